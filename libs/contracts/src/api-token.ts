@@ -1,0 +1,46 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { toBase32 } from './base32.js';
+
+/** `gw_<keyId>_<secret><checksum>`: 16 characters of key id, 32 of secret (160 bits), 7 of checksum. */
+const TOKEN = /^gw_([0-9a-hjkmnp-tv-z]{16})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmnp-tv-z]{7})$/;
+
+export interface NewApiToken {
+  keyId: string;
+  /** The whole token, to be shown once. */
+  token: string;
+  /** What is stored: SHA-256 of the token, hex. The secret has 160 random bits, so a slow hash would add nothing. */
+  hash: string;
+}
+
+export function makeApiToken(): NewApiToken {
+  const keyId = toBase32(randomBytes(10));
+  const secret = toBase32(randomBytes(20));
+  const token = `gw_${keyId}_${secret}${checksum(keyId, secret)}`;
+  return { keyId, token, hash: hashApiToken(token) };
+}
+
+/** The key id of a well-formed token. A mistyped one fails on its checksum, without a look-up. */
+export function parseApiToken(token: string): { keyId: string } | undefined {
+  const match = TOKEN.exec(token);
+  if (!match) return undefined;
+  const [, keyId, secret, sum] = match as unknown as [string, string, string, string];
+  return checksum(keyId, secret) === sum ? { keyId } : undefined;
+}
+
+export function hashApiToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** Compares in constant time. */
+export function matchesHash(token: string, hash: string): boolean {
+  const expected = Buffer.from(hash, 'hex');
+  const actual = createHash('sha256').update(token).digest();
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+function checksum(keyId: string, secret: string): string {
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(`${keyId}${secret}`));
+  return toBase32(sum);
+}

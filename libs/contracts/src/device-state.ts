@@ -1,0 +1,82 @@
+/** What the user asked for. The owner compares it with what is, on every tick and doorbell, and closes the gap. */
+export type Want = 'unlinked' | 'linking' | 'linked';
+export type LinkMethod = 'qrCode' | 'pairingCode';
+
+export interface DesiredState {
+  want: Want;
+  /** Names one linking attempt, so that an answer is never taken for that of another. */
+  attemptId?: string;
+  method?: LinkMethod;
+  /** Digits; only with `pairingCode`. */
+  phone?: string;
+}
+
+export type DeviceStatus = 'connected' | 'connecting' | 'disconnected';
+
+/** Why a device is not connected, with the sentence that people read. */
+export const REASONS = {
+  never_linked: 'No account was ever linked to this device.',
+  linking: 'Waiting for the phone to scan the code or to enter it.',
+  restoring: 'The session is being restored.',
+  owner_lost: 'The process that held the connection is gone; another one takes over.',
+  network: 'The messenger network cannot be reached; trying again.',
+  restart: 'The network asked for a restart of the connection.',
+  disconnected: 'The account was disconnected on request.',
+  logged_out: 'The device was removed on the phone. Link it again.',
+  link_expired: 'The codes were used up before a phone took one.',
+  link_refused: 'The network or the phone refused the link.',
+  link_timeout: 'The messenger network did not answer.',
+  replaced: 'Another client uses the keys of this device.',
+  banned: 'The network has banned this account.',
+  temporarily_banned: 'The network has banned this account for a time.',
+  client_outdated: 'The network refuses this version of the client.',
+  keys_unreadable: 'The keys of this device cannot be read.',
+} as const;
+
+export type Reason = keyof typeof REASONS;
+
+/** What the owner sees. Written under its lease only. */
+export interface ObservedState {
+  status: DeviceStatus;
+  reason?: Reason;
+  attemptId?: string;
+  code?: string;
+  codeExpiresAtMs?: number;
+  /** Digits of the linked account. */
+  phone?: string;
+  name?: string;
+  profilePic?: string;
+  sinceMs: number;
+}
+
+export type PublicStatus =
+  | { status: 'connected'; phone: string; name: string; profilePic?: string }
+  | { status: 'connecting' | 'disconnected'; reason: Reason };
+
+/**
+ * The one place that decides what a device's status is, from what was asked, what was seen, and whether anyone
+ * holds the lease. A `connected` without a lease is stale: its owner died.
+ */
+export function deriveStatus(
+  desired: DesiredState | undefined,
+  observed: ObservedState | undefined,
+  leaseHeld: boolean,
+): PublicStatus {
+  const want = desired?.want ?? 'unlinked';
+  if (want === 'unlinked') return { status: 'disconnected', reason: unlinkedReason(observed) };
+  if (want === 'linking') return { status: 'connecting', reason: 'linking' };
+  if (!leaseHeld)
+    return { status: 'connecting', reason: observed?.status === 'connected' ? 'owner_lost' : 'restoring' };
+  if (observed?.status === 'connected' && observed.phone) return connected(observed, observed.phone);
+  return { status: 'connecting', reason: observed?.reason ?? 'restoring' };
+}
+
+function unlinkedReason(observed: ObservedState | undefined): Reason {
+  if (!observed) return 'never_linked';
+  return observed.status === 'disconnected' ? (observed.reason ?? 'disconnected') : 'disconnected';
+}
+
+function connected(observed: ObservedState, phone: string): PublicStatus {
+  const profile = { status: 'connected' as const, phone, name: observed.name ?? phone };
+  return observed.profilePic ? { ...profile, profilePic: observed.profilePic } : profile;
+}

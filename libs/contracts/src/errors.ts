@@ -1,0 +1,26 @@
+/**
+ * Every failure that a caller of the API can see: its HTTP status and its public message.
+ * `docs/errors.md` explains each with cause and remedy.
+ */
+export const API_ERRORS = {
+  invalid_request: { status: 400, message: 'Invalid request data' },
+  invalid_token: { status: 401, message: 'Invalid API token' },
+  not_found: { status: 404, message: 'Not found' },
+  method_not_allowed: { status: 405, message: 'Method not allowed' },
+  no_device: { status: 409, message: 'No connected messenger device found' },
+  payload_too_large: { status: 413, message: 'Payload too large' },
+  unsupported_media_type: { status: 415, message: 'Unsupported media type' },
+  queue_would_expire: { status: 422, message: 'Queue would expire' },
+  rate_limited: { status: 429, message: 'Rate limit exceeded' },
+  internal: { status: 500, message: 'Internal server error' },
+  unavailable: { status: 503, message: 'Service unavailable' },
+  no_sender: { status: 503, message: 'No sender available' },
+  network_timeout: { status: 504, message: 'Messenger network did not answer' },
+} as const;
+
+export type ApiErrorCode = keyof typeof API_ERRORS;
+
+export interface ErrorDetail {
+  path: (string | number)[];
+  message: string;
+}

@@ -1,0 +1,55 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { toBase32 } from './base32.js';
+
+/** One account holder's part of the data. There is one for now; every key carries it so that more can come. */
+export type Workspace = string;
+/** A device's name inside its workspace, `[a-z0-9-]{1,40}`. */
+export type DeviceId = string;
+/** `msg_` + 8 characters of the device + 16 random ones (80 bits). */
+export type MessageId = string;
+
+/** Where a device lives: all its keys share one Redis Cluster slot. */
+export interface DeviceAddress {
+  workspace: Workspace;
+  device: DeviceId;
+}
+
+export const DEFAULT_DEVICE: DeviceId = 'default';
+
+const DEVICE_ID = /^[a-z0-9-]{1,40}$/;
+const MESSAGE_ID = /^msg_([0-9a-hjkmnp-tv-z]{8})([0-9a-hjkmnp-tv-z]{16})$/;
+const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,100}$/;
+
+export function isDeviceId(value: string): boolean {
+  return DEVICE_ID.test(value);
+}
+
+/** The same device always has the same 40 bits, so a message id finds its device without an index of messages. */
+export function shortDeviceId(address: DeviceAddress): string {
+  const digest = createHash('sha256').update(`${address.workspace}/${address.device}`).digest();
+  return toBase32(digest.subarray(0, 5));
+}
+
+export function makeMessageId(address: DeviceAddress): MessageId {
+  return `msg_${shortDeviceId(address)}${toBase32(randomBytes(10))}`;
+}
+
+/** The device part of a message id, or `undefined` for anything we never made. */
+export function parseMessageId(value: string): { shortDeviceId: string } | undefined {
+  const match = MESSAGE_ID.exec(value);
+  return match ? { shortDeviceId: match[1]! } : undefined;
+}
+
+/** Takes over a caller's request id when it is sane, else makes one. */
+export function takeOrMakeRequestId(received: string | undefined): string {
+  return received !== undefined && REQUEST_ID.test(received) ? received : `req_${randomUUID()}`;
+}
+
+export function makeAttemptId(): string {
+  return `att_${toBase32(randomBytes(10))}`;
+}
+
+/** Names one running process in leases and member sets: readable, and never the same after a restart. */
+export function makeProcessId(service: string, host: string): string {
+  return `${service}-${host.replace(/[^A-Za-z0-9.-]/g, '')}-${toBase32(randomBytes(5))}`;
+}

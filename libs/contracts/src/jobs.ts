@@ -1,0 +1,41 @@
+import Joi from 'joi';
+import type { DeviceAddress, MessageId } from './ids.js';
+
+/** The kinds of work a device's queue carries. A payload is a wake-up: the record of the send is the truth. */
+export interface JobPayloads {
+  send: SendJob;
+}
+export type JobName = keyof JobPayloads;
+
+export interface SendJob extends DeviceAddress {
+  v: 1;
+  messageId: MessageId;
+  /** Of the HTTP request that made the send: rides along to the ack. */
+  requestId: string;
+}
+
+/** BullMQ runs priority 0 before everything else, so ours start at 1. */
+export const PRIORITIES = { otp: 1, send: 10 } as const;
+
+const address = {
+  workspace: Joi.string().min(1).max(40).required(),
+  device: Joi.string()
+    .pattern(/^[a-z0-9-]{1,40}$/)
+    .required(),
+};
+
+export const JOB_SCHEMAS: { [Name in JobName]: Joi.ObjectSchema<JobPayloads[Name]> } = {
+  send: Joi.object<SendJob>({
+    v: Joi.number().valid(1).required(),
+    ...address,
+    messageId: Joi.string()
+      .pattern(/^msg_[0-9a-z]{24}$/)
+      .required(),
+    requestId: Joi.string().min(1).max(100).required(),
+  }),
+};
+
+/** One job per send and epoch: a new owner adds its own, and the double of an old one ends at once. */
+export function sendJobId(messageId: MessageId, epoch: number): string {
+  return `${messageId}-${epoch}`;
+}

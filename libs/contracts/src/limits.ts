@@ -1,0 +1,29 @@
+/** Every number that the public contract promises, once. Times carry their unit in the name. */
+export const LIMITS = {
+  maxRecipients: 10_000,
+  maxTextCharacters: 65_536,
+  maxAttachmentBytes: 10 * 1024 * 1024,
+  sendExpirySeconds: 24 * 60 * 60,
+  otpExpirySeconds: 5 * 60,
+  /** How long a finished send stays readable. */
+  sendRetentionSeconds: 7 * 24 * 60 * 60,
+  /** A send that was never opened within this time and has no job was never answered: it is removed. */
+  acceptingGraceSeconds: 60,
+  maxValidationDetails: 100,
+  rateLimitWindowSeconds: 60,
+  failedTokensPerMinute: 20,
+  connectWaitSeconds: 20,
+} as const;
+
+/** Requests per token and minute, by bucket. `GET` and `POST /connect` share one; unknown paths and methods share `other`. */
+export const RATE_LIMITS = {
+  connect: 15,
+  disconnect: 5,
+  status: 20,
+  send: 30,
+  otp: 10,
+  messages: 60,
+  other: 60,
+} as const;
+
+export type RateLimitBucket = keyof typeof RATE_LIMITS;

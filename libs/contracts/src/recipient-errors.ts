@@ -1,0 +1,24 @@
+/**
+ * Why a recipient failed, as stored in two bytes: 0 is none, 1-99 are ours, 100 and up are the network's own ack codes.
+ * The names are public; append only.
+ */
+const OWN_ERRORS = {
+  not_on_messenger: 1,
+  send_aborted: 2,
+  content_unreadable: 3,
+  invalid_job: 4,
+  too_many_attempts: 5,
+} as const;
+
+export type OwnRecipientError = keyof typeof OWN_ERRORS;
+
+export function ownErrorCode(error: OwnRecipientError): number {
+  return OWN_ERRORS[error];
+}
+
+/** The public name of a stored code: `not_on_messenger`, `network_463`, or `undefined` for none. */
+export function recipientErrorName(code: number): string | undefined {
+  if (code === 0) return undefined;
+  const own = Object.entries(OWN_ERRORS).find(([, value]) => value === code);
+  return own ? own[0] : `network_${code}`;
+}

@@ -1,0 +1,88 @@
+import type { DeviceAddress, MessageId, Workspace } from './ids.js';
+
+/** Every Redis key of the gateway has its name from here. `prefix` separates installations that share a Redis (and test runs). */
+export interface KeySpace {
+  prefix: string;
+}
+
+export type DeviceKeys = ReturnType<typeof deviceKeys>;
+export type SendKeys = ReturnType<typeof sendKeys>;
+
+/** The data model's version, checked at start. */
+export const schemaKey = ({ prefix }: KeySpace) => `${prefix}:schema`;
+
+/** Keys of a workspace: small sets and tables that span devices. */
+export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
+  const base = `${prefix}:{${workspace}}`;
+  return {
+    /** SET of device ids. */
+    devices: `${base}:devices`,
+    /** HASH short device id -> device id. */
+    shortDeviceIds: `${base}:short-device-ids`,
+    /** ZSET process id -> last heartbeat in ms of Redis time, one per kind of process. */
+    members: (service: 'sender' | 'connection') => `${base}:members:${service}`,
+    /** HASH of one token, by key id. */
+    token: (keyId: string) => `${base}:token:${keyId}`,
+    /** SET of key ids of all tokens. */
+    tokens: `${base}:tokens`,
+    /** Counter keys of rate limits start with this. */
+    rateLimits: `${base}:limit:`,
+  };
+}
+
+/** Keys of a device: one hash tag, hence one slot, so every Lua step may touch all of them. */
+export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAddress) {
+  const base = `${prefix}:{${workspace}/${device}}`;
+  return {
+    /** Of every key of the device. */
+    base,
+    /** HASH: what was made once (display name, encrypted id key) and the operator's settings. */
+    device: `${base}:device`,
+    /** HASH: what the user asked for. */
+    desired: `${base}:desired`,
+    /** HASH: what the owner sees. */
+    observed: `${base}:observed`,
+    /** STRING `owner:epoch` with a TTL. */
+    lease: `${base}:lease`,
+    /** STRING: the last epoch given out; only grows. */
+    epoch: `${base}:epoch`,
+    /** STRING: encrypted credentials. */
+    creds: `${base}:creds`,
+    /** HASH field -> encrypted key, one per type and bucket. */
+    keyBucket: (type: string, bucket: number) => `${base}:keys:${type}:${bucket}`,
+    /** SET of ids of contacts with a privacy token, in place of the library's one growing index. */
+    contactIndex: `${base}:contact-index`,
+    /** SET of the key buckets that exist, so that a wipe finds them without a scan. */
+    keyBuckets: `${base}:key-buckets`,
+    /** ZSET message id -> expiry in ms, of sends with work left. */
+    openSends: `${base}:open-sends`,
+    /** ZSET message id -> creation in ms, of sends not yet opened. */
+    acceptingSends: `${base}:accepting-sends`,
+    /** STRING tag -> message id: from a platform id back to its send. */
+    tag: (tag: string) => `${base}:tag:${tag}`,
+    /** HASH: the state of the device's pace. */
+    pace: `${base}:pace`,
+    /** STREAM of state changes; off for now. */
+    outbox: `${base}:outbox`,
+  };
+}
+
+/** Keys of one send. */
+export function sendKeys(space: KeySpace, address: DeviceAddress, messageId: MessageId) {
+  const base = `${deviceKeys(space, address).base}:send:${messageId}`;
+  return {
+    /** HASH: content once, counts, times. */
+    record: base,
+    /** STRING: packed recipients, immutable. */
+    recipients: `${base}:to`,
+    /** STRING: fixed-width results, one per recipient. */
+    results: `${base}:results`,
+  };
+}
+
+/** BullMQ's own prefix; queue names carry the hash tag. */
+export const queuePrefix = ({ prefix }: KeySpace) => `${prefix}:q`;
+export const queueName = ({ workspace, device }: DeviceAddress) => `{${workspace}-${device}}`;
+
+/** Pub/sub channel of doorbells. */
+export const doorbellChannel = ({ prefix }: KeySpace) => `${prefix}:doorbell`;

@@ -1,0 +1,46 @@
+/** What became of one recipient. The order is the storage code: append only. */
+export const RECIPIENT_STATUSES = ['queued', 'sent', 'delivered', 'read', 'failed', 'expired', 'cancelled'] as const;
+export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
+export type StatusCounts = Record<RecipientStatus, number>;
+
+const REACHABLE: Record<RecipientStatus, readonly RecipientStatus[]> = {
+  // A receipt proves the send, so it may come before (or without) the ack.
+  queued: ['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled'],
+  // The network may refuse late: an error after the ack.
+  sent: ['delivered', 'read', 'failed'],
+  delivered: ['read'],
+  read: [],
+  failed: [],
+  // The last try went out and was never acknowledged; a receipt shows that it had arrived.
+  expired: ['delivered', 'read'],
+  cancelled: [],
+};
+
+/** Recipient statuses only move forward. */
+export function mayFollow(from: RecipientStatus, to: RecipientStatus): boolean {
+  return REACHABLE[from].includes(to);
+}
+
+/** Whether the gateway has nothing left to send to this recipient. */
+export function isSettled(status: RecipientStatus): boolean {
+  return status !== 'queued';
+}
+
+export function statusCode(status: RecipientStatus): number {
+  return RECIPIENT_STATUSES.indexOf(status);
+}
+
+export type SendStatus = RecipientStatus | 'sending';
+
+/**
+ * A send is as far as its slowest recipient: `queued` before the first message went out, `sending` while some are
+ * still queued, then the lowest of sent, delivered and read among those that were not lost on the way.
+ */
+export function sendStatus(counts: StatusCounts): SendStatus {
+  const total = RECIPIENT_STATUSES.reduce((sum, status) => sum + counts[status], 0);
+  if (counts.queued > 0) return counts.queued === total ? 'queued' : 'sending';
+  for (const status of ['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled'] as const) {
+    if (counts[status] > 0) return status;
+  }
+  return 'queued';
+}

@@ -1,0 +1,66 @@
+import type { DisconnectOutcome } from './disconnect-outcomes.js';
+import type { AckOutcome } from './ack-outcomes.js';
+
+/**
+ * Where a session keeps its keys. Implemented above this library on Redis; values arrive and leave as plain bytes,
+ * encryption at rest is the port's business.
+ */
+export interface KeyStorePort {
+  /** The credentials as they were last committed, or `undefined` when the device was never linked. Throws when they cannot be read. */
+  readCreds(): Promise<string | undefined>;
+  /** Values of those ids that exist. Throws when any of them cannot be read: an unreadable key is not an absent one. */
+  read(type: string, ids: readonly string[]): Promise<Map<string, Uint8Array>>;
+  /** One atomic write, refused as a whole with `FencedError` when the lease is gone. */
+  commit(changes: KeyChanges): Promise<void>;
+  /** The ids of contacts with a privacy token (`tctoken/__index` of the library). */
+  readContactIndex(): Promise<string[]>;
+}
+
+export interface KeyChanges {
+  creds?: string;
+  keys?: { type: string; id: string; value: Uint8Array | null }[];
+  /** Ids to add to the contact index; the library rewrites its whole index, the adapter passes on what is new. */
+  contacts?: string[];
+}
+
+/** What a session reports. Handlers must not throw; they are called in the order of the wire. */
+export interface SessionEvents {
+  /** A linking code to show: QR text, or the eight characters to type. Each replaces the one before. */
+  onCode(code: { kind: 'qr' | 'pairing'; value: string; expiresAtMs: number }): void;
+  /** The phone accepted; keys are committed. The network closes the socket next (restart). */
+  onLinked(account: { jid: string; phone: string; name?: string }): void;
+  onOpen(account: { jid: string; phone: string; name?: string }): void;
+  onReceipt(receipt: { platformIds: string[]; kind: 'delivered' | 'read'; atMs: number }): void;
+  /** The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for. */
+  onLateRefusal(refusal: { platformId: string; code: number }): void;
+  /** Exactly once, as the last event. The session is of no use after it: open another. */
+  onClosed(outcome: DisconnectOutcome): void;
+}
+
+export interface OutgoingMessage {
+  /** Digits. */
+  to: string;
+  platformId: string;
+  content: MessageContent;
+}
+
+/** Grows with the API: text for now. */
+export type MessageContent = { kind: 'text'; text: string };
+
+export type LookUpResult = { exists: true } | { exists: false } | { error: number };
+
+export interface MessengerSession {
+  /**
+   * Encrypts and writes one message. Resolves once the stanza is written with a promise of the network's verdict;
+   * rejects when nothing was written. Bounded in time. The same `platformId` may be sent again: phones drop the double.
+   */
+  send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }>;
+  /** Asks which of the numbers are on the messenger, and prepares their keys for sending, many at a time. */
+  lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>>;
+  /** URL of the account's picture, `undefined` when hidden. Bounded in time. */
+  fetchProfilePicture(): Promise<string | undefined>;
+  /** Removes this device from the account at the network; rejects when the network did not confirm within `timeoutMs`. */
+  logOut(timeoutMs: number): Promise<void>;
+  /** Ends the socket and waits for pending key writes. Safe to repeat. */
+  close(): Promise<void>;
+}
