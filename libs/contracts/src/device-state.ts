@@ -4,7 +4,7 @@ export type LinkMethod = 'qrCode' | 'pairingCode';
 
 export interface DesiredState {
   want: Want;
-  /** Names one linking attempt, so that an answer is never taken for that of another. */
+  /** Names one request to link or to unlink, so that an answer is never taken for that of another. */
   attemptId?: string;
   method?: LinkMethod;
   /** Digits; only with `pairingCode`. */
@@ -39,7 +39,10 @@ export type Reason = keyof typeof REASONS;
 export interface ObservedState {
   status: DeviceStatus;
   reason?: Reason;
+  /** The request that this answers. */
   attemptId?: string;
+  /** After an unlink: whether the network confirmed it, or the phone may still list the device. */
+  logout?: 'confirmed' | 'unconfirmed';
   code?: string;
   codeExpiresAtMs?: number;
   /** Digits of the linked account. */
