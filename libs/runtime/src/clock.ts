@@ -1,0 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Where code gets its time from, so that tests can hand in another. */
+export interface Clock {
+  /** Wall time in ms since 1970. May jump: for records and people, never for deadlines. */
+  nowMs(): number;
+  /** Ms since some fixed moment. Only moves forward, and keeps moving while the wall clock is set: for deadlines. */
+  monotonicMs(): number;
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+/** Resolves after `ms`, or rejects with an `AbortError` as soon as `signal` is aborted. */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, signal ? { signal } : {});
+}

@@ -1,0 +1,21 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** What a piece of work belongs to. It follows the work through every `await`, and every log line carries it. */
+export interface WorkContext {
+  /** Of the HTTP request that started it; rides in the job to the ack. */
+  requestId: string;
+  device?: string;
+  messageId?: string;
+}
+
+const storage = new AsyncLocalStorage<WorkContext>();
+
+/** Runs `work` with this context. One inside another replaces it until the inner work ends. */
+export function runInContext<Result>(context: WorkContext, work: () => Result): Result {
+  return storage.run(context, work);
+}
+
+/** `undefined` outside of any request or job. */
+export function currentContext(): WorkContext | undefined {
+  return storage.getStore();
+}

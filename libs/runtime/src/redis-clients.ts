@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { Redis, type RedisOptions } from 'ioredis';
+import { GatewayError } from './errors.js';
+import type { Logger } from './logger.js';
+
+export interface RedisClientsOptions {
+  /** `redis://` or `rediss://`, with user, password and database if there are any. */
+  url: string;
+  logger: Logger;
+  /** Shown by `CLIENT LIST`. */
+  name?: string;
+}
+
+/** One connection per purpose: they differ in what happens while Redis is away. */
+export interface RedisClients {
+  /** Waits for Redis as long as it takes, and sends what is asked in one turn of the event loop together. For owners and workers. */
+  commands: Redis;
+  /** Fails in under 3 s when Redis does not answer. For whoever has a caller waiting. */
+  failFast: Redis;
+  /** Only for subscriptions; renews them by itself after an outage. */
+  subscriber: Redis;
+  /** Rejects when Redis has not answered on all of them within `timeoutMs`. */
+  waitForReady(timeoutMs?: number): Promise<void>;
+  /** Closes all. Safe to repeat. */
+  close(): Promise<void>;
+}
+
+const CLOSE_TIMEOUT_MS = 1_000;
+const PING_EVERY_MS = 10_000;
+
+/**
+ * How each purpose treats an outage. `socketTimeout` counts only while an answer is outstanding: it finds connections
+ * whose other end vanished without a word, which the kernel alone would keep for a quarter of an hour.
+ */
+const PURPOSES = {
+  // 60 s: longer than a BullMQ worker blocks, as workers copy these options. They also require `null` retries.
+  commands: { maxRetriesPerRequest: null, enableAutoPipelining: true, socketTimeout: 60_000 },
+  failFast: {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 2_000,
+    connectTimeout: 2_000,
+    socketTimeout: 5_000,
+    enableAutoPipelining: true,
+  },
+  subscriber: { maxRetriesPerRequest: null, socketTimeout: 5_000 },
+} as const satisfies Record<string, RedisOptions>;
+
+/** Makes the connections of a process. They connect at once, and again after every outage. */
+export function createRedisClients({ url, logger, name = 'gateway' }: RedisClientsOptions): RedisClients {
+  const make = (purpose: keyof typeof PURPOSES) => {
+    const client = new Redis(url, { ...PURPOSES[purpose], retryStrategy, connectionName: `${name}-${purpose}` });
+    logOutages(client, logger.child({ connection: purpose }));
+    return client;
+  };
+  const clients = { commands: make('commands'), failFast: make('failFast'), subscriber: make('subscriber') };
+  const all = Object.values(clients);
+  const pings = setInterval(() => ping(clients.subscriber), PING_EVERY_MS).unref();
+  return {
+    ...clients,
+    waitForReady: async (timeoutMs = 10_000) => {
+      await Promise.all(all.map((client) => waitForReady(client, timeoutMs)));
+    },
+    close: async () => {
+      clearInterval(pings);
+      await Promise.all(all.map(closeClient));
+    },
+  };
+}
+
+/** Quick at first, for restarts; never slower than a second, as a user may be waiting. */
+function retryStrategy(tries: number): number {
+  return Math.min(50 * 2 ** tries, 1_000) * (0.75 + Math.random() / 2);
+}
+
+/** An outage is two lines, not one per attempt to connect. */
+function logOutages(client: Redis, logger: Logger): void {
+  let away = false;
+  client.on('error', (error) => {
+    if (!away) logger.warn('redis connection lost', { error });
+    away = true;
+  });
+  client.on('ready', () => {
+    if (away) logger.info('redis connection restored');
+    away = false;
+  });
+}
+
+/** Keeps a silent connection from going stale unnoticed. */
+function ping(client: Redis): void {
+  if (client.status === 'ready') client.ping().catch(() => {});
+}
+
+async function waitForReady(client: Redis, timeoutMs: number): Promise<void> {
+  if (client.status === 'ready') return;
+  try {
+    await once(client, 'ready', { signal: AbortSignal.timeout(timeoutMs) });
+  } catch (cause) {
+    throw new GatewayError({ code: 'redis_away', message: 'Redis does not answer', cause });
+  }
+}
+
+async function closeClient(client: Redis): Promise<void> {
+  if (client.status === 'end') return;
+  const ended = once(client, 'end', { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) }).catch(() => {});
+  if (client.status === 'ready') client.quit().catch(() => client.disconnect());
+  else client.disconnect();
+  await ended;
+  client.disconnect();
+}
