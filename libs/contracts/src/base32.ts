@@ -15,3 +15,18 @@ export function toBase32(bytes: Uint8Array): string {
   }
   return bits > 0 ? text + ALPHABET[(buffer << (5 - bits)) & 31] : text;
 }
+
+/** The whole bytes in a text made by `toBase32`; the caller has checked its alphabet. */
+export function fromBase32(text: string): Buffer {
+  const bytes: number[] = [];
+  let bits = 0;
+  let buffer = 0;
+  for (const character of text) {
+    buffer = ((buffer << 5) | ALPHABET.indexOf(character)) & 0xffff;
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((buffer >> bits) & 0xff);
+  }
+  return Buffer.from(bytes);
+}

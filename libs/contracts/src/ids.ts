@@ -1,12 +1,14 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { toBase32 } from './base32.js';
+import { fromBase32, toBase32 } from './base32.js';
 
 /** One account holder's part of the data. There is one for now; every key carries it so that more can come. */
 export type Workspace = string;
 /** A device's name inside its workspace, `[a-z0-9-]{1,40}`. */
 export type DeviceId = string;
-/** `msg_` + 8 characters of the device + 16 random ones (80 bits). */
+/** `msg_` + 8 characters of the device + 16 random ones (80 bits), of which the first 52 bits are the tag of the send. */
 export type MessageId = string;
+/** 13 hex digits (52 bits), unique per device: names the keys of a send and rides in the platform ids of its messages. */
+export type SendTag = string;
 
 /** Where a device lives: all its keys share one Redis Cluster slot. */
 export interface DeviceAddress {
@@ -34,10 +36,11 @@ export function makeMessageId(address: DeviceAddress): MessageId {
   return `msg_${shortDeviceId(address)}${toBase32(randomBytes(10))}`;
 }
 
-/** The device part of a message id, or `undefined` for anything we never made. */
-export function parseMessageId(value: string): { shortDeviceId: string } | undefined {
+/** The device and the tag in a message id, or `undefined` for anything we never made. */
+export function parseMessageId(value: string): { shortDeviceId: string; tag: SendTag } | undefined {
   const match = MESSAGE_ID.exec(value);
-  return match ? { shortDeviceId: match[1]! } : undefined;
+  if (!match) return undefined;
+  return { shortDeviceId: match[1]!, tag: fromBase32(match[2]!).toString('hex').slice(0, 13) };
 }
 
 /** Takes over a caller's request id when it is sane, else makes one. */

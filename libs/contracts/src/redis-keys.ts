@@ -1,4 +1,4 @@
-import type { DeviceAddress, MessageId, Workspace } from './ids.js';
+import type { DeviceAddress, SendTag, Workspace } from './ids.js';
 
 /** Every Redis key of the gateway has its name from here. `prefix` separates installations that share a Redis (and test runs). */
 export interface KeySpace {
@@ -21,6 +21,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     shortDeviceIds: `${base}:short-device-ids`,
     /** ZSET process id -> last heartbeat in ms of Redis time, one per kind of process. */
     members: (service: 'sender' | 'connection') => `${base}:members:${service}`,
+    /** HASH process id -> how many devices it holds and may hold. */
+    memberLoads: (service: 'sender' | 'connection') => `${base}:member-loads:${service}`,
     /** HASH of one token, by key id. */
     token: (keyId: string) => `${base}:token:${keyId}`,
     /** SET of key ids of all tokens. */
@@ -58,8 +60,10 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     openSends: `${base}:open-sends`,
     /** ZSET message id -> creation in ms, of sends not yet opened. */
     acceptingSends: `${base}:accepting-sends`,
-    /** STRING tag -> message id: from a platform id back to its send. */
-    tag: (tag: string) => `${base}:tag:${tag}`,
+    /** STRING: messages queued in open sends. */
+    backlog: `${base}:backlog`,
+    /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */
+    quarantinedCreds: `${base}:creds:quarantined`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
     /** STREAM of state changes; off for now. */
@@ -67,9 +71,9 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
   };
 }
 
-/** Keys of one send. */
-export function sendKeys(space: KeySpace, address: DeviceAddress, messageId: MessageId) {
-  const base = `${deviceKeys(space, address).base}:send:${messageId}`;
+/** Keys of one send, by its tag: a message id and each of its platform ids lead here without an index. */
+export function sendKeys(space: KeySpace, address: DeviceAddress, tag: SendTag) {
+  const base = `${deviceKeys(space, address).base}:send:${tag}`;
   return {
     /** HASH: content once, counts, times. */
     record: base,

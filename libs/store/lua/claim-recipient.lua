@@ -1,0 +1,18 @@
+-- The last check before a message goes out, and the mark that it may have gone out.
+-- A recipient that was tried before goes on after a cancel: nobody knows whether that try arrived.
+-- KEYS lease, record, results   ARGV token, now ms, recipient, part
+-- Output: 'claimed' | 'fenced' | 'settled' | 'cancelled' | 'expired'
+--- @include "check-lease"
+--- @include "results"
+if not holds_lease(KEYS[1], ARGV[1]) then return 'fenced' end
+local r = load_result(KEYS[3], tonumber(ARGV[3]))
+local mask = bit.lshift(1, tonumber(ARGV[4]))
+if not r or r.status ~= QUEUED or bit.band(r.acked, mask) ~= 0 then return 'settled' end
+local expires, cancelled = unpack(redis.call('HMGET', KEYS[2], 'expiresAtMs', 'cancelledAtMs'))
+if tonumber(expires) <= tonumber(ARGV[2]) then return 'expired' end
+if cancelled and r.tries == 0 then return 'cancelled' end
+r.in_flight = bit.bor(r.in_flight, mask)
+r.tries = math.min(r.tries + 1, 255)
+r.at = tonumber(ARGV[2])
+save_result(KEYS[3], tonumber(ARGV[3]), r)
+return 'claimed'

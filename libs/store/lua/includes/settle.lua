@@ -1,0 +1,45 @@
+-- Keeps the counts of a send and the backlog of its device in step with its results, and closes a send with nothing
+-- left to do: it leaves the open set and its keys get their time to live.
+local function move_counts(record_key, backlog_key, from, to, recipients)
+  redis.call('HINCRBY', record_key, STATUS_NAMES[from], -recipients)
+  redis.call('HINCRBY', record_key, STATUS_NAMES[to], recipients)
+  if from == QUEUED then
+    redis.call('DECRBY', backlog_key, recipients * tonumber(redis.call('HGET', record_key, 'parts')))
+  end
+end
+
+local function close_when_settled(record_key, recipients_key, results_key, open_key, now_ms, retention_ms)
+  local state, queued, id = unpack(redis.call('HMGET', record_key, 'state', 'queued', 'messageId'))
+  if state ~= 'open' or tonumber(queued) > 0 then return 0 end
+  redis.call('HSET', record_key, 'state', 'closed', 'closedAtMs', now_ms)
+  redis.call('ZREM', open_key, id)
+  local dies_at = tonumber(now_ms) + tonumber(retention_ms)
+  redis.call('PEXPIREAT', record_key, dies_at)
+  redis.call('PEXPIREAT', recipients_key, dies_at)
+  redis.call('PEXPIREAT', results_key, dies_at)
+  return 1
+end
+
+-- Gives every recipient that `wanted` accepts the status `to`. Returns how many.
+local function settle_queued(record_key, results_key, backlog_key, to, now_ms, wanted)
+  local all = redis.call('GET', results_key)
+  if not all then return 0 end
+  local changed = {}
+  local moved = 0
+  for from = 1, #all, RESULT_BYTES do
+    local bytes = string.sub(all, from, from + RESULT_BYTES - 1)
+    local r = decode_result(bytes)
+    if r.status == QUEUED and wanted(r) then
+      r.status = to
+      r.at = tonumber(now_ms)
+      bytes = encode_result(r)
+      moved = moved + 1
+    end
+    changed[#changed + 1] = bytes
+  end
+  if moved > 0 then
+    redis.call('SET', results_key, table.concat(changed), 'KEEPTTL')
+    move_counts(record_key, backlog_key, QUEUED, to, moved)
+  end
+  return moved
+end

@@ -1,0 +1,49 @@
+-- Writes what the network said of recipients. Statuses only move forward (libs/contracts/src/statuses.ts); news that
+-- come too late or twice change nothing.
+-- KEYS lease, record, recipients, results, open, backlog
+-- ARGV token, now ms, retention ms, then (recipient, part, event, error code) ...
+--   events: acked | delivered | read | failed | returned (not in flight any more, to be tried again)
+-- Output: { 'ok' | 'fenced' | 'gone', 1 when this closed the send else 0, status code of each recipient after its event ... }
+--- @include "check-lease"
+--- @include "results"
+--- @include "settle"
+if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced', 0 } end
+local parts = redis.call('HGET', KEYS[2], 'parts')
+if not parts then return { 'gone', 0 } end
+local full = bit.lshift(1, tonumber(parts)) - 1
+
+local function next_status(r, event)
+  if event == 'failed' then
+    return (r.status == QUEUED or r.status == SENT) and FAILED or r.status
+  end
+  if r.status == FAILED or r.status == CANCELLED then return r.status end
+  if r.read == full then return READ end
+  if r.delivered == full then return DELIVERED end
+  if r.acked == full and r.status == QUEUED then return SENT end
+  return r.status
+end
+
+local reply = { 'ok', 0 }
+for i = 4, #ARGV, 4 do
+  local index, mask, event = tonumber(ARGV[i]), bit.lshift(1, tonumber(ARGV[i + 1])), ARGV[i + 2]
+  local r = load_result(KEYS[4], index)
+  if not r then
+    reply[#reply + 1] = -1
+  else
+    local before = r.status
+    r.in_flight = bit.band(r.in_flight, bit.bnot(mask))
+    if event == 'acked' or event == 'delivered' or event == 'read' then r.acked = bit.bor(r.acked, mask) end
+    if event == 'delivered' or event == 'read' then r.delivered = bit.bor(r.delivered, mask) end
+    if event == 'read' then r.read = bit.bor(r.read, mask) end
+    r.status = next_status(r, event)
+    if r.status == FAILED and before ~= FAILED then r.err = tonumber(ARGV[i + 3]) end
+    if r.status ~= before then
+      r.at = tonumber(ARGV[2])
+      move_counts(KEYS[2], KEYS[6], before, r.status, 1)
+    end
+    save_result(KEYS[4], index, r)
+    reply[#reply + 1] = r.status
+  end
+end
+reply[2] = close_when_settled(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2], ARGV[3])
+return reply

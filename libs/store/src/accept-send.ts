@@ -1,0 +1,87 @@
+import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/send-layout';
+import { RECIPIENT_STATUSES } from '@gateway/contracts/statuses';
+import type { Store } from './store.js';
+
+export interface NewSend {
+  /** `text` and later kinds; decides how `content` is read. */
+  kind: string;
+  /** JSON; sealed at rest. */
+  content: unknown;
+  /** Messages per recipient. */
+  parts: number;
+  /** Normalised digits, each once. */
+  recipients: readonly string[];
+  tokenId: string;
+  requestId: string;
+  nowMs: number;
+  expiresAtMs: number;
+}
+
+const MAX_TAG_TRIES = 5;
+
+/**
+ * Writes a send down, in one atomic step whatever the number of recipients. It counts as promised only once its job
+ * is in the queue and `openSend` was called; until then it can be dropped without a trace.
+ */
+export async function acceptSend(
+  store: Store,
+  address: DeviceAddress,
+  send: NewSend,
+): Promise<{ messageId: MessageId }> {
+  for (let attempt = 0; attempt < MAX_TAG_TRIES; attempt++) {
+    const messageId = makeMessageId(address);
+    const { tag } = parseMessageId(messageId)!;
+    const keys = sendKeys(store.space, address, tag);
+    const taken = await store.run(
+      'accept-send',
+      [keys.record, keys.recipients, keys.results, deviceKeys(store.space, address).acceptingSends],
+      [
+        messageId,
+        send.nowMs,
+        packRecipients(send.recipients),
+        emptyResults(send.recipients.length, send.nowMs),
+        ...recordFields(store, keys.record, send),
+      ],
+    );
+    if (taken === 1) return { messageId };
+  }
+  throw new Error('no free tag for a send: the random source repeats itself');
+}
+
+function recordFields(store: Store, recordKey: string, send: NewSend) {
+  const total = send.recipients.length;
+  const counts = RECIPIENT_STATUSES.flatMap((status) => [status, status === 'queued' ? total : 0]);
+  return [
+    ...['v', RECORD_VERSION, 'kind', send.kind, 'total', total, 'parts', send.parts],
+    ...['content', store.vault.seal(JSON.stringify(send.content), `${recordKey}/content`)],
+    ...['tokenId', send.tokenId, 'requestId', send.requestId],
+    ...['createdAtMs', send.nowMs, 'expiresAtMs', send.expiresAtMs],
+    ...counts,
+  ];
+}
+
+/** The job is in the queue: from now on the send is promised. Safe to repeat. */
+export async function openSend(store: Store, address: DeviceAddress, messageId: MessageId): Promise<void> {
+  const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
+  const device = deviceKeys(store.space, address);
+  await store.run('open-send', [keys.record, device.acceptingSends, device.openSends, device.backlog], []);
+}
+
+/** Removes sends that were written down before `beforeMs` and never promised; `keep` says which of them have a job. */
+export async function dropAbandonedSends(
+  store: Store,
+  address: DeviceAddress,
+  options: { beforeMs: number; hasJob: (messageId: MessageId) => Promise<boolean> },
+): Promise<void> {
+  const { acceptingSends } = deviceKeys(store.space, address);
+  for (const messageId of await store.redis.zrangebyscore(acceptingSends, '-inf', options.beforeMs)) {
+    if (await options.hasJob(messageId)) {
+      await openSend(store, address, messageId);
+      continue;
+    }
+    const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
+    await store.run('drop-accepting-send', [keys.record, keys.recipients, keys.results, acceptingSends], [messageId]);
+  }
+}

@@ -1,0 +1,105 @@
+import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import type { Pace } from '@gateway/contracts/pace';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/statuses';
+import { FencedError } from '@gateway/runtime/errors';
+import type { Lease } from './leases.js';
+import type { Store } from './store.js';
+
+const RETENTION_MS = LIMITS.sendRetentionSeconds * 1000;
+
+export type ClaimOutcome = 'claimed' | 'settled' | 'cancelled' | 'expired';
+
+export interface RecipientEvent {
+  recipient: number;
+  part: number;
+  event: 'acked' | 'delivered' | 'read' | 'failed' | 'returned';
+  /** Only with `failed`: see libs/contracts/src/recipient-errors.ts. */
+  errorCode?: number;
+}
+
+/** The mark before a relay that the message may go out now. Throws `FencedError` for a stale owner. */
+export async function claimRecipient(
+  store: Store,
+  lease: Lease,
+  message: { tag: SendTag; recipient: number; part: number; nowMs: number },
+): Promise<ClaimOutcome> {
+  const keys = sendKeys(store.space, lease.address, message.tag);
+  const reply = await store.run(
+    'claim-recipient',
+    [deviceKeys(store.space, lease.address).lease, keys.record, keys.results],
+    [lease.token, message.nowMs, message.recipient, message.part],
+  );
+  if (reply === 'fenced') throw new FencedError({ step: 'claim recipient' });
+  return reply as ClaimOutcome;
+}
+
+/**
+ * Writes what the network said. News may come late, twice or in any order: statuses only move forward.
+ * `statuses` are those after each event (`undefined` where there is no such recipient). Throws `FencedError` for a stale owner.
+ */
+export async function recordResults(
+  store: Store,
+  lease: Lease,
+  news: { tag: SendTag; nowMs: number; events: readonly RecipientEvent[] },
+): Promise<{ closed: boolean; statuses: (RecipientStatus | undefined)[] }> {
+  const reply = await store.run('record-results', fencedKeys(store, lease, news.tag), [
+    ...[lease.token, news.nowMs, RETENTION_MS],
+    ...news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [recipient, part, event, errorCode]),
+  ]);
+  const [outcome, closed, ...codes] = reply as [string, number, ...number[]];
+  if (outcome === 'fenced') throw new FencedError({ step: 'record results' });
+  return { closed: closed === 1, statuses: codes.map((code) => RECIPIENT_STATUSES[code]) };
+}
+
+/** Cancels what was not tried yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards. */
+export async function cancelSend(
+  store: Store,
+  address: DeviceAddress,
+  messageId: MessageId,
+): Promise<{ cancelled: number } | undefined> {
+  const parsed = parseMessageId(messageId);
+  if (!parsed) return undefined;
+  const cancelled = await store.run('cancel-send', sendScriptKeys(store, address, parsed.tag), [
+    Date.now(),
+    RETENTION_MS,
+  ]);
+  return cancelled === -1 ? undefined : { cancelled: Number(cancelled) };
+}
+
+/** Ends the sends whose time is over. Throws `FencedError` for a stale owner. Returns the ids that ended now. */
+export async function expireSends(store: Store, lease: Lease, nowMs: number): Promise<MessageId[]> {
+  const { openSends } = deviceKeys(store.space, lease.address);
+  const due = await store.redis.zrangebyscore(openSends, '-inf', nowMs);
+  for (const messageId of due) {
+    const { tag } = parseMessageId(messageId)!;
+    const args = [lease.token, nowMs, RETENTION_MS, messageId];
+    const reply = await store.run('expire-send', fencedKeys(store, lease, tag), args);
+    if (reply === -1) throw new FencedError({ step: 'expire sends' });
+  }
+  return due;
+}
+
+/** Asks the pace for one message: 0 to go ahead, else the ms to wait before asking again. */
+export async function takePace(store: Store, lease: Lease, request: { pace: Pace; nowMs: number }): Promise<number> {
+  const { pace, nowMs } = request;
+  if (pace.messagesPerMinute === 0) return 0;
+  const evenGapMs = 60_000 / pace.messagesPerMinute;
+  // Jitter varies each gap both ways, so that the rate stays what was asked for.
+  const gapMs = evenGapMs * (1 + pace.jitter * (Math.random() * 2 - 1));
+  const keys = deviceKeys(store.space, lease.address);
+  const waitMs = await store.run('take-pace', [keys.lease, keys.pace], [lease.token, nowMs, gapMs, pace.burst]);
+  if (waitMs === -1) throw new FencedError({ step: 'take pace' });
+  return Number(waitMs);
+}
+
+function sendScriptKeys(store: Store, address: DeviceAddress, tag: SendTag): string[] {
+  const keys = sendKeys(store.space, address, tag);
+  const device = deviceKeys(store.space, address);
+  return [keys.record, keys.recipients, keys.results, device.openSends, device.backlog];
+}
+
+function fencedKeys(store: Store, lease: Lease, tag: SendTag): string[] {
+  return [deviceKeys(store.space, lease.address).lease, ...sendScriptKeys(store, lease.address, tag)];
+}

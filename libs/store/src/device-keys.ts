@@ -1,0 +1,90 @@
+import { crc32 } from 'node:zlib';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import type { Lease } from './leases.js';
+import type { ScriptArgument } from './load-scripts.js';
+import type { Store } from './store.js';
+
+/** Keys are spread over this many hashes per type, so that no single one grows past what Redis moves at once. */
+const BUCKETS = 256;
+
+export interface KeyChange {
+  type: string;
+  id: string;
+  /** `null` deletes. */
+  value: Uint8Array | null;
+}
+
+/**
+ * The keys of one device, sealed, as its owner reads and writes them: the key store port of libs/messenger.
+ * Reads throw when a value cannot be opened; writes throw `FencedError` when the lease has passed on.
+ */
+export function deviceKeyStore(store: Store, lease: Lease) {
+  const { address } = lease;
+  const keys = deviceKeys(store.space, address);
+  const bucketOf = (type: string, id: string) => crc32(id) % BUCKETS;
+  const bucketKey = (type: string, id: string) => keys.keyBucket(type, bucketOf(type, id));
+
+  return {
+    async readCreds(): Promise<string | undefined> {
+      const sealed = await store.redis.getBuffer(keys.creds);
+      return sealed ? store.vault.open(sealed, keys.creds).toString() : undefined;
+    },
+
+    async read(type: string, ids: readonly string[]): Promise<Map<string, Uint8Array>> {
+      const found = new Map<string, Uint8Array>();
+      await Promise.all(
+        ids.map(async (id) => {
+          const key = bucketKey(type, id);
+          const sealed = await store.redis.hgetBuffer(key, id);
+          if (sealed) found.set(id, store.vault.open(sealed, `${key}/${id}`));
+        }),
+      );
+      return found;
+    },
+
+    async commit(changes: { creds?: string; keys?: KeyChange[]; contacts?: string[] }): Promise<void> {
+      const buckets = new Map<string, number>();
+      const fields: ScriptArgument[] = [];
+      for (const { type, id, value } of changes.keys ?? []) {
+        const key = bucketKey(type, id);
+        if (!buckets.has(key)) buckets.set(key, buckets.size + 1);
+        const sealed = value === null ? '' : store.vault.seal(value, `${key}/${id}`);
+        fields.push(buckets.get(key)!, `${type}:${bucketOf(type, id)}`, id, sealed);
+      }
+      const creds = changes.creds === undefined ? '' : store.vault.seal(changes.creds, keys.creds);
+      const contacts = changes.contacts ?? [];
+      const reply = await store.run(
+        'commit-keys',
+        [keys.lease, keys.creds, keys.keyBuckets, keys.contactIndex, ...buckets.keys()],
+        [lease.token, creds, contacts.length, ...contacts, ...fields],
+      );
+      if (reply === 'fenced') throw new FencedError({ step: 'commit keys' });
+    },
+
+    async readContactIndex(): Promise<string[]> {
+      return store.redis.smembers(keys.contactIndex);
+    },
+  };
+}
+
+/** How long credentials of an account that was logged out from outside are kept aside. */
+const QUARANTINE_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** The account is gone: its keys too. `quarantine` keeps the credentials aside for whoever investigates. */
+export async function retireKeys(store: Store, lease: Lease, options: { quarantine: boolean }): Promise<void> {
+  const keys = deviceKeys(store.space, lease.address);
+  const buckets = (await store.redis.smembers(keys.keyBuckets)).map((name) => toBucketKey(store, lease.address, name));
+  const reply = await store.run(
+    'retire-keys',
+    [keys.lease, keys.creds, keys.quarantinedCreds, keys.keyBuckets, keys.contactIndex, ...buckets],
+    [lease.token, options.quarantine ? QUARANTINE_MS : 0],
+  );
+  if (reply === 'fenced') throw new FencedError({ step: 'retire keys' });
+}
+
+function toBucketKey(store: Store, address: DeviceAddress, name: string): string {
+  const at = name.lastIndexOf(':');
+  return deviceKeys(store.space, address).keyBucket(name.slice(0, at), Number(name.slice(at + 1)));
+}

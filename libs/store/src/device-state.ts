@@ -1,0 +1,91 @@
+import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gateway/contracts/device-state';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import type { Lease } from './leases.js';
+import type { Store } from './store.js';
+
+export interface DeviceState {
+  desired?: DesiredState;
+  observed?: ObservedState;
+  leaseHeld: boolean;
+  /** Whether credentials lie in Redis: of a linked account, or of an attempt to link one. */
+  hasKeys: boolean;
+}
+
+export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
+  const keys = deviceKeys(store.space, address);
+  const [desired, observed, lease, creds] = await Promise.all([
+    store.redis.hgetall(keys.desired),
+    store.redis.hgetall(keys.observed),
+    store.redis.exists(keys.lease),
+    store.redis.exists(keys.creds),
+  ]);
+  const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
+  if (desired.want) state.desired = desired as unknown as DesiredState;
+  if (observed.status) state.observed = toObserved(observed);
+  return state;
+}
+
+/** The user wants an account on this device. Safe to repeat: a running attempt goes on. Ring `desired` afterwards. */
+export async function requestLink(
+  store: Store,
+  address: DeviceAddress,
+  request: { attemptId: string; method: LinkMethod; phone?: string; forceNew: boolean },
+): Promise<{ outcome: 'started' | 'inProgress' | 'alreadyLinked'; attemptId: string }> {
+  const { desired } = deviceKeys(store.space, address);
+  const { attemptId, method, phone = '', forceNew } = request;
+  const args = [attemptId, method, phone, forceNew ? '1' : '0', Date.now()];
+  const outcome = (await store.run('request-link', [desired], args)) as 'started' | 'inProgress' | 'alreadyLinked';
+  return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
+}
+
+/** The user wants no account. The answer arrives as `observed.logout` under the attempt id. Ring `desired` afterwards. */
+export async function requestUnlink(
+  store: Store,
+  address: DeviceAddress,
+  request: { attemptId: string },
+): Promise<{ outcome: 'requested' | 'nothingLinked'; attemptId: string }> {
+  const keys = deviceKeys(store.space, address);
+  const reply = await store.run('request-unlink', [keys.desired, keys.creds], [request.attemptId, Date.now()]);
+  const [outcome, attemptId] = reply as ['requested' | 'nothingLinked', string];
+  return { outcome, attemptId };
+}
+
+/** Ends an attempt that nobody answered. Does nothing when the device has moved on. */
+export async function cancelLink(
+  store: Store,
+  address: DeviceAddress,
+  attempt: { attemptId: string; reason: Reason },
+): Promise<boolean> {
+  const keys = deviceKeys(store.space, address);
+  const args = [attempt.attemptId, attempt.reason, Date.now()];
+  return (await store.run('cancel-link', [keys.desired, keys.observed], args)) === 1;
+}
+
+/**
+ * The owner writes what it sees, and with `want` what is wanted from now on. Answers `moved`, having written nothing,
+ * when the user has asked for something else since the owner read `actedOn`. Throws `FencedError` for a stale owner.
+ */
+export async function recordObserved(
+  store: Store,
+  lease: Lease,
+  change: { actedOn: DesiredState | undefined; observed: Omit<ObservedState, 'sinceMs'>; want?: Want },
+): Promise<'ok' | 'moved'> {
+  const keys = deviceKeys(store.space, lease.address);
+  const fields = Object.entries({ ...change.observed, sinceMs: Date.now() }).filter(([, value]) => value !== undefined);
+  const reply = await store.run(
+    'record-observed',
+    [keys.lease, keys.desired, keys.observed],
+    [lease.token, change.actedOn?.attemptId ?? '', change.want ?? '', ...fields.flat().map(String)],
+  );
+  if (reply === 'fenced') throw new FencedError({ step: 'record observed' });
+  return reply as 'ok' | 'moved';
+}
+
+function toObserved(fields: Record<string, string>): ObservedState {
+  const { sinceMs, codeExpiresAtMs, ...rest } = fields;
+  const observed = { ...rest, sinceMs: Number(sinceMs) } as unknown as ObservedState;
+  if (codeExpiresAtMs !== undefined) observed.codeExpiresAtMs = Number(codeExpiresAtMs);
+  return observed;
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { type DeviceAddress, type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import type { Pace } from '@gateway/contracts/pace';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { Store } from './store.js';
+
+/** What was made once for a device, and what the operator set. */
+export interface Device {
+  displayName: string;
+  createdAtMs: number;
+  /** Of the permutation that makes platform ids: 16 bytes. */
+  idKey: Buffer;
+  /** Digits of the account that was linked last. */
+  account?: string;
+  /** The operator's own pace, when it is not the default. */
+  pace?: Pace;
+}
+
+/** Makes a device that does not exist yet. Safe to repeat and to race: each step keeps what is there. */
+export async function ensureDevice(store: Store, address: DeviceAddress): Promise<void> {
+  const keys = deviceKeys(store.space, address);
+  const shared = workspaceKeys(store.space, address.workspace);
+  const short = shortDeviceId(address);
+  const idKey = store.vault.seal(randomBytes(16), `${keys.device}/idKey`);
+  await store.redis.hsetnx(keys.device, 'idKey', idKey);
+  await store.redis.hsetnx(keys.device, 'createdAtMs', Date.now());
+  await store.redis.hsetnx(keys.device, 'displayName', address.device);
+  await store.redis.hsetnx(shared.shortDeviceIds, short, address.device);
+  const taken = await store.redis.hget(shared.shortDeviceIds, short);
+  if (taken !== address.device) throw new Error(`device ${address.device} needs another name: its short id is taken`);
+  await store.redis.sadd(shared.devices, address.device);
+}
+
+export async function readDevice(store: Store, address: DeviceAddress): Promise<Device | undefined> {
+  const { device } = deviceKeys(store.space, address);
+  const found = await store.redis.hgetallBuffer(device);
+  if (!found.idKey) return undefined;
+  const read: Device = {
+    displayName: String(found.displayName ?? address.device),
+    createdAtMs: Number(found.createdAtMs),
+    idKey: store.vault.open(found.idKey, `${device}/idKey`),
+  };
+  if (found.account) read.account = String(found.account);
+  if (found.pace) read.pace = JSON.parse(String(found.pace)) as Pace;
+  return read;
+}
+
+export async function listDevices(store: Store, workspace: Workspace): Promise<DeviceId[]> {
+  const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).devices);
+  return ids.sort();
+}
+
+/** The device of a message id. */
+export async function findDeviceByShortId(
+  store: Store,
+  workspace: Workspace,
+  short: string,
+): Promise<DeviceId | undefined> {
+  const found = await store.redis.hget(workspaceKeys(store.space, workspace).shortDeviceIds, short);
+  return found ?? undefined;
+}
+
+/** Remembers which account is linked; another one than before must not get the old one's queue. */
+export async function recordAccount(
+  store: Store,
+  address: DeviceAddress,
+  phone: string,
+): Promise<{ changed: boolean }> {
+  const { device } = deviceKeys(store.space, address);
+  const before = await store.redis.hget(device, 'account');
+  await store.redis.hset(device, 'account', phone);
+  return { changed: before !== null && before !== phone };
+}

@@ -1,0 +1,121 @@
+import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import {
+  RECIPIENT_BYTES,
+  RECORD_VERSION,
+  RESULT_BYTES,
+  type RecipientResult,
+  readResult,
+  unpackRecipients,
+} from '@gateway/contracts/send-layout';
+import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
+import type { Store } from './store.js';
+
+/** A send without its recipients. */
+export interface SendRecord {
+  messageId: MessageId;
+  tag: SendTag;
+  state: 'accepting' | 'open' | 'closed';
+  kind: string;
+  total: number;
+  parts: number;
+  tokenId: string;
+  requestId: string;
+  createdAtMs: number;
+  expiresAtMs: number;
+  cancelledAtMs?: number;
+  counts: StatusCounts;
+}
+
+export interface RecipientView extends RecipientResult {
+  index: number;
+  /** Digits. */
+  to: string;
+}
+
+const FIELDS = [
+  'v',
+  'messageId',
+  'state',
+  'kind',
+  'total',
+  'parts',
+  'tokenId',
+  'requestId',
+  'createdAtMs',
+  'expiresAtMs',
+  'cancelledAtMs',
+] as const;
+
+/** The send of a message id, `undefined` when there is none (any more). Throws for records of an unknown version. */
+export async function readSend(
+  store: Store,
+  address: DeviceAddress,
+  messageId: MessageId,
+): Promise<SendRecord | undefined> {
+  const tag = parseMessageId(messageId)?.tag;
+  const send = tag ? await readSendByTag(store, address, tag) : undefined;
+  return send?.messageId === messageId ? send : undefined;
+}
+
+/** The send that a platform id belongs to. */
+export async function readSendByTag(
+  store: Store,
+  address: DeviceAddress,
+  tag: SendTag,
+): Promise<SendRecord | undefined> {
+  const { record } = sendKeys(store.space, address, tag);
+  const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
+  const [v, messageId, state, kind, total, parts, tokenId, requestId, createdAtMs, expiresAtMs, cancelledAtMs] = values;
+  if (!messageId) return undefined;
+  if (Number(v) !== RECORD_VERSION) throw new Error(`send record of unknown version ${v}`);
+  const counts = values.slice(FIELDS.length).map(Number);
+  const send: SendRecord = {
+    messageId,
+    tag,
+    state: state as SendRecord['state'],
+    kind: kind ?? '',
+    total: Number(total),
+    parts: Number(parts),
+    tokenId: tokenId ?? '',
+    requestId: requestId ?? '',
+    createdAtMs: Number(createdAtMs),
+    expiresAtMs: Number(expiresAtMs),
+    counts: Object.fromEntries(RECIPIENT_STATUSES.map((status, i) => [status, counts[i]])) as StatusCounts,
+  };
+  if (cancelledAtMs) send.cancelledAtMs = Number(cancelledAtMs);
+  return send;
+}
+
+/** Recipients `from` to `from + limit`, in the order of the request. */
+export async function readRecipients(
+  store: Store,
+  address: DeviceAddress,
+  tag: SendTag,
+  page: { from: number; limit: number },
+): Promise<RecipientView[]> {
+  const keys = sendKeys(store.space, address, tag);
+  const to = page.from + page.limit;
+  const [packed, results] = await Promise.all([
+    store.redis.getrangeBuffer(keys.recipients, page.from * RECIPIENT_BYTES, to * RECIPIENT_BYTES - 1),
+    store.redis.getrangeBuffer(keys.results, page.from * RESULT_BYTES, to * RESULT_BYTES - 1),
+  ]);
+  return unpackRecipients(packed).map((number, i) => ({ index: page.from + i, to: number, ...readResult(results, i) }));
+}
+
+/** The content as it was accepted; `undefined` when the send or its content is gone. Throws when it cannot be opened. */
+export async function readContent(store: Store, address: DeviceAddress, tag: SendTag): Promise<unknown> {
+  const { record } = sendKeys(store.space, address, tag);
+  const sealed = await store.redis.hgetBuffer(record, 'content');
+  return sealed ? JSON.parse(store.vault.open(sealed, `${record}/content`).toString()) : undefined;
+}
+
+/** Ids of the sends with work left, those that expire first in front. */
+export async function listOpenSends(store: Store, address: DeviceAddress): Promise<MessageId[]> {
+  return store.redis.zrange(deviceKeys(store.space, address).openSends, '0', '-1');
+}
+
+/** Messages that wait on the device. */
+export async function readBacklog(store: Store, address: DeviceAddress): Promise<{ messages: number }> {
+  return { messages: Number((await store.redis.get(deviceKeys(store.space, address).backlog)) ?? 0) };
+}

@@ -1,0 +1,73 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { createLogger } from '@gateway/runtime/logger';
+import { LeaseKeeper } from '@gateway/store/lease-keeper';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+const logger = createLogger({ service: 'test', level: 'error' });
+
+describe('LeaseKeeper', () => {
+  let space: RedisSpace;
+  const keepers: LeaseKeeper[] = [];
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(async () => {
+    for (const keeper of keepers.splice(0)) keeper.stop();
+    await space.close();
+  });
+
+  function keeper(owner: string, options: { ttlMs: number; monotonicMs?: () => number }): LeaseKeeper {
+    const clock = { nowMs: () => Date.now(), monotonicMs: options.monotonicMs ?? (() => performance.now()) };
+    const made = new LeaseKeeper({ store: space.store, clock, logger, owner, ttlMs: options.ttlMs });
+    keepers.push(made);
+    return made;
+  }
+
+  it('gives a device to one process only, and to the next one with a larger epoch', async () => {
+    const [a, b] = [keeper('a', { ttlMs: 5_000 }), keeper('b', { ttlMs: 5_000 })];
+    const first = (await a.acquire(address))!;
+    expect(await b.acquire(address)).to.equal(undefined);
+    await a.release(first);
+    const second = (await b.acquire(address))!;
+    expect(second.epoch).to.equal(first.epoch + 1);
+    expect(first.lost.aborted).to.equal(true);
+  });
+
+  it('keeps a lease for longer than its ttl', async () => {
+    const a = keeper('a', { ttlMs: 300 });
+    a.start();
+    const held = (await a.acquire(address))!;
+    const began = performance.now();
+    await eventually(() => performance.now() - began > 900);
+    held.assertHeld();
+    expect(await keeper('b', { ttlMs: 300 }).acquire(address)).to.equal(undefined);
+  });
+
+  it('fences itself when its renewals are late, by its own clock, before it asks Redis', async () => {
+    let now = 0;
+    const a = keeper('a', { ttlMs: 10_000, monotonicMs: () => now });
+    const held = (await a.acquire(address))!;
+    now = 9_999;
+    held.assertHeld();
+    now = 10_000;
+    expect(() => held.assertHeld()).to.throw(FencedError);
+    expect(held.lost.aborted).to.equal(true);
+    now = 0;
+    expect(() => held.assertHeld(), 'a lost lease is never regained').to.throw(FencedError);
+  });
+
+  it('notices that somebody else took the lease', async () => {
+    const a = keeper('a', { ttlMs: 200 });
+    const held = (await a.acquire(address))!;
+    await space.clients.commands.set(deviceKeys(space.store.space, address).lease, 'b:99');
+    a.start();
+    await eventually(() => held.lost.aborted);
+    await a.release(held);
+    expect(await space.clients.commands.get(deviceKeys(space.store.space, address).lease)).to.equal('b:99');
+  });
+});

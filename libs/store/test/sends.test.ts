@@ -1,0 +1,154 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { FencedError } from '@gateway/runtime/errors';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
+import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/change-send';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { listOpenSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+const recipients = ['4915112345670', '4915112345671', '4915112345672'];
+
+describe('sends', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => space.close());
+
+  async function openedSend(options: { expiresAtMs?: number; parts?: number } = {}) {
+    const { messageId } = await acceptSend(space.store, address, {
+      kind: 'text',
+      content: { text: 'hello' },
+      parts: options.parts ?? 1,
+      recipients,
+      tokenId: 't',
+      requestId: 'r',
+      nowMs: Date.now(),
+      expiresAtMs: options.expiresAtMs ?? Date.now() + 60_000,
+    });
+    await openSend(space.store, address, messageId);
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  }
+  const claim = (tag: string, recipient: number, part = 0) =>
+    claimRecipient(space.store, lease, { tag, recipient, part, nowMs: Date.now() });
+  const record = (tag: string, ...events: Parameters<typeof recordResults>[2]['events'][number][]) =>
+    recordResults(space.store, lease, { tag, nowMs: Date.now(), events });
+  const counts = async (messageId: string) => (await readSend(space.store, address, messageId))!.counts;
+
+  it('reads back what was accepted, and keeps the content sealed', async () => {
+    const { messageId, tag } = await openedSend();
+    const send = await readSend(space.store, address, messageId);
+    expect(send).to.include({ state: 'open', total: 3, kind: 'text', requestId: 'r' });
+    expect(await readContent(space.store, address, tag)).to.deep.equal({ text: 'hello' });
+    const page = await readRecipients(space.store, address, tag, { from: 1, limit: 5 });
+    expect(page.map(({ index, to, status }) => ({ index, to, status }))).to.deep.equal([
+      { index: 1, to: recipients[1], status: 'queued' },
+      { index: 2, to: recipients[2], status: 'queued' },
+    ]);
+    expect((await readBacklog(space.store, address)).messages).to.equal(3);
+    for (const key of await space.clients.commands.keys(`${space.prefix}:*`)) {
+      if ((await space.clients.commands.type(key)) !== 'hash') continue;
+      expect((await space.clients.commands.hvals(key)).join()).not.to.include('hello');
+    }
+  });
+
+  it('lets statuses only move forward, whatever the order of the news', async () => {
+    const { messageId, tag } = await openedSend();
+    const event = (name: 'acked' | 'delivered' | 'read' | 'failed') => ({
+      recipient: 0,
+      part: 0,
+      event: name,
+      errorCode: 463,
+    });
+    expect((await record(tag, event('read'))).statuses).to.deep.equal(['read']);
+    expect((await record(tag, event('delivered'), event('acked'), event('failed'))).statuses).to.deep.equal([
+      'read',
+      'read',
+      'read',
+    ]);
+    expect(await counts(messageId)).to.include({ queued: 2, sent: 0, delivered: 0, read: 1, failed: 0 });
+  });
+
+  it('turns a sent message into a failed one on a late refusal, with the code of the network', async () => {
+    const { tag } = await openedSend();
+    await record(tag, { recipient: 2, part: 0, event: 'acked' });
+    const { statuses } = await record(tag, { recipient: 2, part: 0, event: 'failed', errorCode: 463 });
+    expect(statuses).to.deep.equal(['failed']);
+    const [row] = await readRecipients(space.store, address, tag, { from: 2, limit: 1 });
+    expect(row).to.include({ status: 'failed', errorCode: 463 });
+  });
+
+  it('gives a recipient of two parts the status of the slower part', async () => {
+    const { tag } = await openedSend({ parts: 2 });
+    expect((await record(tag, { recipient: 0, part: 0, event: 'delivered' })).statuses).to.deep.equal(['queued']);
+    expect((await record(tag, { recipient: 0, part: 1, event: 'acked' })).statuses).to.deep.equal(['sent']);
+    expect((await record(tag, { recipient: 0, part: 1, event: 'delivered' })).statuses).to.deep.equal(['delivered']);
+    expect((await readBacklog(space.store, address)).messages).to.equal(4);
+  });
+
+  it('closes a send with its last queued recipient and gives its keys a time to live', async () => {
+    const { messageId, tag } = await openedSend();
+    const acked = (recipient: number) => ({ recipient, part: 0, event: 'acked' as const });
+    expect((await record(tag, acked(0), acked(1))).closed).to.equal(false);
+    expect((await record(tag, acked(2))).closed).to.equal(true);
+    expect(await listOpenSends(space.store, address)).to.deep.equal([]);
+    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    const keys = await space.clients.commands.keys(`${space.prefix}:*:send:*`);
+    expect(keys).to.have.length(3);
+    for (const key of keys) expect(await space.clients.commands.pttl(key)).to.be.greaterThan(6 * 86_400_000);
+    expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');
+  });
+
+  it('cancels what was not tried, and lets what is in flight end as the network says', async () => {
+    const { messageId, tag } = await openedSend();
+    expect(await claim(tag, 0)).to.equal('claimed');
+    expect(await cancelSend(space.store, address, messageId)).to.deep.equal({ cancelled: 2 });
+    expect(await claim(tag, 1)).to.equal('settled');
+    expect(await claim(tag, 0), 'the same id again').to.equal('claimed');
+    expect((await record(tag, { recipient: 0, part: 0, event: 'acked' })).closed).to.equal(true);
+    expect(await counts(messageId)).to.include({ sent: 1, cancelled: 2, queued: 0 });
+    expect(await cancelSend(space.store, address, messageId), 'safe to repeat').to.deep.equal({ cancelled: 0 });
+  });
+
+  it('expires what is left when its time is over, and believes a receipt that comes after', async () => {
+    const { messageId, tag } = await openedSend({ expiresAtMs: Date.now() - 1 });
+    expect(await claim(tag, 0)).to.equal('expired');
+    expect(await expireSends(space.store, lease, Date.now())).to.deep.equal([messageId]);
+    expect(await counts(messageId)).to.include({ expired: 3, queued: 0 });
+    expect((await record(tag, { recipient: 1, part: 0, event: 'acked' })).statuses).to.deep.equal(['expired']);
+    expect((await record(tag, { recipient: 1, part: 0, event: 'delivered' })).statuses).to.deep.equal(['delivered']);
+    expect(await counts(messageId)).to.include({ expired: 2, delivered: 1 });
+  });
+
+  it('refuses every write of a stale owner', async () => {
+    const { tag } = await openedSend();
+    await releaseLease(space.store, lease);
+    const next = await acquireLease(space.store, address, { owner: 'b', ttlMs: 60_000 });
+    expect(next!.epoch).to.be.greaterThan(lease.epoch);
+    for (const attempt of [() => claim(tag, 0), () => record(tag, { recipient: 0, part: 0, event: 'acked' })]) {
+      const error = await attempt().catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(FencedError);
+    }
+  });
+
+  it('drops a send that was never promised, and opens one whose job exists', async () => {
+    const accept = () =>
+      acceptSend(space.store, address, {
+        ...{ kind: 'text', content: {}, parts: 1, recipients, tokenId: 't', requestId: 'r' },
+        ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+      });
+    const [lost, kept] = [await accept(), await accept()];
+    await dropAbandonedSends(space.store, address, {
+      beforeMs: Date.now() + 1,
+      hasJob: async (messageId) => messageId === kept.messageId,
+    });
+    expect(await readSend(space.store, address, lost.messageId)).to.equal(undefined);
+    expect(await listOpenSends(space.store, address)).to.deep.equal([kept.messageId]);
+    expect(await space.clients.commands.keys(`${space.prefix}:*:send:*`)).to.have.length(3);
+  });
+});
