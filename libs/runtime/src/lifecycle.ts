@@ -34,8 +34,10 @@ export class Lifecycle {
     return this.#stopping.signal;
   }
 
+  /** What is added while the stop is under way is stopped at once: a signal may come in the middle of a start. */
   add(name: string, stop: () => Promise<void>): void {
-    this.#parts.push({ name, stop });
+    if (this.stopping.aborted) void this.#stopPart({ name, stop });
+    else this.#parts.push({ name, stop });
   }
 
   /** Safe to repeat: every caller awaits the same stop. */

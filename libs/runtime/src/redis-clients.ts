@@ -91,13 +91,20 @@ function ping(client: Redis): void {
   if (client.status === 'ready') client.ping().catch(() => {});
 }
 
-async function waitForReady(client: Redis, timeoutMs: number): Promise<void> {
-  if (client.status === 'ready') return;
-  try {
-    await once(client, 'ready', { signal: AbortSignal.timeout(timeoutMs) });
-  } catch (cause) {
-    throw new GatewayError({ code: 'redis_away', message: 'Redis does not answer', cause });
-  }
+/** Failed attempts to connect do not end the wait: only time does. */
+function waitForReady(client: Redis, timeoutMs: number): Promise<void> {
+  if (client.status === 'ready') return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      client.off('ready', done);
+      reject(new GatewayError({ code: 'redis_away', message: 'Redis does not answer' }));
+    }, timeoutMs);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    client.once('ready', done);
+  });
 }
 
 async function closeClient(client: Redis): Promise<void> {

@@ -1,0 +1,97 @@
+import {
+  type GatewayConfig,
+  gatewayKeys,
+  loggerOptions,
+  type PaceConfig,
+  paceKeys,
+} from '@gateway/runtime/gateway-config';
+import { readConfig } from '@gateway/runtime/read-config';
+import { expect } from 'chai';
+import Joi from 'joi';
+
+const schema = Joi.object<GatewayConfig & PaceConfig>({ ...gatewayKeys, ...paceKeys });
+const ENCRYPTION_KEYS = `k1:${'0a'.repeat(32)}`;
+const ROOT = `root:${'ab'.repeat(32)}`;
+const LOCAL = 'ws://127.0.0.1:9000/ws/chat';
+const read = (environment: Record<string, string>) => readConfig(schema, { ENCRYPTION_KEYS, ...environment });
+
+describe('the shared configuration', () => {
+  it('needs nothing but the encryption keys', () => {
+    const config = read({});
+    expect(config.REDIS_URL).to.equal('redis://127.0.0.1:6379');
+    expect(config.KEY_PREFIX).to.equal('gw');
+    expect(config.WORKSPACE).to.equal('main');
+    expect(config.ENCRYPTION_KEYS).to.deep.equal([{ id: 'k1', key: Buffer.alloc(32, 0x0a) }]);
+    expect(() => readConfig(schema, {})).to.throw('ENCRYPTION_KEYS is required');
+  });
+
+  it('reads several encryption keys in their order', () => {
+    const config = read({ ENCRYPTION_KEYS: `new:${'01'.repeat(32)}, old:${'02'.repeat(32)}` });
+    expect(config.ENCRYPTION_KEYS.map(({ id }) => id)).to.deep.equal(['new', 'old']);
+  });
+
+  for (const [what, keys] of [
+    ['short keys', 'k1:abcd'],
+    ['keys without an id', '0a'.repeat(32)],
+    ['two keys of one id', `${ENCRYPTION_KEYS},${ENCRYPTION_KEYS}`],
+  ] as const) {
+    it(`refuses ${what}, without showing them`, () => {
+      expect(() => read({ ENCRYPTION_KEYS: keys }))
+        .to.throw(/ENCRYPTION_KEYS must/)
+        .with.property('message')
+        .that.does.not.include(keys);
+    });
+  }
+
+  it('logs pretty or as JSON when asked to, else as the terminal suggests', () => {
+    expect(loggerOptions(read({ LOG_FORMAT: 'json' }), 'api')).to.deep.equal({
+      service: 'api',
+      level: 'info',
+      pretty: false,
+    });
+    expect(loggerOptions(read({}), 'api')).not.to.have.property('pretty');
+  });
+});
+
+describe('trust and pace', () => {
+  it('leads to the real network at a careful pace when nothing is said', () => {
+    const config = read({});
+    expect(config.MESSENGER_URL).to.equal('wss://web.whatsapp.com/ws/chat');
+    expect(config.MESSENGER_TRUST).to.deep.equal({ kind: 'production' });
+    expect(config.PACE_PER_MINUTE).to.equal(20);
+  });
+
+  it('sends without a limit against a stand-in with a root of its own', () => {
+    const config = read({ MESSENGER_URL: LOCAL, MESSENGER_TRUST: ROOT });
+    expect(config.MESSENGER_TRUST).to.deep.equal({ kind: 'root', publicKey: Buffer.alloc(32, 0xab) });
+    expect(config.PACE_PER_MINUTE).to.equal(0);
+  });
+
+  it('stays careful against any other server', () => {
+    expect(read({ MESSENGER_URL: LOCAL, MESSENGER_TRUST: 'insecure' }).PACE_PER_MINUTE).to.equal(20);
+    expect(read({ MESSENGER_URL: LOCAL }).PACE_PER_MINUTE).to.equal(20);
+  });
+
+  for (const trust of ['insecure', ROOT]) {
+    for (const url of ['wss://web.whatsapp.com/ws/chat', 'wss://WEB.WhatsApp.com./x', 'wss://e1.whatsapp.net/ws', '']) {
+      it(`refuses ${trust.slice(0, 8)} together with the real network at ${url || 'the default address'}`, () => {
+        expect(() => read({ MESSENGER_URL: url, MESSENGER_TRUST: trust })).to.throw(
+          'MESSENGER_TRUST must be production',
+        );
+      });
+    }
+  }
+
+  it('refuses an unlimited pace on the real network only', () => {
+    expect(() => read({ PACE_PER_MINUTE: '0' })).to.throw('PACE_PER_MINUTE must not be 0');
+    expect(read({ PACE_PER_MINUTE: '0', MESSENGER_URL: LOCAL }).PACE_PER_MINUTE).to.equal(0);
+  });
+
+  it('refuses the real network without TLS', () => {
+    expect(() => read({ MESSENGER_URL: 'ws://web.whatsapp.com/ws/chat' })).to.throw('MESSENGER_URL must be wss://');
+  });
+
+  it('refuses a trust it does not know', () => {
+    expect(() => read({ MESSENGER_URL: LOCAL, MESSENGER_TRUST: 'root:123' })).to.throw('MESSENGER_TRUST must be');
+  });
+});

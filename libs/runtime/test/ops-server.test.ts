@@ -1,0 +1,83 @@
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { type OpsServer, type OpsServerOptions, startOpsServer } from '@gateway/runtime/ops-server';
+import { expect } from 'chai';
+
+describe('the ops server', () => {
+  let server: OpsServer | undefined;
+  afterEach(() => server?.close());
+
+  async function start(options: Partial<OpsServerOptions> = {}) {
+    const logger = createLogger({ service: 'test', level: 'error' });
+    server = await startOpsServer({
+      host: '127.0.0.1',
+      port: 0,
+      registry: createMetrics('test', { processMetrics: false }),
+      checks: {},
+      logger,
+      ...options,
+    });
+    const base = `http://127.0.0.1:${server.port}`;
+    return async (path: string) => {
+      const response = await fetch(base + path);
+      return { status: response.status, text: await response.text() };
+    };
+  }
+
+  it('is alive as soon as it listens', async () => {
+    const get = await start({ checks: { redis: () => Promise.reject(new Error('away')) } });
+    expect((await get('/livez')).status).to.equal(200);
+  });
+
+  it('is ready when every check passes', async () => {
+    const get = await start({ checks: { redis: () => {}, queue: async () => {} } });
+    const { status, text } = await get('/readyz');
+    expect(status).to.equal(200);
+    expect(JSON.parse(text)).to.deep.equal({ ready: true, checks: { redis: 'ok', queue: 'ok' } });
+  });
+
+  it('names the check that fails, thrown or rejected', async () => {
+    const get = await start({
+      checks: {
+        redis: () => Promise.reject(new Error('away')),
+        queue: () => {
+          throw new Error('full');
+        },
+      },
+    });
+    const { status, text } = await get('/readyz');
+    expect(status).to.equal(503);
+    expect(JSON.parse(text)).to.deep.equal({ ready: false, checks: { redis: 'away', queue: 'full' } });
+  });
+
+  it('is not ready when a check hangs', async () => {
+    const get = await start({ checks: { redis: () => new Promise(() => {}) } });
+    expect((await get('/readyz')).status).to.equal(503);
+  });
+
+  it('is not ready while the process stops', async () => {
+    const controller = new AbortController();
+    const get = await start({ stopping: controller.signal });
+    expect((await get('/readyz')).status).to.equal(200);
+    controller.abort();
+    expect((await get('/readyz')).status).to.equal(503);
+  });
+
+  it('serves the registry it was given', async () => {
+    const get = await start();
+    expect((await get('/metrics')).status).to.equal(200);
+    expect((await get('/nothing')).status).to.equal(404);
+  });
+
+  it('says so when its port is taken', async () => {
+    await start();
+    const again = startOpsServer({
+      host: '127.0.0.1',
+      port: server!.port,
+      registry: createMetrics('test'),
+      checks: {},
+      logger: createLogger({ service: 'test' }),
+    });
+    expect(await again.catch((error: NodeJS.ErrnoException) => error.code)).to.equal('EADDRINUSE');
+  });
+});

@@ -1,0 +1,45 @@
+import { readConfig } from '@gateway/runtime/read-config';
+import { expect } from 'chai';
+import Joi from 'joi';
+
+interface Config {
+  NAME: string;
+  SECRET: string;
+  COUNT: number;
+}
+
+const schema = Joi.object<Config>({
+  NAME: Joi.string().default('nobody'),
+  SECRET: Joi.string()
+    .pattern(/^[a-f]+$/)
+    .required(),
+  COUNT: Joi.number().integer().max(10).default(3),
+});
+
+describe('readConfig', () => {
+  it('converts values, fills in defaults and ignores variables it does not know', () => {
+    expect(readConfig(schema, { SECRET: 'abc', COUNT: '7', PATH: '/bin' })).to.deep.equal({
+      NAME: 'nobody',
+      SECRET: 'abc',
+      COUNT: 7,
+    });
+  });
+
+  it('takes an empty variable for an absent one', () => {
+    expect(readConfig(schema, { SECRET: 'abc', NAME: '', COUNT: '' })).to.include({ NAME: 'nobody', COUNT: 3 });
+  });
+
+  it('names all problems at once', () => {
+    expect(() => readConfig(schema, { COUNT: '99' })).to.throw(/SECRET is required; COUNT must be less than/);
+  });
+
+  it('never shows a value', () => {
+    const attempt = () => readConfig(schema, { SECRET: 'hunter2hunter2', COUNT: 'hunter2hunter2' });
+    expect(attempt).to.throw(/SECRET does not have the expected form/);
+    try {
+      attempt();
+    } catch (error) {
+      expect(String(error)).not.to.include('hunter2');
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { systemClock } from '@gateway/runtime/clock';
+import { createLogger } from '@gateway/runtime/logger';
+import { createRedisClients, type RedisClients } from '@gateway/runtime/redis-clients';
+import { checkRedisSettings } from '@gateway/runtime/redis-settings';
+import { testRedisUrl } from '@gateway/testkit/config';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { type FrozenProxy, startProxy } from './frozen-proxy.js';
+
+const logger = createLogger({ service: 'test', level: 'error' });
+
+describe('Redis clients', () => {
+  let clients: RedisClients | undefined;
+  let proxy: FrozenProxy | undefined;
+  afterEach(async () => {
+    await clients?.close();
+    proxy?.close();
+  });
+
+  async function startBehindProxy() {
+    proxy = await startProxy(new URL(testRedisUrl()));
+    clients = createRedisClients({ url: `redis://127.0.0.1:${proxy.port}`, logger });
+    await clients.waitForReady();
+    return { clients, proxy };
+  }
+
+  it('are ready when Redis answers, and closed for good', async () => {
+    clients = createRedisClients({ url: testRedisUrl(), logger });
+    await clients.waitForReady();
+    expect(await clients.commands.ping()).to.equal('PONG');
+    expect(await clients.failFast.ping()).to.equal('PONG');
+    await clients.close();
+    await clients.close();
+    expect(clients.commands.status).to.equal('end');
+  });
+
+  it('say so when Redis is not there', async () => {
+    clients = createRedisClients({ url: 'redis://127.0.0.1:1', logger });
+    const failure = await clients.waitForReady(50).catch((error) => error);
+    expect(failure).to.include({ code: 'redis_away' });
+  });
+
+  it('for callers fail in under 3 s when Redis freezes, and work again after it', async () => {
+    const { clients, proxy } = await startBehindProxy();
+    proxy.freeze();
+    const startedMs = systemClock.monotonicMs();
+    expect(await clients.failFast.ping().catch((error: Error) => error)).to.be.instanceOf(Error);
+    expect(systemClock.monotonicMs() - startedMs).to.be.below(3_000);
+    proxy.thaw();
+    expect(await eventually(() => clients.failFast.ping())).to.equal('PONG');
+  });
+
+  it('for workers wait through a lost connection', async () => {
+    const { clients } = await startBehindProxy();
+    clients.commands.disconnect(true);
+    expect(await clients.commands.ping()).to.equal('PONG');
+  });
+});
+
+describe('checkRedisSettings', () => {
+  const check = (info: string) => checkRedisSettings({ info: async () => info } as never);
+
+  it('is content with a Redis that keeps what it is given', async () => {
+    expect(await check('redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n')).to.deep.equal([]);
+  });
+
+  it('names each setting that would lose messages', async () => {
+    const problems = await check('redis_version:6.0.16\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:0\r\n');
+    expect(problems).to.have.length(3);
+    expect(problems.join()).to.include('6.0.16').and.to.include('allkeys-lru').and.to.include('appendonly');
+  });
+
+  it('finds nothing wrong with the Redis of the tests', async () => {
+    const clients = createRedisClients({ url: testRedisUrl(), logger });
+    await clients.waitForReady();
+    expect(await checkRedisSettings(clients.commands)).to.deep.equal([]);
+    await clients.close();
+  });
+});
