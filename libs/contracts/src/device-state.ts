@@ -30,6 +30,9 @@ export const REASONS = {
   banned: 'The network has banned this account.',
   temporarily_banned: 'The network has banned this account for a time.',
   client_outdated: 'The network refuses this version of the client.',
+  not_multi_device: 'The account does not take linked devices.',
+  rate_limited: 'The network asks for a long pause; trying again.',
+  untrusted: 'The server could not prove that it is the messenger network.',
   keys_unreadable: 'The keys of this device cannot be read.',
 } as const;
 

@@ -8,6 +8,7 @@ export const API_ERRORS = {
   not_found: { status: 404, message: 'Not found' },
   method_not_allowed: { status: 405, message: 'Method not allowed' },
   no_device: { status: 409, message: 'No connected messenger device found' },
+  link_ended: { status: 409, message: 'Linking ended before there was a code' },
   payload_too_large: { status: 413, message: 'Payload too large' },
   unsupported_media_type: { status: 415, message: 'Unsupported media type' },
   queue_would_expire: { status: 422, message: 'Queue would expire' },

@@ -10,12 +10,13 @@ export type JobName = keyof JobPayloads;
 export interface SendJob extends DeviceAddress {
   v: 1;
   messageId: MessageId;
+  priority: keyof typeof PRIORITIES;
   /** Of the HTTP request that made the send: rides along to the ack. */
   requestId: string;
 }
 
 /** BullMQ runs priority 0 before everything else, so ours start at 1. */
-export const PRIORITIES = { otp: 1, send: 10 } as const;
+export const PRIORITIES = { otp: 1, bulk: 10 } as const;
 
 const address = {
   workspace: Joi.string().min(1).max(40).required(),
@@ -30,6 +31,9 @@ export const JOB_SCHEMAS: { [Name in JobName]: Joi.ObjectSchema<JobPayloads[Name
     ...address,
     messageId: Joi.string()
       .pattern(/^msg_[0-9a-z]{24}$/)
+      .required(),
+    priority: Joi.string()
+      .valid(...Object.keys(PRIORITIES))
       .required(),
     requestId: Joi.string().min(1).max(100).required(),
   }),

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 
 export interface Producer {
   /** Puts the wake-up of a send into its device's queue. Safe to repeat: the same send and epoch is one job. */
-  addSend(job: SendJob, options: { epoch: number; priority: keyof typeof PRIORITIES }): Promise<void>;
+  addSend(job: SendJob, options: { epoch: number }): Promise<void>;
   /** Whether the job that was added with the send itself (epoch 0) is still there. */
   hasSend(address: DeviceAddress, messageId: MessageId): Promise<boolean>;
   close(): Promise<void>;
@@ -51,9 +51,9 @@ export function createProducer({ connection, space }: { connection: Redis; space
   }
 
   return {
-    async addSend(job, { epoch, priority }) {
+    async addSend(job, { epoch }) {
       const jobId = sendJobId(job.messageId, epoch);
-      await queueOf(job).add('send', job, { jobId, priority: PRIORITIES[priority] });
+      await queueOf(job).add('send', job, { jobId, priority: PRIORITIES[job.priority] });
     },
     async hasSend(address, messageId) {
       return (await queueOf(address).getJob(sendJobId(messageId, 0))) !== undefined;

@@ -43,6 +43,7 @@ describe('the queue of a device', () => {
     );
   }
   const job = (n: number): SendJob => ({
+    priority: 'bulk',
     v: 1,
     ...address,
     messageId: `msg_${String(n).padStart(24, '0')}`,
@@ -53,7 +54,7 @@ describe('the queue of a device', () => {
 
   it('hands every job over once and leaves nothing behind', async () => {
     const seen: string[] = [];
-    for (const n of [1, 2, 2]) await producer.addSend(job(n), { epoch: 0, priority: 'send' });
+    for (const n of [1, 2, 2]) await producer.addSend(job(n), { epoch: 0 });
     expect(await producer.hasSend(address, job(1).messageId)).to.equal(true);
     consume({ send: async ({ messageId }) => (seen.push(messageId), { kind: 'done' }) });
     await eventually(async () => !(await producer.hasSend(address, job(2).messageId)));
@@ -63,7 +64,7 @@ describe('the queue of a device', () => {
 
   it('gives a job back when its handler says later, without counting an attempt', async () => {
     let tries = 0;
-    await producer.addSend(job(1), { epoch: 0, priority: 'send' });
+    await producer.addSend(job(1), { epoch: 0 });
     consume({ send: async () => (++tries < 8 ? { kind: 'later', delayMs: 0 } : { kind: 'done' }) });
     await eventually(async () => tries === 8 && !(await producer.hasSend(address, job(1).messageId)));
   });
@@ -73,7 +74,7 @@ describe('the queue of a device', () => {
     const queue = bullQueue();
     await queue.add('send', { nonsense: true }, { jobId: 'poison-1', priority: 1 });
     await queue.add('no-such-job', {}, { jobId: 'poison-2', priority: 1 });
-    await producer.addSend(job(1), { epoch: 0, priority: 'send' });
+    await producer.addSend(job(1), { epoch: 0 });
     consume({ send: async ({ messageId }) => (seen.push(messageId), { kind: 'done' }) });
     await eventually(async () => seen.length === 1 && (await queue.getFailedCount()) === 2);
     expect((await queue.getJob('poison-1'))!.failedReason).to.match(/^invalid payload: v is required/);
@@ -82,8 +83,8 @@ describe('the queue of a device', () => {
 
   it('lets a job of higher priority overtake', async () => {
     const seen: string[] = [];
-    for (const n of [1, 2]) await producer.addSend(job(n), { epoch: 0, priority: 'send' });
-    await producer.addSend(job(3), { epoch: 0, priority: 'otp' });
+    for (const n of [1, 2]) await producer.addSend(job(n), { epoch: 0 });
+    await producer.addSend({ ...job(3), priority: 'otp' }, { epoch: 0 });
     consume({ send: async ({ messageId }) => (seen.push(messageId), { kind: 'done' }) });
     await eventually(() => seen.length === 3);
     expect(seen[0]).to.equal(job(3).messageId);
