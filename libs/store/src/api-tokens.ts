@@ -1,0 +1,88 @@
+import { makeApiToken } from '@gateway/contracts/api-token';
+import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { Store } from './store.js';
+
+/** What is kept of a token: enough to recognise it, nothing to make it from. */
+export interface ApiToken {
+  keyId: string;
+  /** For people. */
+  name: string;
+  /** SHA-256 of the whole token, hex. */
+  hash: string;
+  /** Acts on this device only; without one on the workspace's default device. */
+  device?: DeviceId;
+  createdAtMs: number;
+  expiresAtMs?: number;
+  revokedAtMs?: number;
+  /** To the minute. */
+  lastUsedAtMs?: number;
+}
+
+const USE_INTERVAL_MS = 60_000;
+
+/** Makes a token. The value is returned this once and stored nowhere. */
+export async function createApiToken(
+  store: Store,
+  workspace: Workspace,
+  options: { name: string; device?: DeviceId; expiresAtMs?: number },
+): Promise<{ value: string; token: ApiToken }> {
+  const { keyId, token: value, hash } = makeApiToken();
+  const token: ApiToken = { keyId, hash, createdAtMs: Date.now(), ...options };
+  const keys = workspaceKeys(store.space, workspace);
+  await store.redis.hset(keys.token(keyId), token);
+  await store.redis.sadd(keys.tokens, keyId);
+  return { value, token };
+}
+
+/** By the key id that the token carries: no index, no search. */
+export async function findApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
+  const fields = await store.redis.hgetall(workspaceKeys(store.space, workspace).token(keyId));
+  return fields.hash ? toApiToken(keyId, fields) : undefined;
+}
+
+/** Whether it opens the door now: neither revoked nor past its end. */
+export function isUsable({ revokedAtMs, expiresAtMs }: ApiToken, nowMs: number): boolean {
+  return revokedAtMs === undefined && (expiresAtMs === undefined || nowMs < expiresAtMs);
+}
+
+/** All tokens, oldest first, revoked and expired ones too. */
+export async function listApiTokens(store: Store, workspace: Workspace): Promise<ApiToken[]> {
+  const keyIds = await store.redis.smembers(workspaceKeys(store.space, workspace).tokens);
+  const tokens = await Promise.all(keyIds.map((keyId) => findApiToken(store, workspace, keyId)));
+  return tokens.filter((token) => token !== undefined).sort((a, b) => a.createdAtMs - b.createdAtMs);
+}
+
+/** Works from the next request on, on every replica. Safe to repeat: the first time counts. */
+export async function revokeApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
+  const token = await findApiToken(store, workspace, keyId);
+  if (!token) return undefined;
+  await store.redis.hsetnx(workspaceKeys(store.space, workspace).token(keyId), 'revokedAtMs', Date.now());
+  return findApiToken(store, workspace, keyId);
+}
+
+/** Remembers that a token was used; writes at most once a minute per token, on however many replicas. */
+export async function recordTokenUse(
+  store: Store,
+  workspace: Workspace,
+  token: ApiToken,
+  nowMs: number,
+): Promise<void> {
+  if (nowMs - (token.lastUsedAtMs ?? 0) < USE_INTERVAL_MS) return;
+  const key = workspaceKeys(store.space, workspace).token(token.keyId);
+  await store.run('record-token-use', [key], [nowMs, USE_INTERVAL_MS]);
+}
+
+function toApiToken(keyId: string, fields: Record<string, string>): ApiToken {
+  const token: ApiToken = {
+    keyId,
+    name: fields.name ?? '',
+    hash: fields.hash ?? '',
+    createdAtMs: Number(fields.createdAtMs),
+  };
+  if (fields.device) token.device = fields.device;
+  for (const time of ['expiresAtMs', 'revokedAtMs', 'lastUsedAtMs'] as const) {
+    if (fields[time]) token[time] = Number(fields[time]);
+  }
+  return token;
+}

@@ -1,0 +1,26 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import type { Pace } from '@gateway/contracts/pace';
+import type { Producer } from '@gateway/queue/producer';
+import type { Clock } from '@gateway/runtime/clock';
+import type { Logger } from '@gateway/runtime/logger';
+import type { DoorbellListener } from '@gateway/store/doorbells';
+import type { Store } from '@gateway/store/store';
+import type { ApiMetrics } from './api-metrics.js';
+
+/** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
+export interface ApiDeps {
+  store: Store;
+  producer: Producer;
+  doorbells: DoorbellListener;
+  workspace: Workspace;
+  /** Of devices that the operator gave no other: the senders' default, for estimates. */
+  defaultPace: Pace;
+  /** Proxies whose `X-Forwarded-For` entries are believed. */
+  trustedProxies: number;
+  bodyBudgetBytes: number;
+  metrics: ApiMetrics;
+  clock: Clock;
+  logger: Logger;
+  /** Aborted when the process begins to stop. */
+  stopping: AbortSignal;
+}

@@ -1,0 +1,23 @@
+import { type createMetrics, makeCounter, makeHistogram } from '@gateway/runtime/metrics';
+
+export type ApiMetrics = ReturnType<typeof createApiMetrics>;
+
+/** What the API counts. Labels are templates and buckets, never what a caller wrote: their number is bounded. */
+export function createApiMetrics(registry: ReturnType<typeof createMetrics>) {
+  return {
+    requestSeconds: makeHistogram(registry, {
+      name: 'gateway_http_request_seconds',
+      help: 'Time from the head of a request to the end of its answer.',
+      labels: ['method', 'route', 'status'],
+    }),
+    acceptedRecipients: makeCounter(registry, {
+      name: 'gateway_accepted_recipients_total',
+      help: 'Recipients of sends that were accepted.',
+    }),
+    rateLimited: makeCounter(registry, {
+      name: 'gateway_rate_limited_requests_total',
+      help: 'Requests refused by a rate limit.',
+      labels: ['bucket'],
+    }),
+  };
+}

@@ -1,0 +1,61 @@
+import express, { type Express, type RequestHandler } from 'express';
+import type { ApiDeps } from './api-deps.js';
+import { BodyBudget } from './body-budget.js';
+import type { Endpoint } from './endpoint.js';
+import { BASE_PATH, ENDPOINTS } from './endpoints.js';
+import { answerError } from './middlewares/answer-error.js';
+import { authenticate } from './middlewares/authenticate.js';
+import { createRateLimits } from './middlewares/limit-rate.js';
+import { observeRequest } from './middlewares/observe-request.js';
+import { readBody } from './middlewares/read-body.js';
+import { divertBrokenPath, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
+import { runHandler } from './middlewares/run-handler.js';
+import { takeRequestId } from './middlewares/take-request-id.js';
+import { validateInput } from './middlewares/validate-input.js';
+import { localsOf } from './request-locals.js';
+
+/** The public API. The order of checks is the order of lines; nothing before `readBody` touches a body. */
+export function createApp(deps: ApiDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.enable('case sensitive routing');
+  app.set('trust proxy', deps.trustedProxies);
+  app.set('query parser', 'simple');
+
+  const limits = createRateLimits(deps);
+  const bodies = new BodyBudget(deps.bodyBudgetBytes);
+  const limitOther = limits.byToken('other');
+
+  app.use(takeRequestId, observeRequest(deps));
+  app.use(authenticate(deps, limits.failedTokens));
+  app.use(divertBrokenPath(limitOther));
+  for (const [path, endpoints] of groupByPath(ENDPOINTS)) {
+    const route = app.route(`${BASE_PATH}${path}`).all(nameRoute(path));
+    for (const endpoint of endpoints) {
+      const steps = [
+        limits.byToken(endpoint.bucket),
+        readBody(bodies, endpoint.maxBodyBytes),
+        validateInput(endpoint),
+        runHandler(endpoint, deps),
+      ];
+      for (const method of endpoint.methods) route[method](...steps);
+    }
+    route.all(limitOther, refuseMethod(endpoints.flatMap(({ methods }) => methods)));
+  }
+  app.use(limitOther, refusePath);
+  app.use(answerError(deps));
+  return app;
+}
+
+function nameRoute(path: string): RequestHandler {
+  return (_req, res, next) => {
+    localsOf(res).route = path;
+    next();
+  };
+}
+
+function groupByPath(endpoints: readonly Endpoint[]): Map<string, Endpoint[]> {
+  const groups = new Map<string, Endpoint[]>();
+  for (const endpoint of endpoints) groups.set(endpoint.path, [...(groups.get(endpoint.path) ?? []), endpoint]);
+  return groups;
+}

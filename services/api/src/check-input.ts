@@ -1,0 +1,57 @@
+import type { ErrorDetail } from '@gateway/contracts/errors';
+import { LIMITS } from '@gateway/contracts/limits';
+import type { ObjectSchema, ValidationErrorItem } from 'joi';
+
+export type Checked<Value> = { value: Value; details: [] } | { value: undefined; details: ErrorDetail[] };
+
+/** Sentences of Joi that would quote what the caller wrote, said without it. */
+const MESSAGES = {
+  'object.base': 'must be an object',
+  'string.pattern.base': 'does not have the expected form',
+};
+/** A name that we do not know is echoed, but not at any length. */
+const MAX_NAME_CHARACTERS = 100;
+
+/** Checks input against a schema: every problem (the first 100), none with a value in it, unknown fields refused. */
+export function checkInput<Value>(schema: ObjectSchema<Value>, input: unknown): Checked<Value> {
+  const { value, error } = schema.validate(dropExcessNames(schema, input), {
+    abortEarly: false,
+    errors: { label: false },
+    messages: MESSAGES,
+  });
+  const details = [...refuseProto(input), ...(error?.details ?? []).map(toDetail)];
+  if (details.length === 0) return { value: value as Value, details: [] };
+  return { value: undefined, details: details.slice(0, LIMITS.maxValidationDetails) };
+}
+
+/** A rule that asks for one of several fields has no path of its own: it names them. */
+function toDetail({ type, path, context, message }: ValidationErrorItem): ErrorDetail {
+  const names = type === 'object.missing' ? (context?.peers as string[]) : path;
+  return { path: names.map(shorten), message };
+}
+
+function shorten(name: string | number): string | number {
+  return typeof name === 'string' ? name.slice(0, MAX_NAME_CHARACTERS) : name;
+}
+
+/** A body of two megabytes can hold 200,000 unknown names; Joi would build an error for each. Known ones stay. */
+function dropExcessNames(schema: ObjectSchema, input: unknown): unknown {
+  if (!isObject(input) || Object.keys(input).length <= LIMITS.maxValidationDetails) return input;
+  const known = Object.keys(schema.describe().keys ?? {});
+  const unknown = Object.keys(input).filter((name) => !known.includes(name));
+  const kept = [...known, ...unknown.slice(0, LIMITS.maxValidationDetails)].filter((name) =>
+    Object.hasOwn(input, name),
+  );
+  return Object.fromEntries(kept.map((name) => [name, input[name]]));
+}
+
+/** `JSON.parse` makes an own field of this name, which Joi passes over. */
+function refuseProto(input: unknown): ErrorDetail[] {
+  return isObject(input) && Object.hasOwn(input, '__proto__')
+    ? [{ path: ['__proto__'], message: 'is not allowed' }]
+    : [];
+}
+
+function isObject(input: unknown): input is Record<string, unknown> {
+  return typeof input === 'object' && input !== null && !Array.isArray(input);
+}

@@ -1,0 +1,42 @@
+import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import type { RateLimitBucket } from '@gateway/contracts/limits';
+import type { Logger } from '@gateway/runtime/logger';
+import type { ApiToken } from '@gateway/store/api-tokens';
+import type { ObjectSchema } from 'joi';
+import type { ApiDeps } from './api-deps.js';
+
+export type HttpMethod = 'get' | 'post' | 'delete';
+
+/** One request that passed every check, as a handler sees it: plain data, no `req` and no `res`. */
+export interface Call<Query, Body> {
+  requestId: string;
+  workspace: Workspace;
+  /** The device that the token acts on. */
+  address: DeviceAddress;
+  token: ApiToken;
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  body: Body;
+  /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+/** `success: true` is added on the way out. */
+export interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+/** Everything there is to know about one path: what it takes, how often, and what it does. */
+export interface Endpoint<Query = unknown, Body = unknown> {
+  /** More than one only where they mean the same. */
+  methods: readonly HttpMethod[];
+  path: string;
+  bucket: RateLimitBucket;
+  query: ObjectSchema<Query>;
+  body: ObjectSchema<Body>;
+  /** Larger bodies are a 413, found out before they are read where the caller declares their length. */
+  maxBodyBytes: number;
+  handle(call: Call<Query, Body>, deps: ApiDeps): Promise<Answer>;
+}

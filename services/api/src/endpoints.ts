@@ -1,0 +1,19 @@
+import type { Endpoint } from './endpoint.js';
+import { cancelMessage } from './endpoints/cancel-message.js';
+import { connectDevice } from './endpoints/connect-device.js';
+import { disconnectDevice } from './endpoints/disconnect-device.js';
+import { sendMessage } from './endpoints/send-message.js';
+import { showMessage } from './endpoints/show-message.js';
+import { showStatus } from './endpoints/show-status.js';
+
+export const BASE_PATH = '/api/messenger/v1';
+
+/** Every endpoint of the API. A new one: a file in `endpoints/`, and a line here. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  connectDevice,
+  showStatus,
+  disconnectDevice,
+  sendMessage,
+  showMessage,
+  cancelMessage,
+];

@@ -1,0 +1,36 @@
+import { sendStatus } from '@gateway/contracts/statuses';
+import { cancelSend } from '@gateway/store/change-send';
+import { ringDoorbell } from '@gateway/store/doorbells';
+import type { Endpoint } from '../endpoint.js';
+import { findMessage } from '../find-message.js';
+import { Joi } from '../input-types.js';
+import { NO_BODY_BYTES, noBody } from '../no-body.js';
+
+type Nothing = Record<string, never>;
+
+/** `DELETE /messages/{messageId}`: cancels what has not been sent yet. Safe to repeat. */
+export const cancelMessage: Endpoint<Nothing, Nothing> = {
+  methods: ['delete'],
+  path: '/messages/:messageId',
+  bucket: 'messages',
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+
+  async handle({ params, workspace, token, logger }, { store }) {
+    const request = { id: params.messageId!, workspace, token };
+    const { address, send } = await findMessage(store, request);
+    const outcome = await cancelSend(store, address, send.messageId);
+    await ringDoorbell(store, { topic: 'sends', ...address });
+    logger.info('send cancelled', {
+      device: address.device,
+      messageId: send.messageId,
+      recipients: outcome?.cancelled,
+    });
+    const { send: after } = await findMessage(store, request);
+    return {
+      status: 200,
+      body: { messageId: send.messageId, status: sendStatus(after.counts), counts: after.counts },
+    };
+  },
+};

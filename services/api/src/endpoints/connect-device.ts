@@ -1,0 +1,129 @@
+import { deriveStatus, type LinkMethod, REASONS } from '@gateway/contracts/device-state';
+import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { ApiError } from '@gateway/runtime/errors';
+import { cancelLink, type DeviceState, readDeviceState, requestLink } from '@gateway/store/device-state';
+import { ensureDevice } from '@gateway/store/devices';
+import { ringDoorbell } from '@gateway/store/doorbells';
+import { listMembers } from '@gateway/store/members';
+import QRCode from 'qrcode';
+import type { ApiDeps } from '../api-deps.js';
+import type { Answer, Call, Endpoint } from '../endpoint.js';
+import { Joi } from '../input-types.js';
+import { NO_BODY_BYTES, noBody } from '../no-body.js';
+import { waitForDevice } from '../wait-for-device.js';
+
+interface ConnectQuery {
+  method: LinkMethod;
+  /** Digits; only used with `pairingCode`. */
+  phoneNumber?: string;
+  forceNew: boolean;
+  rawQrCode: boolean;
+}
+type ConnectCall = Call<ConnectQuery, Record<string, never>>;
+
+/**
+ * `GET|POST /connect`: links an account to the device. Asks the owner for a link and waits for its first code; opens no
+ * socket itself. Safe to repeat: while an attempt runs, every call answers with its current code.
+ */
+export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
+  methods: ['get', 'post'],
+  path: '/connect',
+  bucket: 'connect',
+  query: Joi.object<ConnectQuery>({
+    method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode'),
+    phoneNumber: Joi.phoneNumber().when('method', { is: 'qrCode', otherwise: Joi.required() }),
+    forceNew: Joi.boolean().default(false),
+    rawQrCode: Joi.boolean().default(false),
+  }),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+
+  async handle(call, deps) {
+    const { store } = deps;
+    const { address, query } = call;
+    await ensureDevice(store, address);
+    const before = await readDeviceState(store, address);
+    if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
+    await requireSender(deps, before);
+    const attemptId = await startLink(call, deps);
+    const result = await waitForCode(call, deps, attemptId);
+    if (!('code' in result)) return describeLinked(result);
+    return { status: 200, body: { status: 'connecting', ...(await showCode(result, query)) } };
+  },
+};
+
+/** Whoever links must be held by a sender afterwards. One that is linked already has its place. */
+async function requireSender({ store, workspace }: ApiDeps, { desired }: DeviceState): Promise<void> {
+  const senders = await listMembers(store, workspace, 'sender');
+  const hasPlace = desired?.want === 'linked';
+  if (!senders.some(({ held, capacity }) => hasPlace || held < capacity)) {
+    throw new ApiError('no_sender', { headers: { 'Retry-After': '10' } });
+  }
+}
+
+/** The attempt to wait for: a new one, or the one that runs. */
+async function startLink({ address, query }: ConnectCall, { store }: ApiDeps): Promise<string> {
+  const { method, phoneNumber, forceNew } = query;
+  const { attemptId } = await requestLink(store, address, {
+    attemptId: makeAttemptId(),
+    method,
+    forceNew,
+    ...(method === 'pairingCode' && phoneNumber !== undefined && { phone: phoneNumber }),
+  });
+  await ringDoorbell(store, { topic: 'desired', ...address });
+  return attemptId;
+}
+
+interface LiveCode {
+  code: string;
+  method: LinkMethod;
+}
+
+/** The code of the attempt, or the state of a device that was linked while we waited. */
+async function waitForCode(
+  { address, signal }: ConnectCall,
+  deps: ApiDeps,
+  attemptId: string,
+): Promise<LiveCode | DeviceState> {
+  const found = await waitForDevice(deps, address, {
+    look: (state) => findCode(state, deps.clock.nowMs()),
+    timeoutMs: LIMITS.connectWaitSeconds * 1000,
+    signal,
+  });
+  if (found) return found;
+  await endAttempt(deps, address, attemptId);
+  throw new ApiError('network_timeout');
+}
+
+function findCode(state: DeviceState, nowMs: number): LiveCode | DeviceState | undefined {
+  const { desired, observed } = state;
+  if (desired?.want === 'linked') return state;
+  if (desired?.want !== 'linking') throw explainEnd(state);
+  // Another caller may have replaced our attempt by now: the code that is live is the answer to both.
+  const isLive = observed?.attemptId === desired.attemptId && (observed?.codeExpiresAtMs ?? 0) > nowMs;
+  if (!isLive || !observed?.code) return undefined;
+  return { code: observed.code, method: desired.method ?? 'qrCode' };
+}
+
+/** Why an attempt was over before it had a code. */
+function explainEnd({ desired, observed }: DeviceState): ApiError {
+  const reason = (observed?.attemptId === desired?.attemptId && observed?.reason) || 'disconnected';
+  if (reason === 'link_timeout') return new ApiError('network_timeout');
+  return new ApiError('link_ended', { details: [{ path: [], message: REASONS[reason] }] });
+}
+
+/** So that the next call starts anew instead of waiting for an attempt that nobody carries out. */
+async function endAttempt({ store }: ApiDeps, address: DeviceAddress, attemptId: string): Promise<void> {
+  await cancelLink(store, address, { attemptId, reason: 'link_timeout' });
+  await ringDoorbell(store, { topic: 'desired', ...address });
+}
+
+function describeLinked({ desired, observed, leaseHeld }: DeviceState): Answer {
+  return { status: 200, body: { status: deriveStatus(desired, observed, leaseHeld).status } };
+}
+
+async function showCode({ code, method }: LiveCode, { rawQrCode }: ConnectQuery): Promise<Record<string, string>> {
+  if (method === 'pairingCode') return { pairingCode: code };
+  return { qrCode: rawQrCode ? code : await QRCode.toDataURL(code, { type: 'image/png', margin: 2, width: 320 }) };
+}

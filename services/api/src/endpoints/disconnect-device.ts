@@ -1,0 +1,55 @@
+import { makeAttemptId } from '@gateway/contracts/ids';
+import { type DeviceState, requestUnlink } from '@gateway/store/device-state';
+import { ringDoorbell } from '@gateway/store/doorbells';
+import type { Endpoint } from '../endpoint.js';
+import { Joi } from '../input-types.js';
+import { NO_BODY_BYTES, noBody } from '../no-body.js';
+import { waitForDevice } from '../wait-for-device.js';
+
+type Nothing = Record<string, never>;
+type Outcome = keyof typeof MESSAGES;
+
+/** What happened, for people. The account is off this device in every case. */
+const MESSAGES = {
+  nothingLinked: 'No account was linked to this device.',
+  confirmed: 'Disconnected and logged out.',
+  unconfirmed:
+    'Disconnected. The messenger network could not be told: the phone may still list this device, remove it there.',
+  pending:
+    'Disconnected. The messenger network has not confirmed yet: until then the phone may still list this device.',
+} as const;
+
+/** Five seconds to take over a device whose owner is dead, ten to log in and out again, one to spare. */
+const WAIT_MS = 16_000;
+
+/** `POST /disconnect`: logs the account out and wipes its keys. Safe to repeat. */
+export const disconnectDevice: Endpoint<Nothing, Nothing> = {
+  methods: ['post'],
+  path: '/disconnect',
+  bucket: 'disconnect',
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+
+  async handle({ address, signal }, deps) {
+    const { outcome, attemptId } = await requestUnlink(deps.store, address, { attemptId: makeAttemptId() });
+    if (outcome === 'nothingLinked') return describe('nothingLinked');
+    await ringDoorbell(deps.store, { topic: 'desired', ...address });
+    const found = await waitForDevice(deps, address, {
+      look: (state) => findOutcome(state, attemptId),
+      timeoutMs: WAIT_MS,
+      signal,
+    });
+    return describe(found ?? 'pending');
+  },
+};
+
+function findOutcome({ desired, observed }: DeviceState, attemptId: string): Outcome | undefined {
+  if (observed?.attemptId === attemptId && observed.logout) return observed.logout;
+  // Somebody links anew already: whoever does it logs the old account out first.
+  return desired?.attemptId === attemptId ? undefined : 'pending';
+}
+
+function describe(outcome: Outcome) {
+  return { status: 200, body: { message: MESSAGES[outcome] } };
+}

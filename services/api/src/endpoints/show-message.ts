@@ -1,0 +1,62 @@
+import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
+import { recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { sendStatus } from '@gateway/contracts/statuses';
+import { readDevice } from '@gateway/store/devices';
+import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/read-send';
+import type { Endpoint } from '../endpoint.js';
+import { findMessage } from '../find-message.js';
+import { Joi } from '../input-types.js';
+import { NO_BODY_BYTES, noBody } from '../no-body.js';
+
+interface PageQuery {
+  /** Index of the first recipient of the page; callers take it from `nextCursor` as it is. */
+  cursor: number;
+  limit: number;
+}
+
+/** `GET /messages/{messageId}`: what became of a send, with its recipients page by page. */
+export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
+  methods: ['get'],
+  path: '/messages/:messageId',
+  bucket: 'messages',
+  query: Joi.object<PageQuery>({
+    cursor: Joi.number().integer().min(0).max(100_000).default(0),
+    limit: Joi.number().integer().min(1).max(1_000).default(100),
+  }),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+
+  async handle({ params, query, workspace, token }, { store }) {
+    const { address, send } = await findMessage(store, { id: params.messageId!, workspace, token });
+    const [device, page] = await Promise.all([
+      readDevice(store, address),
+      readRecipients(store, address, send.tag, { from: query.cursor, limit: query.limit }),
+    ]);
+    const next = query.cursor + page.length;
+    const ids = platformIds(device!.idKey);
+    return {
+      status: 200,
+      body: {
+        messageId: send.messageId,
+        status: sendStatus(send.counts),
+        counts: send.counts,
+        createdAt: new Date(send.createdAtMs).toISOString(),
+        expiresAt: new Date(send.expiresAtMs).toISOString(),
+        recipients: page.map((recipient) => describeRecipient(recipient, send, ids)),
+        nextCursor: page.length > 0 && next < send.total ? String(next) : null,
+      },
+    };
+  },
+};
+
+function describeRecipient(recipient: RecipientView, send: SendRecord, ids: PlatformIds) {
+  const { index, to, status, tries, errorCode, atMs } = recipient;
+  const parts = tries > 0 ? Array.from({ length: send.parts }, (_, part) => part) : [];
+  return {
+    to,
+    status,
+    platformMessageIds: parts.map((part) => ids.make({ tag: send.tag, recipient: index, part })),
+    error: recipientErrorName(errorCode) ?? null,
+    at: new Date(atMs).toISOString(),
+  };
+}

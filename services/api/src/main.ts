@@ -1,0 +1,4 @@
+import { runUntilSignal } from '@gateway/runtime/lifecycle';
+import { runApi } from './run-api.js';
+
+await runUntilSignal(runApi);

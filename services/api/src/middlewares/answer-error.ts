@@ -1,0 +1,39 @@
+import { ApiError, GatewayError, toError } from '@gateway/runtime/errors';
+import type { ErrorRequestHandler } from 'express';
+import type { ApiDeps } from '../api-deps.js';
+import { isRedisAway } from '../is-redis-away.js';
+import { localsOf } from '../request-locals.js';
+import { sendAnswer } from '../send-answer.js';
+
+/** Every failure leaves here, in the contract's shape: a stranger sees nothing of our insides. */
+export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
+  return (thrown: unknown, req, res, _next) => {
+    const error = toApiError(toError(thrown));
+    const { requestId, route } = localsOf(res);
+    if (error.status >= 500) {
+      const log = error.apiCode === 'internal' ? logger.error : logger.warn;
+      log('request failed with an error', { requestId, route, reason: error.apiCode, error: error.cause ?? error });
+    }
+    for (const [name, value] of Object.entries(error.headers)) res.setHeader(name, value);
+    sendAnswer(res, error.status, {
+      success: false,
+      error: error.publicMessage,
+      ...(error.details && { details: error.details }),
+      ...(error.resetInSeconds !== undefined && { resetIn: error.resetInSeconds }),
+    });
+    // What is left of a body that nobody will read is let through to nowhere, so that the caller gets the answer.
+    if (!req.complete) req.resume();
+  };
+}
+
+function toApiError(error: Error): ApiError {
+  if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
+  if (!(error instanceof GatewayError) && isRedisAway(error))
+    return withRetryAfter(new ApiError('unavailable', { cause: error }));
+  return new ApiError('internal', { cause: error });
+}
+
+function withRetryAfter(error: ApiError): ApiError {
+  error.headers['Retry-After'] ??= '2';
+  return error;
+}

@@ -1,0 +1,83 @@
+import { LIMITS, RATE_LIMITS, type RateLimitBucket } from '@gateway/contracts/limits';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { ApiError } from '@gateway/runtime/errors';
+import type { Request, RequestHandler } from 'express';
+import { ipKeyGenerator, type Options, type RateLimitInfo, rateLimit } from 'express-rate-limit';
+import { type RedisReply, RedisStore } from 'rate-limit-redis';
+import type { ApiDeps } from '../api-deps.js';
+import { localsOf } from '../request-locals.js';
+
+export interface RateLimits {
+  /** Counts a request of the token in this bucket. */
+  byToken(bucket: RateLimitBucket): RequestHandler;
+  /** Counts a request without a valid token, by address. */
+  failedTokens: RequestHandler;
+}
+
+/** Check 3: requests per minute, counted in Redis, so that any number of replicas count together. */
+export function createRateLimits(deps: ApiDeps): RateLimits {
+  return {
+    byToken: (bucket) =>
+      limitRate(deps, {
+        bucket,
+        limit: RATE_LIMITS[bucket],
+        legacyHeaders: true,
+        keyGenerator: (_req, res) => localsOf(res).token!.keyId,
+      }),
+    failedTokens: limitRate(deps, {
+      bucket: 'failed-tokens',
+      limit: LIMITS.failedTokensPerMinute,
+      legacyHeaders: false,
+      keyGenerator: (req) => ipKeyGenerator(req.ip ?? ''),
+    }),
+  };
+}
+
+type LimitOptions = Pick<Options, 'limit' | 'legacyHeaders' | 'keyGenerator'> & { bucket: string };
+
+/**
+ * The limiter loads its script into Redis when it is made, and stays broken if that fails. So it is made when the first
+ * request finds Redis ready, and thrown away on the first error: the next request makes another.
+ */
+function limitRate(deps: ApiDeps, options: LimitOptions): RequestHandler {
+  const { redis } = deps.store;
+  let limiter: RequestHandler | undefined;
+  return (req, res, next) => {
+    if (!limiter && redis.status !== 'ready') throw new ApiError('unavailable');
+    limiter ??= makeLimiter(deps, options);
+    return limiter(req, res, (error) => {
+      if (error && !(error instanceof ApiError)) limiter = undefined;
+      next(error);
+    });
+  };
+}
+
+function makeLimiter(deps: ApiDeps, { bucket, ...options }: LimitOptions): RequestHandler {
+  const { store, workspace, metrics, logger } = deps;
+  return rateLimit({
+    ...options,
+    windowMs: LIMITS.rateLimitWindowSeconds * 1000,
+    standardHeaders: false,
+    // Its checks of our set-up print to the console, and one of them keeps every store that was ever made.
+    validate: false,
+    logger: {
+      warn: (error) => logger.warn('rate limiter', { error }),
+      error: (error) => logger.warn('rate limiter', { error }),
+    },
+    store: new RedisStore({
+      prefix: `${workspaceKeys(store.space, workspace).rateLimits}${bucket}:`,
+      sendCommand: (command: string, ...args: string[]) => store.redis.call(command, ...args) as Promise<RedisReply>,
+    }),
+    handler: (req, _res, next) => {
+      metrics.rateLimited.inc({ bucket });
+      next(tooMany(req));
+    },
+  });
+}
+
+function tooMany(req: Request): ApiError {
+  const { resetTime } = (req as Request & { rateLimit: RateLimitInfo }).rateLimit;
+  const waitMs = (resetTime?.getTime() ?? 0) - Date.now();
+  const resetInSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new ApiError('rate_limited', { resetInSeconds, headers: { 'Retry-After': String(resetInSeconds) } });
+}

@@ -1,0 +1,82 @@
+import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/pace';
+import { createProducer } from '@gateway/queue/producer';
+import { systemClock } from '@gateway/runtime/clock';
+import { GatewayError } from '@gateway/runtime/errors';
+import { loggerOptions } from '@gateway/runtime/gateway-config';
+import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { startOpsServer } from '@gateway/runtime/ops-server';
+import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { checkRedisSettings } from '@gateway/runtime/redis-settings';
+import { DoorbellListener } from '@gateway/store/doorbells';
+import { checkSchema, createStore } from '@gateway/store/store';
+import { createApiMetrics } from './api-metrics.js';
+import { createApp } from './app.js';
+import { type ApiConfig, readApiConfig } from './config.js';
+import { startHttpServer } from './http-server.js';
+
+/** Builds the API top-down; each part says how it is stopped. */
+export async function runApi(lifecycle: Lifecycle): Promise<void> {
+  const config = readApiConfig();
+  const logger = createLogger(loggerOptions(config, 'api'));
+  lifecycle.logger = logger;
+  const registry = createMetrics('api', { processMetrics: true });
+
+  const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'api' });
+  lifecycle.add('redis', () => redis.close());
+  await redis.waitForReady();
+  const space = { prefix: config.KEY_PREFIX };
+  const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
+  await checkSchema(store);
+  await refuseWrongSettings(checkRedisSettings(redis.failFast));
+
+  const doorbells = await DoorbellListener.listen(redis.subscriber, space);
+  lifecycle.add('doorbells', async () => doorbells.close());
+  const producer = createProducer({ connection: redis.failFast, space });
+  lifecycle.add('producer', () => producer.close());
+
+  const ops = await startOpsServer({
+    host: config.OPS_HOST,
+    port: config.OPS_PORT,
+    registry,
+    checks: { redis: async () => void (await redis.failFast.ping()) },
+    logger,
+    stopping: lifecycle.stopping,
+  });
+  lifecycle.add('ops server', () => ops.close());
+
+  const server = await startHttpServer({
+    host: config.API_HOST,
+    port: config.API_PORT,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
+    app: createApp({
+      store,
+      producer,
+      doorbells,
+      workspace: config.WORKSPACE,
+      defaultPace: defaultPace(config),
+      trustedProxies: config.TRUST_PROXY,
+      bodyBudgetBytes: config.BODY_BUDGET_BYTES,
+      metrics: createApiMetrics(registry),
+      clock: systemClock,
+      logger,
+      stopping: lifecycle.stopping,
+    }),
+  });
+  lifecycle.add('http server', () => server.close());
+  logger.info('api listens', { host: config.API_HOST, port: server.port, opsPort: ops.port });
+}
+
+function defaultPace({ PACE_PER_MINUTE: messagesPerMinute }: ApiConfig) {
+  return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };
+}
+
+async function refuseWrongSettings(check: Promise<string[]>): Promise<void> {
+  const problems = await check;
+  if (problems.length === 0) return;
+  throw new GatewayError({
+    code: 'redis_settings',
+    message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
+  });
+}

@@ -1,0 +1,132 @@
+import { createApiMetrics } from '@gateway/api/api-metrics';
+import { createApp } from '@gateway/api/app';
+import { type HttpServer, startHttpServer } from '@gateway/api/http-server';
+import type { DeviceId } from '@gateway/contracts/ids';
+import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/pace';
+import { createProducer } from '@gateway/queue/producer';
+import { systemClock } from '@gateway/runtime/clock';
+import { parseEncryptionKeys } from '@gateway/runtime/encryption-keys';
+import { createLogger, type Logger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { type ApiToken, createApiToken } from '@gateway/store/api-tokens';
+import { DoorbellListener } from '@gateway/store/doorbells';
+import { createStore, type Store } from '@gateway/store/store';
+import type { RedisSpace } from '@gateway/testkit/redis-space';
+
+export const BASE = '/api/messenger/v1';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+export interface CallOptions {
+  token?: string | undefined;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is. */
+  body?: string | Uint8Array | ReadableStream;
+  signal?: AbortSignal;
+}
+
+export interface TestApi {
+  /** `http://127.0.0.1:port`, without the base path. */
+  origin: string;
+  port: number;
+  store: Store;
+  /** With the token of this API unless another, or `undefined`, is given. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  newToken(options?: { device?: DeviceId; expiresAtMs?: number }): Promise<{ value: string; token: ApiToken }>;
+  metrics(): Promise<string>;
+  /** As when the process gets SIGTERM. */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+export interface TestApiOptions {
+  redisUrl?: string;
+  pace?: Pace;
+  trustedProxies?: number;
+  requestTimeoutMs?: number;
+  bodyBudgetBytes?: number;
+  logger?: Logger;
+  /** Start although Redis is not there. */
+  withoutRedis?: boolean;
+}
+
+/** One replica of the API on a port of its own, over the same Redis space as the test. */
+export async function startTestApi(space: RedisSpace, options: TestApiOptions = {}): Promise<TestApi> {
+  const logger = options.logger ?? createLogger({ service: 'api', level: 'error' });
+  const clients = createRedisClients({ url: options.redisUrl ?? space.url, logger });
+  if (!options.withoutRedis) await clients.waitForReady();
+  const keySpace = { prefix: space.prefix };
+  const store = createStore({
+    redis: clients.failFast,
+    space: keySpace,
+    encryptionKeys: parseEncryptionKeys(space.encryptionKeys),
+  });
+  const doorbells = await DoorbellListener.listen(space.clients.subscriber, keySpace);
+  const producer = createProducer({ connection: clients.failFast, space: keySpace });
+  const registry = createMetrics('api');
+  const stopping = new AbortController();
+  const server: HttpServer = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
+    app: createApp({
+      store,
+      producer,
+      doorbells,
+      workspace: 'main',
+      defaultPace: options.pace ?? UNLIMITED_PACE,
+      trustedProxies: options.trustedProxies ?? 0,
+      bodyBudgetBytes: options.bodyBudgetBytes ?? 64 * 1024 * 1024,
+      metrics: createApiMetrics(registry),
+      clock: systemClock,
+      logger,
+      stopping: stopping.signal,
+    }),
+  });
+  const origin = `http://127.0.0.1:${server.port}`;
+  const newToken: TestApi['newToken'] = (token = {}) => createApiToken(space.store, 'main', { name: 'test', ...token });
+  const { value } = await newToken();
+  return {
+    origin,
+    port: server.port,
+    store,
+    call: (method, path, request = {}) => callApi(`${origin}${BASE}${path}`, method, { token: value, ...request }),
+    newToken,
+    metrics: () => registry.metrics(),
+    stop: () => stopping.abort(),
+    close: async () => {
+      stopping.abort();
+      await server.close();
+      await producer.close();
+      doorbells.close();
+      await clients.close();
+    },
+  };
+}
+
+async function callApi(
+  url: string,
+  method: string,
+  { token, headers, json, body, signal }: CallOptions,
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+    ...(body !== undefined && { body, duplex: 'half' }),
+    ...(signal && { signal }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
+}
