@@ -1,4 +1,5 @@
 import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/statuses';
@@ -69,14 +70,15 @@ export async function openSend(store: Store, address: DeviceAddress, messageId: 
   await store.run('open-send', [keys.record, device.acceptingSends, device.openSends, device.backlog], []);
 }
 
-/** Removes sends that were written down before `beforeMs` and never promised; `keep` says which of them have a job. */
+/** Ends the doubt about sends that were written down a while ago and never opened: promised if their job exists, else dropped. */
 export async function dropAbandonedSends(
   store: Store,
   address: DeviceAddress,
-  options: { beforeMs: number; hasJob: (messageId: MessageId) => Promise<boolean> },
+  options: { nowMs: number; hasJob: (messageId: MessageId) => Promise<boolean> },
 ): Promise<void> {
   const { acceptingSends } = deviceKeys(store.space, address);
-  for (const messageId of await store.redis.zrangebyscore(acceptingSends, '-inf', options.beforeMs)) {
+  const beforeMs = options.nowMs - LIMITS.acceptingGraceSeconds * 1000;
+  for (const messageId of await store.redis.zrangebyscore(acceptingSends, '-inf', beforeMs)) {
     if (await options.hasJob(messageId)) {
       await openSend(store, address, messageId);
       continue;

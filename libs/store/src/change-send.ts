@@ -103,3 +103,14 @@ function sendScriptKeys(store: Store, address: DeviceAddress, tag: SendTag): str
 function fencedKeys(store: Store, lease: Lease, tag: SendTag): string[] {
   return [deviceKeys(store.space, lease.address).lease, ...sendScriptKeys(store, lease.address, tag)];
 }
+
+/** Whether the device has sends whose time is over, or that were written down long ago and never opened. */
+export async function hasDueSends(store: Store, address: DeviceAddress, nowMs: number): Promise<boolean> {
+  const keys = deviceKeys(store.space, address);
+  const abandonedBeforeMs = nowMs - LIMITS.acceptingGraceSeconds * 1000;
+  const [expired, abandoned] = await Promise.all([
+    store.redis.zcount(keys.openSends, '-inf', nowMs),
+    store.redis.zcount(keys.acceptingSends, '-inf', abandonedBeforeMs),
+  ]);
+  return expired + abandoned > 0;
+}

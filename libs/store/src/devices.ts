@@ -71,3 +71,20 @@ export async function recordAccount(
   await store.redis.hset(device, 'account', phone);
   return { changed: before !== null && before !== phone };
 }
+
+/** Which devices are to be held, and by whom each lease is held now. */
+export async function listLinkedDevices(
+  store: Store,
+  workspace: Workspace,
+): Promise<{ address: DeviceAddress; owner: string | undefined }[]> {
+  const devices = await listDevices(store, workspace);
+  const found = await Promise.all(
+    devices.map(async (device) => {
+      const address = { workspace, device };
+      const keys = deviceKeys(store.space, address);
+      const [want, lease] = await Promise.all([store.redis.hget(keys.desired, 'want'), store.redis.get(keys.lease)]);
+      return { address, want, owner: lease?.slice(0, lease.lastIndexOf(':')) };
+    }),
+  );
+  return found.filter(({ want }) => want === 'linked').map(({ address, owner }) => ({ address, owner }));
+}

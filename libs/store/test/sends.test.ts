@@ -144,7 +144,7 @@ describe('sends', () => {
       });
     const [lost, kept] = [await accept(), await accept()];
     await dropAbandonedSends(space.store, address, {
-      beforeMs: Date.now() + 1,
+      nowMs: Date.now() + 60_001,
       hasJob: async (messageId) => messageId === kept.messageId,
     });
     expect(await readSend(space.store, address, lost.messageId)).to.equal(undefined);

@@ -1,0 +1,58 @@
+import { hashApiToken, makeApiToken, matchesHash, parseApiToken } from '@gateway/contracts/api-token';
+import { fromBase32, toBase32 } from '@gateway/contracts/base32';
+import { isDeviceId, makeMessageId, parseMessageId, shortDeviceId, takeOrMakeRequestId } from '@gateway/contracts/ids';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'default' };
+
+describe('message ids', () => {
+  it('lead back to their device and to the tag of their send', () => {
+    const messageId = makeMessageId(address);
+    expect(messageId).to.match(/^msg_[0-9a-z]{24}$/);
+    const parsed = parseMessageId(messageId)!;
+    expect(parsed.shortDeviceId).to.equal(shortDeviceId(address));
+    expect(parsed.tag).to.equal(fromBase32(messageId.slice(12)).toString('hex').slice(0, 13));
+  });
+
+  it('are refused when they are not ours', () => {
+    for (const text of ['', 'msg_', `msg_${'l'.repeat(24)}`, `${makeMessageId(address)}0`])
+      expect(parseMessageId(text)).to.equal(undefined);
+  });
+});
+
+describe('base 32', () => {
+  it('reads back whole bytes', () => {
+    for (let length = 0; length < 20; length++) {
+      const bytes = Buffer.from(Array.from({ length }, (_, i) => (i * 97 + length) % 256));
+      expect(fromBase32(toBase32(bytes)).equals(bytes)).to.equal(true);
+    }
+  });
+});
+
+describe('API tokens', () => {
+  it('are found by their key id and compared by their hash', () => {
+    const { keyId, token, hash } = makeApiToken();
+    expect(parseApiToken(token)).to.deep.equal({ keyId });
+    expect(matchesHash(token, hash)).to.equal(true);
+    expect(matchesHash(makeApiToken().token, hash)).to.equal(false);
+    expect(hashApiToken(token)).to.equal(hash);
+    expect(hash).not.to.include(token.slice(20, 40));
+  });
+
+  it('fail on a single mistyped character', () => {
+    const { token } = makeApiToken();
+    const at = token.length - 12;
+    const wrong = token.slice(0, at) + (token[at] === '0' ? '1' : '0') + token.slice(at + 1);
+    for (const text of [wrong, '', 'gw_', token.toUpperCase(), `${token} `])
+      expect(parseApiToken(text)).to.equal(undefined);
+  });
+});
+
+describe('names', () => {
+  it('take only what is safe in keys, headers and logs', () => {
+    expect(['default', 'phone-1', 'a'.repeat(40)].every(isDeviceId)).to.equal(true);
+    expect(['', 'A', 'a b', 'a:b', 'a'.repeat(41), '{x}'].some(isDeviceId)).to.equal(false);
+    expect(takeOrMakeRequestId('abc-123')).to.equal('abc-123');
+    for (const text of [undefined, '', 'a\nb', 'x'.repeat(101)]) expect(takeOrMakeRequestId(text)).to.match(/^req_/);
+  });
+});

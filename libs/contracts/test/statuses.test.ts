@@ -1,0 +1,106 @@
+import { deriveStatus } from '@gateway/contracts/device-state';
+import { paceDurationMs } from '@gateway/contracts/pace';
+import { maskPhoneNumber, normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { emptyResults, packRecipients, readResult, unpackRecipients } from '@gateway/contracts/send-layout';
+import {
+  mayFollow,
+  RECIPIENT_STATUSES,
+  type RecipientStatus,
+  type StatusCounts,
+  sendStatus,
+} from '@gateway/contracts/statuses';
+import { expect } from 'chai';
+
+const NONE: StatusCounts = { queued: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0, cancelled: 0 };
+
+describe('the status of a send', () => {
+  const cases: [Partial<StatusCounts>, string][] = [
+    [{ queued: 3 }, 'queued'],
+    [{ queued: 1, read: 2 }, 'sending'],
+    [{ sent: 1, delivered: 5, read: 2 }, 'sent'],
+    [{ delivered: 5, read: 2, failed: 1 }, 'delivered'],
+    [{ read: 2, failed: 1 }, 'read'],
+    [{ failed: 2, cancelled: 1 }, 'failed'],
+    [{ expired: 2 }, 'expired'],
+    [{ cancelled: 2 }, 'cancelled'],
+  ];
+  for (const [counts, expected] of cases) {
+    it(`is ${expected} with ${JSON.stringify(counts)}`, () => {
+      expect(sendStatus({ ...NONE, ...counts })).to.equal(expected);
+    });
+  }
+});
+
+describe('recipient statuses', () => {
+  it('have no way back', () => {
+    const reachableFrom = (from: RecipientStatus): RecipientStatus[] =>
+      RECIPIENT_STATUSES.filter((to) => mayFollow(from, to));
+    for (const from of RECIPIENT_STATUSES) {
+      for (const next of reachableFrom(from)) expect(reachableFrom(next), `${from} -> ${next}`).not.to.include(from);
+    }
+  });
+});
+
+describe('the status of a device', () => {
+  const linked = { want: 'linked' as const };
+  const open = { status: 'connected' as const, phone: '491511', name: 'Shop', sinceMs: 0 };
+
+  it('is connected only while somebody holds the lease', () => {
+    expect(deriveStatus(linked, open, true)).to.deep.equal({ status: 'connected', phone: '491511', name: 'Shop' });
+    expect(deriveStatus(linked, open, false)).to.deep.equal({ status: 'connecting', reason: 'owner_lost' });
+  });
+  it('says why a device is not connected', () => {
+    expect(deriveStatus(undefined, undefined, false)).to.deep.equal({ status: 'disconnected', reason: 'never_linked' });
+    const gone = { status: 'disconnected' as const, reason: 'logged_out' as const, sinceMs: 0 };
+    expect(deriveStatus({ want: 'unlinked' }, gone, false)).to.deep.equal({
+      status: 'disconnected',
+      reason: 'logged_out',
+    });
+    expect(deriveStatus({ want: 'linking' }, gone, true)).to.deep.equal({ status: 'connecting', reason: 'linking' });
+    const away = { status: 'connecting' as const, reason: 'network' as const, sinceMs: 0 };
+    expect(deriveStatus(linked, away, true)).to.deep.equal({ status: 'connecting', reason: 'network' });
+  });
+  it('believes what was asked more than what was seen before', () => {
+    expect(deriveStatus({ want: 'unlinked' }, open, true)).to.deep.equal({
+      status: 'disconnected',
+      reason: 'disconnected',
+    });
+  });
+  it('falls back to the phone where the account has no name', () => {
+    const { name: _, ...nameless } = open;
+    expect(deriveStatus(linked, nameless, true)).to.include({ name: '491511' });
+  });
+});
+
+describe('the layout of a send', () => {
+  it('keeps numbers of 7 to 15 digits', () => {
+    const numbers = ['1234567', '999999999999999', '4915112345678'];
+    expect(unpackRecipients(packRecipients(numbers))).to.deep.equal(numbers);
+  });
+  it('starts with everybody queued', () => {
+    const results = emptyResults(3, 1_700_000_000_123);
+    expect(readResult(results, 2)).to.deep.equal({
+      ...{ status: 'queued', tries: 0, partsInFlight: 0, partsAcked: 0, errorCode: 0, atMs: 1_700_000_000_123 },
+    });
+  });
+});
+
+describe('small words', () => {
+  it('normalises what people type, and nothing else', () => {
+    for (const text of ['+44 7700 900-123', '447700900123', '(44) 7700.900123'])
+      expect(normalizePhoneNumber(text)).to.equal('447700900123');
+    for (const text of ['', '+', '123456', '0447700900123', '1'.repeat(16), '44x7700900123', '++447700900123']) {
+      expect(normalizePhoneNumber(text), text).to.equal(undefined);
+    }
+  });
+  it('masks numbers', () => {
+    expect(maskPhoneNumber('447700900123')).to.equal('447***23');
+  });
+  it('names errors', () => {
+    expect([0, 1, 463].map(recipientErrorName)).to.deep.equal([undefined, 'not_on_messenger', 'network_463']);
+  });
+  it('estimates a paced list', () => {
+    expect(paceDurationMs({ messagesPerMinute: 20, burst: 1, jitter: 0 }, 50)).to.equal(150_000);
+  });
+});

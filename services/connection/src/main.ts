@@ -1,0 +1,7 @@
+import { runUntilSignal } from '@gateway/runtime/lifecycle';
+import { readConnectionConfig } from './config.js';
+import { runConnection } from './run-connection.js';
+
+await runUntilSignal(async (lifecycle) => {
+  await runConnection(readConnectionConfig(), lifecycle);
+});

@@ -1,0 +1,59 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { ownErrorCode } from '@gateway/contracts/recipient-errors';
+import type { MessageContent } from '@gateway/messenger/session-types';
+import { toError } from '@gateway/runtime/errors';
+import { openSend } from '@gateway/store/accept-send';
+import { recordResults } from '@gateway/store/change-send';
+import { type RecipientView, readContent, readRecipients, readSend, type SendRecord } from '@gateway/store/read-send';
+import type { SchedulerDeps } from './device-scheduler.js';
+import { OpenSend } from './open-send.js';
+
+type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger'>;
+
+/**
+ * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
+ * is opened here: its job exists, so it is promised. One whose content cannot be read fails as a whole, or it would
+ * come back for ever.
+ */
+export async function loadSend(deps: LoadDeps, messageId: string, finish: () => void): Promise<OpenSend | undefined> {
+  const { store, lease } = deps;
+  await openSend(store, lease.address, messageId);
+  const record = await readSend(store, lease.address, messageId);
+  if (!record || record.state !== 'open') return undefined;
+  const recipients = await readRecipients(store, lease.address, record.tag, { from: 0, limit: LIMITS.maxRecipients });
+  const content = await readMessageContent(deps, record, recipients);
+  return content && new OpenSend({ record, recipients, content, finish });
+}
+
+async function readMessageContent(
+  deps: LoadDeps,
+  record: SendRecord,
+  recipients: readonly RecipientView[],
+): Promise<MessageContent | undefined> {
+  const { store, lease, logger } = deps;
+  try {
+    const content = (await readContent(store, lease.address, record.tag)) as MessageContent | undefined;
+    if (content?.kind === 'text') return content;
+    logger.error('send has no content that this version knows', { messageId: record.messageId });
+  } catch (thrown) {
+    logger.error('content of a send cannot be read', { messageId: record.messageId, error: toError(thrown) });
+  }
+  await failAll(deps, record, recipients);
+  return undefined;
+}
+
+async function failAll(
+  { store, lease, clock }: LoadDeps,
+  record: SendRecord,
+  recipients: readonly RecipientView[],
+): Promise<void> {
+  const errorCode = ownErrorCode('content_unreadable');
+  const queued = recipients.filter(({ status }) => status === 'queued');
+  const chunk = 1_000;
+  for (let from = 0; from < queued.length; from += chunk) {
+    const events = queued
+      .slice(from, from + chunk)
+      .map(({ index }) => ({ recipient: index, part: 0, event: 'failed' as const, errorCode }));
+    await recordResults(store, lease, { tag: record.tag, nowMs: clock.nowMs(), events });
+  }
+}

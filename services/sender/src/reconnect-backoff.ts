@@ -1,0 +1,28 @@
+const FIRST_MS = 500;
+const LONGEST_MS = 60_000;
+/** A connection that lasted this long was a good one: the next loss starts from the shortest wait again. */
+const GOOD_AFTER_MS = 60_000;
+
+/**
+ * How long to wait before the next try to connect: doubling, with jitter so that a fleet does not come back in step.
+ * Reset by a connection that stayed open, not by one that merely opened.
+ */
+export class ReconnectBackoff {
+  private tries = 0;
+  private openedAtMs: number | undefined;
+
+  constructor(private readonly monotonicMs: () => number) {}
+
+  opened(): void {
+    this.openedAtMs = this.monotonicMs();
+  }
+
+  /** @param atLeastMs what the network asked for. */
+  nextDelayMs(atLeastMs = 0): number {
+    if (this.openedAtMs !== undefined && this.monotonicMs() - this.openedAtMs >= GOOD_AFTER_MS) this.tries = 0;
+    this.openedAtMs = undefined;
+    const delayMs = Math.min(FIRST_MS * 2 ** this.tries, LONGEST_MS);
+    this.tries++;
+    return Math.max(atLeastMs, delayMs * (0.5 + Math.random() / 2));
+  }
+}

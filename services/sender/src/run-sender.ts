@@ -1,0 +1,64 @@
+import { hostname } from 'node:os';
+import { makeProcessId } from '@gateway/contracts/ids';
+import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/pace';
+import { createProducer } from '@gateway/queue/producer';
+import { systemClock } from '@gateway/runtime/clock';
+import { loggerOptions } from '@gateway/runtime/gateway-config';
+import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { startOpsServer } from '@gateway/runtime/ops-server';
+import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { DoorbellListener } from '@gateway/store/doorbells';
+import { LeaseKeeper } from '@gateway/store/lease-keeper';
+import { checkSchema, createStore } from '@gateway/store/store';
+import type { SenderConfig } from './config.js';
+import { createSenderMetrics } from './sender-metrics.js';
+import { SenderPool } from './sender-pool.js';
+import { startSweeper } from './sweeper.js';
+
+/** Builds a sender from the bottom up; the lifecycle stops it from the top down. */
+export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Promise<{ opsPort: number }> {
+  const logger = createLogger(loggerOptions(config, 'sender'));
+  lifecycle.logger = logger;
+  const space = { prefix: config.KEY_PREFIX };
+  const workspace = config.WORKSPACE;
+  const clients = createRedisClients({ url: config.REDIS_URL, logger, name: 'sender' });
+  lifecycle.add('redis', clients.close);
+  await clients.waitForReady();
+  const store = createStore({ redis: clients.commands, space, encryptionKeys: config.ENCRYPTION_KEYS });
+  await checkSchema(store);
+
+  const doorbells = await DoorbellListener.listen(clients.subscriber, space);
+  lifecycle.add('doorbells', async () => doorbells.close());
+  const producer = createProducer({ connection: clients.commands, space });
+  lifecycle.add('producer', producer.close);
+  const processId = makeProcessId('sender', hostname());
+  const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: processId, ttlMs: config.LEASE_TTL_MS });
+  keeper.start();
+  lifecycle.add('leases', async () => keeper.stop());
+
+  const registry = createMetrics('sender', { processMetrics: true });
+  const metrics = createSenderMetrics(registry, () => pool.countStates());
+  const shared = { store, keeper, producer, clock: systemClock, logger, workspace };
+  const pool: SenderPool = new SenderPool({
+    ...{ ...shared, metrics, doorbells, processId },
+    endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
+    defaultPace: defaultPace(config.PACE_PER_MINUTE),
+    maxDevices: config.MAX_DEVICES,
+    ackTimeoutMs: config.ACK_TIMEOUT_MS,
+  });
+  lifecycle.add('devices', () => pool.stop());
+  lifecycle.add('sweeper', startSweeper(shared));
+  const ops = await startOpsServer({
+    ...{ host: config.OPS_HOST, port: config.OPS_PORT, registry, logger, stopping: lifecycle.stopping },
+    checks: { redis: async () => void (await clients.failFast.ping()) },
+  });
+  lifecycle.add('ops', ops.close);
+  logger.info('ready', { processId, opsPort: ops.port });
+  return { opsPort: ops.port };
+}
+
+function defaultPace(messagesPerMinute: number) {
+  return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };
+}

@@ -1,0 +1,48 @@
+import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
+import { makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/metrics';
+import type { Registry } from 'prom-client';
+
+export type SenderMetrics = ReturnType<typeof createSenderMetrics>;
+
+/** From an OTP in a hurry to a paced list of a day. */
+const ACCEPT_TO_ACK_BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 28_800, 86_400];
+
+/** What the sender tells Prometheus. */
+export function createSenderMetrics(registry: Registry, readDevices: () => Record<string, number>) {
+  const acks = makeCounter(registry, {
+    name: 'gateway_message_acks_total',
+    help: 'Messages by what the network said of them.',
+    labels: ['outcome'],
+  });
+  const acceptToAck = makeHistogram(registry, {
+    name: 'gateway_accept_to_ack_seconds',
+    help: 'From the acceptance of a send to the acknowledgement of each of its messages.',
+    labels: ['kind'],
+    buckets: ACCEPT_TO_ACK_BUCKETS_SECONDS,
+  });
+  const receipts = makeCounter(registry, {
+    name: 'gateway_receipts_total',
+    help: 'Receipts from phones.',
+    labels: ['kind'],
+  });
+  const disconnects = makeCounter(registry, {
+    name: 'gateway_disconnects_total',
+    help: 'Ends of sockets by their reason.',
+    labels: ['outcome'],
+  });
+  makeGauge(registry, {
+    name: 'gateway_devices',
+    help: 'Devices that this process owns, by the state of their socket.',
+    labels: ['state'],
+    collect(gauge) {
+      gauge.reset();
+      for (const [state, count] of Object.entries(readDevices())) gauge.set({ state }, count);
+    },
+  });
+  return {
+    countAck: (outcome: AckOutcome['kind']) => acks.inc({ outcome }),
+    observeAck: (kind: string, ms: number) => acceptToAck.observe({ kind }, ms / 1000),
+    countReceipts: (kind: string, count: number) => receipts.inc({ kind }, count),
+    countDisconnect: (outcome: string) => disconnects.inc({ outcome }),
+  };
+}

@@ -1,0 +1,127 @@
+import type { DeviceAddress, DeviceId, Workspace } from '@gateway/contracts/ids';
+import { toError } from '@gateway/runtime/errors';
+import { listLinkedDevices } from '@gateway/store/devices';
+import type { DoorbellListener } from '@gateway/store/doorbells';
+import { beatHeart, leaveMembers, type Member } from '@gateway/store/members';
+import { assignDevices } from './assign-devices.js';
+import { DeviceOwner, type OwnerDeps, type OwnerState } from './device-owner.js';
+import { StableMembership } from './stable-membership.js';
+import { WakeUp } from './wake-up.js';
+
+export interface PoolDeps extends OwnerDeps {
+  workspace: Workspace;
+  /** Of this process, in leases and in the member set. */
+  processId: string;
+  doorbells: DoorbellListener;
+  maxDevices: number;
+}
+
+const TICK_MS = 1_000;
+/** An opening costs 40 ms of CPU; more at a time would delay the renewals of leases. */
+const MAX_OPENINGS = 8;
+/** Devices that move for balance alone, per tick. */
+const MOVES_PER_TICK = 2;
+/** Sends in Redis are compared with what is at work, per device, every so many ticks. */
+const REFRESH_TICKS = 5;
+
+/**
+ * The devices of one sender process. On every tick, and when a doorbell says that something changed, it works out which
+ * devices should be here, claims those that nobody holds, and gives back those that should be elsewhere.
+ */
+export class SenderPool {
+  private readonly owners = new Map<DeviceId, DeviceOwner>();
+  private readonly wakeUp = new WakeUp();
+  private readonly membership: StableMembership;
+  private readonly stopListening: () => void;
+  private assigned = { basis: '', assignment: new Map<DeviceId, string>() };
+  private stopped = false;
+  private ticks = 0;
+  private readonly loop: Promise<void>;
+
+  constructor(private readonly deps: PoolDeps) {
+    this.membership = new StableMembership(deps.clock.monotonicMs);
+    this.stopListening = deps.doorbells.on((bell) => {
+      if (bell.workspace !== deps.workspace) return;
+      this.owners.get(bell.device)?.look();
+      if (bell.topic === 'lease' || bell.topic === 'desired') this.wakeUp.ring();
+    });
+    this.loop = this.run();
+  }
+
+  /** How many devices are in which state, for metrics. */
+  countStates(): Record<OwnerState, number> {
+    const counts = { opening: 0, open: 0, waiting: 0, ended: 0 };
+    for (const { state } of this.owners.values()) counts[state]++;
+    return counts;
+  }
+
+  /** Leaves the member set first, so that nobody waits for us, then hands every device over. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.stopListening();
+    this.wakeUp.ring();
+    const { store, workspace, processId } = this.deps;
+    await leaveMembers(store, workspace, 'sender', processId).catch(() => undefined);
+    await this.loop;
+    await Promise.all([...this.owners.values()].map((owner) => owner.handOver()));
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        await this.tick();
+      } catch (thrown) {
+        this.deps.logger.warn('tick failed', { error: toError(thrown) });
+      }
+      await this.wakeUp.wait(TICK_MS);
+    }
+  }
+
+  private async tick(): Promise<void> {
+    const { store, workspace, processId, maxDevices } = this.deps;
+    const self: Member = { id: processId, held: this.owners.size, capacity: maxDevices };
+    const members = await beatHeart(store, workspace, 'sender', self);
+    const linked = await listLinkedDevices(store, workspace);
+    const assignment = this.assign(
+      linked.map(({ address }) => address.device),
+      members,
+    );
+    const isOurs = (device: DeviceId) => assignment.get(device) === processId;
+    await this.claimOrphans(
+      linked.filter(({ address, owner }) => !owner && isOurs(address.device)).map(({ address }) => address),
+    );
+    if (this.membership.isStable(members))
+      this.giveBack(linked.map(({ address }) => address.device).filter((device) => !isOurs(device)));
+    if (this.ticks++ % REFRESH_TICKS === 0) for (const owner of this.owners.values()) void owner.refreshSends();
+  }
+
+  /** Worked out anew only when senders or devices have changed: it hashes each device with each sender. */
+  private assign(devices: readonly DeviceId[], members: readonly Member[]): Map<DeviceId, string> {
+    const basis = JSON.stringify([devices, members.map(({ id, capacity }) => [id, capacity])]);
+    if (basis !== this.assigned.basis) this.assigned = { basis, assignment: assignDevices(devices, members) };
+    return this.assigned.assignment;
+  }
+
+  private async claimOrphans(orphans: readonly DeviceAddress[]): Promise<void> {
+    for (const address of orphans) {
+      if (this.stopped || this.countStates().opening >= MAX_OPENINGS) return;
+      if (!this.owners.has(address.device)) await this.claim(address);
+    }
+  }
+
+  private async claim(address: DeviceAddress): Promise<void> {
+    const lease = await this.deps.keeper.acquire(address);
+    if (!lease) return;
+    const owner = new DeviceOwner(this.deps, lease);
+    this.owners.set(address.device, owner);
+    void owner.ended.then(() => {
+      this.owners.delete(address.device);
+      this.wakeUp.ring();
+    });
+  }
+
+  private giveBack(elsewhere: readonly DeviceId[]): void {
+    const moving = elsewhere.filter((device) => this.owners.get(device)?.state === 'open').slice(0, MOVES_PER_TICK);
+    for (const device of moving) void this.owners.get(device)?.handOver();
+  }
+}

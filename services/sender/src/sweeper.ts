@@ -1,0 +1,57 @@
+import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import type { Producer } from '@gateway/queue/producer';
+import type { Clock } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logger';
+import { dropAbandonedSends } from '@gateway/store/accept-send';
+import { expireSends, hasDueSends } from '@gateway/store/change-send';
+import { listDevices } from '@gateway/store/devices';
+import type { LeaseKeeper } from '@gateway/store/lease-keeper';
+import type { Store } from '@gateway/store/store';
+
+export interface SweeperDeps {
+  store: Store;
+  keeper: LeaseKeeper;
+  producer: Producer;
+  clock: Clock;
+  logger: Logger;
+  workspace: Workspace;
+}
+
+const SWEEP_EVERY_MS = 15_000;
+
+/**
+ * Looks after devices without an owner, such as those that were logged out with sends still queued: it takes the lease
+ * without opening a socket, ends what is over, and gives it back at once. Returns what stops it.
+ */
+export function startSweeper(deps: SweeperDeps): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    running = sweep(deps).catch((thrown: unknown) => deps.logger.warn('sweep failed', { error: toError(thrown) }));
+  }, SWEEP_EVERY_MS);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}
+
+/** One round over all devices of the workspace. */
+export async function sweep(deps: SweeperDeps): Promise<void> {
+  for (const device of await listDevices(deps.store, deps.workspace)) {
+    const address = { workspace: deps.workspace, device };
+    if (await hasDueSends(deps.store, address, deps.clock.nowMs())) await sweepDevice(deps, address);
+  }
+}
+
+async function sweepDevice({ store, keeper, producer, clock }: SweeperDeps, address: DeviceAddress): Promise<void> {
+  const lease = await keeper.acquire(address);
+  // Somebody holds it: an owner does all this on its own ticks.
+  if (!lease) return;
+  try {
+    const nowMs = clock.nowMs();
+    await dropAbandonedSends(store, address, { nowMs, hasJob: (messageId) => producer.hasSend(address, messageId) });
+    await expireSends(store, lease, nowMs);
+  } finally {
+    await keeper.release(lease);
+  }
+}
