@@ -1,0 +1,54 @@
+import { type DeviceKeys, LinkedDevice } from './linked-device.js';
+
+/** Restrictions the network put on an account; times are Unix milliseconds. */
+export interface Restrictions {
+  /** Until then it may not write to people it has no conversation with. */
+  reachoutLockedUntilMs?: number;
+  reachoutLockType?: string;
+  /** How many new conversations it may open in this cycle, and how many it has opened. */
+  newChatCap?: { total: number; used: number };
+}
+
+/** An account that somebody linked a client to, or that a test said something about. */
+export class Account {
+  readonly number: string;
+  readonly devices = new Map<number, LinkedDevice>();
+  /** Random number that all device identities of the account share. */
+  readonly rawId: number;
+  readonly createdAtMs: number;
+  pushName: string;
+  business = false;
+  status = 'Hey there!';
+  restrictions: Restrictions = {};
+  readonly blocked = new Set<string>();
+  readonly privacy = new Map<string, string>();
+  /** Encrypted settings patches, by collection, oldest first. */
+  readonly appState = new Map<string, Buffer[]>();
+  /** Numbers this account exchanged messages with. */
+  readonly contacts = new Set<string>();
+  #lastDeviceId = 0;
+
+  constructor(number: string, rawId: number, atMs: number) {
+    this.number = number;
+    this.rawId = rawId;
+    this.createdAtMs = atMs;
+    this.pushName = `User ${number.slice(-4)}`;
+  }
+
+  /** The place the next linked client gets. Ids are never given out twice. */
+  nextDeviceId(): number {
+    return this.#lastDeviceId + 1;
+  }
+
+  addDevice(place: { platform: string; atMs: number }, keys: DeviceKeys): LinkedDevice {
+    const id = this.nextDeviceId();
+    this.#lastDeviceId = id;
+    const device = new LinkedDevice({ ...place, number: this.number, id, keyIndex: id }, keys);
+    this.devices.set(id, device);
+    return device;
+  }
+
+  get isLinked(): boolean {
+    return this.devices.size > 0;
+  }
+}

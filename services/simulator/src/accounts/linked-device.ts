@@ -1,0 +1,64 @@
+import type { KeyBundle } from '../phones/key-bundle.js';
+import { Mailbox, type MailboxSink } from './mailbox.js';
+import { PreKeyStock } from './pre-key-stock.js';
+
+/** What a client says about itself when it registers. */
+export interface DeviceKeys {
+  /** The Noise static key its logins must use. */
+  readonly noiseKey: Buffer;
+  readonly identity: Buffer;
+  readonly registrationId: number;
+  readonly signedPreKey: { readonly keyId: number; readonly publicKey: Buffer; readonly signature: Buffer };
+}
+
+/** The live connection of a device, as far as its account has to do with it. */
+export interface DeviceConnection extends MailboxSink {
+  /** Says `conflict` and closes: a newer login took the device over. */
+  replace(): void;
+  /** Says that the device was removed and closes. */
+  unlink(): void;
+}
+
+/** A client linked to an account: what the server keeps about it. */
+export class LinkedDevice {
+  readonly number: string;
+  readonly id: number;
+  readonly keyIndex: number;
+  readonly platform: string;
+  readonly noiseKey: Buffer;
+  readonly identity: Buffer;
+  readonly linkedAtMs: number;
+  readonly preKeys = new PreKeyStock();
+  readonly mailbox = new Mailbox();
+  registrationId: number;
+  signedPreKey: DeviceKeys['signedPreKey'];
+  connection: DeviceConnection | undefined;
+  logins = 0;
+  /** Whether its client said that its user is looking. */
+  available = false;
+  /** The phone sent the first history to it. */
+  introduced = false;
+  /** The last device identity of this device that verified: it comes with every first message to somebody. */
+  verifiedIdentity: Buffer | undefined;
+
+  constructor(
+    place: { number: string; id: number; keyIndex: number; platform: string; atMs: number },
+    keys: DeviceKeys,
+  ) {
+    this.number = place.number;
+    this.id = place.id;
+    this.keyIndex = place.keyIndex;
+    this.platform = place.platform;
+    this.linkedAtMs = place.atMs;
+    this.noiseKey = keys.noiseKey;
+    this.identity = keys.identity;
+    this.registrationId = keys.registrationId;
+    this.signedPreKey = keys.signedPreKey;
+  }
+
+  /** Its public keys, with one one-time key used up. */
+  takeBundle(): KeyBundle {
+    const { registrationId, identity, signedPreKey } = this;
+    return { registrationId, identity, signedPreKey, preKey: this.preKeys.take() };
+  }
+}

@@ -1,0 +1,25 @@
+import type { Account } from '../accounts/account.js';
+import type { LinkedDevice } from '../accounts/linked-device.js';
+import type { Network } from '../network/network.js';
+
+/** An account with its linked clients, without keys. */
+export function accountView({ directory }: Network, account: Account): object {
+  const { number, pushName, business, restrictions, devices } = account;
+  const jids = { jid: directory.jidOf(number, 'pn'), lid: directory.jidOf(number, 'lid') };
+  return { number, ...jids, pushName, business, restrictions, devices: [...devices.values()].map(deviceView) };
+}
+
+function deviceView(device: LinkedDevice): object {
+  const { id, platform, linkedAtMs, logins, available } = device;
+  const connected = device.connection !== undefined;
+  return {
+    id,
+    platform,
+    linkedAtMs,
+    connected,
+    available,
+    logins,
+    waiting: device.mailbox.size,
+    preKeys: device.preKeys.count,
+  };
+}

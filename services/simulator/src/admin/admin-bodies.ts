@@ -1,0 +1,119 @@
+import Joi from 'joi';
+import { FAULT_POINTS, type FaultRuleInput } from '../faults/fault-book.js';
+import type { PhoneHabits } from '../phones/phone-book.js';
+import { AdminError } from './http-router.js';
+
+const number = Joi.string().pattern(/^\d{5,15}$/);
+
+const faultRule = Joi.object({
+  id: Joi.string(),
+  on: Joi.string()
+    .valid(...FAULT_POINTS)
+    .required(),
+  match: Joi.object({
+    account: number,
+    device: Joi.number().integer().min(0),
+    recipient: Joi.string(),
+    messageId: Joi.string(),
+    xmlns: Joi.string(),
+  }).default({}),
+  skip: Joi.number().integer().min(0),
+  count: Joi.number().integer().min(1).allow(null),
+  probability: Joi.number().min(0).max(1),
+  do: Joi.object({
+    delayMs: Joi.number().min(0),
+    jitterMs: Joi.number().min(0),
+    silent: Joi.boolean(),
+    dropAck: Joi.boolean(),
+    ackError: Joi.number().integer(),
+    accept: Joi.boolean(),
+    closeBeforeAck: Joi.boolean(),
+    closeAfterAck: Joi.boolean(),
+    streamError: Joi.number().integer(),
+    error: Joi.number().integer(),
+    refuse: Joi.boolean(),
+  })
+    .min(1)
+    .required(),
+});
+
+export interface FaultsBody {
+  readonly latencyMs?: number;
+  readonly rules?: FaultRuleInput[];
+}
+
+/** An array of rules, or `{ latencyMs?, rules? }`. */
+const faults = Joi.alternatives(
+  Joi.array().items(faultRule),
+  Joi.object({ latencyMs: Joi.number().min(0), rules: Joi.array().items(faultRule) }),
+);
+
+export interface PhoneBody extends Partial<PhoneHabits> {
+  readonly exists?: boolean;
+}
+
+const phone = Joi.object({
+  exists: Joi.boolean(),
+  autoRead: Joi.boolean(),
+  online: Joi.boolean(),
+  picture: Joi.boolean(),
+  readDelayMs: Joi.number().min(0),
+});
+
+export interface CodeBody {
+  readonly number: string;
+  readonly code: string;
+}
+
+const code = Joi.object({ number: number.required(), code: Joi.string().required() });
+
+export interface WriteBody {
+  readonly to: string;
+  readonly text: string;
+  readonly id?: string;
+}
+
+const write = Joi.object({ to: number.required(), text: Joi.string().required(), id: Joi.string() });
+
+export interface AccountBody {
+  readonly pushName?: string;
+  readonly business?: boolean;
+  readonly restrictions?: {
+    reachoutLockedUntilMs?: number;
+    reachoutLockType?: string;
+    newChatCap?: { total: number; used: number };
+  };
+}
+
+const account = Joi.object({
+  pushName: Joi.string(),
+  business: Joi.boolean(),
+  restrictions: Joi.object({
+    reachoutLockedUntilMs: Joi.number(),
+    reachoutLockType: Joi.string(),
+    newChatCap: Joi.object({ total: Joi.number().required(), used: Joi.number().default(0) }),
+  }),
+});
+
+export const readFaultRule = reader<FaultRuleInput>(faultRule);
+export const readFaults = reader<FaultRuleInput[] | FaultsBody>(faults);
+export const readPhone = reader<PhoneBody>(phone);
+export const readCode = reader<CodeBody>(code);
+export const readWrite = reader<WriteBody>(write);
+export const readAccount = reader<AccountBody>(account);
+
+function reader<T>(schema: Joi.Schema): (body: string) => T {
+  return (body) => {
+    const { value, error } = schema.validate(parse(body), { abortEarly: false });
+    if (error) throw new AdminError(400, error.message);
+    return value as T;
+  };
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body || '{}');
+  } catch {
+    throw new AdminError(400, 'body is not JSON');
+  }
+}

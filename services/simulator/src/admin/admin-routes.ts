@@ -1,0 +1,121 @@
+import type { Gate } from '../gate/gate.js';
+import { unlinkDevice } from '../messaging/unlink-device.js';
+import { PairingError, type PairingResult } from '../pairing/pairing-attempt.js';
+import type { Server } from '../stanzas/stanza-context.js';
+import { accountView } from './account-views.js';
+import { readAccount, readCode, readFaultRule, readFaults, readPhone, readWrite } from './admin-bodies.js';
+import { AdminError, HttpRouter } from './http-router.js';
+import { deliveriesFrom, messagesOf } from './message-views.js';
+import { drawPicture } from './picture.js';
+
+export interface AdminInfo {
+  readonly socketUrl: string;
+  readonly adminUrl: string;
+  readonly rootPublicKeyHex: string;
+}
+
+/** The control API: everything a test, a demo or a person may want to do to the network from outside. */
+export function makeAdminRouter(server: Server, gate: Gate, info: () => AdminInfo): HttpRouter {
+  const router = new HttpRouter();
+  const { settings } = server.network;
+  router.on('GET /admin/info', () => {
+    const { decryptSample, latencyMs } = settings;
+    return { body: { ...info(), decryptSample, latencyMs, sessions: gate.sessions.size } };
+  });
+  router.on('GET /admin/counters', () => ({ body: server.network.counters }));
+  router.on('POST /admin/restart-sockets', () => ({ body: { closed: gate.cutAll() } }));
+  router.on('GET /pictures/:file', ({ params }) => ({ type: 'image/png', body: drawPicture(params.file ?? '') }));
+  addPairingRoutes(router, server);
+  addPhoneRoutes(router, server);
+  addAccountRoutes(router, server);
+  addFaultRoutes(router, server);
+  return router;
+}
+
+function addPairingRoutes(router: HttpRouter, { pairing }: Server): void {
+  router.on('POST /admin/mock-phone/scan-qr', async ({ body, query }) => ({
+    body: await orRefusal(pairing.scanQr(body, query.get('number') ?? undefined)),
+  }));
+  router.on('POST /admin/mock-phone/enter-code', async ({ body }) => {
+    const { number, code } = readCode(body);
+    return { body: await orRefusal(pairing.enterCode(number, code)) };
+  });
+}
+
+async function orRefusal(pairing: Promise<PairingResult>): Promise<PairingResult> {
+  try {
+    return await pairing;
+  } catch (error) {
+    throw error instanceof PairingError ? new AdminError(409, error.reason) : error;
+  }
+}
+
+function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
+  router.on('GET /admin/phones/:number', ({ params: { number = '' } }) => {
+    const { directory, phones } = network;
+    const lid = directory.jidOf(number, 'lid');
+    return { body: { number, exists: directory.exists(number), lid, ...phones.habitsOf(number) } };
+  });
+  router.on('PUT /admin/phones/:number', ({ params: { number = '' }, body }) => {
+    const { exists, ...habits } = readPhone(body);
+    if (exists !== undefined) network.directory.setExists(number, exists);
+    const now = network.phones.setHabits(number, habits);
+    if (habits.online) office.phones.wake(number);
+    return { body: { number, exists: network.directory.exists(number), ...now } };
+  });
+  router.on('GET /admin/phones/:number/messages', ({ params: { number = '' } }) => ({
+    body: messagesOf(network, number),
+  }));
+  router.on('POST /admin/phones/:number/messages', async ({ params: { number = '' }, body }) => {
+    const { to, text, id } = readWrite(body);
+    return { status: 201, body: await office.writer.write(number, to, { conversation: text }, id) };
+  });
+  router.on('POST /admin/phones/:number/reinstall', ({ params: { number = '' } }) => {
+    network.phones.reinstall(number);
+    return { body: { number } };
+  });
+  router.on('GET /admin/deliveries', ({ query }) => ({
+    body: deliveriesFrom(network, query.get('from') ?? undefined),
+  }));
+}
+
+function addAccountRoutes(router: HttpRouter, { network }: Server): void {
+  router.on('GET /admin/accounts', () => ({
+    body: [...network.accounts.all()].map((each) => accountView(network, each)),
+  }));
+  router.on('PUT /admin/accounts/:number', ({ params: { number = '' }, body }) => {
+    const { pushName, business, restrictions } = readAccount(body);
+    const account = network.accounts.ensure(number);
+    if (pushName !== undefined) account.pushName = pushName;
+    if (business !== undefined) account.business = business;
+    if (restrictions !== undefined) account.restrictions = restrictions;
+    return { body: accountView(network, account) };
+  });
+  router.on('DELETE /admin/accounts/:number/devices/:device', ({ params: { number = '', device = '' } }) => {
+    if (!unlinkDevice(network, number, Number(device))) throw new AdminError(404, 'no such device');
+    return { body: { number, device: Number(device) } };
+  });
+}
+
+function addFaultRoutes(router: HttpRouter, { network }: Server): void {
+  const { faults, settings } = network;
+  const view = () => ({ body: { latencyMs: settings.latencyMs, rules: faults.list() } });
+  router.on('GET /admin/faults', view);
+  router.on('PUT /admin/faults', ({ body }) => {
+    const given = readFaults(body);
+    const { latencyMs, rules } = Array.isArray(given) ? { rules: given } : { latencyMs: undefined, ...given };
+    if (latencyMs !== undefined) settings.latencyMs = latencyMs;
+    if (rules !== undefined) faults.replace(rules);
+    return view();
+  });
+  router.on('POST /admin/faults', ({ body }) => ({ status: 201, body: faults.add(readFaultRule(body)) }));
+  router.on('DELETE /admin/faults', () => {
+    faults.clear();
+    settings.latencyMs = 0;
+    return view();
+  });
+  router.on('DELETE /admin/faults/:id', ({ params: { id = '' } }) => {
+    if (!faults.remove(id)) throw new AdminError(404, 'no such rule');
+    return view();
+  });
+}

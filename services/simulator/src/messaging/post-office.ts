@@ -1,0 +1,77 @@
+import type { LinkedDevice } from '../accounts/linked-device.js';
+import type { Network } from '../network/network.js';
+import { type BinaryNode, node, stamp } from '../wire/nodes.js';
+import { AcceptedLog } from './accepted-log.js';
+import type { DevicePlace, Envelope } from './envelope.js';
+import { PhoneAgent, type ReceiptKind, type ReceiptSender } from './phone-agent.js';
+import { PhoneWriter } from './phone-writer.js';
+
+const RECEIPT_TYPES: Record<ReceiptKind, string | undefined> = { delivery: undefined, read: 'read', retry: 'retry' };
+
+/** Carries messages to devices and receipts back: device 0 is a simulated phone, the others are clients' mailboxes. */
+export class PostOffice implements ReceiptSender {
+  readonly phones: PhoneAgent;
+  readonly writer: PhoneWriter;
+  readonly log = new AcceptedLog();
+  readonly #network: Network;
+
+  constructor(network: Network) {
+    this.#network = network;
+    this.phones = new PhoneAgent(network, this);
+    this.writer = new PhoneWriter(network, (target, envelope) => this.deliver(target, envelope));
+  }
+
+  deliver(target: DevicePlace, envelope: Envelope): void {
+    if (target.device === 0) return this.phones.receive(target.number, envelope);
+    const device = this.#network.accounts.findDevice(target.number, target.device);
+    device?.mailbox.post(this.#messageStanza(target, envelope));
+  }
+
+  sendReceipt(from: string, about: Envelope, kind: ReceiptKind, content?: BinaryNode[]): void {
+    const type = RECEIPT_TYPES[kind];
+    const person = this.#network.directory.jidOf(from, about.addressing);
+    const place = about.group ? { from: about.group, participant: person } : { from: person };
+    const own = from === about.sender.number ? { recipient: about.chat } : {};
+    const attrs = { id: about.id, ...place, ...own, type, t: stamp(this.#network.now()) };
+    this.postReceipt(about.sender, node('receipt', attrs, content), kind === 'retry');
+  }
+
+  /** To all linked clients of the sender's account, or only to the device that sent the message. */
+  postReceipt(sender: DevicePlace, receipt: BinaryNode, onlySender: boolean): void {
+    for (const device of this.#devicesOf(sender, onlySender)) device.mailbox.post(receipt);
+  }
+
+  #devicesOf(sender: DevicePlace, onlySender: boolean): Iterable<LinkedDevice> {
+    const devices = this.#network.accounts.find(sender.number)?.devices;
+    if (!onlySender) return devices?.values() ?? [];
+    const device = devices?.get(sender.device);
+    return device ? [device] : [];
+  }
+
+  #messageStanza(target: DevicePlace, envelope: Envelope): BinaryNode {
+    const { id, sender, addressing, group, attrs, pushName, atMs } = envelope;
+    const { directory } = this.#network;
+    const author = directory.jidOf(sender.number, addressing, sender.device);
+    const alias = directory.jidOf(sender.number, addressing === 'pn' ? 'lid' : 'pn');
+    const aliasRole = addressing === 'pn' ? 'lid' : 'pn';
+    const own = sender.number === target.number;
+    const place = group
+      ? { from: group, participant: author, [`participant_${aliasRole}`]: alias, addressing_mode: addressing }
+      : { from: author, ...(own ? ownPlace(envelope) : { [`sender_${aliasRole}`]: alias }) };
+    const head = { ...attrs, id, ...place, notify: pushName, t: stamp(atMs) };
+    return node('message', head, contentNodes(envelope));
+  }
+}
+
+/** A copy for the sender's own other devices names the conversation it belongs to; a message from the phone itself does not. */
+function ownPlace({ chat, attrs }: Envelope): Record<string, string> {
+  return attrs.category === 'peer' ? {} : { recipient: chat };
+}
+
+function contentNodes({ contents, deviceIdentity }: Envelope): BinaryNode[] {
+  const nodes = contents.map(({ type, attrs, bytes }) => node('enc', { ...attrs, v: '2', type }, bytes));
+  if (deviceIdentity && contents.some(({ type }) => type === 'pkmsg')) {
+    nodes.push(node('device-identity', {}, deviceIdentity));
+  }
+  return nodes;
+}

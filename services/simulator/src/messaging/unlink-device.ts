@@ -1,0 +1,15 @@
+import type { Network } from '../network/network.js';
+import { announceDevices } from './announce-devices.js';
+
+/** Removes a linked client: its connection ends with 401, its next login is refused. False when there is no such device. */
+export function unlinkDevice(network: Network, number: string, deviceId: number): boolean {
+  const account = network.accounts.find(number);
+  const device = account?.devices.get(deviceId);
+  if (!account || !device) return false;
+  account.devices.delete(deviceId);
+  network.counters.unlinkedDevices += 1;
+  device.mailbox.clear();
+  device.connection?.unlink();
+  announceDevices(network, account, 'remove', device);
+  return true;
+}

@@ -1,0 +1,41 @@
+/** What happened since the start, for tests and graphs. All only grow. */
+export class Counters {
+  connections = 0;
+  logins = 0;
+  refusedLogins = 0;
+  replacedLogins = 0;
+  pairings = 0;
+  refusedPairings = 0;
+  unlinkedDevices = 0;
+  /** Messages the server took. */
+  acceptedStanzas = 0;
+  refusedStanzas = 0;
+  /** Messages taken although the same account sent the same id to the same recipient before. */
+  duplicateStanzas = 0;
+  /** Messages sent again because a phone had asked for it. */
+  retryResends = 0;
+  /** Stanzas that came over a connection after a newer login of its device; none of them is taken. */
+  stanzasFromOlderLogin = 0;
+  /** Messages put before a person. */
+  shown = 0;
+  /** Arrivals that a phone dropped since it had shown the message. */
+  repeatsDropped = 0;
+  decrypted = 0;
+  /** Taken without decrypting, because of sampling. */
+  sampledOut = 0;
+  decryptFailures = 0;
+  retryReceipts = 0;
+  deliveryReceipts = 0;
+  readReceipts = 0;
+  acks = 0;
+  droppedAcks = 0;
+  ackErrors = 0;
+  iqs = 0;
+  unknownIqs = 0;
+  usyncQueries = 0;
+  keyBundles = 0;
+  preKeyUploads = 0;
+  uploads = 0;
+  uploadedBytes = 0;
+  invalidSignatures = 0;
+}

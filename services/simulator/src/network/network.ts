@@ -1,0 +1,64 @@
+import type { proto } from '@whiskeysockets/baileys';
+import { AccountRegistry } from '../accounts/account-registry.js';
+import { Seed } from '../crypto/seed.js';
+import { Directory } from '../directory/directory.js';
+import { FaultBook } from '../faults/fault-book.js';
+import type { Logger } from '../logger.js';
+import { PhoneBook } from '../phones/phone-book.js';
+import { PhoneKeyring } from '../phones/phone-keys.js';
+import { makeServerCredentials, type ServerCredentials } from '../wire/certificates.js';
+import { Counters } from './counters.js';
+
+/** What can be set from outside; `latencyMs` and `minimumVersion` may change while it runs. */
+export interface NetworkSettings {
+  /** How long every stanza to a client travels: what a client sees as the round trip. */
+  latencyMs: number;
+  /** Share of the phones that really decrypt: 1 everywhere but in benchmarks. */
+  decryptSample: number;
+  /** Oldest client version let in, compared part by part; empty lets all in. */
+  minimumVersion: readonly number[];
+  /** How many QR codes a pairing attempt gets, and how long the first and the others live. */
+  qrCodes: number;
+  firstQrMs: number;
+  nextQrMs: number;
+  /** Host and port of the HTTPS server for media, as clients are told. */
+  mediaHost: string;
+  /** Base of the URLs of profile pictures. */
+  pictureUrl: string;
+}
+
+/** Everything the network knows, in one place. Behaviour lives in the folders above this one. */
+export interface Network {
+  readonly seed: Seed;
+  readonly settings: NetworkSettings;
+  readonly credentials: ServerCredentials;
+  readonly directory: Directory;
+  readonly phones: PhoneBook;
+  readonly accounts: AccountRegistry;
+  readonly faults: FaultBook;
+  readonly counters: Counters;
+  readonly logger: Logger;
+  now(): number;
+}
+
+export type ClientPayload = proto.ClientPayload;
+
+export function makeNetwork(seedText: string, settings: NetworkSettings, logger: Logger): Network {
+  const seed = new Seed(seedText);
+  let draws = 0;
+  return {
+    seed,
+    settings,
+    logger,
+    credentials: makeServerCredentials(seed, Date.now()),
+    directory: new Directory(seed),
+    phones: new PhoneBook(new PhoneKeyring(seed)),
+    accounts: new AccountRegistry(seed),
+    faults: new FaultBook(() => {
+      draws += 1;
+      return seed.fraction(`fault/${draws}`);
+    }),
+    counters: new Counters(),
+    now: Date.now,
+  };
+}

@@ -1,0 +1,74 @@
+import { Phone } from './phone.js';
+import type { PhoneKeyring } from './phone-keys.js';
+
+/** How a phone behaves. */
+export interface PhoneHabits {
+  /** It opens what it shows: a read receipt follows the delivery receipt. Default true. */
+  readonly autoRead: boolean;
+  /** It is switched on and reachable. While it is not, the network keeps its messages. Default true. */
+  readonly online: boolean;
+  /** Its owner shows a picture. Default true. */
+  readonly picture: boolean;
+  /** How long its owner takes to read. Default 0. */
+  readonly readDelayMs: number;
+}
+
+const USUAL: PhoneHabits = { autoRead: true, online: true, picture: true, readDelayMs: 0 };
+
+/** The phones that something happened on, and the habits that differ from the usual. */
+export class PhoneBook {
+  readonly keyring: PhoneKeyring;
+  readonly #phones = new Map<string, Phone>();
+  readonly #habits = new Map<string, PhoneHabits>();
+
+  constructor(keyring: PhoneKeyring) {
+    this.keyring = keyring;
+  }
+
+  /** The phone of a number, made on first use. */
+  phone(number: string): Phone {
+    let phone = this.#phones.get(number);
+    if (!phone) {
+      phone = new Phone(number, this.keyring);
+      this.#phones.set(number, phone);
+    }
+    return phone;
+  }
+
+  known(number: string): Phone | undefined {
+    return this.#phones.get(number);
+  }
+
+  all(): IterableIterator<Phone> {
+    return this.#phones.values();
+  }
+
+  get size(): number {
+    return this.#phones.size;
+  }
+
+  habitsOf(number: string): PhoneHabits {
+    return this.#habits.get(number) ?? USUAL;
+  }
+
+  setHabits(number: string, change: Partial<PhoneHabits>): PhoneHabits {
+    const habits = { ...this.habitsOf(number), ...change };
+    this.#habits.set(number, habits);
+    return habits;
+  }
+
+  /** The owner set the phone up anew: other keys, no sessions; what it showed stays. */
+  reinstall(number: string): void {
+    this.keyring.reinstall(number);
+    const before = this.#phones.get(number);
+    if (!before) return;
+    const after = new Phone(number, this.keyring);
+    for (const row of before.inbox.rows()) after.inbox.keep(row);
+    this.#phones.set(number, after);
+  }
+
+  clear(): void {
+    this.#phones.clear();
+    this.#habits.clear();
+  }
+}

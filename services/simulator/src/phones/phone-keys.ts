@@ -1,0 +1,63 @@
+import { LRUCache } from 'lru-cache';
+import { type CurveKeyPair, keyPairOf, sign, withKeyType } from '../crypto/curve.js';
+import type { Seed } from '../crypto/seed.js';
+
+/** A phone's long-lived Signal keys. */
+export interface PhoneKeys {
+  readonly identity: CurveKeyPair;
+  readonly registrationId: number;
+  readonly signedPreKey: { readonly keyId: number; readonly keyPair: CurveKeyPair; readonly signature: Buffer };
+}
+
+const SIGNED_PRE_KEY_ID = 1;
+const LARGEST_PRE_KEY_ID = 0xffffff;
+/** About 1 kB each: enough for the people in play, whatever the number of numbers. */
+const CACHED_PHONES = 5_000;
+
+/**
+ * Makes the keys of any phone out of the seed when they are asked for, so that a phone nobody wrote to costs nothing.
+ * A phone that was set up anew (`generation`) has other keys.
+ */
+export class PhoneKeyring {
+  readonly #seed: Seed;
+  readonly #cache = new LRUCache<string, PhoneKeys>({ max: CACHED_PHONES });
+  readonly #generations = new Map<string, number>();
+  #lastPreKeyId = 0;
+
+  constructor(seed: Seed) {
+    this.#seed = seed;
+  }
+
+  keysOf(number: string): PhoneKeys {
+    const cached = this.#cache.get(number);
+    if (cached) return cached;
+    const label = this.#labelOf(number);
+    const identity = keyPairOf(this.#seed.derive(`${label}/identity`));
+    const keyPair = keyPairOf(this.#seed.derive(`${label}/signed-pre-key`));
+    const registrationId = 1 + (this.#seed.derive(`${label}/registration`).readUInt16BE(0) & 0x3fff);
+    const signature = sign(identity.privateKey, withKeyType(keyPair.publicKey));
+    const keys = { identity, registrationId, signedPreKey: { keyId: SIGNED_PRE_KEY_ID, keyPair, signature } };
+    this.#cache.set(number, keys);
+    return keys;
+  }
+
+  /** A one-time pre-key id that was not handed out before. */
+  nextPreKeyId(): number {
+    this.#lastPreKeyId = (this.#lastPreKeyId % LARGEST_PRE_KEY_ID) + 1;
+    return this.#lastPreKeyId;
+  }
+
+  preKeyOf(number: string, keyId: number): CurveKeyPair {
+    return keyPairOf(this.#seed.derive(`${this.#labelOf(number)}/pre-key/${keyId}`));
+  }
+
+  /** The phone was reinstalled: from now on its identity is another one. */
+  reinstall(number: string): void {
+    this.#generations.set(number, (this.#generations.get(number) ?? 0) + 1);
+    this.#cache.delete(number);
+  }
+
+  #labelOf(number: string): string {
+    return `phone/${number}/${this.#generations.get(number) ?? 0}`;
+  }
+}

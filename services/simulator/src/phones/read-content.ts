@@ -1,0 +1,63 @@
+import { normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
+
+/** What a phone makes of a decrypted message. */
+export interface ReadContent {
+  readonly type: string;
+  readonly text: string | null;
+  readonly details?: Record<string, unknown>;
+}
+
+type MediaContent = { caption?: string | null; mimetype?: string | null; fileLength?: unknown; url?: string | null };
+
+/** Names the kind of a message and finds its text and the details a test asks for. */
+export function readContent(message: proto.IMessage): ReadContent {
+  const content = normalizeMessageContent(message) ?? message;
+  if (typeof content.conversation === 'string') return { type: 'text', text: content.conversation };
+  if (content.extendedTextMessage) {
+    return withQuote({ type: 'text', text: content.extendedTextMessage.text ?? '' }, content.extendedTextMessage);
+  }
+  if (content.reactionMessage) {
+    const { text, key } = content.reactionMessage;
+    return { type: 'reaction', text: text ?? '', details: { to: key?.id ?? null } };
+  }
+  if (content.protocolMessage) return readProtocolMessage(content.protocolMessage);
+  return readMedia(content) ?? { type: kindOf(content), text: null };
+}
+
+function readProtocolMessage(message: proto.Message.IProtocolMessage): ReadContent {
+  const of = { of: message.key?.id ?? null };
+  if (message.editedMessage) return { ...readContent(message.editedMessage), type: 'edit', details: of };
+  return message.type === REVOKE ? { type: 'revoke', text: null, details: of } : { type: 'protocol', text: null };
+}
+
+const REVOKE = 0;
+const MEDIA = {
+  imageMessage: 'image',
+  videoMessage: 'video',
+  audioMessage: 'audio',
+  documentMessage: 'document',
+  stickerMessage: 'sticker',
+} as const;
+
+function readMedia(content: proto.IMessage): ReadContent | undefined {
+  for (const [field, type] of Object.entries(MEDIA)) {
+    const media = content[field as keyof typeof MEDIA] as (MediaContent & Quoting) | null | undefined;
+    if (!media) continue;
+    const details = { mimeType: media.mimetype ?? null, bytes: Number(media.fileLength ?? 0), url: media.url ?? null };
+    return withQuote({ type, text: media.caption || null, details }, media);
+  }
+  return undefined;
+}
+
+type Quoting = { contextInfo?: proto.IContextInfo | null };
+
+function withQuote(read: ReadContent, content: Quoting): ReadContent {
+  const quoted = content.contextInfo?.stanzaId;
+  return quoted ? { ...read, details: { ...read.details, quoted } } : read;
+}
+
+/** The field's own name, for kinds without a word of their own. */
+function kindOf(content: proto.IMessage): string {
+  const fields = Object.entries(content).filter(([name, value]) => value && name !== 'messageContextInfo');
+  return fields[0]?.[0] ?? 'empty';
+}

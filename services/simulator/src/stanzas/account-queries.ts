@@ -1,0 +1,92 @@
+import type { Account } from '../accounts/account.js';
+import { type BinaryNode, childNamed, childrenNamed, node, stamp, textOf } from '../wire/nodes.js';
+import type { Client, Server } from './stanza-context.js';
+
+const PRIVACY_DEFAULTS: Record<string, string> = {
+  readreceipts: 'all',
+  profile: 'all',
+  status: 'all',
+  online: 'all',
+  last: 'all',
+  groupadd: 'all',
+  calladd: 'all',
+  messages: 'all',
+};
+
+const accountOf = (server: Server, { device }: Client): Account => server.network.accounts.ensure(device.number);
+
+/** Privacy settings, and the tokens that let people who know each other write freely. */
+export function answerPrivacy(server: Server, client: Client, query: BinaryNode): void {
+  const account = accountOf(server, client);
+  const tokens = childNamed(query, 'tokens');
+  if (tokens) return issueTokens(server, client, query, tokens);
+  for (const { attrs } of childrenNamed(childNamed(query, 'privacy'), 'category')) {
+    if (attrs.name && attrs.value) account.privacy.set(attrs.name, attrs.value);
+  }
+  const values = { ...PRIVACY_DEFAULTS, ...Object.fromEntries(account.privacy) };
+  const categories = Object.entries(values).map(([name, value]) => node('category', { name, value }));
+  client.session.reply(query, [node('privacy', {}, categories)]);
+}
+
+/** Passes a token on to the linked clients of the person it is for. A simulated phone just keeps knowing its caller. */
+function issueTokens(server: Server, client: Client, query: BinaryNode, tokens: BinaryNode): void {
+  const { directory, accounts, seed, now } = server.network;
+  for (const { attrs } of childrenNamed(tokens, 'token')) {
+    const person = directory.resolve(attrs.jid);
+    if (!person) continue;
+    const token = node('token', { ...attrs }, seed.derive(`token/${client.device.number}/${person.number}/${attrs.t}`));
+    const from = directory.jidOf(client.device.number, 'pn');
+    for (const device of accounts.find(person.number)?.devices.values() ?? []) {
+      const head = { from, sender_lid: directory.jidOf(client.device.number, 'lid'), type: 'privacy_token' };
+      const id = `token-${client.device.number}-${attrs.t}`;
+      device.mailbox.post(node('notification', { ...head, id, t: stamp(now()) }, [node('tokens', {}, [token])]));
+    }
+  }
+  client.session.reply(query);
+}
+
+export function answerBlocklist(server: Server, client: Client, query: BinaryNode): void {
+  const { blocked } = accountOf(server, client);
+  for (const { attrs } of childrenNamed(query, 'item')) {
+    if (attrs.action === 'block') blocked.add(attrs.jid ?? '');
+    else blocked.delete(attrs.jid ?? '');
+  }
+  const items = [...blocked].map((jid) => node('item', { jid }));
+  client.session.reply(query, [node('list', { dhash: String(blocked.size) }, items)]);
+}
+
+/** The "about" text of one's own account. */
+export function answerStatus(server: Server, client: Client, query: BinaryNode): void {
+  const text = textOf(childNamed(query, 'status'));
+  if (text !== undefined) accountOf(server, client).status = text;
+  client.session.reply(query);
+}
+
+export function answerPicture(server: Server, client: Client, query: BinaryNode): void {
+  const { directory, phones, settings } = server.network;
+  const target = query.attrs.target;
+  const person = target ? directory.resolve(target) : { number: client.device.number };
+  if (query.attrs.type === 'set') {
+    const hasPicture = childNamed(query, 'picture') !== undefined;
+    if (person) phones.setHabits(person.number, { picture: hasPicture });
+    return client.session.reply(query, hasPicture ? [node('picture', { id: '1' })] : undefined);
+  }
+  if (!person || !directory.exists(person.number)) return client.session.replyError(query, 404, 'item-not-found');
+  if (!phones.habitsOf(person.number).picture) return client.session.replyError(query, 401, 'not-authorized');
+  const url = `${settings.pictureUrl}/${person.number}.png`;
+  const kind = childNamed(query, 'picture')?.attrs.type ?? 'preview';
+  client.session.reply(query, [
+    node('picture', { id: '1', type: kind, url, direct_path: `/pictures/${person.number}.png` }),
+  ]);
+}
+
+export function answerBusinessProfile(server: Server, client: Client, query: BinaryNode): void {
+  const { directory, accounts } = server.network;
+  const jid = childNamed(childNamed(query, 'business_profile'), 'profile')?.attrs.jid;
+  const number = directory.resolve(jid)?.number;
+  const account = number ? accounts.find(number) : undefined;
+  const profile = account?.business
+    ? [node('profile', { jid }, [node('description', {}, Buffer.from(account.pushName))])]
+    : [];
+  client.session.reply(query, [node('business_profile', { v: '244' }, profile)]);
+}

@@ -1,0 +1,54 @@
+import { type BinaryNode, bytesOf, childNamed, childrenNamed, node, SERVER, stamp } from '../wire/nodes.js';
+import type { Client, Server } from './stanza-context.js';
+
+/**
+ * Settings that an account's devices share, as encrypted patches: the server numbers and keeps them, it cannot read them.
+ * A patch that builds on an old version is refused with a conflict and what it missed.
+ */
+export function answerAppState(server: Server, client: Client, query: BinaryNode): void {
+  const collections = childrenNamed(childNamed(query, 'sync'), 'collection');
+  const answers = collections.map((collection) => answerCollection(server, client, collection));
+  client.session.reply(query, [node('sync', {}, answers)]);
+}
+
+function answerCollection(server: Server, client: Client, collection: BinaryNode): BinaryNode {
+  const name = collection.attrs.name ?? '';
+  const since = Number(collection.attrs.version ?? 0);
+  const patches = patchesOf(server, client, name);
+  const patch = bytesOf(childNamed(collection, 'patch'));
+  if (patch && since !== patches.length) {
+    const missed = patches.slice(since).map((bytes) => node('patch', {}, bytes));
+    const attrs = { name, version: String(since), type: 'error' };
+    return node('collection', attrs, [node('error', { code: '409', text: 'conflict' }), node('patches', {}, missed)]);
+  }
+  if (patch) {
+    patches.push(patch);
+    tellOtherDevices(server, client, name, patches.length);
+    return node('collection', { name, version: String(patches.length) });
+  }
+  const news = patches.slice(since).map((bytes) => node('patch', {}, bytes));
+  return node(
+    'collection',
+    { name, version: String(since) },
+    news.length > 0 ? [node('patches', {}, news)] : undefined,
+  );
+}
+
+function patchesOf(server: Server, { device }: Client, name: string): Buffer[] {
+  const { appState } = server.network.accounts.ensure(device.number);
+  let patches = appState.get(name);
+  if (!patches) {
+    patches = [];
+    appState.set(name, patches);
+  }
+  return patches;
+}
+
+function tellOtherDevices(server: Server, { device }: Client, name: string, version: number): void {
+  const { accounts, now } = server.network;
+  const attrs = { from: SERVER, type: 'server_sync', id: `sync-${name}-${version}`, t: stamp(now()) };
+  for (const other of accounts.ensure(device.number).devices.values()) {
+    if (other === device) continue;
+    other.mailbox.post(node('notification', attrs, [node('collection', { name, version: String(version) })]));
+  }
+}

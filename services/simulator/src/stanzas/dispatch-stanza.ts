@@ -1,0 +1,51 @@
+import type { BinaryNode } from '../wire/nodes.js';
+import { handleMessage } from './handle-message.js';
+import { handleChatState, handlePresence } from './handle-presence.js';
+import { handleReceipt } from './handle-receipt.js';
+import { IQ_TABLE } from './iq-table.js';
+import type { Client, Server } from './stanza-context.js';
+
+/** Hands a stanza of a logged-in client to its handler, by tag. */
+export function dispatchStanza(server: Server, client: Client, stanza: BinaryNode): void {
+  switch (stanza.tag) {
+    case 'message':
+      return handleMessage(server, client, stanza);
+    case 'iq':
+      return handleQuery(server, client, stanza);
+    case 'receipt':
+      return handleReceipt(server, client, stanza);
+    case 'ack':
+      client.device.mailbox.confirm(stanza);
+      return;
+    case 'presence':
+      return handlePresence(server, client, stanza);
+    case 'chatstate':
+      return handleChatState(server, client, stanza);
+    default:
+      // `ib` (session telemetry, offline batches) and `call` need no answer here.
+      return;
+  }
+}
+
+function handleQuery(server: Server, client: Client, query: BinaryNode): void {
+  const { type, xmlns = '' } = query.attrs;
+  if (type === 'result' || type === 'error') return;
+  const { counters, faults } = server.network;
+  counters.iqs += 1;
+  const fault = faults.strike('iq', { account: client.device.number, device: client.device.id, xmlns });
+  if (fault?.silent) return;
+  if (fault?.error) return client.session.replyError(query, fault.error, 'fault');
+  if (fault?.streamError) return client.session.endStream(fault.streamError);
+  const answer = () => answerQuery(server, client, query, xmlns);
+  const delayMs = fault ? faults.delayOf(fault) : 0;
+  if (delayMs === 0) answer();
+  else setTimeout(answer, delayMs).unref();
+}
+
+function answerQuery(server: Server, client: Client, query: BinaryNode, xmlns: string): void {
+  const handler = IQ_TABLE[xmlns];
+  if (handler) return handler(server, client, query);
+  server.network.counters.unknownIqs += 1;
+  server.network.logger.warn('query of an unknown namespace', { xmlns });
+  client.session.replyError(query, 501, 'feature-not-implemented');
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { LinkedDevice } from '../accounts/linked-device.js';
+import { verify, withKeyType } from '../crypto/curve.js';
+import { bundleNodes, makePhoneBundle } from '../phones/key-bundle.js';
+import {
+  type BinaryNode,
+  bigEndian,
+  childBytes,
+  childNamed,
+  childrenNamed,
+  node,
+  SERVER,
+  stamp,
+} from '../wire/nodes.js';
+import type { Client, Server } from './stanza-context.js';
+
+/** Below this many one-time keys a client is told to upload more. */
+const FEW_PRE_KEYS = 5;
+/** The most people one key query may ask about. */
+const LARGEST_KEY_QUERY = 1_000;
+
+/** Pre-keys: counts, digest, bundles of others, uploads and rotation of one's own. */
+export function answerEncrypt(server: Server, client: Client, query: BinaryNode): void {
+  if (query.attrs.type === 'set') return keepKeys(server, client, query);
+  if (childNamed(query, 'count')) {
+    const value = String(client.device.preKeys.count);
+    return client.session.reply(query, [node('count', { value })]);
+  }
+  if (childNamed(query, 'digest')) return answerDigest(client, query);
+  const users = childrenNamed(childNamed(query, 'key'), 'user');
+  if (users.length > LARGEST_KEY_QUERY) return client.session.replyError(query, 413, 'too many users');
+  const list = users.map((user) => answerBundle(server, user));
+  client.session.reply(query, [node('list', {}, list)]);
+}
+
+function answerBundle(server: Server, user: BinaryNode): BinaryNode {
+  const { directory, phones, accounts, counters, now } = server.network;
+  const jid = user.attrs.jid;
+  const address = directory.resolve(jid);
+  if (!address || !directory.exists(address.number)) return missing(jid);
+  counters.keyBundles += 1;
+  const attrs = { jid, t: stamp(now()) };
+  if (address.device === 0) return node('user', attrs, bundleNodes(makePhoneBundle(phones.keyring, address.number)));
+  const device = accounts.findDevice(address.number, address.device);
+  if (!device) return missing(jid);
+  const bundle = bundleNodes(device.takeBundle());
+  tellWhenLow(server, device);
+  return node('user', attrs, bundle);
+}
+
+const missing = (jid: string | undefined) =>
+  node('user', { jid }, [node('error', { code: '404', text: 'item-not-found' })]);
+
+function tellWhenLow(server: Server, device: LinkedDevice): void {
+  const { count } = device.preKeys;
+  if (count !== FEW_PRE_KEYS - 1 && count !== 0) return;
+  const attrs = {
+    from: SERVER,
+    type: 'encrypt',
+    id: `low-${device.id}-${server.network.now()}`,
+    t: stamp(server.network.now()),
+  };
+  device.mailbox.post(node('notification', attrs, [node('count', { value: String(count) })]));
+}
+
+/** Lets a client compare what the server has of its keys with what it believes. */
+function answerDigest({ session, device }: Client, query: BinaryNode): void {
+  const { registrationId, identity, signedPreKey, preKeys } = device;
+  const ids = preKeys.ids();
+  const hash = createHash('sha1').update(identity).update(signedPreKey.publicKey).update(signedPreKey.signature);
+  for (const id of ids) hash.update(bigEndian(id, 3));
+  session.reply(query, [
+    node('digest', {}, [
+      node('registration', {}, bigEndian(registrationId, 4)),
+      node('type', {}, Buffer.from([5])),
+      node('identity', {}, identity),
+      node('skey', {}, [
+        node('id', {}, bigEndian(signedPreKey.keyId, 3)),
+        node('value', {}, signedPreKey.publicKey),
+        node('signature', {}, signedPreKey.signature),
+      ]),
+      node(
+        'list',
+        {},
+        ids.map((id) => node('id', {}, bigEndian(id, 3))),
+      ),
+      node('hash', {}, hash.digest()),
+    ]),
+  ]);
+}
+
+function keepKeys(server: Server, { session, device }: Client, query: BinaryNode): void {
+  const rotation = childNamed(query, 'rotate');
+  const signedPreKey = readSignedPreKey(childNamed(rotation ?? query, 'skey'));
+  if (!signedPreKey) return session.replyError(query, 400, 'bad-request');
+  const signed = verify(device.identity, withKeyType(signedPreKey.publicKey), signedPreKey.signature);
+  if (!signed) {
+    server.network.counters.invalidSignatures += 1;
+    return session.replyError(query, 406, 'not-acceptable');
+  }
+  device.signedPreKey = signedPreKey;
+  if (!rotation) {
+    if (!childBytes(query, 'identity')?.equals(device.identity))
+      return session.replyError(query, 406, 'not-acceptable');
+    device.registrationId = childBytes(query, 'registration', 4)?.readUInt32BE(0) ?? device.registrationId;
+    device.preKeys.add(childrenNamed(childNamed(query, 'list'), 'key').flatMap((key) => readPreKey(key) ?? []));
+    server.network.counters.preKeyUploads += 1;
+  }
+  session.reply(query);
+}
+
+function readPreKey(key: BinaryNode | undefined): { keyId: number; publicKey: Buffer } | undefined {
+  const id = childBytes(key, 'id', 3);
+  const publicKey = childBytes(key, 'value', 32);
+  return id && publicKey && { keyId: id.readUIntBE(0, 3), publicKey };
+}
+
+function readSignedPreKey(key: BinaryNode | undefined): LinkedDevice['signedPreKey'] | undefined {
+  const preKey = readPreKey(key);
+  const signature = childBytes(key, 'signature', 64);
+  return preKey && signature && { ...preKey, signature };
+}

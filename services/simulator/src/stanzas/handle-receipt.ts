@@ -1,0 +1,36 @@
+import { type BinaryNode, childrenNamed, childrenOf, node, stamp } from '../wire/nodes.js';
+import type { Client, Server } from './stanza-context.js';
+
+/** Receipts that concern only the account's own server-side state. */
+const OWN_AFFAIRS = new Set(['sender', 'peer_msg', 'hist_sync', 'read-self', 'server-error']);
+
+/** A client confirms messages it received: they leave its mailbox, and their sender learns of it. */
+export function handleReceipt(server: Server, { session, device }: Client, receipt: BinaryNode): void {
+  const { directory, now } = server.network;
+  const { id = '', to, participant, type } = receipt.attrs;
+  session.send(node('ack', { class: 'receipt', id, from: to, participant, type, t: stamp(now()) }));
+  const own = [directory.jidOf(device.number, 'pn'), directory.jidOf(device.number, 'lid')];
+  const ids = [id, ...childrenNamed(childrenOf(receipt)[0], 'item').map(({ attrs }) => attrs.id ?? '')];
+  if (type !== 'retry') for (const each of ids) device.mailbox.confirmMessage(each, [participant ?? to ?? '', ...own]);
+  if (OWN_AFFAIRS.has(type ?? '')) return;
+  const sender = directory.resolve(participant ?? to);
+  if (!sender) return;
+  if (sender.device === 0) server.office.writer.receiveReceipt(sender.number, device, ids, type);
+  if (type !== 'retry' || sender.device > 0) forward(server, device, receipt, sender);
+}
+
+function forward(
+  server: Server,
+  device: Client['device'],
+  receipt: BinaryNode,
+  sender: { number: string; device: number; addressing: 'pn' | 'lid' },
+): void {
+  const { directory, now } = server.network;
+  const { id, to, participant, type } = receipt.attrs;
+  const person = directory.jidOf(device.number, sender.addressing, device.id);
+  const place = participant ? { from: to, participant: person } : { from: person };
+  // "inactive" only says that no one was looking: for the sender it is delivered.
+  const kind = type === 'inactive' ? undefined : type;
+  const attrs = { id, ...place, type: kind, t: stamp(now()) };
+  server.office.postReceipt(sender, node('receipt', attrs, receipt.content), type === 'retry');
+}

@@ -1,0 +1,59 @@
+import { type BinaryNode, childNamed, node } from '../wire/nodes.js';
+import {
+  answerBlocklist,
+  answerBusinessProfile,
+  answerPicture,
+  answerPrivacy,
+  answerStatus,
+} from './account-queries.js';
+import { answerAppState } from './app-state.js';
+import { answerEncrypt } from './encrypt-keys.js';
+import { answerDevicesQuery } from './manage-devices.js';
+import { answerMex } from './mex.js';
+import type { Client, Server } from './stanza-context.js';
+import { startDelivery } from './start-delivery.js';
+import { answerUsync } from './usync.js';
+
+type IqHandler = (server: Server, client: Client, query: BinaryNode) => void;
+
+const acknowledge: IqHandler = (_server, { session }, query) => session.reply(query);
+
+/** Experiments that clients ask for: how tokens of trust are used. */
+const PROPS = { '10518': 'true', '9666': 'true', '14303': 'false' };
+
+/** One handler per namespace. What is not here is answered with 501, as a server that does not know it would. */
+export const IQ_TABLE: Record<string, IqHandler> = {
+  'w:p': acknowledge,
+  passive: startDelivery,
+  encrypt: answerEncrypt,
+  usync: answerUsync,
+  abt: answerProps,
+  w: answerProps,
+  privacy: answerPrivacy,
+  blocklist: answerBlocklist,
+  status: answerStatus,
+  'w:profile:picture': answerPicture,
+  'w:biz': answerBusinessProfile,
+  'w:mex': answerMex,
+  'w:sync:app:state': answerAppState,
+  'w:m': answerMediaConnection,
+  md: answerDevicesQuery,
+  'w:stats': acknowledge,
+  disappearing_mode: acknowledge,
+  'urn:xmpp:whatsapp:dirty': acknowledge,
+  'urn:xmpp:whatsapp:push': acknowledge,
+  'urn:xmpp:ping': acknowledge,
+  tos: acknowledge,
+};
+
+function answerProps(_server: Server, { session }: Client, query: BinaryNode): void {
+  const props = Object.entries(PROPS).map(([config_code, config_value]) => node('prop', { config_code, config_value }));
+  session.reply(query, [node('props', { protocol: '1', ab_key: 'sim', hash: 'sim1', refresh: '86400' }, props)]);
+}
+
+function answerMediaConnection({ network }: Server, { session }: Client, query: BinaryNode): void {
+  if (!childNamed(query, 'media_conn')) return session.replyError(query, 400, 'bad-request');
+  const host = node('host', { hostname: network.settings.mediaHost, maxContentLengthBytes: String(2 ** 31) });
+  const attrs = { auth: 'sim', ttl: '3600', auth_ttl: '21600', max_buckets: '12' };
+  session.reply(query, [node('media_conn', attrs, [host])]);
+}

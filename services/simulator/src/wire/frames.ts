@@ -1,0 +1,50 @@
+import { PROLOGUE } from './noise-responder.js';
+
+const LENGTH_BYTES = 3;
+const EDGE_ROUTING = Buffer.from('ED');
+
+/** Puts the 3-byte length before a payload. */
+export function frameOf(payload: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(LENGTH_BYTES + payload.length);
+  frame.writeUIntBE(payload.length, 0, LENGTH_BYTES);
+  frame.set(payload, LENGTH_BYTES);
+  return frame;
+}
+
+/**
+ * Cuts the bytes of one connection into frames. The stream opens with the protocol's prologue, before which a client
+ * that was here before may put its edge-routing hint: 'ED', 0, 1, a 3-byte length, the hint.
+ */
+export class FrameReader {
+  #bytes: Buffer = Buffer.alloc(0);
+  #greeted = false;
+
+  /** The frames completed by this chunk. Throws when the stream does not open as it must. */
+  push(chunk: Buffer): Buffer[] {
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    if (!this.#greeted && !this.#readGreeting()) return [];
+    const frames: Buffer[] = [];
+    for (let frame = this.#takeFrame(); frame; frame = this.#takeFrame()) frames.push(frame);
+    return frames;
+  }
+
+  #takeFrame(): Buffer | undefined {
+    if (this.#bytes.length < LENGTH_BYTES) return undefined;
+    const end = LENGTH_BYTES + this.#bytes.readUIntBE(0, LENGTH_BYTES);
+    if (this.#bytes.length < end) return undefined;
+    const frame = this.#bytes.subarray(LENGTH_BYTES, end);
+    this.#bytes = this.#bytes.subarray(end);
+    return frame;
+  }
+
+  #readGreeting(): boolean {
+    if (this.#bytes.length < 7) return false;
+    const start = this.#bytes.subarray(0, 2).equals(EDGE_ROUTING) ? 7 + this.#bytes.readUIntBE(4, 3) : 0;
+    const end = start + PROLOGUE.length;
+    if (this.#bytes.length < end) return false;
+    if (!this.#bytes.subarray(start, end).equals(PROLOGUE)) throw new Error('unknown protocol prologue');
+    this.#bytes = this.#bytes.subarray(end);
+    this.#greeted = true;
+    return true;
+  }
+}

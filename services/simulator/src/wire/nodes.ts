@@ -1,0 +1,57 @@
+import type { BinaryNode } from '@whiskeysockets/baileys';
+
+export type { BinaryNode } from '@whiskeysockets/baileys';
+export type NodeContent = NonNullable<BinaryNode['content']>;
+
+/** The server's own address on stanzas. */
+export const SERVER = 's.whatsapp.net';
+
+/** Builds a node; attributes that are undefined are left out. */
+export function node(tag: string, attrs: Record<string, string | undefined> = {}, content?: NodeContent): BinaryNode {
+  const given: Record<string, string> = {};
+  for (const name in attrs) {
+    const value = attrs[name];
+    if (value !== undefined) given[name] = value;
+  }
+  return content === undefined ? { tag, attrs: given } : { tag, attrs: given, content };
+}
+
+export function childrenOf(parent: BinaryNode | undefined): BinaryNode[] {
+  return Array.isArray(parent?.content) ? parent.content : [];
+}
+
+export function childrenNamed(parent: BinaryNode | undefined, tag: string): BinaryNode[] {
+  return childrenOf(parent).filter((child) => child.tag === tag);
+}
+
+export function childNamed(parent: BinaryNode | undefined, tag: string): BinaryNode | undefined {
+  return childrenOf(parent).find((child) => child.tag === tag);
+}
+
+/** The node's content as bytes; text counts as UTF-8, children as nothing. */
+export function bytesOf(parent: BinaryNode | undefined): Buffer | undefined {
+  const content = parent?.content;
+  if (content === undefined || Array.isArray(content)) return undefined;
+  return Buffer.from(content as Uint8Array);
+}
+
+export function textOf(parent: BinaryNode | undefined): string | undefined {
+  return bytesOf(parent)?.toString('utf8');
+}
+
+/** The bytes of the named child, of exactly this length where one is given. */
+export function childBytes(parent: BinaryNode | undefined, tag: string, length?: number): Buffer | undefined {
+  const bytes = bytesOf(childNamed(parent, tag));
+  return length === undefined || bytes?.length === length ? bytes : undefined;
+}
+
+export function bigEndian(value: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  bytes.writeUIntBE(value, 0, length);
+  return bytes;
+}
+
+/** Unix time in seconds as stanzas carry it. */
+export function stamp(atMs: number): string {
+  return String(Math.floor(atMs / 1000));
+}

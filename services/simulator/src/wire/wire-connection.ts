@@ -1,0 +1,133 @@
+import { type BinaryNode, proto } from '@whiskeysockets/baileys';
+import type { WebSocket } from 'ws';
+import type { ServerCredentials } from './certificates.js';
+import { FrameReader, frameOf } from './frames.js';
+import { decodeNode, encodeNode } from './node-codec.js';
+import { NoiseResponder, type Transport } from './noise-responder.js';
+
+export interface WireEvents {
+  /** The handshake is done: who the client says it is. */
+  onIdentity(staticKey: Buffer, payload: proto.ClientPayload): void;
+  /** One stanza, in the order of arrival. */
+  onNode(node: BinaryNode): void;
+  onClose(): void;
+  /** Every stanza in both directions, for the trace. */
+  onTrace?(direction: 'in' | 'out', node: BinaryNode): void;
+}
+
+export interface WireOptions {
+  readonly credentials: ServerCredentials;
+  /** How long a stanza that is sent now travels. */
+  delayMs(): number;
+}
+
+/**
+ * One client connection: `hello` -> `finish` -> `open` -> `closed`. Malformed input closes it, as the real server does.
+ * Stanzas leave in the order of `send`, however the delay changes meanwhile: each is due no earlier than the one before.
+ */
+export class WireConnection {
+  readonly #socket: WebSocket;
+  readonly #options: WireOptions;
+  readonly #events: WireEvents;
+  readonly #reader = new FrameReader();
+  readonly #responder: NoiseResponder;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #state: 'hello' | 'finish' | 'open' | 'closed' = 'hello';
+  #transport: Transport | undefined;
+  #lastDueMs = 0;
+
+  constructor(socket: WebSocket, options: WireOptions, events: WireEvents) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#events = events;
+    this.#responder = new NoiseResponder(options.credentials);
+    socket.on('message', (data) => this.#receive(data as Buffer));
+    socket.on('error', () => this.close());
+    socket.on('close', () => this.#end());
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  send(stanza: BinaryNode): void {
+    if (this.#state !== 'open') return;
+    this.#events.onTrace?.('out', stanza);
+    this.#later(() => {
+      if (this.#transport) this.#socket.send(frameOf(this.#transport.seal(encodeNode(stanza))));
+    });
+  }
+
+  /** Closes after what was sent before has left. Safe to repeat. */
+  close(): void {
+    this.#later(() => {
+      if (this.#state === 'closed') return;
+      this.#socket.close();
+      this.#end();
+    });
+  }
+
+  /** Cuts the connection now: nothing more leaves. Safe to repeat. */
+  cut(): void {
+    this.#socket.terminate();
+    this.#end();
+  }
+
+  #later(step: () => void): void {
+    const now = Date.now();
+    const due = Math.max(now + this.#options.delayMs(), this.#lastDueMs);
+    if (due <= now) return step();
+    this.#lastDueMs = due;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      step();
+    }, due - now);
+    this.#timers.add(timer);
+  }
+
+  #receive(data: Buffer): void {
+    try {
+      for (const frame of this.#reader.push(data)) this.#handleFrame(frame);
+    } catch {
+      this.cut();
+    }
+  }
+
+  #handleFrame(frame: Buffer): void {
+    if (this.#state === 'open') {
+      const stanza = decodeNode(this.#transport!.open(frame));
+      this.#events.onTrace?.('in', stanza);
+      return this.#events.onNode(stanza);
+    }
+    if (this.#state === 'closed') return;
+    const message = proto.HandshakeMessage.decode(frame);
+    if (this.#state === 'hello') this.#answerHello(message);
+    else this.#finish(message);
+  }
+
+  #answerHello(message: proto.HandshakeMessage): void {
+    const ephemeral = message.clientHello?.ephemeral;
+    if (ephemeral?.length !== 32) throw new Error('client hello without an ephemeral key');
+    const serverHello = this.#responder.answerHello(ephemeral);
+    this.#state = 'finish';
+    const bytes = frameOf(proto.HandshakeMessage.encode({ serverHello }).finish());
+    this.#later(() => this.#socket.send(bytes));
+  }
+
+  #finish(message: proto.HandshakeMessage): void {
+    const finish = message.clientFinish;
+    if (!finish?.static || !finish.payload) throw new Error('client finish is incomplete');
+    const client = this.#responder.finish(finish.static, finish.payload);
+    this.#transport = client.transport;
+    this.#state = 'open';
+    this.#events.onIdentity(client.staticKey, proto.ClientPayload.decode(client.payload));
+  }
+
+  #end(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#events.onClose();
+  }
+}
