@@ -1,0 +1,23 @@
+#!/usr/bin/env node
+// The one door for people: `npm run demo | start | cli | simulator | bench` and `npm test` all come here.
+// This file and prepare.mjs need nothing but Node; once everything is installed and built, src/main.ts takes over.
+import { prepare } from './prepare.mjs';
+
+/** What each command needs to have built. */
+const COMMANDS = {
+  demo: ['services/api', 'services/connection', 'services/sender', 'services/simulator', 'scripts'],
+  start: ['services/api', 'services/connection', 'services/sender', 'services/simulator', 'scripts'],
+  simulator: ['services/simulator', 'scripts'],
+  cli: ['services/api', 'scripts'],
+  bench: ['bench', 'scripts'],
+  test: ['.'],
+};
+
+const [command = '', ...args] = process.argv.slice(2);
+if (!Object.hasOwn(COMMANDS, command)) {
+  console.error(`Usage: node scripts/launch.mjs <${Object.keys(COMMANDS).join(' | ')}> [options]`);
+  process.exit(2);
+}
+await prepare(COMMANDS[command]);
+const { main } = await import('./dist/main.js');
+await main(command, args);

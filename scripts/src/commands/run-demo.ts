@@ -1,0 +1,96 @@
+import { openSync, writeSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { LIMITS } from '@gateway/contracts/limits';
+import { GatewayError, toError } from '@gateway/runtime/errors';
+import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { createToken } from '../create-token.js';
+import { apiClient } from '../demo/api-client.js';
+import { type DemoResult, findFault } from '../demo/demo-result.js';
+import { demoTable } from '../demo/demo-table.js';
+import { phoneClient } from '../demo/phone-client.js';
+import { createProgress, type Progress } from '../demo/progress.js';
+import { runScenario } from '../demo/run-scenario.js';
+import { makeEncryptionKeys } from '../encryption-keys.js';
+import { findFreePort } from '../find-free-port.js';
+import { startEmbeddedRedis } from '../start-embedded-redis.js';
+import { startGateway } from '../start-gateway.js';
+import { simulatorEnvironment, startSimulator } from '../start-simulator.js';
+import { makeTemporaryFolder } from '../temporary-folder.js';
+
+interface DemoOptions {
+  recipients: number;
+  json: boolean;
+}
+
+/**
+ * `npm run demo [-- --recipients N] [--json]`: everything a gateway does, against the stand-in network, on data that is
+ * thrown away afterwards. Exit code 0 only when nothing was lost, doubled or left unread.
+ */
+export async function runDemo(args: string[], lifecycle: Lifecycle): Promise<number> {
+  const options = readOptions(args);
+  const progress = createProgress(options.json ? process.stderr : process.stdout);
+  const logs = makeTemporaryFolder(lifecycle, 'demo');
+  let fault: string | undefined;
+  try {
+    const result = await playDemo(options, { lifecycle, progress, logs: logs.path });
+    progress.print(`\n${demoTable(result)}\n`);
+    fault = findFault(result);
+    if (options.json) console.log(JSON.stringify(result));
+  } catch (thrown) {
+    progress.fail();
+    fault = toError(thrown).message;
+  }
+  if (!fault || lifecycle.stopping.aborted) return 0;
+  logs.keep();
+  console.error(`\nThe demo failed: ${fault}\nThe logs of all processes are in ${logs.path}\n`);
+  return 1;
+}
+
+interface DemoStage {
+  lifecycle: Lifecycle;
+  progress: Progress;
+  /** The folder for the log of each process. */
+  logs: string;
+}
+
+async function playDemo({ recipients }: DemoOptions, { lifecycle, progress, logs }: DemoStage): Promise<DemoResult> {
+  progress.step('Start Redis, the simulator, api, connection and sender');
+  const logOf = (name: string) => openSync(`${logs}/${name}.log`, 'a', 0o600);
+  const data = makeTemporaryFolder(lifecycle, 'demo-data');
+  const redisUrl = await startEmbeddedRedis(lifecycle, { folder: data.path, output: logOf('redis') });
+  const simulatorLog = logOf('simulator');
+  const simulator = await startSimulator(lifecycle, { onLine: (line) => writeSync(simulatorLog, `${line}\n`) });
+  const env = {
+    REDIS_URL: redisUrl,
+    KEY_PREFIX: 'gw',
+    ENCRYPTION_KEYS: makeEncryptionKeys(),
+    LOG_FORMAT: 'json',
+    ...simulatorEnvironment(simulator),
+  };
+  const apiPort = await findFreePort();
+  const gateway = await startGateway(lifecycle, { env, apiHost: '127.0.0.1', apiPort, output: logOf });
+  progress.done(gateway.baseUrl);
+
+  progress.step('Create two API tokens');
+  const login = async (device: string) =>
+    apiClient(gateway.baseUrl, await createToken(lifecycle, { name: device, device }, env));
+  const [qrDevice, codeDevice] = await Promise.all([login('qr-demo'), login('code-demo')]);
+  progress.done();
+
+  const phones = phoneClient(simulator.adminUrl);
+  const scenario = runScenario({ qrDevice, codeDevice, phones, progress, recipients });
+  return Promise.race([scenario, gateway.ended, simulator.ended]);
+}
+
+function readOptions(args: string[]): DemoOptions {
+  const { values } = parseArgs({
+    args,
+    options: { recipients: { type: 'string', default: '50' }, json: { type: 'boolean', default: false } },
+  });
+  const recipients = Number(values.recipients);
+  if (!Number.isInteger(recipients) || recipients < 1 || recipients > LIMITS.maxRecipients) {
+    const message = `--recipients takes a number from 1 to ${LIMITS.maxRecipients}`;
+    throw new GatewayError({ code: 'usage', message });
+  }
+  return { recipients, json: values.json };
+}

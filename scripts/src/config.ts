@@ -1,0 +1,13 @@
+/** What the launcher takes from its environment. Services read their own settings; these are passed on to them. */
+export const launcherConfig = {
+  /** Every variable, for the processes that are started. */
+  environment: process.env,
+  /** A Redis to use in place of one of our own. */
+  redisUrl: process.env.REDIS_URL || undefined,
+  encryptionKeys: process.env.ENCRYPTION_KEYS || undefined,
+  keyPrefix: process.env.KEY_PREFIX || undefined,
+  apiHost: process.env.API_HOST || '127.0.0.1',
+  apiPort: Number(process.env.API_PORT || 3000),
+  /** Set when npm started us, and not a person directly. */
+  startedByNpm: process.env.npm_lifecycle_event !== undefined,
+};

@@ -1,0 +1,45 @@
+import { GatewayError } from '@gateway/runtime/errors';
+
+/** What one phone showed of one message. */
+export interface Delivery {
+  to: string;
+  id: string;
+  from: string;
+  text: string;
+  /** How often the phone showed it to its owner. */
+  shown: number;
+}
+
+/** The simulated phones, as their owners use and see them. */
+export interface PhoneClient {
+  scanQr(number: string, qrText: string): Promise<void>;
+  enterCode(number: string, code: string): Promise<void>;
+  /** Everything that phones received from this number. */
+  deliveries(from: string): Promise<Delivery[]>;
+}
+
+export function phoneClient(adminUrl: string): PhoneClient {
+  return {
+    scanQr: async (number, qrText) => {
+      const url = `${adminUrl}/mock-phone/scan-qr?number=${number}`;
+      await ask(url, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: qrText });
+    },
+    enterCode: async (number, code) => {
+      const body = JSON.stringify({ number, code });
+      const headers = { 'content-type': 'application/json' };
+      await ask(`${adminUrl}/mock-phone/enter-code`, { method: 'POST', headers, body });
+    },
+    deliveries: async (from) => {
+      const response = await ask(`${adminUrl}/deliveries?from=${from}`);
+      const answer = (await response.json()) as Delivery[] | { deliveries: Delivery[] };
+      return Array.isArray(answer) ? answer : answer.deliveries;
+    },
+  };
+}
+
+async function ask(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.ok) return response;
+  const message = `the simulator answered ${response.status} to ${new URL(url).pathname}: ${await response.text()}`;
+  throw new GatewayError({ code: 'simulator_refused', message });
+}

@@ -1,0 +1,43 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { launcherConfig } from './config.js';
+import { readOrMakeEncryptionKeys } from './encryption-keys.js';
+import { STATE_FOLDER } from './paths.js';
+import { startEmbeddedRedis } from './start-embedded-redis.js';
+
+export interface LocalEnvironment {
+  /** For the services and the command line. */
+  env: { REDIS_URL: string; KEY_PREFIX: string; ENCRYPTION_KEYS: string };
+  /** Where the data is, for people. */
+  data: string;
+}
+
+/**
+ * Redis and keys of `npm start` and `npm run cli`, kept between runs: the Redis of `REDIS_URL`, else an embedded one.
+ * What belongs to a simulator is kept apart: its accounts must never be tried on the real network.
+ */
+export async function openLocalEnvironment(
+  lifecycle: Lifecycle,
+  { simulator }: { simulator: boolean },
+): Promise<LocalEnvironment> {
+  const { redisUrl, keyPrefix } = launcherConfig;
+  const folder = `${STATE_FOLDER}/${simulator ? 'simulator' : 'data'}`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return {
+    env: {
+      REDIS_URL: redisUrl ?? (await startLoggedRedis(lifecycle, folder)),
+      KEY_PREFIX: keyPrefix ?? (simulator ? 'gw-simulator' : 'gw'),
+      ENCRYPTION_KEYS: launcherConfig.encryptionKeys ?? readOrMakeEncryptionKeys(`${folder}/encryption-keys`),
+    },
+    data: redisUrl ? 'the Redis of REDIS_URL' : folder,
+  };
+}
+
+async function startLoggedRedis(lifecycle: Lifecycle, folder: string): Promise<string> {
+  const output = openSync(`${folder}/redis.log`, 'a', 0o600);
+  try {
+    return await startEmbeddedRedis(lifecycle, { folder: `${folder}/redis`, output });
+  } finally {
+    closeSync(output);
+  }
+}

@@ -1,0 +1,59 @@
+import { GatewayError, toError } from '@gateway/runtime/errors';
+import { Lifecycle } from '@gateway/runtime/lifecycle';
+import { createLogger } from '@gateway/runtime/logger';
+import { runBench } from './commands/run-bench.js';
+import { runCli } from './commands/run-cli.js';
+import { runDemo } from './commands/run-demo.js';
+import { runSimulator } from './commands/run-simulator.js';
+import { runStart } from './commands/run-start.js';
+import { runTest } from './commands/run-test.js';
+import { launcherConfig } from './config.js';
+
+/** Does what the command says and answers with its exit code. Whatever it starts is added to the lifecycle. */
+export type Command = (args: string[], lifecycle: Lifecycle) => Promise<number>;
+
+const COMMANDS: Record<string, Command> = {
+  demo: runDemo,
+  test: runTest,
+  start: runStart,
+  cli: runCli,
+  simulator: runSimulator,
+  bench: runBench,
+};
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const PARENT_CHECK_MS = 500;
+
+/** Runs one command to its end and exits. However it ends, nothing that it started lives on. */
+export async function main(name: string, args: string[]): Promise<void> {
+  const lifecycle = new Lifecycle({
+    logger: createLogger({ service: 'launcher', level: 'warn', pretty: true }),
+    partTimeoutMs: 15_000,
+  });
+  const end = async (exitCode: number) => {
+    await lifecycle.stop();
+    process.exit(exitCode);
+  };
+  for (const [signal, exitCode] of Object.entries(SIGNALS)) process.on(signal, () => end(exitCode));
+  if (launcherConfig.startedByNpm) watchParent(() => end(SIGNALS.SIGHUP));
+  try {
+    await end(await COMMANDS[name]!(args, lifecycle));
+  } catch (thrown) {
+    if (!lifecycle.stopping.aborted) explain(toError(thrown));
+    await end(1);
+  }
+}
+
+/** npm passes signals on, unless it is killed itself: then we are adopted by another process. */
+function watchParent(onGone: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    onGone();
+  }, PARENT_CHECK_MS).unref();
+}
+
+function explain(error: Error): void {
+  console.error(error instanceof GatewayError ? `\n${error.message}` : error);
+}
