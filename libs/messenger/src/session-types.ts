@@ -1,5 +1,6 @@
-import type { DisconnectOutcome } from './disconnect-outcomes.js';
+import type { MessageContent } from '@gateway/contracts/message-content';
 import type { AckOutcome } from './ack-outcomes.js';
+import type { DisconnectOutcome } from './disconnect-outcomes.js';
 
 /**
  * Where a session keeps its keys. Implemented above this library on Redis; values arrive and leave as plain bytes,
@@ -30,10 +31,12 @@ export interface SessionEvents {
   /** The phone accepted; keys are committed. The network closes the socket next (restart). */
   onLinked(account: { jid: string; phone: string; name?: string }): void;
   onOpen(account: { jid: string; phone: string; name?: string }): void;
+  /** The account's name became known, or changed, after `onOpen`. */
+  onRenamed?(name: string): void;
   onReceipt(receipt: { platformIds: string[]; kind: 'delivered' | 'read'; atMs: number }): void;
   /** The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for. */
   onLateRefusal(refusal: { platformId: string; code: number }): void;
-  /** Exactly once, as the last event. The session is of no use after it: open another. */
+  /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
   onClosed(outcome: DisconnectOutcome): void;
 }
 
@@ -44,9 +47,7 @@ export interface OutgoingMessage {
   content: MessageContent;
 }
 
-/** Grows with the API: text for now. */
-export type MessageContent = { kind: 'text'; text: string };
-
+/** `error` is the network's code: 408 no answer, 428 closed, 429 and 5xx pass; 400 is a bundle of keys that is not genuine. */
 export type LookUpResult = { exists: true } | { exists: false } | { error: number };
 
 export interface MessengerSession {

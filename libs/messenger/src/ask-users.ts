@@ -1,0 +1,34 @@
+import { type BaileysSocket, type BinaryNode, USyncQuery, USyncUser } from './baileys.js';
+import { readUsers, type UserAnswer } from './read-users.js';
+import { TimeoutError } from './session-errors.js';
+
+/** Asks which numbers (digits) have an account, and for its devices and LID, in one query. */
+export function askByNumber(sock: BaileysSocket, numbers: readonly string[]): Promise<UserAnswer[]> {
+  const query = new USyncQuery()
+    .withContext('interactive')
+    .withContactProtocol()
+    .withDeviceProtocol()
+    .withLIDProtocol();
+  for (const number of numbers) query.withUser(new USyncUser().withPhone(`+${number}`));
+  return ask(sock, query);
+}
+
+/** Asks for devices and LIDs of accounts. */
+export function askByJid(sock: BaileysSocket, jids: readonly string[]): Promise<UserAnswer[]> {
+  const query = new USyncQuery().withContext('message').withDeviceProtocol().withLIDProtocol();
+  for (const jid of jids) query.withUser(new USyncUser().withId(jid));
+  return ask(sock, query);
+}
+
+async function ask(sock: BaileysSocket, query: USyncQuery): Promise<UserAnswer[]> {
+  let answer: BinaryNode | undefined;
+  query.parseUSyncQueryResult = (node) => {
+    answer = node;
+    return undefined;
+  };
+  const startedMs = performance.now();
+  await sock.executeUSyncQuery(query);
+  // The library resolves with nothing when it has waited long enough.
+  if (!answer) throw new TimeoutError('usync', Math.round(performance.now() - startedMs));
+  return readUsers(answer);
+}

@@ -1,0 +1,57 @@
+// The one door to Baileys: nothing of it may run before the curve is in place and libsignal is quiet.
+import './fast-curve.js';
+import './silence-libsignal.js';
+import { Curve, type UserFacingSocketConfig } from '@whiskeysockets/baileys';
+import { fastCurve } from './fast-curve.js';
+
+export {
+  type AuthenticationCreds,
+  type AuthenticationState,
+  type BinaryNode,
+  Browsers,
+  BufferJSON,
+  type CacheStore,
+  Curve,
+  DEFAULT_CONNECTION_CONFIG,
+  DisconnectReason,
+  extractDeviceJids,
+  type FullJid,
+  generateSignalPubKey,
+  getAllBinaryNodeChildren,
+  getBinaryNodeChild,
+  getBinaryNodeChildBuffer,
+  getBinaryNodeChildren,
+  getBinaryNodeChildUInt,
+  initAuthCreds,
+  jidDecode,
+  jidEncode,
+  jidNormalizedUser,
+  makeWASocket,
+  proto,
+  S_WHATSAPP_NET,
+  type SignalDataSet,
+  type SignalDataTypeMap,
+  USyncQuery,
+  USyncUser,
+  type UserFacingSocketConfig,
+  WA_CERT_DETAILS,
+} from '@whiskeysockets/baileys';
+
+/** A socket of the library, all layers. */
+export type BaileysSocket = ReturnType<typeof import('@whiskeysockets/baileys').makeWASocket>;
+export type BaileysLogger = NonNullable<UserFacingSocketConfig['logger']>;
+
+// Whoever imported Baileys before us left it with copies of the slow functions: its own wrapper gets the fast ones here.
+Curve.generateKeyPair = () => {
+  const { pubKey, privKey } = fastCurve.generateKeyPair();
+  return { public: pubKey.subarray(1), private: privKey };
+};
+Curve.sharedKey = (privateKey, publicKey) => fastCurve.calculateAgreement(publicKey, privateKey);
+Curve.sign = (privateKey, message) => fastCurve.calculateSignature(privateKey, message);
+Curve.verify = (publicKey, message, signature) => {
+  try {
+    return fastCurve.verifySignature(publicKey, message, signature);
+  } catch {
+    return false;
+  }
+};

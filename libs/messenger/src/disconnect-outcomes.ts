@@ -1,0 +1,117 @@
+import { FencedError } from '@gateway/runtime/errors';
+import { DisconnectReason } from './baileys.js';
+import { KeysUnreadableError, UntrustedServerError } from './session-errors.js';
+
+/** Why a session ended, in terms of what its owner does next. */
+export type DisconnectOutcome =
+  /** `close()` was called. */
+  | { kind: 'closedByUs' }
+  /** The device was removed from the account. Its keys are worthless: quarantine them, stop. */
+  | { kind: 'loggedOut'; code: number }
+  /** Stop until then; `undefined` when the network did not say. */
+  | { kind: 'temporarilyBanned'; code: number; untilMs: number | undefined }
+  /** Stop, and tell people. */
+  | { kind: 'banned'; code: number }
+  /** The network refuses this version of the client: long backoff, and an alert, for it concerns every device. */
+  | { kind: 'clientOutdated'; code: number }
+  /** Try again with backoff and jitter: soon when the path broke (`network`), slower when the server asks for rest (`server`). */
+  | { kind: 'reconnect'; code: number; backoff: 'network' | 'server' }
+  /** The network asks for a new connection, at once: after linking, and now and then. */
+  | { kind: 'restart'; code: number }
+  /** Another client logged in with these keys. */
+  | { kind: 'replaced'; code: number }
+  /** The account does not take linked devices. */
+  | { kind: 'notMultiDevice'; code: number }
+  /** Wait at least this long. */
+  | { kind: 'rateLimited'; code: number; minMs: number }
+  /** Backoff; the keys stay. */
+  | { kind: 'unknown'; code: number }
+  /** All codes of this linking attempt were shown, and no phone took one. */
+  | { kind: 'linkExpired' }
+  /** The network or the phone refused this linking attempt; `code` is the network's, where it gave one. */
+  | { kind: 'linkRefused'; code: number | undefined }
+  /** The server could not prove to be the network: long backoff, and an alert. */
+  | { kind: 'untrusted' }
+  /** The lease is gone. Let go of the device. */
+  | { kind: 'fenced' }
+  /** Keys could not be read, and nothing was sent without them. Open again with backoff; the keys stay. */
+  | { kind: 'keysUnreadable' };
+
+/** How a session ended. */
+export interface Ending {
+  error: unknown;
+  /** Absent once the device is linked; else how many codes of the linking attempt were still to be shown. */
+  linking?: { codesLeft: number };
+  nowMs: number;
+}
+
+type Rule = (code: number, details: { untilMs: number | undefined }) => DisconnectOutcome;
+
+const RATE_LIMIT_MIN_MS = 5 * 60_000;
+
+const loggedOut: Rule = (code) => ({ kind: 'loggedOut', code });
+const broken: Rule = (code) => ({ kind: 'reconnect', code, backoff: 'network' });
+const resting: Rule = (code) => ({ kind: 'reconnect', code, backoff: 'server' });
+const outdated: Rule = (code) => ({ kind: 'clientOutdated', code });
+const unknown: Rule = (code) => ({ kind: 'unknown', code });
+
+/** Every code that the network or the library ends a connection with. A code that the library adds does not compile. */
+const RULES = {
+  401: loggedOut,
+  402: (code, { untilMs }) => ({ kind: 'temporarilyBanned', code, untilMs }),
+  403: (code) => ({ kind: 'banned', code }),
+  405: outdated,
+  406: loggedOut,
+  408: broken,
+  409: outdated,
+  411: (code) => ({ kind: 'notMultiDevice', code }),
+  428: broken,
+  429: (code) => ({ kind: 'rateLimited', code, minMs: RATE_LIMIT_MIN_MS }),
+  440: (code) => ({ kind: 'replaced', code }),
+  500: unknown,
+  503: resting,
+  515: (code) => ({ kind: 'restart', code }),
+  516: loggedOut,
+} satisfies Record<number, Rule> & Record<DisconnectReason, Rule>;
+
+/** What an end of the library's socket means. Never throws. */
+export function toDisconnectOutcome({ error, linking, nowMs }: Ending): DisconnectOutcome {
+  if (error instanceof UntrustedServerError) return { kind: 'untrusted' };
+  const { code, spoken, expireSeconds } = readError(error);
+  if (linking && code === DisconnectReason.timedOut && linking.codesLeft === 0) return { kind: 'linkExpired' };
+  const rule: Rule = spoken ? (RULES[code as keyof typeof RULES] ?? unknown) : broken;
+  const outcome = rule(code, { untilMs: expireSeconds && nowMs + expireSeconds * 1000 });
+  return linking && refusesLink(outcome) ? { kind: 'linkRefused', code } : outcome;
+}
+
+/** What a failed read or write of keys means. Never throws. */
+export function toFailureOutcome(error: unknown): DisconnectOutcome {
+  if (error instanceof FencedError) return { kind: 'fenced' };
+  if (error instanceof KeysUnreadableError) return { kind: 'keysUnreadable' };
+  return { kind: 'reconnect', code: DisconnectReason.badSession, backoff: 'server' };
+}
+
+/** Without a linked device there is none to log out, and nobody whom these could be about but this attempt. */
+function refusesLink({ kind }: DisconnectOutcome): boolean {
+  return kind === 'loggedOut' || kind === 'unknown';
+}
+
+interface LibraryError {
+  output?: { statusCode?: unknown };
+  data?: unknown;
+}
+
+/**
+ * `spoken`: the messenger network itself said so. The library puts the HTTP status of a failed upgrade into the same
+ * field, and a 403 of some proxy on the way is no ban: such errors carry the WebSocket's own error as their data.
+ */
+function readError(error: unknown): { code: number; spoken: boolean; expireSeconds: number | undefined } {
+  const { output, data } = (error ?? {}) as LibraryError;
+  const code = Number(output?.statusCode);
+  const expire = Number((data as { expire?: unknown } | undefined)?.expire);
+  return {
+    code: Number.isInteger(code) ? code : DisconnectReason.badSession,
+    spoken: Number.isInteger(code) && !(data instanceof Error),
+    expireSeconds: Number.isFinite(expire) && expire > 0 ? expire : undefined,
+  };
+}

@@ -1,0 +1,103 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type BaileysSocket,
+  type BinaryNode,
+  generateSignalPubKey,
+  getBinaryNodeChild,
+  getBinaryNodeChildBuffer,
+  getBinaryNodeChildren,
+  getBinaryNodeChildUInt,
+  S_WHATSAPP_NET,
+} from './baileys.js';
+
+/** Devices a query may name. */
+const MAX_DEVICES = 100;
+/** Sessions made in one go: about 1 ms of CPU each, and the event loop waits. */
+const SESSIONS_PER_TURN = 10;
+
+const BAD_BUNDLE = 400;
+const NO_ANSWER = 408;
+
+type E2ESession = Parameters<BaileysSocket['signalRepository']['injectE2ESession']>[0]['session'];
+
+/**
+ * Fetches the key bundles of devices that have no session, many at a time, and makes their sessions.
+ * @param jids devices, as the network addresses them.
+ * @returns the error of each device that has no session now: the network's code, 400 for a bundle whose signature is
+ *   false or that is incomplete, 408 for one that was left out.
+ */
+export async function fetchBundles(sock: BaileysSocket, jids: readonly string[]): Promise<Map<string, number>> {
+  const errors = new Map<string, number>();
+  for (let from = 0; from < jids.length; from += MAX_DEVICES) {
+    const wanted = jids.slice(from, from + MAX_DEVICES);
+    const users = await askForBundles(sock, wanted);
+    for (const jid of wanted) if (!users.has(jid)) errors.set(jid, NO_ANSWER);
+    await makeSessions(sock, users, errors);
+  }
+  return errors;
+}
+
+async function askForBundles(sock: BaileysSocket, jids: readonly string[]): Promise<Map<string, BinaryNode>> {
+  const content = jids.map((jid) => ({ tag: 'user', attrs: { jid } }));
+  const answer: BinaryNode | undefined = await sock.query({
+    tag: 'iq',
+    attrs: { xmlns: 'encrypt', type: 'get', to: S_WHATSAPP_NET },
+    content: [{ tag: 'key', attrs: {}, content }],
+  });
+  const users = getBinaryNodeChildren(answer && getBinaryNodeChild(answer, 'list'), 'user');
+  return new Map(users.map((user) => [user.attrs.jid ?? '', user]));
+}
+
+async function makeSessions(
+  sock: BaileysSocket,
+  users: ReadonlyMap<string, BinaryNode>,
+  errors: Map<string, number>,
+): Promise<void> {
+  const entries = [...users];
+  for (let from = 0; from < entries.length; from += SESSIONS_PER_TURN) {
+    // One transaction, so one commit. Not under the account's own mutex: a send need not wait for the sessions of others.
+    await sock.authState.keys.transaction(async () => {
+      for (const [jid, user] of entries.slice(from, from + SESSIONS_PER_TURN)) {
+        const error = await makeSession(sock, jid, user);
+        if (error !== undefined) errors.set(jid, error);
+      }
+    }, 'look-up');
+    await setImmediate();
+  }
+}
+
+async function makeSession(sock: BaileysSocket, jid: string, user: BinaryNode): Promise<number | undefined> {
+  const error = getBinaryNodeChild(user, 'error');
+  if (error) return Number(error.attrs.code) || BAD_BUNDLE;
+  const session = readBundle(user);
+  if (!session) return BAD_BUNDLE;
+  try {
+    await sock.signalRepository.injectE2ESession({ jid, session });
+    return undefined;
+  } catch {
+    // The signature of the signed pre-key is false, or a key is none: whoever made this bundle, it was not that device.
+    return BAD_BUNDLE;
+  }
+}
+
+function readBundle(user: BinaryNode): E2ESession | undefined {
+  const registrationId = getBinaryNodeChildUInt(user, 'registration', 4);
+  const identity = getBinaryNodeChildBuffer(user, 'identity');
+  const signed = readKey(getBinaryNodeChild(user, 'skey'));
+  const signature = signed && getBinaryNodeChildBuffer(signed.node, 'signature');
+  if (registrationId === undefined || !identity || !signature) return undefined;
+  const once = readKey(getBinaryNodeChild(user, 'key'));
+  return {
+    registrationId,
+    identityKey: generateSignalPubKey(identity),
+    signedPreKey: { keyId: signed.keyId, publicKey: signed.publicKey, signature },
+    ...(once && { preKey: { keyId: once.keyId, publicKey: once.publicKey } }),
+  };
+}
+
+function readKey(node: BinaryNode | undefined) {
+  if (!node) return undefined;
+  const keyId = getBinaryNodeChildUInt(node, 'id', 3);
+  const value = getBinaryNodeChildBuffer(node, 'value');
+  return keyId === undefined || !value ? undefined : { node, keyId, publicKey: generateSignalPubKey(value) };
+}

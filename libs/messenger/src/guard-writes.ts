@@ -1,0 +1,69 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { toError } from '@gateway/runtime/errors';
+import type { BaileysSocket } from './baileys.js';
+
+/** The library's WebSocket client keeps the socket itself in a field that it calls protected. */
+interface RawSocket {
+  readonly readyState: number;
+  send(data: string | Uint8Array, done?: (error?: Error) => void): void;
+  close(): void;
+  terminate(): void;
+  once(event: 'close', listener: () => void): void;
+}
+
+export interface WriteGuard {
+  /** Runs `work`; `written()` says whether a frame of it has gone out, be it now or after the work was given up. */
+  track<Result>(work: () => Promise<Result>): { result: Promise<Result>; written(): boolean };
+}
+
+export interface WriteGuardDeps {
+  /** Called right before each frame, of whatever kind; throws when nothing may go out any more. */
+  assertMayWrite(): void;
+  /** Called with what `assertMayWrite` threw. */
+  onRefused(error: Error): void;
+}
+
+const CLOSED = 3;
+/** How long a server may take to say goodbye. The library would wait half a minute. */
+const CLOSE_GRACE_MS = 500;
+
+/**
+ * Puts a gate right in front of the socket, behind everything the library does on its own: acks, receipts, retries.
+ * A refused frame has already used up a counter of the cipher, so the connection is lost with it: `onRefused` must end it.
+ */
+export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: WriteGuardDeps): WriteGuard {
+  const raw = (sock.ws as unknown as { socket: RawSocket }).socket;
+  const send = raw.send.bind(raw);
+  const tracked = new AsyncLocalStorage<{ frames: number }>();
+
+  raw.send = (data, done) => {
+    const tally = tracked.getStore();
+    try {
+      assertMayWrite();
+    } catch (thrown) {
+      onRefused(toError(thrown));
+      // Untracked frames belong to handlers of the library that leave a rejection to the process. They learn of the end.
+      done?.(tally && toError(thrown));
+      return;
+    }
+    if (tally) tally.frames += 1;
+    send(data, done);
+  };
+  sock.ws.close = () => closeSocket(raw);
+
+  return {
+    track(work) {
+      const tally = { frames: 0 };
+      return { result: tracked.run(tally, work), written: () => tally.frames > 0 };
+    },
+  };
+}
+
+async function closeSocket(raw: RawSocket): Promise<void> {
+  if (raw.readyState === CLOSED) return;
+  const closed = new Promise<void>((resolve) => raw.once('close', resolve));
+  const timer = setTimeout(() => raw.terminate(), CLOSE_GRACE_MS);
+  raw.close();
+  await closed;
+  clearTimeout(timer);
+}

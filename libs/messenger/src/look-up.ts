@@ -1,0 +1,143 @@
+import { type BaileysSocket, jidDecode, jidNormalizedUser } from './baileys.js';
+import { prepareAccounts } from './prepare-accounts.js';
+import { type Account, resolveAccount, resolveNumbers } from './resolve-numbers.js';
+import { type SessionCaches, STRANGER_TTL_MS } from './session-caches.js';
+import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
+import type { LookUpResult } from './session-types.js';
+import { within } from './within.js';
+
+export interface LookUpDeps {
+  sock: BaileysSocket;
+  caches: SessionCaches;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+}
+
+/** Numbers in one query. */
+const MAX_NUMBERS = 100;
+const CHUNK_TIMEOUT_MS = 60_000;
+const NO_ANSWER = 408;
+const CLOSED = 428;
+const FAILED = 500;
+
+/**
+ * Finds out which numbers are on the messenger, which devices they have, and makes the Signal sessions that are
+ * missing: two round trips for a hundred numbers, after which a send needs none.
+ *
+ * The library's own look-ups serve one message at a time, throw for the whole batch when one user has an error,
+ * replace sessions that were good, and do not ask whether a number exists.
+ */
+export class LookUp {
+  readonly #deps: LookUpDeps;
+  /** Two callers that want the same number share one question. */
+  readonly #underWay = new Map<string, Promise<LookUpResult>>();
+
+  constructor(deps: LookUpDeps) {
+    this.#deps = deps;
+  }
+
+  /** Every number gets a result: never rejects. Calls run beside each other, the chunks of one call in turn. */
+  async lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+    const waits = new Map<string, LookUpResult | Promise<LookUpResult>>();
+    for (const number of numbers) {
+      const known = this.find(number) ?? this.#underWay.get(number);
+      if (known) waits.set(number, known);
+    }
+    const fresh = [...new Set(numbers)].filter((number) => !waits.has(number));
+    let previous: Promise<unknown> = Promise.resolve();
+    for (let from = 0; from < fresh.length; from += MAX_NUMBERS) {
+      const chunk = fresh.slice(from, from + MAX_NUMBERS);
+      const answer = previous.then(() => this.#lookUpChunk(chunk));
+      for (const number of chunk) waits.set(number, this.#share(number, answer));
+      previous = answer;
+    }
+    const results = new Map<string, LookUpResult>();
+    for (const [number, wait] of waits) results.set(number, await wait);
+    return results;
+  }
+
+  /** What is known about a number without asking. `exists: true` means that a send to it needs no look-up. */
+  find(number: string): Extract<LookUpResult, { exists: boolean }> | undefined {
+    const contact = this.#deps.caches.contacts.get(number);
+    if (!contact?.exists) return contact;
+    return this.#knowsDevices(contact.jid) && this.#knowsDevices(this.#ownJid()) ? { exists: true } : undefined;
+  }
+
+  /** Where messages to a number go; `undefined` for one that was not found. */
+  jidOf(number: string): string | undefined {
+    const contact = this.#deps.caches.contacts.get(number);
+    return contact?.exists ? contact.jid : undefined;
+  }
+
+  /** The network says that our lists of devices are out of date, the recipient's or our own: the next look-up asks again. */
+  forgetDevices(number: string): void {
+    for (const jid of [this.jidOf(number), this.#ownJid()]) this.#deps.caches.devices.delete(userOf(jid));
+  }
+
+  #share(number: string, answer: Promise<Map<string, LookUpResult>>): Promise<LookUpResult> {
+    const result = answer.then((results) => results.get(number) ?? { error: FAILED });
+    this.#underWay.set(number, result);
+    void result.then(() => this.#underWay.delete(number));
+    return result;
+  }
+
+  async #lookUpChunk(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+    const limit = { timeoutMs: CHUNK_TIMEOUT_MS, what: 'look-up', signal: this.#deps.signal };
+    try {
+      return await within(limit, this.#resolveAndPrepare(numbers));
+    } catch (thrown) {
+      const error = codeOf(thrown);
+      return new Map(numbers.map((number) => [number, { error }]));
+    }
+  }
+
+  async #resolveAndPrepare(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+    const { sock, caches } = this.#deps;
+    const [resolved, ourselves] = await Promise.all([resolveNumbers(sock, numbers), this.#resolveOurselves()]);
+    const results = new Map<string, LookUpResult>();
+    const found: { number?: string; account: Account }[] = ourselves.map((account) => ({ account }));
+    for (const [number, result] of resolved) {
+      if ('account' in result) found.push({ number, account: result.account });
+      else results.set(number, result);
+      if ('exists' in result) caches.contacts.set(number, result, { ttl: STRANGER_TTL_MS });
+    }
+    const prepared = await prepareAccounts(
+      sock,
+      found.map(({ account }) => account),
+    );
+    prepared.forEach((outcome, index) => {
+      const { number, account } = found[index]!;
+      if ('devices' in outcome) caches.devices.set(userOf(account.jid), outcome.devices);
+      if (number === undefined) return;
+      if ('devices' in outcome) caches.contacts.set(number, { exists: true, jid: account.jid });
+      results.set(number, 'error' in outcome ? outcome : { exists: true });
+    });
+    return results;
+  }
+
+  /** Every message goes to our own other devices too. */
+  async #resolveOurselves(): Promise<Account[]> {
+    const jid = this.#ownJid();
+    if (this.#knowsDevices(jid)) return [];
+    const account = await resolveAccount(this.#deps.sock, jid);
+    return [{ ...account, lid: account.lid ?? this.#deps.sock.user?.lid }];
+  }
+
+  #ownJid(): string {
+    return jidNormalizedUser(this.#deps.sock.user?.id);
+  }
+
+  #knowsDevices(jid: string): boolean {
+    return this.#deps.caches.devices.has(userOf(jid));
+  }
+}
+
+function userOf(jid: string | undefined): string {
+  return jidDecode(jid)?.user ?? '';
+}
+
+function codeOf(thrown: unknown): number {
+  if (thrown instanceof TimeoutError) return NO_ANSWER;
+  if (thrown instanceof SessionEndedError) return CLOSED;
+  return networkCodeOf(thrown) ?? FAILED;
+}

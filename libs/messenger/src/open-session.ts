@@ -1,0 +1,59 @@
+import type { MessageContent } from '@gateway/contracts/message-content';
+import type { Logger } from '@gateway/runtime/logger';
+import { openAuthState, readLinkedCreds } from './auth-state.js';
+import { toFailureOutcome } from './disconnect-outcomes.js';
+import { makeSocket } from './make-socket.js';
+import { Session } from './session.js';
+import type { SessionCaches } from './session-caches.js';
+import { SessionEnd } from './session-end.js';
+import { NotLinkedError } from './session-errors.js';
+import type { KeyStorePort, MessengerSession, SessionEvents } from './session-types.js';
+import { type BrowserName, socketSettings } from './socket-settings.js';
+import { assertSafeEndpoint, type Endpoint } from './trust.js';
+import type { LinkMethod } from './watch-linking.js';
+
+export interface OpenSessionOptions {
+  keyStore: KeyStorePort;
+  /** From `createSessionCaches()`; kept over reconnects, made anew with each lease. */
+  caches: SessionCaches;
+  endpoint: Endpoint;
+  logger: Logger;
+  /** Links a new device. Without effect when one is linked already: then the session logs in. */
+  link?: LinkMethod;
+  /** The content of a message sent earlier, for a phone that could not decrypt it; `undefined` when it is gone. */
+  getMessage(platformId: string): Promise<MessageContent | undefined>;
+  /** Called right before each frame that leaves; throws `FencedError` when the lease's deadline has passed. */
+  assertMayWrite(): void;
+  ackTimeoutMs: number;
+  /** Bound of one `send`, the wait for others included. Default 20 s. */
+  sendTimeoutMs?: number;
+  /** Bound of the time until the network lets us in, or hands out the first code. Default 30 s. */
+  openTimeoutMs?: number;
+  browser?: BrowserName;
+  clientVersion?: [number, number, number];
+  events: SessionEvents;
+}
+
+/**
+ * Opens a connection to the messenger network and returns at once; `events` tell how it goes. It rejects when the
+ * credentials cannot be read (`KeysUnreadableError`) or are missing (`NotLinkedError`): then no event comes.
+ */
+export async function openSession(options: OpenSessionOptions): Promise<MessengerSession> {
+  assertSafeEndpoint(options.endpoint);
+  const linked = await readLinkedCreds(options.keyStore);
+  if (!linked && !options.link) throw new NotLinkedError();
+  const end = new SessionEnd();
+  const auth = openAuthState(linked, {
+    keyStore: options.keyStore,
+    caches: options.caches,
+    onFailure: (error) => {
+      options.logger.warn('key store failed', { error });
+      end.begin(toFailureOutcome(error));
+    },
+  });
+  const sock = makeSocket(socketSettings({ ...options, auth }), {
+    trust: options.endpoint.trust,
+    onBroken: () => end.begin({ kind: 'reconnect', code: 500, backoff: 'network' }),
+  });
+  return new Session({ ...options, sock, auth, end });
+}

@@ -1,0 +1,49 @@
+import { LRUCache } from 'lru-cache';
+import type { CacheStore, FullJid } from './baileys.js';
+
+/** What a look-up found out about a number. */
+export type Contact = { exists: false } | { exists: true; jid: string };
+
+/**
+ * What one account's sessions remember, in bounded memory.
+ * It outlives a connection but not a lease: while another process owned the device, all of it may have changed.
+ */
+export interface SessionCaches {
+  /** Keys by `type/id`, as the library's own objects. `ABSENT` for those that the store does not have. */
+  keys: LRUCache<string, object | string>;
+  /** Devices by the user part of a jid: all that a message to this user goes to. */
+  devices: LRUCache<string, FullJid[]>;
+  /** By number as it was asked for, digits. */
+  contacts: LRUCache<string, Contact>;
+  /** How often a phone asked for a message again: bounded over reconnects, or a broken phone could ask for ever. */
+  retries: LRUCache<string, object>;
+}
+
+export const ABSENT: object = Object.freeze({ absent: true });
+
+const MINUTE_MS = 60_000;
+const DEVICES_TTL_MS = 60 * MINUTE_MS;
+const CONTACT_TTL_MS = 60 * MINUTE_MS;
+/** People join. */
+export const STRANGER_TTL_MS = 5 * MINUTE_MS;
+
+/** @param maxKeyBytes bound of the key cache, in bytes of the stored form. */
+export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): SessionCaches {
+  // Bounds by size, because a bound by count sets its whole memory aside at once: too much for thousands of idle devices.
+  return {
+    keys: new LRUCache({ maxSize: maxKeyBytes }),
+    devices: new LRUCache({ maxSize: 20_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
+    contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
+    retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
+  };
+}
+
+/** An LRU cache in the form that the library takes. */
+export function asCacheStore(cache: LRUCache<string, object>): CacheStore {
+  return {
+    get: <Value>(key: string) => (cache.get(key) as { value: Value } | undefined)?.value,
+    set: <Value>(key: string, value: Value) => void cache.set(key, { value }),
+    del: (key) => void cache.delete(key),
+    flushAll: () => cache.clear(),
+  };
+}

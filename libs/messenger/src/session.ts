@@ -1,0 +1,249 @@
+import type { Logger } from '@gateway/runtime/logger';
+import type { AckOutcome } from './ack-outcomes.js';
+import type { AuthState } from './auth-state.js';
+import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
+import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
+import { guardWrites, type WriteGuard } from './guard-writes.js';
+import { LookUp } from './look-up.js';
+import { readReceipt } from './read-receipt.js';
+import { sendMessage } from './send-message.js';
+import type { SessionCaches } from './session-caches.js';
+import type { SessionEnd } from './session-end.js';
+import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
+import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
+import { AckWatch } from './watch-acks.js';
+import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
+import { within } from './within.js';
+
+export interface SessionDeps {
+  sock: BaileysSocket;
+  auth: AuthState;
+  end: SessionEnd;
+  caches: SessionCaches;
+  events: SessionEvents;
+  logger: Logger;
+  link?: LinkMethod;
+  assertMayWrite(): void;
+  ackTimeoutMs: number;
+  sendTimeoutMs?: number;
+  openTimeoutMs?: number;
+}
+
+const SEND_TIMEOUT_MS = 20_000;
+const OPEN_TIMEOUT_MS = 30_000;
+const PICTURE_TIMEOUT_MS = 8_000;
+/** Bound of the wait for pending key writes, and of the library's own farewell. */
+const FINISH_TIMEOUT_MS = 5_000;
+const LOGGED_OUT = 401;
+const NO_ANSWER = 408;
+/** The name that the library gives an account while it is being linked by code. */
+const NAMELESS = '~';
+
+/**
+ * One connection of one device: opening -> open -> ended, and never back.
+ * While a device is being linked it stays `opening`: the network closes the connection when the phone has agreed.
+ *
+ * The end has two steps. It *begins* with the first reason, from the network or from us (a lost lease, unreadable keys,
+ * a stall, `close`): from then on not one frame goes out. It is *over* when the socket is closed and the keys are
+ * written; `onClosed` says so, once, as the last event.
+ */
+export class Session implements MessengerSession {
+  readonly #deps: SessionDeps;
+  readonly #guard: WriteGuard;
+  readonly #acks: AckWatch;
+  readonly #lookUp: LookUp;
+  readonly #linking: Linking | undefined;
+  readonly #openTimer: NodeJS.Timeout;
+  readonly #over: Promise<void>;
+  #isOpen = false;
+  #isLinked: boolean;
+  #name: string | undefined;
+  /** Settles when `onLinked` was called. */
+  #linkedReport: Promise<void> = Promise.resolve();
+
+  constructor(deps: SessionDeps) {
+    const { sock, auth, end, events, link } = deps;
+    this.#deps = deps;
+    this.#isLinked = auth.creds.account !== undefined;
+    this.#guard = guardWrites(sock, {
+      assertMayWrite: () => this.#assertMayWrite(),
+      onRefused: (error) => end.begin(toFailureOutcome(error)),
+    });
+    this.#acks = new AckWatch({
+      sock,
+      ackTimeoutMs: deps.ackTimeoutMs,
+      onLateRefusal: (refusal) => events.onLateRefusal(refusal),
+    });
+    this.#lookUp = new LookUp({ sock, caches: deps.caches, signal: end.signal });
+    this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
+    this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
+    this.#listen();
+    this.#over = this.#awaitEnd();
+  }
+
+  async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
+    this.#assertOpen();
+    const { sock, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
+    return sendMessage(
+      {
+        sock,
+        guard: this.#guard,
+        acks: this.#acks,
+        lookUp: this.#lookUp,
+        sendTimeoutMs,
+        onStall: () => this.#stall('sending'),
+        signal: end.signal,
+      },
+      message,
+    );
+  }
+
+  async lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+    this.#assertOpen();
+    return this.#lookUp.lookUp(numbers);
+  }
+
+  async fetchProfilePicture(): Promise<string | undefined> {
+    this.#assertOpen();
+    const { sock, end } = this.#deps;
+    const limit = { timeoutMs: PICTURE_TIMEOUT_MS, what: 'profile picture', signal: end.signal };
+    try {
+      return await within(limit, sock.profilePictureUrl(jidNormalizedUser(sock.user?.id), 'image', PICTURE_TIMEOUT_MS));
+    } catch (error) {
+      const code = networkCodeOf(error);
+      if (code === 401 || code === 403 || code === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async logOut(timeoutMs: number): Promise<void> {
+    this.#assertOpen();
+    const { sock, end } = this.#deps;
+    const removal: BinaryNode = {
+      tag: 'iq',
+      attrs: { to: S_WHATSAPP_NET, type: 'set', xmlns: 'md' },
+      content: [{ tag: 'remove-companion-device', attrs: { jid: sock.user!.id, reason: 'user_initiated' } }],
+    };
+    const confirmed = sock.query(removal, timeoutMs).then((answer: BinaryNode | undefined) => {
+      if (!answer) throw new TimeoutError('log-out', timeoutMs);
+    });
+    // The network may drop the removed device before it has answered it: that says the same.
+    const dropped = this.#over.then(() => {
+      if (end.outcome?.kind !== 'loggedOut') throw new SessionEndedError();
+    });
+    await within({ timeoutMs, what: 'log-out' }, Promise.race([confirmed, dropped]));
+    end.begin({ kind: 'loggedOut', code: LOGGED_OUT });
+  }
+
+  close(): Promise<void> {
+    this.#deps.end.begin({ kind: 'closedByUs' });
+    return this.#over;
+  }
+
+  #startLinking(link: LinkMethod): Linking {
+    const { sock, end, events } = this.#deps;
+    return watchLinking({
+      sock,
+      link,
+      onCode: (code) => {
+        clearTimeout(this.#openTimer);
+        events.onCode(code);
+      },
+      onRefused: (code) => end.begin({ kind: 'linkRefused', code }),
+    });
+  }
+
+  #listen(): void {
+    const { sock, events } = this.#deps;
+    sock.ev.on('creds.update', () => this.#onCreds());
+    sock.ev.on('connection.update', ({ connection }) => {
+      if (connection === 'open') this.#onOpen();
+    });
+    // Not the library's events: it holds receipts back while it catches up with what happened when it was offline.
+    sock.ws.on('CB:receipt', (node: BinaryNode) => {
+      const receipt = readReceipt(node, Date.now());
+      if (receipt) events.onReceipt(receipt);
+    });
+  }
+
+  #onOpen(): void {
+    clearTimeout(this.#openTimer);
+    this.#isOpen = true;
+    this.#name = this.#account().name;
+    this.#deps.events.onOpen(this.#account());
+  }
+
+  #onCreds(): void {
+    const { auth, events } = this.#deps;
+    const saved = auth.saveCreds();
+    // A failure ends the session by way of the key store.
+    saved.catch(() => {});
+    if (!this.#isLinked && auth.creds.account) {
+      this.#isLinked = true;
+      this.#linkedReport = saved.then(() => events.onLinked(this.#account()));
+      this.#linkedReport.catch(() => {});
+    }
+    const { name } = this.#account();
+    if (this.#isOpen && name !== undefined && name !== this.#name) {
+      this.#name = name;
+      events.onRenamed?.(name);
+    }
+  }
+
+  #account(): { jid: string; phone: string; name?: string } {
+    const { me } = this.#deps.auth.creds;
+    const jid = me?.id ?? '';
+    const name = me?.name ?? me?.verifiedName;
+    return { jid, phone: jidDecode(jid)?.user ?? '', ...(name && name !== NAMELESS && { name }) };
+  }
+
+  #assertOpen(): void {
+    if (!this.#isOpen || this.#deps.end.outcome) throw new SessionEndedError();
+  }
+
+  #assertMayWrite(): void {
+    if (this.#deps.end.outcome) throw new SessionEndedError();
+    this.#deps.assertMayWrite();
+  }
+
+  #stall(what: string): void {
+    this.#deps.logger.warn('messenger session stalled', { while: what });
+    this.#deps.end.begin({ kind: 'reconnect', code: NO_ANSWER, backoff: 'network' });
+  }
+
+  /** Resolves when the session is over, after its last event. */
+  async #awaitEnd(): Promise<void> {
+    const { end, auth, events } = this.#deps;
+    await this.#awaitSocketEnd();
+    clearTimeout(this.#openTimer);
+    this.#acks.endAll();
+    let outcome = end.outcome!;
+    try {
+      await within({ timeoutMs: FINISH_TIMEOUT_MS, what: 'key writes' }, auth.drain());
+      await this.#linkedReport;
+    } catch (error) {
+      // Whatever else was the reason: the store does not have what the session believed it had.
+      outcome = toFailureOutcome(error);
+    }
+    events.onClosed(outcome);
+  }
+
+  /** The library's socket has ended, for its own reasons or for ours. */
+  #awaitSocketEnd(): Promise<void> {
+    const { sock, end, auth } = this.#deps;
+    return new Promise((resolve) => {
+      sock.ev.on('connection.update', ({ connection, lastDisconnect }) => {
+        if (connection !== 'close') return;
+        const linking = this.#linking && !auth.creds.account && { codesLeft: this.#linking.codesLeft() };
+        end.begin(
+          toDisconnectOutcome({ error: lastDisconnect?.error, ...(linking && { linking }), nowMs: Date.now() }),
+        );
+        resolve();
+      });
+      end.signal.addEventListener('abort', () => {
+        void sock.end(undefined);
+        setTimeout(resolve, FINISH_TIMEOUT_MS).unref();
+      });
+    });
+  }
+}

@@ -1,0 +1,91 @@
+import { Agent } from 'node:https';
+import type { MessageContent } from '@gateway/contracts/message-content';
+import type { Logger } from '@gateway/runtime/logger';
+import {
+  type AuthenticationState,
+  Browsers,
+  DEFAULT_CONNECTION_CONFIG,
+  jidDecode,
+  proto,
+  type UserFacingSocketConfig,
+} from './baileys.js';
+import { toProto } from './content.js';
+import { adaptLogger } from './log-adapter.js';
+import { asCacheStore, type SessionCaches } from './session-caches.js';
+import type { Endpoint } from './trust.js';
+
+/** What the phone lists the device as: a name of the library's own, or linking by code is refused. */
+export type BrowserName = [os: string, browser: string, version: string];
+
+export interface SocketSettings {
+  endpoint: Endpoint;
+  auth: AuthenticationState;
+  caches: SessionCaches;
+  logger: Logger;
+  browser?: BrowserName;
+  /** Version of the web client to appear as; the library's own by default. Nothing is asked over the network. */
+  clientVersion?: [number, number, number];
+  /** The content of a message that a phone could not decrypt and asks for again. */
+  getMessage(platformId: string): Promise<MessageContent | undefined>;
+}
+
+const CONNECT_TIMEOUT_MS = 15_000;
+const QUERY_TIMEOUT_MS = 15_000;
+/** A dead connection is noticed after at most twice this. */
+const KEEP_ALIVE_MS = 20_000;
+
+const { HistorySyncType } = proto.HistorySync;
+/** Names and LID mappings; chats and their messages are none of our business. */
+const WANTED_HISTORY = new Set<unknown>([HistorySyncType.PUSH_NAME, HistorySyncType.NON_BLOCKING_DATA]);
+
+export function socketSettings(settings: SocketSettings): UserFacingSocketConfig {
+  const { endpoint, auth, caches, logger, getMessage } = settings;
+  return {
+    waWebSocketUrl: endpoint.url,
+    auth,
+    logger: adaptLogger(logger),
+    browser: settings.browser ?? Browsers.macOS('Chrome'),
+    version: settings.clientVersion ?? DEFAULT_CONNECTION_CONFIG.version,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    defaultQueryTimeoutMs: QUERY_TIMEOUT_MS,
+    keepAliveIntervalMs: KEEP_ALIVE_MS,
+    // The certificate chain inside the handshake tells a stand-in from an impostor; its TLS is self-signed.
+    ...(endpoint.trust.kind !== 'production' &&
+      isTls(endpoint.url) && { agent: new Agent({ rejectUnauthorized: false }) }),
+    syncFullHistory: false,
+    markOnlineOnConnect: false,
+    emitOwnEvents: false,
+    shouldSyncHistoryMessage: ({ syncType }) => WANTED_HISTORY.has(syncType),
+    // A commit is not repeated: by then the session has ended (see KeyWriter).
+    transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
+    userDevicesCache: devicesCache(caches),
+    msgRetryCounterCache: asCacheStore(caches.retries),
+    makeSignalRepository: signalRepository(caches),
+    async getMessage({ id }) {
+      const content = id ? await getMessage(id) : undefined;
+      return content && toProto(content);
+    },
+  };
+}
+
+function isTls(url: string): boolean {
+  return new URL(url).protocol === 'wss:';
+}
+
+function devicesCache({ devices }: SessionCaches): NonNullable<UserFacingSocketConfig['userDevicesCache']> {
+  return {
+    get: <Value>(user: string) => devices.get(user) as Value | undefined,
+    set: <Value>(user: string, list: Value) => void devices.set(user, list as never),
+    del: (user) => void devices.delete(user),
+    flushAll: () => devices.clear(),
+  };
+}
+
+/** For an account without a LID the library asks the network at every step of a message; once is enough. */
+function signalRepository({ devices }: SessionCaches): NonNullable<UserFacingSocketConfig['makeSignalRepository']> {
+  return (auth, logger, askForLids) =>
+    DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, logger, async (jids) => {
+      const unknown = jids.filter((jid) => !devices.has(jidDecode(jid)?.user ?? ''));
+      return unknown.length > 0 ? await askForLids?.(unknown) : [];
+    });
+}
