@@ -13,6 +13,8 @@ export const LIMITS = {
   rateLimitWindowSeconds: 60,
   failedTokensPerMinute: 20,
   connectWaitSeconds: 20,
+  /** Five to take over a device whose owner is dead, ten to log in and out again, one to spare. */
+  disconnectWaitSeconds: 16,
 } as const;
 
 /** Requests per token and minute, by bucket. `GET` and `POST /connect` share one; unknown paths and methods share `other`. */

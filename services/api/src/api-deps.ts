@@ -18,6 +18,8 @@ export interface ApiDeps {
   /** Proxies whose `X-Forwarded-For` entries are believed. */
   trustedProxies: number;
   bodyBudgetBytes: number;
+  /** How long callers wait for an owner's answer. */
+  waits: { codeMs: number; logoutMs: number };
   metrics: ApiMetrics;
   clock: Clock;
   logger: Logger;

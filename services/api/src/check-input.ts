@@ -6,6 +6,7 @@ export type Checked<Value> = { value: Value; details: [] } | { value: undefined;
 
 /** Sentences of Joi that would quote what the caller wrote, said without it. */
 const MESSAGES = {
+  'any.custom': '{{#error.message}}',
   'object.base': 'must be an object',
   'string.pattern.base': 'does not have the expected form',
 };

@@ -1,3 +1,4 @@
+import { LIMITS } from '@gateway/contracts/limits';
 import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/pace';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -58,6 +59,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       defaultPace: defaultPace(config),
       trustedProxies: config.TRUST_PROXY,
       bodyBudgetBytes: config.BODY_BUDGET_BYTES,
+      waits: { codeMs: LIMITS.connectWaitSeconds * 1000, logoutMs: LIMITS.disconnectWaitSeconds * 1000 },
       metrics: createApiMetrics(registry),
       clock: systemClock,
       logger,

@@ -5,7 +5,8 @@ import type { Response } from 'express';
  * body, and spend time on ETags of answers that are never the same twice.
  */
 export function sendAnswer(res: Response, status: number, body: Record<string, unknown>): void {
-  if (res.headersSent || res.destroyed) return;
+  // Nobody is there any more, or somebody was answered already.
+  if (res.headersSent || res.socket?.destroyed !== false) return;
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   res.setHeader('Cache-Control', 'no-store');

@@ -26,7 +26,8 @@ export async function waitForDevice<Found>(
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   const bell = new Bell();
   const unsubscribe = doorbells.on(({ topic, workspace, device }) => {
-    if (topic === 'observed' && workspace === address.workspace && device === address.device) bell.ring();
+    const mayMatter = topic === 'observed' || topic === 'desired';
+    if (mayMatter && workspace === address.workspace && device === address.device) bell.ring();
   });
   const stopListening = onAbort(signal, () => bell.ring());
   try {

@@ -1,6 +1,5 @@
 import { deriveStatus, type LinkMethod, REASONS } from '@gateway/contracts/device-state';
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
-import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
 import { cancelLink, type DeviceState, readDeviceState, requestLink } from '@gateway/store/device-state';
 import { ensureDevice } from '@gateway/store/devices';
@@ -88,7 +87,7 @@ async function waitForCode(
 ): Promise<LiveCode | DeviceState> {
   const found = await waitForDevice(deps, address, {
     look: (state) => findCode(state, deps.clock.nowMs()),
-    timeoutMs: LIMITS.connectWaitSeconds * 1000,
+    timeoutMs: deps.waits.codeMs,
     signal,
   });
   if (found) return found;

@@ -19,9 +19,6 @@ const MESSAGES = {
     'Disconnected. The messenger network has not confirmed yet: until then the phone may still list this device.',
 } as const;
 
-/** Five seconds to take over a device whose owner is dead, ten to log in and out again, one to spare. */
-const WAIT_MS = 16_000;
-
 /** `POST /disconnect`: logs the account out and wipes its keys. Safe to repeat. */
 export const disconnectDevice: Endpoint<Nothing, Nothing> = {
   methods: ['post'],
@@ -37,7 +34,7 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
     await ringDoorbell(deps.store, { topic: 'desired', ...address });
     const found = await waitForDevice(deps, address, {
       look: (state) => findOutcome(state, attemptId),
-      timeoutMs: WAIT_MS,
+      timeoutMs: deps.waits.logoutMs,
       signal,
     });
     return describe(found ?? 'pending');

@@ -77,7 +77,7 @@ async function record(
 ): Promise<MessageId> {
   const { messageId } = await acceptSend(store, address, {
     kind: 'text',
-    content: { text: body.text },
+    content: { kind: 'text', text: body.text },
     parts: 1,
     recipients,
     tokenId: token.keyId,

@@ -52,6 +52,7 @@ export interface TestApiOptions {
   trustedProxies?: number;
   requestTimeoutMs?: number;
   bodyBudgetBytes?: number;
+  waits?: { codeMs?: number; logoutMs?: number };
   logger?: Logger;
   /** Start although Redis is not there. */
   withoutRedis?: boolean;
@@ -84,6 +85,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       defaultPace: options.pace ?? UNLIMITED_PACE,
       trustedProxies: options.trustedProxies ?? 0,
       bodyBudgetBytes: options.bodyBudgetBytes ?? 64 * 1024 * 1024,
+      waits: { codeMs: 5_000, logoutMs: 5_000, ...options.waits },
       metrics: createApiMetrics(registry),
       clock: systemClock,
       logger,

@@ -1,0 +1,139 @@
+import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
+import { claimRecipient, recordResults } from '@gateway/store/change-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
+import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+
+interface Recipient {
+  to: string;
+  status: string;
+  platformMessageIds: string[];
+  error: string | null;
+  at: string;
+}
+
+describe('GET and DELETE /messages/{messageId}', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let owner: DeviceOwner;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space);
+    owner = await linkDevice(space.store);
+  });
+  afterEach(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  async function send(count: number): Promise<string> {
+    const to = Array.from({ length: count }, (_, i) => String(447700000000 + i));
+    return String((await api.call('POST', '/send', { json: { to, text: 'hello' } })).body.messageId);
+  }
+  const show = (id: string, query = '') => api.call('GET', `/messages/${id}${query}`);
+  const recipientsOf = ({ body }: Answer) => body.recipients as Recipient[];
+
+  /** What a sender does to one recipient, up to an event. */
+  async function work(id: string, recipient: number, event: 'acked' | 'delivered' | 'read' | 'failed', errorCode = 0) {
+    const { tag } = parseMessageId(id)!;
+    const nowMs = Date.now();
+    await claimRecipient(space.store, owner.lease, { tag, recipient, part: 0, nowMs });
+    await recordResults(space.store, owner.lease, { tag, nowMs, events: [{ recipient, part: 0, event, errorCode }] });
+  }
+
+  it('shows a send that nobody has worked on', async () => {
+    const id = await send(2);
+    const { status, body } = await show(id);
+    expect(status).to.equal(200);
+    expect(body).to.deep.include({
+      success: true,
+      messageId: id,
+      status: 'queued',
+      counts: { queued: 2, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0, cancelled: 0 },
+      nextCursor: null,
+    });
+    const [first] = recipientsOf({ body } as Answer);
+    expect(first).to.include({ to: '447700000000', status: 'queued', error: null });
+    expect(first?.platformMessageIds).to.deep.equal([]);
+    expect(Date.parse(first!.at)).to.be.closeTo(Date.now(), 5_000);
+  });
+
+  it('shows what became of each recipient, with the ids of the network', async () => {
+    const id = await send(4);
+    await work(id, 0, 'read');
+    await work(id, 1, 'acked');
+    await work(id, 2, 'failed', 463);
+    const answer = await show(id);
+    expect(answer.body.status).to.equal('sending');
+    expect(answer.body.counts).to.include({ queued: 1, sent: 1, read: 1, failed: 1 });
+    const recipients = recipientsOf(answer);
+    expect(recipients.map(({ status }) => status)).to.deep.equal(['read', 'sent', 'failed', 'queued']);
+    expect(recipients[2]?.error).to.equal('network_463');
+    for (const { platformMessageIds } of recipients.slice(0, 3)) {
+      expect(platformMessageIds).to.have.length(1);
+      expect(platformMessageIds[0]).to.match(/^3EB0[0-9A-F]{18}$/);
+    }
+  });
+
+  it('pages through recipients, each exactly once', async () => {
+    const id = await send(250);
+    const seen: string[] = [];
+    let cursor: unknown;
+    let pages = 0;
+    do {
+      const answer = await show(id, `?limit=100${cursor ? `&cursor=${cursor}` : ''}`);
+      seen.push(...recipientsOf(answer).map(({ to }) => to));
+      cursor = answer.body.nextCursor;
+      pages++;
+    } while (cursor !== null);
+    expect(pages).to.equal(3);
+    expect(new Set(seen).size).to.equal(250);
+    expect(seen).to.have.length(250);
+    expect(recipientsOf(await show(id)), 'the default page').to.have.length(100);
+    expect((await show(id, '?cursor=250')).body).to.deep.include({ recipients: [], nextCursor: null });
+  });
+
+  it('refuses pages that cannot be', async () => {
+    const id = await send(1);
+    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?cursor=-1', '?cursor=abc', '?page=2']) {
+      expect((await show(id, query)).status, query).to.equal(400);
+    }
+  });
+
+  it('answers 404 for ids that are not there', async () => {
+    for (const id of ['x', 'msg_x', makeMessageId(DEFAULT), makeMessageId({ workspace: 'main', device: 'nowhere' })]) {
+      for (const method of ['GET', 'DELETE']) {
+        const { status, body } = await api.call(method, `/messages/${id}`);
+        expect(status).to.equal(404);
+        expect(body).to.deep.equal({ success: false, error: 'Not found' });
+      }
+    }
+  });
+
+  it('keeps a send from tokens of other devices; one without a device finds all', async () => {
+    const id = await send(1);
+    const { value: own } = await api.newToken({ device: 'default' });
+    const { value: foreign } = await api.newToken({ device: 'shop' });
+    expect((await api.call('GET', `/messages/${id}`, { token: own })).status).to.equal(200);
+    expect((await api.call('GET', `/messages/${id}`, { token: foreign })).status).to.equal(404);
+    expect((await api.call('DELETE', `/messages/${id}`, { token: foreign })).status).to.equal(404);
+    await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+    const sent = await api.call('POST', '/send', { token: foreign, json: { to: '447700900001', text: 'x' } });
+    expect((await show(String(sent.body.messageId))).status).to.equal(200);
+  });
+
+  it('cancels what has not been sent yet, and may be repeated', async () => {
+    const id = await send(3);
+    await work(id, 0, 'delivered');
+    const expected = { queued: 0, sent: 0, delivered: 1, read: 0, failed: 0, expired: 0, cancelled: 2 };
+    for (let i = 0; i < 2; i++) {
+      const { status, body } = await api.call('DELETE', `/messages/${id}`);
+      expect(status).to.equal(200);
+      expect(body).to.deep.equal({ success: true, messageId: id, status: 'delivered', counts: expected });
+    }
+    const answer = await show(id);
+    expect(recipientsOf(answer).map(({ status }) => status)).to.deep.equal(['delivered', 'cancelled', 'cancelled']);
+  });
+});

@@ -1,0 +1,110 @@
+import { RATE_LIMITS } from '@gateway/contracts/limits';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { linkDevice } from './support/device-owner.js';
+import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+
+const TEXT = { to: '447700900001', text: 'hello' };
+
+describe('rate limits (429)', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let other: TestApi;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    [api, other] = await Promise.all([startTestApi(space), startTestApi(space)]);
+  });
+  afterEach(async () => {
+    await Promise.all([api.close(), other.close()]);
+    await space.close();
+  });
+
+  function limitsOf({ headers }: Answer) {
+    const read = (name: string) => Number(headers.get(`x-ratelimit-${name}`));
+    return { limit: read('limit'), remaining: read('remaining'), reset: read('reset') };
+  }
+
+  function expectLimited(answer: Answer): void {
+    expect(answer.status).to.equal(429);
+    const { resetIn, ...body } = answer.body;
+    expect(body).to.deep.equal({ success: false, error: 'Rate limit exceeded' });
+    expect(resetIn).to.be.within(1, 60);
+    expect(answer.headers.get('retry-after')).to.equal(String(resetIn));
+    expect(limitsOf(answer).remaining).to.equal(0);
+  }
+
+  it('answers request 31 to /send in a minute with 429, whichever replica it meets', async () => {
+    await linkDevice(space.store);
+    const { value: token } = await api.newToken();
+    for (let request = 1; request <= 30; request++) {
+      const replica = request % 2 === 0 ? api : other;
+      const answer = await replica.call('POST', '/send', { token, json: TEXT });
+      expect(answer.status).to.equal(202);
+      expect(limitsOf(answer)).to.include({ limit: 30, remaining: 30 - request });
+    }
+    expectLimited(await api.call('POST', '/send', { token, json: TEXT }));
+    expectLimited(await other.call('POST', '/send', { token, json: TEXT }));
+    expect((await api.call('POST', '/send', { json: TEXT })).status, 'another token').to.equal(202);
+    expect(await api.metrics()).to.match(/gateway_rate_limited_requests_total\{bucket="send".*\} 1/);
+  });
+
+  it('lets exactly 30 of 60 simultaneous requests through', async () => {
+    await linkDevice(space.store);
+    const { value: token } = await api.newToken();
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => (i % 2 ? api : other).call('POST', '/send', { token, json: TEXT })),
+    );
+    expect(answers.filter(({ status }) => status === 202)).to.have.length(30);
+    expect(answers.filter(({ status }) => status === 429)).to.have.length(30);
+  });
+
+  const buckets: [keyof typeof RATE_LIMITS, string, string][] = [
+    ['connect', 'GET', '/connect?method=wrong'],
+    ['disconnect', 'POST', '/disconnect'],
+    ['status', 'GET', '/status'],
+    ['messages', 'GET', '/messages/msg_unknown'],
+    ['other', 'GET', '/nothing'],
+  ];
+  for (const [bucket, method, path] of buckets) {
+    it(`allows ${RATE_LIMITS[bucket]} requests a minute of ${bucket}`, async () => {
+      const answers: Answer[] = [];
+      for (let request = 1; request <= RATE_LIMITS[bucket]; request++) answers.push(await api.call(method, path));
+      expect(answers.some(({ status }) => status === 429)).to.equal(false);
+      expect(limitsOf(answers[0]!)).to.include({ limit: RATE_LIMITS[bucket], remaining: RATE_LIMITS[bucket] - 1 });
+      expectLimited(await api.call(method, path));
+    });
+  }
+
+  it('counts both methods of /connect together', async () => {
+    const first = await api.call('GET', '/connect?method=wrong');
+    const second = await api.call('POST', '/connect?method=wrong');
+    expect(limitsOf(second).remaining).to.equal(limitsOf(first).remaining - 1);
+  });
+
+  it('counts wrong methods and unknown paths in one bucket, apart from the endpoints', async () => {
+    expect(limitsOf(await api.call('PUT', '/send'))).to.include({ limit: 60, remaining: 59 });
+    expect(limitsOf(await api.call('GET', '/nothing'))).to.include({ limit: 60, remaining: 58 });
+    expect(limitsOf(await api.call('GET', '/messages/%zz'))).to.include({ limit: 60, remaining: 57 });
+  });
+
+  it('tells the end of the window as a Unix time that stays the same within it', async () => {
+    const first = limitsOf(await api.call('GET', '/status'));
+    const second = limitsOf(await other.call('GET', '/status', {}));
+    const nowSeconds = Date.now() / 1000;
+    expect(first.reset).to.be.within(nowSeconds + 55, nowSeconds + 61);
+    expect(second.reset).to.be.within(nowSeconds + 55, nowSeconds + 61);
+    const third = limitsOf(await api.call('GET', '/status'));
+    expect(third.reset).to.be.within(first.reset, first.reset + 1);
+  });
+
+  it('carries the headers on refusals of later checks too', async () => {
+    const answers = await Promise.all([
+      api.call('POST', '/send', { json: {} }),
+      api.call('POST', '/send', { body: 'x', headers: { 'content-type': 'text/plain' } }),
+      api.call('POST', '/send', { json: TEXT }),
+    ]);
+    expect(answers.map(({ status }) => status)).to.deep.equal([400, 415, 409]);
+    for (const answer of answers) expect(limitsOf(answer).limit).to.equal(30);
+  });
+});

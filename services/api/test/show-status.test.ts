@@ -1,0 +1,82 @@
+import { requestLink, requestUnlink } from '@gateway/store/device-state';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
+import { startTestApi, type TestApi } from './support/test-api.js';
+
+describe('GET /status', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space);
+  });
+  afterEach(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  async function status(token?: string): Promise<Record<string, unknown>> {
+    const answer = await api.call('GET', '/status', token === undefined ? {} : { token });
+    expect(answer.status).to.equal(200);
+    return answer.body;
+  }
+
+  it('is disconnected before anything was linked', async () => {
+    expect(await status()).to.deep.equal({ success: true, status: 'disconnected', reason: 'never_linked' });
+  });
+
+  it('shows the account of a connected device; without a name its number, without a picture none', async () => {
+    const owner = await linkDevice(space.store);
+    expect(await status()).to.deep.equal({ success: true, status: 'connected', phone: ACCOUNT, name: 'Ada' });
+    await owner.observe({ status: 'connected', phone: ACCOUNT, profilePic: 'https://example.com/ada.jpg' });
+    expect(await status()).to.deep.equal({
+      success: true,
+      status: 'connected',
+      phone: ACCOUNT,
+      name: ACCOUNT,
+      profilePic: 'https://example.com/ada.jpg',
+    });
+  });
+
+  it('is connecting while a link is under way', async () => {
+    await requestLink(space.store, DEFAULT, { attemptId: 'att_1', method: 'qrCode', forceNew: false });
+    expect(await status()).to.deep.equal({ success: true, status: 'connecting', reason: 'linking' });
+  });
+
+  it('is connecting, not connected, when the owner is gone', async () => {
+    const owner = await linkDevice(space.store);
+    await owner.release();
+    expect(await status()).to.deep.equal({ success: true, status: 'connecting', reason: 'owner_lost' });
+  });
+
+  it('says why a device is not connected', async () => {
+    const owner = await linkDevice(space.store);
+    await owner.observe({ status: 'connecting', reason: 'network' });
+    expect(await status()).to.deep.equal({ success: true, status: 'connecting', reason: 'network' });
+    await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+    expect(await status()).to.deep.equal({ success: true, status: 'disconnected', reason: 'logged_out' });
+  });
+
+  it('is disconnected as soon as that was asked for', async () => {
+    await linkDevice(space.store);
+    await requestUnlink(space.store, DEFAULT, { attemptId: 'att_2' });
+    expect(await status()).to.include({ status: 'disconnected' });
+  });
+
+  it("shows the token's own device, else the default one", async () => {
+    const shop = { workspace: 'main', device: 'shop' };
+    await linkDevice(space.store, shop);
+    const { value } = await api.newToken({ device: 'shop' });
+    expect(await status(value)).to.include({ status: 'connected' });
+    expect(await status()).to.include({ status: 'disconnected' });
+  });
+
+  it('refuses parameters that it does not know', async () => {
+    await ownDevice(space.store);
+    const { status: code, body } = await api.call('GET', '/status?device=shop');
+    expect(code).to.equal(400);
+    expect(body.details).to.deep.equal([{ path: ['device'], message: 'is not allowed' }]);
+  });
+});

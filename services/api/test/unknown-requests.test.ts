@@ -1,0 +1,82 @@
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+
+describe('unknown paths and methods (404, 405)', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+
+  before(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space);
+  });
+  after(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  it('answers unknown paths with 404 in the shape of all errors', async () => {
+    for (const path of [
+      '/nothing',
+      '/',
+      '/STATUS',
+      '/send/x',
+      '/messages',
+      '/messages/%zz',
+      '/../status/%00',
+      '/statu%73x',
+    ]) {
+      const { status, body, headers } = await api.call('GET', path);
+      expect(status, path).to.equal(404);
+      expect(body).to.deep.equal({ success: false, error: 'Not found' });
+      expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
+    }
+    const { value } = await api.newToken();
+    for (const path of ['/', '/api', '/api/messenger/v2/status', '/favicon.ico']) {
+      const response = await fetch(`${api.origin}${path}`, { headers: { authorization: `Bearer ${value}` } });
+      expect(response.status).to.equal(404);
+      expect(await response.json()).to.deep.equal({ success: false, error: 'Not found' });
+    }
+  });
+
+  it('answers unknown methods of known paths with 405, naming those there are', async () => {
+    const cases: [string, string, string][] = [
+      ['GET', '/send', 'POST'],
+      ['DELETE', '/send', 'POST'],
+      ['PUT', '/connect', 'GET, HEAD, POST'],
+      ['POST', '/status', 'GET, HEAD'],
+      ['GET', '/disconnect', 'POST'],
+      ['PATCH', '/messages/msg_x', 'GET, HEAD, DELETE'],
+      ['OPTIONS', '/status', 'GET, HEAD'],
+    ];
+    for (const [method, path, allow] of cases) {
+      const { status, body, headers } = await api.call(method, path);
+      expect(status, `${method} ${path}`).to.equal(405);
+      expect(body).to.deep.equal({ success: false, error: 'Method not allowed' });
+      expect(headers.get('allow')).to.equal(allow);
+    }
+  });
+
+  it('echoes a sane request id and makes one otherwise', async () => {
+    const own = await api.call('GET', '/status', { headers: { 'x-request-id': 'order-7:a.b_c' } });
+    expect(own.headers.get('x-request-id')).to.equal('order-7:a.b_c');
+    for (const odd of ['', 'a b', 'x'.repeat(101), '<script>']) {
+      const { headers } = await api.call('GET', '/status', { headers: { 'x-request-id': odd } });
+      expect(headers.get('x-request-id')).to.match(/^req_[0-9a-f-]{36}$/);
+    }
+    const refused = await fetch(`${api.origin}${BASE}/status`);
+    expect(refused.headers.get('x-request-id')).to.match(/^req_/);
+  });
+
+  it('answers conditional and HEAD requests like others, and tells nothing of what it is made of', async () => {
+    const { status, headers } = await api.call('GET', '/status', {
+      headers: { 'if-none-match': '*', 'if-modified-since': new Date().toUTCString() },
+    });
+    expect(status).to.equal(200);
+    expect(headers.get('x-powered-by')).to.equal(null);
+    expect(headers.get('cache-control')).to.equal('no-store');
+    const head = await api.call('HEAD', '/status');
+    expect(head.status).to.equal(200);
+    expect(head.body).to.deep.equal({});
+  });
+});
