@@ -1,6 +1,7 @@
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { PRIORITIES, type SendJob, sendJobId } from '@gateway/contracts/jobs';
 import { type KeySpace, queueName, queuePrefix } from '@gateway/contracts/redis-keys';
+import { GatewayError } from '@gateway/runtime/errors';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
@@ -43,6 +44,18 @@ export function createProducer({ connection, space }: { connection: Redis; space
     return queue;
   }
 
+  /** A handle whose first steps failed stays broken for ever: after any failure the next call makes another. */
+  async function useQueue<Result>(address: DeviceAddress, work: (queue: Queue) => Promise<Result>): Promise<Result> {
+    refuseWhileAway(connection);
+    const queue = queueOf(address);
+    try {
+      return await work(queue);
+    } catch (error) {
+      if (handles.get(queue.name) === queue) handles.delete(queue.name);
+      throw error;
+    }
+  }
+
   async function closeOldest(): Promise<void> {
     const [oldest] = handles;
     if (!oldest) return;
@@ -53,14 +66,20 @@ export function createProducer({ connection, space }: { connection: Redis; space
   return {
     async addSend(job, { epoch }) {
       const jobId = sendJobId(job.messageId, epoch);
-      await queueOf(job).add('send', job, { jobId, priority: PRIORITIES[job.priority] });
+      await useQueue(job, (queue) => queue.add('send', job, { jobId, priority: PRIORITIES[job.priority] }));
     },
     async hasSend(address, messageId) {
-      return (await queueOf(address).getJob(sendJobId(messageId, 0))) !== undefined;
+      return (await useQueue(address, (queue) => queue.getJob(sendJobId(messageId, 0)))) !== undefined;
     },
     async close() {
       await Promise.all([...handles.values()].map((queue) => queue.close()));
       handles.clear();
     },
   };
+}
+
+/** BullMQ waits for a connection however long it takes; whoever asked for one that fails fast does not. */
+function refuseWhileAway({ options, status }: Redis): void {
+  if (options.enableOfflineQueue || status === 'ready') return;
+  throw new GatewayError({ code: 'redis_away', message: 'Redis does not answer' });
 }

@@ -7,7 +7,7 @@ const CONNECTION_ERRORS = new Set([
 const NAMES = new Set(['MaxRetriesPerRequestError', 'AbortError', 'ClusterAllFailedError']);
 /** Replies of a Redis that is up but cannot do it now: starting, failing over, full, or unable to write to its disk. */
 const PASSING_REPLY = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|BUSY|NOREPLICAS|MISCONF)\b/;
-const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'ENOTFOUND']);
+const CODES = new Set(['redis_away', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'ENOTFOUND']);
 
 /** Whether an error says that Redis cannot be used for now, which is worth another try, unlike a fault of ours. */
 export function isRedisAway(error: Error): boolean {
@@ -16,6 +16,6 @@ export function isRedisAway(error: Error): boolean {
     CONNECTION_ERRORS.has(error.message) ||
     NAMES.has(error.name) ||
     PASSING_REPLY.test(error.message) ||
-    (code !== undefined && SOCKET_CODES.has(code))
+    (code !== undefined && CODES.has(code))
   );
 }

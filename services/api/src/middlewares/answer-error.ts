@@ -1,4 +1,4 @@
-import { ApiError, GatewayError, toError } from '@gateway/runtime/errors';
+import { ApiError, toError } from '@gateway/runtime/errors';
 import type { ErrorRequestHandler } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import { isRedisAway } from '../is-redis-away.js';
@@ -28,8 +28,7 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
 
 function toApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
-  if (!(error instanceof GatewayError) && isRedisAway(error))
-    return withRetryAfter(new ApiError('unavailable', { cause: error }));
+  if (isRedisAway(error)) return withRetryAfter(new ApiError('unavailable', { cause: error }));
   return new ApiError('internal', { cause: error });
 }
 

@@ -1,0 +1,72 @@
+import { matchesHash, parseApiToken } from '@gateway/contracts/api-token';
+import {
+  createApiToken,
+  findApiToken,
+  isUsable,
+  listApiTokens,
+  recordTokenUse,
+  revokeApiToken,
+} from '@gateway/store/api-tokens';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+describe('API tokens in the store', () => {
+  let space: RedisSpace;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  const find = (keyId: string) => findApiToken(space.store, 'main', keyId);
+
+  it('finds a token by the key id in its value, and keeps nothing to make the value from', async () => {
+    const { value, token } = await createApiToken(space.store, 'main', { name: 'shop', device: 'shop', expiresAtMs: 9 });
+    const { keyId } = parseApiToken(value)!;
+    expect(await find(keyId)).to.deep.equal(token);
+    expect(token).to.include({ keyId, name: 'shop', device: 'shop', expiresAtMs: 9 });
+    expect(matchesHash(value, token.hash)).to.equal(true);
+    const stored = await space.store.redis.hgetall(`${space.prefix}:{main}:token:${keyId}`);
+    expect(JSON.stringify(stored)).not.to.include(value.slice(20));
+    expect(await findApiToken(space.store, 'other', keyId)).to.equal(undefined);
+  });
+
+  it('lists the tokens of a workspace in the order they were made', async () => {
+    const names = ['first', 'second', 'third'];
+    for (const name of names) await createApiToken(space.store, 'main', { name });
+    await createApiToken(space.store, 'other', { name: 'elsewhere' });
+    const listed = await listApiTokens(space.store, 'main');
+    expect(listed.map(({ name }) => name).sort()).to.deep.equal([...names].sort());
+    const times = listed.map(({ createdAtMs }) => createdAtMs);
+    expect(times).to.deep.equal([...times].sort());
+  });
+
+  it('is usable until it is revoked or over', async () => {
+    const { token } = await createApiToken(space.store, 'main', { name: 'x', expiresAtMs: 1_000 });
+    expect(isUsable(token, 999)).to.equal(true);
+    expect(isUsable(token, 1_000)).to.equal(false);
+    const revoked = await revokeApiToken(space.store, 'main', token.keyId);
+    expect(isUsable(revoked!, 0)).to.equal(false);
+    const again = await revokeApiToken(space.store, 'main', token.keyId);
+    expect(again?.revokedAtMs).to.equal(revoked?.revokedAtMs);
+    expect(await revokeApiToken(space.store, 'main', 'unknown')).to.equal(undefined);
+    expect(await find('unknown')).to.equal(undefined);
+  });
+
+  it('records the last use at most once a minute, whatever the callers have read', async () => {
+    const { token } = await createApiToken(space.store, 'main', { name: 'x' });
+    const use = (nowMs: number) => recordTokenUse(space.store, 'main', token, nowMs);
+    await use(1_000_000);
+    await use(1_059_999);
+    expect((await find(token.keyId))?.lastUsedAtMs).to.equal(1_000_000);
+    await use(1_060_000);
+    expect((await find(token.keyId))?.lastUsedAtMs).to.equal(1_060_000);
+  });
+
+  it('does not bring a token back that is gone', async () => {
+    const { token } = await createApiToken(space.store, 'main', { name: 'x' });
+    await space.store.redis.del(`${space.prefix}:{main}:token:${token.keyId}`);
+    await recordTokenUse(space.store, 'main', token, Date.now());
+    expect(await find(token.keyId)).to.equal(undefined);
+  });
+});

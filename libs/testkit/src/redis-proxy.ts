@@ -1,0 +1,50 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface RedisProxy {
+  url: string;
+  /** Drops every connection and refuses new ones: as when Redis is down. */
+  cut(): void;
+  /** Lets nothing through and tells nobody: as when its machine hangs. */
+  freeze(): void;
+  /** All is well again. */
+  restore(): void;
+  close(): void;
+}
+
+type Mode = 'open' | 'cut' | 'frozen';
+
+/** Stands between a process and the Redis of the test run, which others use at the same time. */
+export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
+  const target = new URL(redisUrl);
+  const sockets = new Set<Socket>();
+  let mode: Mode = 'open';
+  const server = createServer((near) => {
+    const far = connect(Number(target.port || 6379), target.hostname);
+    for (const [from, to] of [[near, far] as const, [far, near] as const]) {
+      sockets.add(from);
+      from.on('data', (data) => mode === 'open' && to.write(data));
+      from.on('error', () => {});
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+    if (mode === 'cut') near.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const change = (next: Mode) => () => {
+    // What was swallowed while frozen is lost: only a new connection is whole again.
+    if (next !== 'frozen') for (const socket of sockets) socket.destroy();
+    mode = next;
+  };
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut: change('cut'),
+    freeze: change('frozen'),
+    restore: change('open'),
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

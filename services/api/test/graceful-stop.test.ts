@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { linkDevice } from './support/device-owner.js';
+import { BASE, startTestApi } from './support/test-api.js';
+
+describe('stopping the API', () => {
+  let space: RedisSpace;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  it('finishes the request in flight, then closes its connection', async () => {
+    const api = await startTestApi(space);
+    await linkDevice(space.store);
+    const { value } = await api.newToken();
+    const body = JSON.stringify({ to: '447700900001', text: 'hello' });
+    const socket = connect(api.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    const head = [
+      `POST ${BASE}/send HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${value}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Expect: 100-continue',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    await eventually(() => received.includes('100 Continue'));
+    const closed = api.close();
+    socket.write(body);
+    await once(socket, 'close');
+    expect(received).to.include('202 Accepted');
+    await closed;
+    const refused = await fetch(`${api.origin}${BASE}/status`).catch(() => 'refused');
+    expect(refused).to.equal('refused');
+  });
+
+  it('is not held up by connections that are kept alive', async () => {
+    const api = await startTestApi(space);
+    await api.call('GET', '/status');
+    const startedAt = Date.now();
+    await api.close();
+    expect(Date.now() - startedAt).to.be.below(1_000);
+  });
+});
