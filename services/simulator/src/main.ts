@@ -7,6 +7,8 @@ const simulator = await startSimulator({ ...options, logger: makeStderrLogger(lo
 const { socketUrl, adminUrl, rootPublicKeyHex } = simulator;
 process.stdout.write(`${JSON.stringify({ ready: true, socketUrl, adminUrl, rootPublicKeyHex })}\n`);
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => void simulator.close());
-}
+const stop = () => void simulator.close();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
+// Whoever forked us is gone, even when it was killed.
+process.once('disconnect', stop);
+process.channel?.unref();

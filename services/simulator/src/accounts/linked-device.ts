@@ -15,6 +15,8 @@ export interface DeviceKeys {
 export interface DeviceConnection extends MailboxSink {
   /** Says `conflict` and closes: a newer login took the device over. */
   replace(): void;
+  /** Says a stream error and closes. */
+  endStream(code: number): void;
   /** Says that the device was removed and closes. */
   unlink(): void;
 }
@@ -36,7 +38,7 @@ export class LinkedDevice {
   logins = 0;
   /** Whether its client said that its user is looking. */
   available = false;
-  /** The phone sent the first history to it. */
+  /** It confirmed the first history of its phone. */
   introduced = false;
   /** The last device identity of this device that verified: it comes with every first message to somebody. */
   verifiedIdentity: Buffer | undefined;

@@ -51,6 +51,11 @@ export class Mailbox {
     if (this.#sink === sink) this.#sink = undefined;
   }
 
+  /** Takes back what the account's own phone sent to this device alone. */
+  withdrawPeerMessages(): void {
+    for (const [key, { attrs }] of this.#waiting) if (attrs.category === 'peer') this.#waiting.delete(key);
+  }
+
   clear(): void {
     this.#waiting.clear();
   }

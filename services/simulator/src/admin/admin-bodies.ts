@@ -54,7 +54,7 @@ export interface PhoneBody extends Partial<PhoneHabits> {
 
 const phone = Joi.object({
   exists: Joi.boolean(),
-  autoRead: Joi.boolean(),
+  autoRead: Joi.boolean().allow('auto'),
   online: Joi.boolean(),
   picture: Joi.boolean(),
   readDelayMs: Joi.number().min(0),
@@ -95,11 +95,14 @@ const account = Joi.object({
   }),
 });
 
+const streamError = Joi.object({ code: Joi.number().integer().required() });
+
 export const readFaultRule = reader<FaultRuleInput>(faultRule);
 export const readFaults = reader<FaultRuleInput[] | FaultsBody>(faults);
 export const readPhone = reader<PhoneBody>(phone);
 export const readCode = reader<CodeBody>(code);
 export const readWrite = reader<WriteBody>(write);
+export const readStreamError = reader<{ readonly code: number }>(streamError);
 export const readAccount = reader<AccountBody>(account);
 
 function reader<T>(schema: Joi.Schema): (body: string) => T {

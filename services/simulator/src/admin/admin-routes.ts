@@ -3,7 +3,15 @@ import { unlinkDevice } from '../messaging/unlink-device.js';
 import { PairingError, type PairingResult } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';
 import { accountView } from './account-views.js';
-import { readAccount, readCode, readFaultRule, readFaults, readPhone, readWrite } from './admin-bodies.js';
+import {
+  readAccount,
+  readCode,
+  readFaultRule,
+  readFaults,
+  readPhone,
+  readStreamError,
+  readWrite,
+} from './admin-bodies.js';
 import { AdminError, HttpRouter } from './http-router.js';
 import { deliveriesFrom, messagesOf } from './message-views.js';
 import { drawPicture } from './picture.js';
@@ -90,6 +98,12 @@ function addAccountRoutes(router: HttpRouter, { network }: Server): void {
     if (business !== undefined) account.business = business;
     if (restrictions !== undefined) account.restrictions = restrictions;
     return { body: accountView(network, account) };
+  });
+  router.on('POST /admin/accounts/:number/stream-error', ({ params: { number = '' }, body }) => {
+    const { code } = readStreamError(body);
+    const connected = [...(network.accounts.find(number)?.devices.values() ?? [])].filter((each) => each.connection);
+    for (const device of connected) device.connection?.endStream(code);
+    return { body: { number, closed: connected.length } };
   });
   router.on('DELETE /admin/accounts/:number/devices/:device', ({ params: { number = '', device = '' } }) => {
     if (!unlinkDevice(network, number, Number(device))) throw new AdminError(404, 'no such device');

@@ -19,7 +19,7 @@ export interface FaultAction {
   /** Wait before going on, plus up to `jitterMs`. */
   delayMs?: number;
   jitterMs?: number;
-  /** connect, login, iq: accept and say nothing. message: swallow it, no ack, no delivery. */
+  /** connect, login, iq: accept and say nothing. message: swallow it, no ack, no delivery. receipt: it is lost. */
   silent?: boolean;
   /** message: deliver, but send no ack. */
   dropAck?: boolean;

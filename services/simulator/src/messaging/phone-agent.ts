@@ -156,7 +156,8 @@ export class PhoneAgent {
     this.#network.counters.deliveryReceipts += 1;
     this.#receipts.sendReceipt(number, envelope, 'delivery');
     const { autoRead, readDelayMs } = this.#network.phones.habitsOf(number);
-    if (!autoRead) return;
+    const reads = autoRead === 'auto' ? !this.#network.accounts.find(number)?.isLinked : autoRead;
+    if (!reads) return;
     if (readDelayMs === 0) return this.#read(number, envelope, row);
     setTimeout(() => this.#read(number, envelope, row), readDelayMs).unref();
   }

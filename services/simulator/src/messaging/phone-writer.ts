@@ -64,8 +64,6 @@ export class PhoneWriter {
 
   /** The phone of a newly linked client shares the keys of the account's settings and an (empty) first history. */
   async introduce(device: LinkedDevice): Promise<void> {
-    if (device.introduced) return;
-    device.introduced = true;
     for (const message of [
       this.#keyShare(device.number),
       historyStub(HistorySyncType.INITIAL_BOOTSTRAP),

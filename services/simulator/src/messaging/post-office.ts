@@ -33,7 +33,12 @@ export class PostOffice implements ReceiptSender {
     const place = about.group ? { from: about.group, participant: person } : { from: person };
     const own = from === about.sender.number ? { recipient: about.chat } : {};
     const attrs = { id: about.id, ...place, ...own, type, t: stamp(this.#network.now()) };
-    this.postReceipt(about.sender, node('receipt', attrs, content), kind === 'retry');
+    const post = () => this.postReceipt(about.sender, node('receipt', attrs, content), kind === 'retry');
+    const { faults } = this.#network;
+    const event = { account: about.sender.number, recipient: from, messageId: about.id };
+    const fault = faults.strike('receipt', event);
+    if (!fault) return post();
+    if (!fault.silent) setTimeout(post, faults.delayOf(fault)).unref();
   }
 
   /** To all linked clients of the sender's account, or only to the device that sent the message. */

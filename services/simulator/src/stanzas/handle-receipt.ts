@@ -12,6 +12,7 @@ export function handleReceipt(server: Server, { session, device }: Client, recei
   const own = [directory.jidOf(device.number, 'pn'), directory.jidOf(device.number, 'lid')];
   const ids = [id, ...childrenNamed(childrenOf(receipt)[0], 'item').map(({ attrs }) => attrs.id ?? '')];
   if (type !== 'retry') for (const each of ids) device.mailbox.confirmMessage(each, [participant ?? to ?? '', ...own]);
+  if (type === 'hist_sync') device.introduced = true;
   if (OWN_AFFAIRS.has(type ?? '')) return;
   const sender = directory.resolve(participant ?? to);
   if (!sender) return;

@@ -5,9 +5,11 @@ import type { Client, Server } from './stanza-context.js';
 export function startDelivery(server: Server, { session, device }: Client, query: BinaryNode): void {
   session.reply(query);
   if (!childNamed(query, 'active')) return;
+  // A history that came before the mark would leave a stock client waiting for 20 seconds: it is sent again after it.
+  if (!device.introduced) device.mailbox.withdrawPeerMessages();
   const count = String(device.mailbox.size);
   if (device.mailbox.size > 0) session.send(node('ib', { from: SERVER }, [node('offline_preview', { count })]));
   device.mailbox.attach(session);
   session.send(node('ib', { from: SERVER }, [node('offline', { count })]));
-  void server.office.writer.introduce(device);
+  if (!device.introduced) void server.office.writer.introduce(device);
 }

@@ -22,7 +22,8 @@ export interface WireOptions {
 }
 
 /**
- * One client connection: `hello` -> `finish` -> `open` -> `closed`. Malformed input closes it, as the real server does.
+ * One client connection: `hello` -> `finish` -> `open` -> `closing` -> `closed`. Malformed input cuts it, as the real
+ * server does. While it is closing what still arrives is read (and counted by the owner), nothing more is sent.
  * Stanzas leave in the order of `send`, however the delay changes meanwhile: each is due no earlier than the one before.
  */
 export class WireConnection {
@@ -32,7 +33,7 @@ export class WireConnection {
   readonly #reader = new FrameReader();
   readonly #responder: NoiseResponder;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #state: 'hello' | 'finish' | 'open' | 'closed' = 'hello';
+  #state: 'hello' | 'finish' | 'open' | 'closing' | 'closed' = 'hello';
   #transport: Transport | undefined;
   #lastDueMs = 0;
 
@@ -54,17 +55,16 @@ export class WireConnection {
     if (this.#state !== 'open') return;
     this.#events.onTrace?.('out', stanza);
     this.#later(() => {
-      if (this.#transport) this.#socket.send(frameOf(this.#transport.seal(encodeNode(stanza))));
+      if (this.#transport && this.#socket.readyState === this.#socket.OPEN)
+        this.#socket.send(frameOf(this.#transport.seal(encodeNode(stanza))));
     });
   }
 
   /** Closes after what was sent before has left. Safe to repeat. */
   close(): void {
-    this.#later(() => {
-      if (this.#state === 'closed') return;
-      this.#socket.close();
-      this.#end();
-    });
+    if (this.#state === 'closed' || this.#state === 'closing') return;
+    this.#state = 'closing';
+    this.#later(() => this.#socket.close());
   }
 
   /** Cuts the connection now: nothing more leaves. Safe to repeat. */
@@ -94,12 +94,12 @@ export class WireConnection {
   }
 
   #handleFrame(frame: Buffer): void {
-    if (this.#state === 'open') {
+    if (this.#transport) {
       const stanza = decodeNode(this.#transport!.open(frame));
       this.#events.onTrace?.('in', stanza);
       return this.#events.onNode(stanza);
     }
-    if (this.#state === 'closed') return;
+    if (this.#state !== 'hello' && this.#state !== 'finish') return;
     const message = proto.HandshakeMessage.decode(frame);
     if (this.#state === 'hello') this.#answerHello(message);
     else this.#finish(message);

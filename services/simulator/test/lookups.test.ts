@@ -1,0 +1,102 @@
+import { proto, USyncQuery, USyncUser } from '@whiskeysockets/baileys';
+import { expect } from 'chai';
+import { useSimulator } from './support/simulator-fixture.js';
+import type { Linked } from './support/stock-client.js';
+
+describe('look-ups', () => {
+  const network = useSimulator();
+  let client: Linked;
+
+  before(async () => {
+    client = await network.link();
+    await network.admin('PUT', '/admin/phones/4918000000404', { exists: false });
+  });
+
+  it('says which numbers are on the messenger', async () => {
+    const query = new USyncQuery().withContactProtocol();
+    for (const number of ['4918000000001', '4918000000404']) query.withUser(new USyncUser().withPhone(`+${number}`));
+    const answer = await client.socket.executeUSyncQuery(query);
+    expect(answer?.list).to.deep.equal([
+      { id: '4918000000001@s.whatsapp.net', contact: true },
+      { id: '4918000000404@s.whatsapp.net', contact: false },
+    ]);
+    const found = await client.socket.onWhatsApp('4918000000001', '4918000000404');
+    expect(found).to.deep.equal([{ jid: '4918000000001@s.whatsapp.net', exists: true }]);
+  });
+
+  it('answers contact, devices and hidden identifier of many people in one query', async () => {
+    const query = new USyncQuery().withContactProtocol().withDeviceProtocol().withLIDProtocol();
+    for (let index = 0; index < 300; index += 1) {
+      query.withUser(new USyncUser().withPhone(`+49181${String(index).padStart(7, '0')}`));
+    }
+    const answer = await client.socket.executeUSyncQuery(query);
+    expect(answer?.list).to.have.length(300);
+    expect(answer?.list[17]).to.deep.include({ id: '491810000017@s.whatsapp.net', contact: true });
+    expect(answer?.list[17]?.lid).to.match(/^\d+@lid$/);
+  });
+
+  it('maps hidden identifiers back to their numbers', () => {
+    const { directory } = network.simulator.network;
+    for (const number of ['12345', '4918000000001', '999999999999999', '5511987654321']) {
+      const lid = directory.jidOf(number, 'lid');
+      expect(directory.resolve(lid)).to.deep.equal({ number, device: 0, addressing: 'lid' });
+    }
+  });
+
+  it('gives no devices and no keys for a number that does not exist', async () => {
+    const query = new USyncQuery()
+      .withDeviceProtocol()
+      .withUser(new USyncUser().withId('4918000000404@s.whatsapp.net'));
+    const answer = await client.socket.executeUSyncQuery(query);
+    expect(answer?.list[0]?.devices).to.deep.include({ deviceList: [] });
+  });
+
+  it('lists the linked clients of an account beside its phone', async () => {
+    const query = new USyncQuery().withDeviceProtocol().withUser(new USyncUser().withId(client.jid));
+    const answer = await client.socket.executeUSyncQuery(query);
+    const { deviceList, keyIndex } = answer!.list[0]!.devices as {
+      deviceList: { id: number }[];
+      keyIndex: { signedKeyIndex: Uint8Array };
+    };
+    expect(deviceList.map(({ id }) => id)).to.deep.equal([0, 1]);
+    const signed = proto.ADVSignedKeyIndexList.decode(keyIndex.signedKeyIndex);
+    expect(proto.ADVKeyIndexList.decode(signed.details!).validIndexes).to.deep.equal([0, 1]);
+  });
+
+  it('shows a profile picture that can be fetched, unless its owner hides it', async () => {
+    const url = await client.socket.profilePictureUrl('4918000000001@s.whatsapp.net');
+    const response = await fetch(url!);
+    expect(response.headers.get('content-type')).to.equal('image/png');
+    await network.admin('PUT', '/admin/phones/4918000000001', { picture: false });
+    const error = await client.socket
+      .profilePictureUrl('4918000000001@s.whatsapp.net')
+      .catch((reason: Error) => reason);
+    expect(error).to.have.property('message', 'not-authorized');
+  });
+
+  it('answers every query that a client opens with', () => {
+    expect(network.simulator.network.counters.unknownIqs).to.equal(0);
+  });
+
+  it('reports the restrictions of an account truthfully, and refuses what they forbid', async () => {
+    const until = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
+    await network.admin('PUT', `/admin/accounts/${client.number}`, { restrictions: { reachoutLockedUntilMs: until } });
+    const lock = await client.socket.fetchAccountReachoutTimelock();
+    expect(lock).to.deep.include({ isActive: true, timeEnforcementEnds: new Date(until) });
+    const ack = new Promise<Record<string, string>>((resolve) =>
+      client.socket.ws.on('CB:ack,class:message', ({ attrs }: { attrs: Record<string, string> }) => resolve(attrs)),
+    );
+    await client.socket.sendMessage('4918000000002@s.whatsapp.net', { text: 'new chat' });
+    expect(await ack).to.include({ error: '463' });
+    await network.admin('PUT', `/admin/accounts/${client.number}`, { restrictions: {} });
+    expect(await client.socket.fetchAccountReachoutTimelock()).to.deep.include({ isActive: false });
+  });
+
+  it('keeps what clients of an account tell each other through shared settings', async () => {
+    await client.socket.updateProfileName('Grace');
+    const { appState } = network.simulator.network.accounts.ensure(client.number);
+    expect([...appState.values()].flat()).to.have.length(1);
+    await client.socket.updateBlockStatus('4918000000001@s.whatsapp.net', 'block').catch(() => {});
+    expect(await client.socket.fetchBlocklist()).to.have.length(1);
+  });
+});
