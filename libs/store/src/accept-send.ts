@@ -1,15 +1,15 @@
 import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
+import type { MessageContent, SendKind } from '@gateway/contracts/message-content';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/statuses';
 import type { Store } from './store.js';
 
 export interface NewSend {
-  /** `text` and later kinds; decides how `content` is read. */
-  kind: string;
-  /** JSON; sealed at rest. */
-  content: unknown;
+  kind: SendKind;
+  /** Sealed at rest. */
+  content: MessageContent;
   /** Messages per recipient. */
   parts: number;
   /** Normalised digits, each once. */

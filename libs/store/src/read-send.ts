@@ -1,4 +1,5 @@
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
+import type { MessageContent, SendKind } from '@gateway/contracts/message-content';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import {
   RECIPIENT_BYTES,
@@ -16,7 +17,7 @@ export interface SendRecord {
   messageId: MessageId;
   tag: SendTag;
   state: 'accepting' | 'open' | 'closed';
-  kind: string;
+  kind: SendKind;
   total: number;
   parts: number;
   tokenId: string;
@@ -74,7 +75,7 @@ export async function readSendByTag(
     messageId,
     tag,
     state: state as SendRecord['state'],
-    kind: kind ?? '',
+    kind: kind as SendKind,
     total: Number(total),
     parts: Number(parts),
     tokenId: tokenId ?? '',
@@ -104,10 +105,11 @@ export async function readRecipients(
 }
 
 /** The content as it was accepted; `undefined` when the send or its content is gone. Throws when it cannot be opened. */
-export async function readContent(store: Store, address: DeviceAddress, tag: SendTag): Promise<unknown> {
+export async function readContent(store: Store, address: DeviceAddress, tag: SendTag): Promise<MessageContent | undefined> {
   const { record } = sendKeys(store.space, address, tag);
   const sealed = await store.redis.hgetBuffer(record, 'content');
-  return sealed ? JSON.parse(store.vault.open(sealed, `${record}/content`).toString()) : undefined;
+  if (!sealed) return undefined;
+  return JSON.parse(store.vault.open(sealed, `${record}/content`).toString()) as MessageContent;
 }
 
 /** Ids of the sends with work left, those that expire first in front. */

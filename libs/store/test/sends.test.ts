@@ -23,7 +23,7 @@ describe('sends', () => {
   async function openedSend(options: { expiresAtMs?: number; parts?: number } = {}) {
     const { messageId } = await acceptSend(space.store, address, {
       kind: 'text',
-      content: { text: 'hello' },
+      content: { kind: 'text', text: 'hello' },
       parts: options.parts ?? 1,
       recipients,
       tokenId: 't',
@@ -44,7 +44,7 @@ describe('sends', () => {
     const { messageId, tag } = await openedSend();
     const send = await readSend(space.store, address, messageId);
     expect(send).to.include({ state: 'open', total: 3, kind: 'text', requestId: 'r' });
-    expect(await readContent(space.store, address, tag)).to.deep.equal({ text: 'hello' });
+    expect(await readContent(space.store, address, tag)).to.deep.equal({ kind: 'text', text: 'hello' });
     const page = await readRecipients(space.store, address, tag, { from: 1, limit: 5 });
     expect(page.map(({ index, to, status }) => ({ index, to, status }))).to.deep.equal([
       { index: 1, to: recipients[1], status: 'queued' },
@@ -139,7 +139,7 @@ describe('sends', () => {
   it('drops a send that was never promised, and opens one whose job exists', async () => {
     const accept = () =>
       acceptSend(space.store, address, {
-        ...{ kind: 'text', content: {}, parts: 1, recipients, tokenId: 't', requestId: 'r' },
+        ...{ kind: 'text' as const, content: { kind: 'text' as const, text: '' }, parts: 1, recipients, tokenId: 't', requestId: 'r' },
         ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
       });
     const [lost, kept] = [await accept(), await accept()];

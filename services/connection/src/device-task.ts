@@ -43,6 +43,9 @@ export async function observeEnd(task: DeviceTask, reason: Reason): Promise<void
   await observe(task, { status: 'disconnected', reason }, 'unlinked');
 }
 
+/** Nothing is sent from here; the library asks for it all the same. */
+const ACK_TIMEOUT_MS = 15_000;
+
 const IGNORED: SessionEvents = {
   onCode: () => {},
   onLinked: () => {},
@@ -65,6 +68,7 @@ export function openTaskSession(
     logger: task.logger,
     getMessage: async () => undefined,
     assertMayWrite: () => task.lease.assertHeld(),
+    ackTimeoutMs: ACK_TIMEOUT_MS,
     events: { ...IGNORED, ...events },
     ...(link && { link }),
   });

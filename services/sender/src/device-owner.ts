@@ -2,6 +2,7 @@ import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contrac
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Pace } from '@gateway/contracts/pace';
 import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
+import { KeysUnreadableError } from '@gateway/messenger/session-errors';
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
 import { createSessionCaches, type SessionCaches } from '@gateway/messenger/session-caches';
@@ -159,17 +160,26 @@ export class DeviceOwner {
       const { desired, hasKeys } = await readDeviceState(this.deps.store, this.address);
       if (desired?.want !== 'linked') return this.letGo(desired);
       if (!hasKeys) return this.unlink(desired, 'logged_out', false);
-      if (!this.session) await this.open(desired);
+      if (!this.session && !this.closed) await this.open(desired);
       if (this.closed) await this.afterClose(desired, this.closed);
       else await this.wakeUp.wait(1_000);
     }
   }
 
   private async open(desired: DesiredState): Promise<void> {
-    const { store, endpoint, ackTimeoutMs } = this.deps;
     this.state = 'opening';
     this.closed = undefined;
-    this.session = await openSession({
+    try {
+      this.session = await this.openSocket(desired);
+    } catch (thrown) {
+      if (!(thrown instanceof KeysUnreadableError)) throw thrown;
+      this.closed = { kind: 'keysUnreadable' };
+    }
+  }
+
+  private openSocket(desired: DesiredState): Promise<MessengerSession> {
+    const { store, endpoint, ackTimeoutMs } = this.deps;
+    return openSession({
       keyStore: deviceKeyStore(store, this.lease),
       caches: this.caches,
       endpoint,

@@ -1,6 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
+import type { MessageContent } from '@gateway/contracts/message-content';
 import { ownErrorCode } from '@gateway/contracts/recipient-errors';
-import type { MessageContent } from '@gateway/messenger/session-types';
 import { toError } from '@gateway/runtime/errors';
 import { openSend } from '@gateway/store/accept-send';
 import { recordResults } from '@gateway/store/change-send';
@@ -32,7 +32,7 @@ async function readMessageContent(
 ): Promise<MessageContent | undefined> {
   const { store, lease, logger } = deps;
   try {
-    const content = (await readContent(store, lease.address, record.tag)) as MessageContent | undefined;
+    const content = await readContent(store, lease.address, record.tag);
     if (content?.kind === 'text') return content;
     logger.error('send has no content that this version knows', { messageId: record.messageId });
   } catch (thrown) {

@@ -1,6 +1,6 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { MessageContent } from '@gateway/contracts/message-content';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
-import type { MessageContent } from '@gateway/messenger/session-types';
 import { readContent } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 
@@ -14,5 +14,5 @@ export async function messageOf(
 ): Promise<MessageContent | undefined> {
   const parts = deps.ids.parse(platformId);
   if (!parts) return undefined;
-  return (await readContent(deps.store, deps.address, parts.tag)) as MessageContent | undefined;
+  return readContent(deps.store, deps.address, parts.tag);
 }

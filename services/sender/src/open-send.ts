@@ -1,5 +1,5 @@
 import type { MessageId, SendTag } from '@gateway/contracts/ids';
-import type { MessageContent } from '@gateway/messenger/session-types';
+import type { MessageContent } from '@gateway/contracts/message-content';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
 
 /** One message to go out. */

@@ -1,6 +1,5 @@
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
-import { makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/metrics';
-import type { Registry } from 'prom-client';
+import { makeCounter, makeGauge, makeHistogram, type Registry } from '@gateway/runtime/metrics';
 
 export type SenderMetrics = ReturnType<typeof createSenderMetrics>;
 

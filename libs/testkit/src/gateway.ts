@@ -1,0 +1,115 @@
+import type { Simulator } from '@gateway/simulator/start-simulator';
+import { createApiToken } from '@gateway/store/api-tokens';
+import { eventually } from './eventually.js';
+import type { RedisSpace } from './redis-space.js';
+import { ServiceProcess } from './service-process.js';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
+  body: any;
+}
+
+export interface GatewayOptions {
+  space: RedisSpace;
+  simulator: Simulator;
+  /** Default 1. */
+  senders?: number;
+  /** Settings of every service, beside those that the test run needs. */
+  env?: Record<string, string>;
+}
+
+/** The whole gateway, each service in a process of its own, against a simulator. */
+export class Gateway {
+  readonly senders: ServiceProcess[] = [];
+  private api!: ServiceProcess;
+  private connection!: ServiceProcess;
+  private apiUrl = '';
+  private readonly tokens = new Map<string, string>();
+
+  private constructor(private readonly options: GatewayOptions) {}
+
+  static async start(options: GatewayOptions): Promise<Gateway> {
+    const gateway = new Gateway(options);
+    gateway.connection = await ServiceProcess.start('connection', gateway.env());
+    for (let i = 0; i < (options.senders ?? 1); i++) await gateway.addSender();
+    gateway.api = await ServiceProcess.start('api', { ...gateway.env(), API_PORT: '0' });
+    gateway.apiUrl = `http://127.0.0.1:${(await gateway.api.waitForLog((line) => line.message === 'api listens')).port}`;
+    return gateway;
+  }
+
+  async addSender(): Promise<ServiceProcess> {
+    const sender = await ServiceProcess.start('sender', this.env());
+    this.senders.push(sender);
+    return sender;
+  }
+
+  /** Calls the public API with the token of a device. */
+  async call(
+    method: string,
+    path: string,
+    { device = 'default', body }: { device?: string; body?: unknown } = {},
+  ): Promise<Answer> {
+    const response = await fetch(`${this.apiUrl}/api/messenger/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${await this.tokenOf(device)}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, headers: response.headers, body: await response.json() };
+  }
+
+  /** Links a device by QR code, scanned by the simulated phone of `number`, and waits until it is connected. */
+  async link(number: string, device = 'default'): Promise<void> {
+    const { body } = await this.call('POST', '/connect?rawQrCode=true', { device });
+    if (!body.qrCode) throw new Error(`no QR code: ${JSON.stringify(body)}`);
+    const scan = await fetch(`${this.options.simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: body.qrCode,
+    });
+    if (!scan.ok) throw new Error(`scan refused: ${await scan.text()}`);
+    await this.waitForStatus('connected', device);
+  }
+
+  /** Polls more slowly than the limit of `/status`. */
+  async waitForStatus(status: string, device = 'default', timeoutMs = 20_000): Promise<Answer['body']> {
+    return eventually(
+      async () => {
+        const { body } = await this.call('GET', '/status', { device });
+        return body.status === status && body;
+      },
+      { timeoutMs, everyMs: 400, what: `status ${status}` },
+    );
+  }
+
+  /** Stops every service. Throws when one had to be killed. */
+  async close(): Promise<void> {
+    const processes = [this.api, this.connection, ...this.senders].filter(Boolean);
+    const stopped = await Promise.all(processes.map((running) => running.stop()));
+    if (stopped.includes(false)) throw new Error('a service did not stop when it was asked to');
+  }
+
+  private async tokenOf(device: string): Promise<string> {
+    const known = this.tokens.get(device);
+    if (known) return known;
+    const { value } = await createApiToken(this.options.space.store, 'main', { name: 'test', device });
+    this.tokens.set(device, value);
+    return value;
+  }
+
+  private env(): Record<string, string> {
+    const { space, simulator } = this.options;
+    return {
+      REDIS_URL: space.url,
+      KEY_PREFIX: space.prefix,
+      ENCRYPTION_KEYS: space.encryptionKeys,
+      MESSENGER_URL: simulator.socketUrl,
+      MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}`,
+      ...this.options.env,
+    };
+  }
+}

@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const REPOSITORY = new URL('../../../', import.meta.url);
+const READY_MS = 15_000;
+const EXIT_MS = 15_000;
+
+/** One service in a process of its own, as in production: it can be frozen, killed and read. */
+export class ServiceProcess {
+  /** Log lines as they came, parsed. */
+  readonly logs: Record<string, unknown>[] = [];
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<unknown>;
+
+  private constructor(
+    readonly service: string,
+    env: Record<string, string>,
+  ) {
+    const main = fileURLToPath(new URL(`services/${service}/dist/main.js`, REPOSITORY));
+    // The IPC channel ends the service when the test process is gone, even when that was killed.
+    this.child = spawn(process.execPath, ['--enable-source-maps', main], {
+      env: { LOG_FORMAT: 'json', ...env },
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
+    this.exited = once(this.child, 'exit');
+    createInterface({ input: this.child.stdout! }).on('line', (line) => this.logs.push(parseLine(line)));
+  }
+
+  /** Starts `services/<service>` and waits for the log line that says it is ready. */
+  static async start(service: string, env: Record<string, string>): Promise<ServiceProcess> {
+    const started = new ServiceProcess(service, env);
+    await started.waitForLog((line) => line.message === 'ready' || line.message === 'api listens', READY_MS);
+    return started;
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
+  /** Sends SIGKILL: the worst moment is now. */
+  async kill(): Promise<void> {
+    if (!this.isRunning) return;
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
+  /** Asks the service to stop and waits for it; kills one that does not. Resolves with whether it stopped by itself. */
+  async stop(): Promise<boolean> {
+    if (!this.isRunning) return true;
+    this.child.kill('SIGCONT');
+    this.child.kill('SIGTERM');
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), EXIT_MS);
+    await this.exited;
+    clearTimeout(timer);
+    return this.child.signalCode !== 'SIGKILL';
+  }
+
+  /** The first log line, of those before and those to come, that `matches`. */
+  async waitForLog(
+    matches: (line: Record<string, unknown>) => boolean,
+    timeoutMs = 10_000,
+  ): Promise<Record<string, unknown>> {
+    const deadline = performance.now() + timeoutMs;
+    while (performance.now() < deadline) {
+      const found = this.logs.find(matches);
+      if (found) return found;
+      if (!this.isRunning) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error(`${this.service} did not say it; last lines: ${JSON.stringify(this.logs.slice(-5))}`);
+  }
+}
+
+function parseLine(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return { message: line };
+  }
+}

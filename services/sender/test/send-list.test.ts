@@ -1,0 +1,102 @@
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000001';
+
+describe('a list of recipients, end to end', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+
+  beforeEach(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({ space, simulator, senders: 2, env: { LEASE_TTL_MS: '2000' } });
+    await gateway.link(ACCOUNT);
+  });
+  afterEach(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const send = async (to: string[] | string, text: string): Promise<string> => {
+    const { status, body } = await gateway.call('POST', '/send', { body: { to, text } });
+    expect(status, JSON.stringify(body)).to.equal(202);
+    return body.messageId;
+  };
+  const progress = async (messageId: string) => (await gateway.call('GET', `/messages/${messageId}`)).body;
+  /** Each phone of `numbers` shows the text once. */
+  async function expectShownOnce(numbers: string[], text: string): Promise<void> {
+    const shown = (await readDeliveries(simulator, ACCOUNT)).filter((message) => message.text === text);
+    expect(shown.map(({ to }) => to).sort()).to.deep.equal([...numbers].sort());
+    expect(shown.every((message) => message.shown === 1)).to.equal(true);
+  }
+  const waitForCount = (messageId: string, status: string, count: number, timeoutMs = 45_000) =>
+    eventually(
+      async () => {
+        const body = await progress(messageId);
+        return body.counts?.[status] === count && body;
+      },
+      { timeoutMs, everyMs: 1_100, what: `${count} ${status}` },
+    );
+
+  it('reaches every phone, and the receipts of the phones come back', async () => {
+    const numbers = makeNumbers(30);
+    const messageId = await send(numbers, 'hello everybody');
+    const done = await waitForCount(messageId, 'read', 30);
+    expect(done.status).to.equal('read');
+    expect(done.recipients.map(({ to }: { to: string }) => to)).to.have.members(numbers);
+    await expectShownOnce(numbers, 'hello everybody');
+  });
+
+  it('says of numbers that are not on the messenger that they failed, and why', async () => {
+    const [missing, present] = makeNumbers(2, 1);
+    await fetch(`${simulator.adminUrl}/admin/phones/${missing}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ exists: false }),
+    });
+    const messageId = await send([missing!, present!], 'is anybody there');
+    const done = await waitForCount(messageId, 'failed', 1);
+    const failed = done.recipients.find(({ to }: { to: string }) => to === missing);
+    expect(failed).to.include({ status: 'failed', error: 'not_on_messenger' });
+    await waitForCount(messageId, 'read', 1);
+  });
+
+  it('survives SIGKILL of its sender in mid-list: another takes over, and every phone shows its message exactly once', async () => {
+    const numbers = makeNumbers(500, 2);
+    const messageId = await send(numbers, 'survivor');
+    await eventually(() => simulator.network.counters.shown >= 50, { timeoutMs: 20_000, everyMs: 5 });
+    const owner = await findOwner();
+    await owner.kill();
+    expect(simulator.network.counters.shown, 'killed in mid-list').to.be.lessThan(500);
+    await waitForCount(messageId, 'read', 500);
+    await expectShownOnce(numbers, 'survivor');
+    expect(simulator.network.counters.stanzasFromOlderLogin).to.equal(0);
+  });
+
+  it('hands over on SIGTERM in mid-list, without a loss and without a double', async () => {
+    const numbers = makeNumbers(500, 3);
+    const messageId = await send(numbers, 'handed over');
+    await eventually(() => simulator.network.counters.shown >= 50, { timeoutMs: 20_000, everyMs: 5 });
+    const owner = await findOwner();
+    expect(await owner.stop()).to.equal(true);
+    expect(simulator.network.counters.shown, 'stopped in mid-list').to.be.lessThan(500);
+    await waitForCount(messageId, 'read', 500);
+    await expectShownOnce(numbers, 'handed over');
+  });
+
+  async function findOwner() {
+    const lease = await space.clients.commands.get(`${space.prefix}:{main/default}:lease`);
+    const owner = gateway.senders.find(({ logs }) =>
+      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
+    );
+    if (!owner) throw new Error(`no sender holds the lease ${lease}`);
+    return owner;
+  }
+});
