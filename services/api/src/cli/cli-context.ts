@@ -1,0 +1,30 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { createLogger } from '@gateway/runtime/logger';
+import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { checkSchema, createStore, type Store } from '@gateway/store/store';
+import { readCliConfig } from '../config.js';
+import type { Output } from './output.js';
+
+export interface CliContext {
+  store: Store;
+  workspace: Workspace;
+  output: Output;
+}
+
+const REDIS_TIMEOUT_MS = 3_000;
+
+/** Runs a command on the store of the gateway, and closes it. Throws when Redis or the keys are not there. */
+export async function withStore(output: Output, work: (context: CliContext) => Promise<void>): Promise<void> {
+  const config = readCliConfig();
+  const logger = createLogger({ service: 'cli', level: 'error', destination: process.stderr });
+  const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'cli' });
+  try {
+    await redis.waitForReady(REDIS_TIMEOUT_MS);
+    const space = { prefix: config.KEY_PREFIX };
+    const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
+    await checkSchema(store);
+    await work({ store, workspace: config.WORKSPACE, output });
+  } finally {
+    await redis.close();
+  }
+}
