@@ -36,6 +36,7 @@ export class WireConnection {
   #state: 'hello' | 'finish' | 'open' | 'closing' | 'closed' = 'hello';
   #transport: Transport | undefined;
   #lastDueMs = 0;
+  #outgoing: Buffer[] = [];
 
   constructor(socket: WebSocket, options: WireOptions, events: WireEvents) {
     this.#socket = socket;
@@ -54,23 +55,38 @@ export class WireConnection {
   send(stanza: BinaryNode): void {
     if (this.#state !== 'open') return;
     this.#events.onTrace?.('out', stanza);
-    this.#later(() => {
-      if (this.#transport && this.#socket.readyState === this.#socket.OPEN)
-        this.#socket.send(frameOf(this.#transport.seal(encodeNode(stanza))));
-    });
+    this.#later(() => this.#put(stanza));
   }
 
   /** Closes after what was sent before has left. Safe to repeat. */
   close(): void {
     if (this.#state === 'closed' || this.#state === 'closing') return;
     this.#state = 'closing';
-    this.#later(() => this.#socket.close());
+    this.#later(() => {
+      this.#flush();
+      this.#socket.close();
+    });
   }
 
   /** Cuts the connection now: nothing more leaves. Safe to repeat. */
   cut(): void {
     this.#socket.terminate();
     this.#end();
+  }
+
+  /** Stanzas of one turn of the event loop leave together: one message, one system call. */
+  #put(stanza: BinaryNode): void {
+    if (!this.#transport) return;
+    if (this.#outgoing.length === 0) setImmediate(() => this.#flush());
+    this.#outgoing.push(frameOf(this.#transport.seal(encodeNode(stanza))));
+  }
+
+  #flush(): void {
+    if (this.#outgoing.length === 0) return;
+    const frames = this.#outgoing;
+    this.#outgoing = [];
+    if (this.#socket.readyState === this.#socket.OPEN)
+      this.#socket.send(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
   }
 
   #later(step: () => void): void {
@@ -95,7 +111,7 @@ export class WireConnection {
 
   #handleFrame(frame: Buffer): void {
     if (this.#transport) {
-      const stanza = decodeNode(this.#transport!.open(frame));
+      const stanza = decodeNode(this.#transport.open(frame));
       this.#events.onTrace?.('in', stanza);
       return this.#events.onNode(stanza);
     }
