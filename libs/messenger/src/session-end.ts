@@ -1,9 +1,15 @@
+import { setMaxListeners } from 'node:events';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
 
 /** The end of a session. Many things can bring it about, often several at once: the first one counts. */
 export class SessionEnd {
   readonly #controller = new AbortController();
   #outcome: DisconnectOutcome | undefined;
+
+  constructor() {
+    // Every send and look-up under way listens.
+    setMaxListeners(0, this.#controller.signal);
+  }
 
   /** Aborted as soon as the end has begun. */
   get signal(): AbortSignal {

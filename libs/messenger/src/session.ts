@@ -124,7 +124,7 @@ export class Session implements MessengerSession {
       attrs: { to: S_WHATSAPP_NET, type: 'set', xmlns: 'md' },
       content: [{ tag: 'remove-companion-device', attrs: { jid: sock.user!.id, reason: 'user_initiated' } }],
     };
-    const confirmed = sock.query(removal, timeoutMs).then((answer: BinaryNode | undefined) => {
+    const confirmed = sock.query(removal, 2 * timeoutMs).then((answer: BinaryNode | undefined) => {
       if (!answer) throw new TimeoutError('log-out', timeoutMs);
     });
     // The network may drop the removed device before it has answered it: that says the same.

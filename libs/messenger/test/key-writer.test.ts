@@ -1,0 +1,62 @@
+import { KeyWriter } from '@gateway/messenger/key-writer';
+import type { KeyChanges } from '@gateway/messenger/session-types';
+import { FencedError } from '@gateway/runtime/errors';
+import { expect } from 'chai';
+import { MemoryKeyStore } from './support/memory-key-store.js';
+
+const key = (id: string, text: string): KeyChanges => ({ keys: [{ type: 'session', id, value: Buffer.from(text) }] });
+
+describe('writing keys', () => {
+  it('puts what arrives during a commit into the next one, each key once', async () => {
+    const store = new MemoryKeyStore();
+    const writer = new KeyWriter({ keyStore: store, onFailure: () => expect.fail() });
+    await Promise.all([
+      writer.write(key('a', '1')),
+      Promise.resolve().then(() => writer.write(key('a', '2'))),
+      Promise.resolve().then(() => writer.write({ creds: 'c1', ...key('b', '1') })),
+      Promise.resolve().then(() => writer.write({ creds: 'c2', contacts: ['x'] })),
+    ]);
+    await writer.drain();
+    expect(store.commits.length).to.be.lessThan(4);
+    expect(Buffer.from(store.keys.get('session/a')!).toString()).to.equal('2');
+    expect(store.creds).to.equal('c2');
+    expect([...store.contacts]).to.deep.equal(['x']);
+  });
+
+  it('never has two commits under way', async () => {
+    const store = new MemoryKeyStore();
+    let underWay = 0;
+    store.beforeCommit = async () => {
+      underWay += 1;
+      expect(underWay).to.equal(1);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+    };
+    const writer = new KeyWriter({ keyStore: store, onFailure: () => {} });
+    const writes: Promise<void>[] = [];
+    for (let round = 0; round < 20; round++) {
+      writes.push(writer.write(key(String(round % 3), String(round))));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(writes);
+  });
+
+  it('writes nothing after a failure, and says so to everyone', async () => {
+    const store = new MemoryKeyStore();
+    const failures: Error[] = [];
+    const writer = new KeyWriter({ keyStore: store, onFailure: (error) => failures.push(error) });
+    store.beforeCommit = () => {
+      throw new FencedError();
+    };
+    const first = writer.write(key('a', '1'));
+    const queued = Promise.resolve().then(() => writer.write(key('b', '1')));
+    const results = await Promise.allSettled([first, queued]);
+    store.beforeCommit = () => {};
+    const late = await Promise.allSettled([writer.write(key('c', '1')), writer.drain()]);
+    for (const result of [...results, ...late]) {
+      expect(result.status === 'rejected' && result.reason).to.be.instanceOf(FencedError);
+    }
+    expect(failures).to.have.length(1);
+    expect(store.keys.size).to.equal(0);
+  });
+});

@@ -1,0 +1,97 @@
+import { expect } from 'chai';
+import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
+
+interface Counters {
+  iqs: number;
+  usyncQueries: number;
+  keyBundles: number;
+}
+
+describe('looking numbers up', () => {
+  const sessions = useSessions();
+  let test: TestSession & { phone: string };
+  const counters = () => sessions.admin<Counters>('GET', 'counters');
+
+  before(async () => {
+    test = await sessions.openLinked();
+    await test.session.lookUp(makeNumbers(1));
+  });
+
+  it('tells numbers that exist from those that do not, a hundred in two queries', async () => {
+    const numbers = makeNumbers(100);
+    for (const index of [3, 50]) await sessions.admin('PUT', `phones/${numbers[index]}`, { exists: false });
+    const before = await counters();
+    const results = await test.session.lookUp(numbers);
+    const after = await counters();
+    expect(results.size).to.equal(100);
+    numbers.forEach((number, index) => {
+      expect(results.get(number)).to.deep.equal({ exists: index !== 3 && index !== 50 });
+    });
+    expect(after.usyncQueries - before.usyncQueries).to.equal(1);
+    expect(after.iqs - before.iqs).to.equal(2);
+  });
+
+  it('leaves nothing to ask for when the message is sent', async () => {
+    const numbers = makeNumbers(5);
+    await test.session.lookUp(numbers);
+    const before = await counters();
+    test.keyStore.reads.splice(0);
+    for (const to of numbers) {
+      const { ack } = await test.session.send({
+        to,
+        platformId: makePlatformId(),
+        content: { kind: 'text', text: 'x' },
+      });
+      await ack;
+    }
+    const after = await counters();
+    expect(after.usyncQueries).to.equal(before.usyncQueries);
+    expect(after.keyBundles).to.equal(before.keyBundles);
+    expect(test.keyStore.reads, 'keys are in the cache by then').to.deep.equal([]);
+  });
+
+  it('asks once for a number that several callers want, and never for one that it knows', async () => {
+    const [number] = makeNumbers(1) as [string];
+    const before = await counters();
+    const answers = await Promise.all([test.session.lookUp([number, number]), test.session.lookUp([number])]);
+    await test.session.lookUp([number]);
+    const after = await counters();
+    for (const answer of answers) expect(answer.get(number)).to.deep.equal({ exists: true });
+    expect(after.usyncQueries - before.usyncQueries).to.equal(1);
+  });
+
+  it('keeps sessions that are good', async () => {
+    const [number] = makeNumbers(1) as [string];
+    await test.session.lookUp([number]);
+    test.options.caches.contacts.clear();
+    test.options.caches.devices.clear();
+    const before = await counters();
+    expect((await test.session.lookUp([number])).get(number)).to.deep.equal({ exists: true });
+    expect((await counters()).keyBundles).to.equal(before.keyBundles);
+  });
+
+  it('gives every number the error when the network refuses the query, and asks again later', async () => {
+    const numbers = makeNumbers(3);
+    sessions.fault('iq', { error: 429 }, { match: { xmlns: 'usync' } });
+    const refused = await test.session.lookUp(numbers);
+    for (const number of numbers) expect(refused.get(number)).to.deep.equal({ error: 429 });
+    const answered = await test.session.lookUp(numbers);
+    for (const number of numbers) expect(answered.get(number)).to.deep.equal({ exists: true });
+  });
+
+  it('knows more than a hundred numbers', async () => {
+    const numbers = makeNumbers(230);
+    const results = await test.session.lookUp(numbers);
+    expect([...results.keys()].sort()).to.deep.equal([...numbers].sort());
+    expect([...results.values()].every((result) => 'exists' in result && result.exists)).to.equal(true);
+  });
+
+  it('ends with the session instead of waiting for an answer', async () => {
+    const other = await sessions.openLinked();
+    sessions.fault('iq', { silent: true }, { match: { xmlns: 'usync' }, count: 5 });
+    const [number] = makeNumbers(1) as [string];
+    const results = other.session.lookUp([number]);
+    await other.session.close();
+    expect((await results).get(number)).to.deep.equal({ error: 428 });
+  });
+});

@@ -1,0 +1,178 @@
+import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
+import { RecipientError, SessionEndedError } from '@gateway/messenger/session-errors';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
+
+describe('sending a text', () => {
+  const sessions = useSessions();
+  let test: TestSession & { phone: string };
+
+  before(async () => {
+    test = await sessions.openLinked();
+  });
+
+  async function send(to: string, platformId = makePlatformId(), by = test): Promise<AckOutcome> {
+    const { ack } = await by.session.send({ to, platformId, content: { kind: 'text', text: 'hello' } });
+    return ack;
+  }
+
+  it('reaches a phone that was never written to, with the id that was chosen', async () => {
+    const [to] = makeNumbers(1) as [string];
+    const platformId = makePlatformId();
+    const sentAtMs = Date.now();
+    const outcome = await send(to, platformId);
+    expect(outcome.kind).to.equal('accepted');
+    expect('atMs' in outcome && outcome.atMs).to.be.within(sentAtMs, Date.now());
+    const [shown] = await eventually(async () => atLeast(1, await sessions.messagesOf(to)));
+    expect(shown).to.include({ id: platformId, text: 'hello', from: test.phone, shown: 1 });
+  });
+
+  it('reports delivery and reading, once the phone has done both', async () => {
+    const [to] = makeNumbers(1) as [string];
+    const platformId = makePlatformId();
+    await send(to, platformId);
+    const kinds = () =>
+      test.reports.flatMap((report) =>
+        report.event === 'receipt' && report.value.platformIds.includes(platformId) ? [report.value.kind] : [],
+      );
+    await eventually(() => kinds().includes('read'));
+    expect(kinds()).to.deep.equal(['delivered', 'read']);
+  });
+
+  it('shows one message when the same id is sent again', async () => {
+    const [to] = makeNumbers(1) as [string];
+    const platformId = makePlatformId();
+    await send(to, platformId);
+    await send(to, platformId);
+    const [shown] = await eventually(async () =>
+      atLeast(
+        1,
+        (await sessions.messagesOf(to)).filter(({ arrivals }) => arrivals === 2),
+      ),
+    );
+    expect(shown).to.include({ shown: 1 });
+  });
+
+  it('rejects, and writes nothing, when the number is not on the messenger', async () => {
+    const [to] = makeNumbers(1) as [string];
+    await sessions.admin('PUT', `phones/${to}`, { exists: false });
+    const error = await caught(send(to));
+    expect(error).to.be.instanceOf(RecipientError).with.property('code', 'not_on_messenger');
+  });
+
+  it('rejects when the recipient cannot be found out about', async () => {
+    const [to] = makeNumbers(1) as [string];
+    sessions.fault('iq', { error: 503 }, { match: { xmlns: 'usync' } });
+    const error = await caught(send(to));
+    expect(error).to.be.instanceOf(RecipientError).with.property('code', 'look_up_failed');
+    expect((error as RecipientError).fields).to.deep.equal({ networkCode: 503 });
+  });
+
+  for (const [code, kind] of [
+    [400, 'refused'],
+    [429, 'retryLater'],
+    [503, 'retryLater'],
+  ] as const) {
+    it(`reads ack error ${code} as ${kind}`, async () => {
+      const [to] = makeNumbers(1) as [string];
+      sessions.fault('message', { ackError: code });
+      expect(await send(to)).to.deep.equal({ kind, code });
+    });
+  }
+
+  it('says until when the account may not start new chats', async () => {
+    const [to] = makeNumbers(1) as [string];
+    const untilMs = Math.ceil(Date.now() / 1000 + 3600) * 1000;
+    await sessions.admin('PUT', `accounts/${test.phone}`, { restrictions: { reachoutLockedUntilMs: untilMs } });
+    expect(await send(to)).to.deep.equal({ kind: 'restricted', code: 463, untilMs });
+    await sessions.admin('PUT', `accounts/${test.phone}`, { restrictions: {} });
+  });
+
+  it('looks again, once, when its list of devices is out of date', async () => {
+    const [once, twice] = makeNumbers(2) as [string, string];
+    sessions.fault('message', { ackError: 479 }, { match: { recipient: once } });
+    expect((await send(once)).kind).to.equal('accepted');
+    sessions.fault('message', { ackError: 479 }, { match: { recipient: twice }, count: 2 });
+    expect(await send(twice)).to.deep.equal({ kind: 'staleDevices', code: 479 });
+    const [shown] = await eventually(async () => atLeast(1, await sessions.messagesOf(once)));
+    expect(shown).to.include({ shown: 1, arrivals: 1 });
+  });
+
+  it('does not take silence for a yes', async () => {
+    const other = await sessions.openLinked({ ackTimeoutMs: 100 });
+    const [to] = makeNumbers(1) as [string];
+    sessions.fault('message', { dropAck: true });
+    expect(await send(to, makePlatformId(), other)).to.deep.equal({ kind: 'unacknowledged' });
+    await eventually(async () => atLeast(1, await sessions.messagesOf(to)));
+  });
+
+  it('does not take the end of the connection for a yes', async () => {
+    const other = await sessions.openLinked();
+    const [to] = makeNumbers(1) as [string];
+    sessions.fault('message', { closeBeforeAck: true });
+    expect(await send(to, makePlatformId(), other)).to.deep.equal({ kind: 'unacknowledged' });
+    expect(await other.next('closed')).to.include({ kind: 'reconnect' });
+    expect(await caught(send(to, makePlatformId(), other))).to.be.instanceOf(SessionEndedError);
+  });
+
+  it('is bounded in time: a stall ends the session, and nothing is written afterwards', async () => {
+    const other = await sessions.openLinked({ sendTimeoutMs: 300 });
+    const [known, stuck] = makeNumbers(2) as [string, string];
+    await send(known, makePlatformId(), other);
+    await other.session.lookUp([stuck]);
+    // The commit of the first message holds the library's mutex, under which the second one waits.
+    let release = () => {};
+    other.keyStore.beforeCommit = () => new Promise<void>((resolve) => (release = resolve));
+    const [first, second] = await Promise.allSettled([
+      send(known, makePlatformId(), other),
+      send(stuck, makePlatformId(), other),
+    ]);
+    release();
+    expect(first.status, 'its stanza was written').to.equal('fulfilled');
+    expect(second.status, 'its stanza was not').to.equal('rejected');
+    expect(await other.next('closed')).to.include({ kind: 'reconnect' });
+    expect(await sessions.messagesOf(stuck)).to.deep.equal([]);
+  });
+
+  it('answers a phone that cannot decrypt from the stored message', async () => {
+    const texts = new Map<string, string>();
+    const other = await sessions.openLinked({
+      getMessage: async (id) => {
+        const text = texts.get(id);
+        return text === undefined ? undefined : { kind: 'text', text };
+      },
+    });
+    const [to] = makeNumbers(1) as [string];
+    await send(to, makePlatformId(), other);
+    await eventually(async () => atLeast(1, await sessions.messagesOf(to)));
+    await sessions.admin('POST', `phones/${to}/reinstall`);
+    const platformId = makePlatformId();
+    texts.set(platformId, 'hello');
+    await send(to, platformId, other);
+    const shown = await eventually(async () =>
+      (await sessions.messagesOf(to)).find(({ id, shown }) => id === platformId && shown === 1),
+    );
+    expect(shown.text).to.equal('hello');
+  });
+
+  it('keeps many messages in flight, each with its own verdict', async () => {
+    const numbers = makeNumbers(60);
+    await test.session.lookUp(numbers);
+    sessions.fault('message', { ackError: 406 }, { match: { recipient: numbers[17]! } });
+    const outcomes = await Promise.all(numbers.map((to) => send(to)));
+    expect(outcomes.map(({ kind }) => kind).filter((kind) => kind === 'accepted')).to.have.length(59);
+    expect(outcomes[17]).to.deep.equal({ kind: 'refused', code: 406 });
+  });
+});
+
+async function caught(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+}
+
+function atLeast<Item>(count: number, items: Item[]): Item[] | false {
+  return items.length >= count && items;
+}

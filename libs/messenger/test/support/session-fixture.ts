@@ -1,0 +1,167 @@
+import type { MessageContent } from '@gateway/contracts/message-content';
+import { type OpenSessionOptions, openSession } from '@gateway/messenger/open-session';
+import { createSessionCaches } from '@gateway/messenger/session-caches';
+import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
+import type { Logger } from '@gateway/runtime/logger';
+import type { FaultAction, FaultPoint } from '@gateway/simulator/faults/fault-book';
+import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { MemoryKeyStore } from './memory-key-store.js';
+
+type EventName = 'code' | 'linked' | 'open' | 'renamed' | 'receipt' | 'lateRefusal' | 'closed';
+/** Everything a session reported, in order. */
+export type Report = { [Name in EventName]: { event: Name; value: ValueOf<Name> } }[EventName];
+type ValueOf<Name extends EventName> = Parameters<NonNullable<SessionEvents[`on${Capitalize<Name>}`]>>[0];
+
+export interface TestSession {
+  session: MessengerSession;
+  reports: Report[];
+  options: OpenSessionOptions;
+  keyStore: MemoryKeyStore;
+  /** Waits for the first report of that name. */
+  next<Name extends EventName>(event: Name): Promise<ValueOf<Name>>;
+}
+
+export interface ShownMessage {
+  id: string;
+  from: string;
+  text: string | null;
+  shown: number;
+  arrivals: number;
+}
+
+export interface Device {
+  keyStore: MemoryKeyStore;
+  phone: string;
+}
+
+const ignore = () => {};
+export const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => silent };
+
+/** A simulator and the sessions of one test file: all ended when it is done. */
+export function useSessions(simulatorOptions: SimulatorOptions = {}) {
+  const opened: TestSession[] = [];
+  let simulator: Simulator;
+  before(async () => {
+    simulator = await startSimulator(simulatorOptions);
+  });
+  after(async () => {
+    await Promise.all(opened.map(({ session }) => session.close()));
+    await simulator.close();
+  });
+
+  async function open(keyStore: MemoryKeyStore, changes: Partial<OpenSessionOptions> = {}): Promise<TestSession> {
+    const test = await openTestSession(simulator, keyStore, changes);
+    opened.push(test);
+    return test;
+  }
+
+  async function admin<Body>(method: string, path: string, body?: unknown): Promise<Body> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const response = await fetch(`${simulator.adminUrl}/admin/${path}`, {
+      method,
+      ...(body !== undefined && { body: text, headers: { 'content-type': 'text/plain' } }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as Body;
+  }
+
+  /** Links a device by QR and ends the linking session. */
+  async function link(): Promise<Device> {
+    const keyStore = new MemoryKeyStore();
+    const test = await open(keyStore, { link: { method: 'qr' } });
+    const { value } = await test.next('code');
+    await admin('POST', 'mock-phone/scan-qr', value);
+    const { phone } = await test.next('linked');
+    await test.next('closed');
+    return { keyStore, phone };
+  }
+
+  async function openLinked(changes: Partial<OpenSessionOptions> = {}): Promise<TestSession & { phone: string }> {
+    const { keyStore, phone } = await link();
+    const test = await open(keyStore, changes);
+    await test.next('open');
+    return { ...test, phone };
+  }
+
+  /** What a phone shows, in order of arrival. */
+  function messagesOf(phone: string): Promise<ShownMessage[]> {
+    return admin('GET', `phones/${phone}/messages`);
+  }
+
+  /** Makes the network misbehave until the end of the test. */
+  function fault(on: FaultPoint, action: FaultAction, { count = 1, match = {} } = {}): void {
+    simulator.network.faults.add({ on, do: action, match, count });
+  }
+  afterEach(() => simulator.network.faults.clear());
+
+  return {
+    open,
+    admin,
+    link,
+    openLinked,
+    messagesOf,
+    fault,
+    get simulator() {
+      return simulator;
+    },
+  };
+}
+
+async function openTestSession(
+  simulator: Simulator,
+  keyStore: MemoryKeyStore,
+  changes: Partial<OpenSessionOptions>,
+): Promise<TestSession> {
+  const reports: Report[] = [];
+  const note =
+    <Name extends EventName>(event: Name) =>
+    (value: ValueOf<Name>) =>
+      void reports.push({ event, value } as Report);
+  const options: OpenSessionOptions = {
+    keyStore,
+    caches: createSessionCaches(),
+    endpoint: {
+      url: simulator.socketUrl,
+      trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
+    },
+    logger: silent,
+    getMessage: async (): Promise<MessageContent | undefined> => undefined,
+    assertMayWrite: ignore,
+    ackTimeoutMs: 2_000,
+    events: {
+      onCode: note('code'),
+      onLinked: note('linked'),
+      onOpen: note('open'),
+      onRenamed: note('renamed'),
+      onReceipt: note('receipt'),
+      onLateRefusal: note('lateRefusal'),
+      onClosed: note('closed'),
+    },
+    ...changes,
+  };
+  return {
+    session: await openSession(options),
+    reports,
+    options,
+    keyStore,
+    next: (event) =>
+      eventually(() => reports.find((report) => report.event === event)?.value, { what: event }) as never,
+  };
+}
+
+let lastId = 0;
+/** An id as the gateway makes them. */
+export function makePlatformId(): string {
+  lastId += 1;
+  return `3EB0${lastId.toString(16).toUpperCase().padStart(18, '0')}`;
+}
+
+/** Numbers of people that nobody else in this run writes to. */
+export function makeNumbers(count: number): string[] {
+  return Array.from({ length: count }, () => {
+    lastNumber += 1;
+    return String(lastNumber);
+  });
+}
+let lastNumber = 49_170_000_0000 + Math.floor(Math.random() * 1_000_000) * 100;
