@@ -1,11 +1,11 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { generate } from 'selfsigned';
+import type { RequestListener } from 'node:http';
 import { WebSocketServer } from 'ws';
-import { makeAdminRouter } from './admin/admin-routes.js';
+import { makeAdminRouter, type SimulatorInfo } from './admin/admin-routes.js';
 import { Gate, type Trace } from './gate/gate.js';
+import { listen } from './http/listen.js';
+import { makeTlsIdentity } from './http/self-signed.js';
 import { type Logger, silentLogger } from './logger.js';
+import { handleMediaRequest } from './media/media-http.js';
 import { announceDevices } from './messaging/announce-devices.js';
 import { PostOffice } from './messaging/post-office.js';
 import { makeNetwork, type Network, type NetworkSettings } from './network/network.js';
@@ -35,14 +35,9 @@ export interface SimulatorOptions {
   readonly trace?: Trace;
 }
 
-export interface Simulator {
+export interface Simulator extends SimulatorInfo {
   readonly host: string;
   readonly port: number;
-  /** What clients connect to: `waWebSocketUrl`. */
-  readonly socketUrl: string;
-  readonly adminUrl: string;
-  /** Root of the certificate chain, 32 bytes. */
-  readonly rootPublicKeyHex: string;
   /** The same things as over HTTP, without HTTP. */
   readonly network: Network;
   readonly office: PostOffice;
@@ -62,33 +57,42 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   });
   const server = { network, office, pairing };
   const gate = new Gate(server, options.trace);
-  const info = () => ({ socketUrl: urlOf('ws'), adminUrl: urlOf('http'), rootPublicKeyHex });
-  const router = makeAdminRouter(server, gate, info);
-  const http = await makeHttpServer(tls, (request, response) => void router.handle(request, response));
-  const sockets = new WebSocketServer({ server: http, path: '/ws/chat', perMessageDeflate: false });
+  const router = makeAdminRouter(server, gate, () => info);
+  const handler: RequestListener = (request, response) => {
+    if (!handleMediaRequest(network, request, response)) void router.handle(request, response);
+  };
+  const identity = await makeTlsIdentity(host);
+  const main = await listen(handler, { host, port, tls: tls ? identity : undefined });
+  // Clients send media over HTTPS only, so a plain server has a second, encrypted door for it.
+  const media = tls ? undefined : await listen(handler, { host, port: 0, tls: identity });
+  const sockets = new WebSocketServer({ server: main.server, path: '/ws/chat', perMessageDeflate: false });
   sockets.on('connection', (socket) => gate.accept(socket));
-  await new Promise<void>((resolve, reject) => http.once('error', reject).listen(port, host, resolve));
-  const { port: openPort } = http.address() as AddressInfo;
-  const urlOf = (scheme: 'ws' | 'http') =>
-    `${scheme}${tls ? 's' : ''}://${host}:${openPort}${scheme === 'ws' ? '/ws/chat' : ''}`;
-  const rootPublicKeyHex = network.credentials.rootPublicKey.toString('hex');
-  network.settings.pictureUrl = `${urlOf('http')}/pictures`;
-  network.settings.mediaHost = `${host}:${openPort}`;
-  logger.info('network is up', info());
+  const info = infoOf(network, { host, port: main.port, tls, caPem: identity.cert });
+  network.settings.pictureUrl = `${info.adminUrl}/pictures`;
+  network.settings.mediaHost = `${host}:${(media ?? main).port}`;
+  logger.info('network is up', { socketUrl: info.socketUrl });
   return {
     host,
-    port: openPort,
-    ...info(),
-    network,
-    office,
-    pairing,
+    port: main.port,
+    ...info,
+    ...server,
     restartSockets: () => gate.cutAll(),
     close: async () => {
       gate.cutAll();
       sockets.close();
-      http.closeAllConnections();
-      await new Promise<void>((resolve) => http.close(() => resolve()));
+      await Promise.all([main.close(), media?.close()]);
     },
+  };
+}
+
+function infoOf(network: Network, place: { host: string; port: number; tls: boolean; caPem: string }): SimulatorInfo {
+  const { host, port, tls, caPem } = place;
+  const secure = tls ? 's' : '';
+  return {
+    socketUrl: `ws${secure}://${host}:${port}/ws/chat`,
+    adminUrl: `http${secure}://${host}:${port}`,
+    rootPublicKeyHex: network.credentials.rootPublicKey.toString('hex'),
+    caPem,
   };
 }
 
@@ -103,10 +107,4 @@ function settingsOf(options: SimulatorOptions): NetworkSettings {
     mediaHost: '',
     pictureUrl: '',
   };
-}
-
-async function makeHttpServer(tls: boolean, handler: (request: IncomingMessage, response: ServerResponse) => void) {
-  if (!tls) return createHttpServer(handler);
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 });
-  return createHttpsServer({ cert, key }, handler);
 }

@@ -1,5 +1,6 @@
 import type { Account } from '../accounts/account.js';
 import type { LinkedDevice } from '../accounts/linked-device.js';
+import type { Group } from '../groups/group.js';
 import type { Network } from '../network/network.js';
 
 /** An account with its linked clients, without keys. */
@@ -22,4 +23,10 @@ function deviceView(device: LinkedDevice): object {
     waiting: device.mailbox.size,
     preKeys: device.preKeys.count,
   };
+}
+
+/** A group with its members and their roles. */
+export function groupView({ jid, subject, creator, members, inviteCode }: Group): object {
+  const people = [...members].map(([number, role]) => ({ number, role: role ?? null }));
+  return { jid, subject, creator, inviteCode, members: people };
 }

@@ -2,7 +2,7 @@ import type { Gate } from '../gate/gate.js';
 import { unlinkDevice } from '../messaging/unlink-device.js';
 import { PairingError, type PairingResult } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';
-import { accountView } from './account-views.js';
+import { accountView, groupView } from './account-views.js';
 import {
   readAccount,
   readCode,
@@ -16,14 +16,19 @@ import { AdminError, HttpRouter } from './http-router.js';
 import { deliveriesFrom, messagesOf } from './message-views.js';
 import { drawPicture } from './picture.js';
 
-export interface AdminInfo {
+/** How to reach the simulator. */
+export interface SimulatorInfo {
+  /** What clients connect to: `waWebSocketUrl`. */
   readonly socketUrl: string;
   readonly adminUrl: string;
+  /** Root of the Noise certificate chain, 32 bytes. */
   readonly rootPublicKeyHex: string;
+  /** The authority of its HTTPS certificate, for `NODE_EXTRA_CA_CERTS` and agents. */
+  readonly caPem: string;
 }
 
 /** The control API: everything a test, a demo or a person may want to do to the network from outside. */
-export function makeAdminRouter(server: Server, gate: Gate, info: () => AdminInfo): HttpRouter {
+export function makeAdminRouter(server: Server, gate: Gate, info: () => SimulatorInfo): HttpRouter {
   const router = new HttpRouter();
   const { settings } = server.network;
   router.on('GET /admin/info', () => {
@@ -82,6 +87,12 @@ function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
     network.phones.reinstall(number);
     return { body: { number } };
   });
+  router.on('GET /admin/phones/:number/messages/:id/media', ({ params: { number = '', id = '' } }) => {
+    const rows = messagesOf(network, number).filter((row) => row.id === id);
+    const media = rows.map((row) => office.phones.files.open(row)).find((each) => each !== undefined);
+    if (!media) throw new AdminError(404, 'no such file');
+    return { type: media.mimeType, body: media.bytes };
+  });
   router.on('GET /admin/deliveries', ({ query }) => ({
     body: deliveriesFrom(network, query.get('from') ?? undefined),
   }));
@@ -99,6 +110,7 @@ function addAccountRoutes(router: HttpRouter, { network }: Server): void {
     if (restrictions !== undefined) account.restrictions = restrictions;
     return { body: accountView(network, account) };
   });
+  router.on('GET /admin/groups', () => ({ body: [...network.groups.all()].map(groupView) }));
   router.on('POST /admin/accounts/:number/stream-error', ({ params: { number = '' }, body }) => {
     const { code } = readStreamError(body);
     const connected = [...(network.accounts.find(number)?.devices.values() ?? [])].filter((each) => each.connection);

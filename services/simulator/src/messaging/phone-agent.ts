@@ -6,6 +6,7 @@ import type { Phone } from '../phones/phone.js';
 import { readContent } from '../phones/read-content.js';
 import { type BinaryNode, bigEndian, node, stamp } from '../wire/nodes.js';
 import type { Envelope, SealedContent } from './envelope.js';
+import { PhoneFiles } from './phone-files.js';
 import { verifyDeviceIdentity } from './verify-device-identity.js';
 
 export type ReceiptKind = 'delivery' | 'read' | 'retry';
@@ -23,6 +24,7 @@ const MOST_RETRIES = 5;
  * A phone that is switched off keeps everything waiting until it is on.
  */
 export class PhoneAgent {
+  readonly files: PhoneFiles;
   readonly #network: Network;
   readonly #receipts: ReceiptSender;
   readonly #waiting = new Map<string, Envelope[]>();
@@ -34,6 +36,7 @@ export class PhoneAgent {
   constructor(network: Network, receipts: ReceiptSender) {
     this.#network = network;
     this.#receipts = receipts;
+    this.files = new PhoneFiles(network.media);
   }
 
   /** An envelope reaches the phone of `number`. */
@@ -132,6 +135,7 @@ export class PhoneAgent {
       return this.#confirm(number, envelope, row);
     }
     Object.assign(row, readContent(message));
+    this.files.note(row, message);
     this.#markShown(number, envelope, row);
   }
 

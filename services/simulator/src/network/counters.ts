@@ -29,7 +29,6 @@ export class Counters {
   readReceipts = 0;
   acks = 0;
   droppedAcks = 0;
-  ackErrors = 0;
   iqs = 0;
   unknownIqs = 0;
   usyncQueries = 0;

@@ -3,7 +3,9 @@ import { AccountRegistry } from '../accounts/account-registry.js';
 import { Seed } from '../crypto/seed.js';
 import { Directory } from '../directory/directory.js';
 import { FaultBook } from '../faults/fault-book.js';
+import { GroupRegistry } from '../groups/group-registry.js';
 import type { Logger } from '../logger.js';
+import { MediaStore } from '../media/media-store.js';
 import { PhoneBook } from '../phones/phone-book.js';
 import { PhoneKeyring } from '../phones/phone-keys.js';
 import { makeServerCredentials, type ServerCredentials } from '../wire/certificates.js';
@@ -35,6 +37,8 @@ export interface Network {
   readonly directory: Directory;
   readonly phones: PhoneBook;
   readonly accounts: AccountRegistry;
+  readonly groups: GroupRegistry;
+  readonly media: MediaStore;
   readonly faults: FaultBook;
   readonly counters: Counters;
   readonly logger: Logger;
@@ -54,6 +58,8 @@ export function makeNetwork(seedText: string, settings: NetworkSettings, logger:
     directory: new Directory(seed),
     phones: new PhoneBook(new PhoneKeyring(seed)),
     accounts: new AccountRegistry(seed),
+    groups: new GroupRegistry(),
+    media: new MediaStore(),
     faults: new FaultBook(() => {
       draws += 1;
       return seed.fraction(`fault/${draws}`);

@@ -1,52 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { FaultAction } from '../faults/fault-book.js';
-import type { DevicePlace, Envelope, SealedContent } from '../messaging/envelope.js';
-import type { CipherType } from '../phones/phone.js';
-import { type BinaryNode, bytesOf, childBytes, childNamed, childrenNamed, node, stamp } from '../wire/nodes.js';
+import type { DevicePlace, Envelope } from '../messaging/envelope.js';
+import { type Addressed, devicesOf, type Outgoing, readOutgoing } from '../messaging/read-outgoing.js';
+import { type BinaryNode, childBytes, node, stamp } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
 /** Refusals, by the codes that clients know. */
+const MALFORMED = 400;
+const NOT_A_MEMBER = 403;
 const NOT_FOUND = 404;
 const RESTRICTED = 463;
 const STALE_DEVICES = 479;
-const MALFORMED = 400;
-
-/** The forms of one message for the devices it is for. */
-interface Addressed {
-  readonly place: DevicePlace;
-  readonly jid: string;
-  readonly contents: SealedContent[];
-}
-
-interface Outgoing {
-  readonly stanza: BinaryNode;
-  readonly id: string;
-  readonly to: string;
-  readonly recipient: string;
-  /** Sent again to one device that asked for it. */
-  readonly resend: boolean;
-  readonly targets: readonly Addressed[];
-}
 
 /** A client sends a message: check it, deliver it, acknowledge it - or what a fault says instead. */
 export function handleMessage(server: Server, client: Client, stanza: BinaryNode): void {
-  const message = readMessage(server, stanza);
+  const message = readOutgoing(server.network, stanza);
   if (!message) return refuse(server, client, stanza, MALFORMED);
   const { faults, counters } = server.network;
-  const event = {
-    account: client.device.number,
-    device: client.device.id,
-    recipient: message.recipient,
-    messageId: message.id,
-  };
+  const { number, id: device } = client.device;
+  const event = { account: number, device, recipient: message.recipient, messageId: message.id };
   const fault = faults.strike('message', event) ?? {};
   if (fault.silent) return;
   const error = fault.ackError ?? refusalOf(server, client, message);
   if (error) return later(server, fault, () => refuse(server, client, stanza, error));
-  if (fault.accept !== false) {
-    accept(server, client, message);
-    counters.acceptedStanzas += 1;
-  }
+  if (fault.accept !== false) accept(server, client, message);
   if (fault.streamError) return client.session.endStream(fault.streamError);
   if (fault.closeBeforeAck) return client.session.cut();
   if (fault.dropAck || fault.accept === false) {
@@ -65,38 +42,12 @@ function later(server: Server, fault: FaultAction, step: () => void): void {
   else setTimeout(step, delayMs).unref();
 }
 
-function readMessage(server: Server, stanza: BinaryNode): Outgoing | undefined {
-  const { id, to } = stanza.attrs;
-  const recipient = server.network.directory.resolve(to)?.number;
-  if (!id || !to || !recipient) return undefined;
-  const listed = childrenNamed(childNamed(stanza, 'participants'), 'to');
-  const direct = sealedContents(stanza);
-  const nodes = listed.map((each) => ({ jid: each.attrs.jid ?? '', contents: sealedContents(each) }));
-  const all = direct.length > 0 ? [{ jid: to, contents: direct }, ...nodes] : nodes;
-  const targets = all.flatMap(({ jid, contents }) => {
-    const place = server.network.directory.resolve(jid);
-    return place ? [{ jid, contents, place }] : [];
-  });
-  if (targets.length < all.length || targets.some(({ contents }) => contents.length === 0)) return undefined;
-  return { stanza, id, to, recipient, resend: direct.length > 0, targets };
-}
-
-function sealedContents(parent: BinaryNode): SealedContent[] {
-  return childrenNamed(parent, 'enc').flatMap((enc) => {
-    const { type, v: _version, ...attrs } = enc.attrs;
-    const bytes = bytesOf(enc);
-    return bytes && isCipherType(type) ? [{ type, attrs, bytes }] : [];
-  });
-}
-
-const isCipherType = (type: string | undefined): type is CipherType =>
-  type === 'pkmsg' || type === 'msg' || type === 'skmsg';
-
 function refusalOf(server: Server, { device }: Client, message: Outgoing): number | undefined {
   const { directory, accounts } = server.network;
-  if (!directory.exists(message.recipient)) return NOT_FOUND;
   const gone = ({ place }: Addressed) => place.device > 0 && !accounts.findDevice(place.number, place.device);
   if (message.targets.some(gone)) return STALE_DEVICES;
+  if (message.group) return message.group.members.has(device.number) ? undefined : NOT_A_MEMBER;
+  if (!directory.exists(message.recipient)) return NOT_FOUND;
   return mayWriteTo(server, device.number, message.recipient) ? undefined : RESTRICTED;
 }
 
@@ -113,34 +64,67 @@ function mayWriteTo(server: Server, number: string, recipient: string): boolean 
 }
 
 function accept(server: Server, { device }: Client, message: Outgoing): void {
+  const { counters, directory } = server.network;
+  counters.acceptedStanzas += 1;
   countRepeat(server, device.number, message);
-  const { accounts, directory, now } = server.network;
-  const account = accounts.ensure(device.number);
-  if (message.recipient !== device.number) {
-    account.contacts.add(message.recipient);
-    accounts.find(message.recipient)?.contacts.add(device.number);
+  if (!message.group) getAcquainted(server, device.number, message.recipient);
+  const envelope = envelopeOf(server, device, message);
+  for (const { place, jid, contents } of readersOf(server, device, message)) {
+    const addressing = directory.resolve(jid)?.addressing ?? 'pn';
+    server.office.deliver(place, { ...envelope, addressing, contents });
   }
+}
+
+function getAcquainted(server: Server, sender: string, recipient: string): void {
+  const { accounts } = server.network;
+  if (sender === recipient) return;
+  accounts.ensure(sender).contacts.add(recipient);
+  accounts.find(recipient)?.contacts.add(sender);
+}
+
+function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<Envelope, 'contents' | 'addressing'> {
+  const { id, to, stanza, group } = message;
   const {
     id: _id,
     to: _to,
     recipient,
-    participant: _participant,
+    participant: _person,
     device_fanout: _fanout,
+    phash: _hash,
     ...attrs
-  } = message.stanza.attrs;
-  const envelope: Omit<Envelope, 'contents' | 'addressing'> = {
-    id: message.id,
+  } = stanza.attrs;
+  return {
+    id,
     sender: { number: device.number, device: device.id },
-    chat: recipient ?? message.to,
+    chat: recipient ?? to,
+    group: group?.jid,
     attrs,
-    pushName: account.pushName,
-    deviceIdentity: childBytes(message.stanza, 'device-identity'),
-    atMs: now(),
+    pushName: server.network.accounts.ensure(device.number).pushName,
+    deviceIdentity: childBytes(stanza, 'device-identity'),
+    atMs: server.network.now(),
   };
-  for (const { place, jid, contents } of message.targets) {
-    const addressing = directory.resolve(jid)?.addressing ?? 'pn';
-    server.office.deliver(place, { ...envelope, addressing, contents });
-  }
+}
+
+type DeviceOf = Client['device'];
+
+/** In a group every device of every member gets the shared form, after the form of its own if there is one. */
+function readersOf(
+  server: Server,
+  device: DeviceOf,
+  { group, resend, targets, shared }: Outgoing,
+): readonly Addressed[] {
+  const self = { number: device.number, device: device.id };
+  if (!group || resend) return targets.filter(({ place }) => !isSame(place, self));
+  const { directory } = server.network;
+  return devicesOf(server.network, group.members.keys(), self).map((place) => {
+    const own = targets.find((target) => isSame(target.place, place));
+    const jid = directory.jidOf(place.number, 'lid', place.device);
+    return { place, jid: own?.jid ?? jid, contents: [...(own?.contents ?? []), ...shared] };
+  });
+}
+
+function isSame(one: DevicePlace, other: DevicePlace): boolean {
+  return one.number === other.number && one.device === other.device;
 }
 
 function countRepeat(server: Server, sender: string, { id, to, resend }: Outgoing): void {
@@ -152,31 +136,26 @@ function countRepeat(server: Server, sender: string, { id, to, resend }: Outgoin
 
 function acknowledge(server: Server, { session, device }: Client, message: Outgoing): void {
   server.network.counters.acks += 1;
-  const phash = message.resend ? undefined : missedDevicesHash(server, device.number, device.id, message);
   const { id, to } = message;
+  const phash = missedDevicesHash(server, device, message);
   session.send(node('ack', { class: 'message', id, from: to, t: stamp(server.network.now()), phash }));
 }
 
 function refuse(server: Server, { session }: Client, stanza: BinaryNode, code: number): void {
   const { counters, now } = server.network;
   counters.refusedStanzas += 1;
-  counters.ackErrors += 1;
   const { id, to } = stanza.attrs;
   session.send(node('ack', { class: 'message', id, from: to, t: stamp(now()), error: String(code) }));
 }
 
 /** When the sender left a device out, the ack carries the hash of the list it should have used. */
-function missedDevicesHash(server: Server, number: string, deviceId: number, message: Outgoing): string | undefined {
-  const { accounts, directory } = server.network;
+function missedDevicesHash(server: Server, device: DeviceOf, message: Outgoing): string | undefined {
+  if (message.group || message.resend || message.stanza.attrs.category === 'peer') return undefined;
+  const { directory } = server.network;
+  const people = new Set([message.recipient, device.number]);
+  const wanted = devicesOf(server.network, people, { number: device.number, device: device.id });
+  if (wanted.every((place) => message.targets.some((target) => isSame(target.place, place)))) return undefined;
   const addressing = directory.resolve(message.to)?.addressing ?? 'pn';
-  const places = new Set([message.recipient, number]);
-  const wanted = [...places].flatMap((each) =>
-    [0, ...(accounts.find(each)?.devices.keys() ?? [])].map((device) => ({ number: each, device })),
-  );
-  const others = wanted.filter((place) => place.number !== number || place.device !== deviceId);
-  const reached = (place: DevicePlace) =>
-    message.targets.some((target) => target.place.number === place.number && target.place.device === place.device);
-  if (message.stanza.attrs.category === 'peer' || others.every(reached)) return undefined;
-  const jids = others.map((place) => directory.jidOf(place.number, addressing, place.device)).sort();
+  const jids = wanted.map((place) => directory.jidOf(place.number, addressing, place.device)).sort();
   return `2:${createHash('sha256').update(jids.join('')).digest('base64').slice(0, 6)}`;
 }

@@ -1,3 +1,4 @@
+import { mediaAuthOf } from '../media/media-http.js';
 import { type BinaryNode, childNamed, node } from '../wire/nodes.js';
 import {
   answerBlocklist,
@@ -8,6 +9,7 @@ import {
 } from './account-queries.js';
 import { answerAppState } from './app-state.js';
 import { answerEncrypt } from './encrypt-keys.js';
+import { answerGroups } from './group-queries.js';
 import { answerDevicesQuery } from './manage-devices.js';
 import { answerMex } from './mex.js';
 import type { Client, Server } from './stanza-context.js';
@@ -36,6 +38,7 @@ export const IQ_TABLE: Record<string, IqHandler> = {
   'w:biz': answerBusinessProfile,
   'w:mex': answerMex,
   'w:sync:app:state': answerAppState,
+  'w:g2': answerGroups,
   'w:m': answerMediaConnection,
   md: answerDevicesQuery,
   'w:stats': acknowledge,
@@ -51,9 +54,9 @@ function answerProps(_server: Server, { session }: Client, query: BinaryNode): v
   session.reply(query, [node('props', { protocol: '1', ab_key: 'sim', hash: 'sim1', refresh: '86400' }, props)]);
 }
 
-function answerMediaConnection({ network }: Server, { session }: Client, query: BinaryNode): void {
+function answerMediaConnection({ network }: Server, { session, device }: Client, query: BinaryNode): void {
   if (!childNamed(query, 'media_conn')) return session.replyError(query, 400, 'bad-request');
   const host = node('host', { hostname: network.settings.mediaHost, maxContentLengthBytes: String(2 ** 31) });
-  const attrs = { auth: 'sim', ttl: '3600', auth_ttl: '21600', max_buckets: '12' };
+  const attrs = { auth: mediaAuthOf(network, device.number), ttl: '3600', auth_ttl: '21600', max_buckets: '12' };
   session.reply(query, [node('media_conn', attrs, [host])]);
 }
