@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
 import { launcherConfig } from './config.js';
 import { readOrMakeEncryptionKeys } from './encryption-keys.js';
@@ -25,19 +25,10 @@ export async function openLocalEnvironment(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return {
     env: {
-      REDIS_URL: redisUrl ?? (await startLoggedRedis(lifecycle, folder)),
+      REDIS_URL: redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: `${folder}/redis` })),
       KEY_PREFIX: keyPrefix ?? (simulator ? 'gw-simulator' : 'gw'),
       ENCRYPTION_KEYS: launcherConfig.encryptionKeys ?? readOrMakeEncryptionKeys(`${folder}/encryption-keys`),
     },
     data: redisUrl ? 'the Redis of REDIS_URL' : folder,
   };
-}
-
-async function startLoggedRedis(lifecycle: Lifecycle, folder: string): Promise<string> {
-  const output = openSync(`${folder}/redis.log`, 'a', 0o600);
-  try {
-    return await startEmbeddedRedis(lifecycle, { folder: `${folder}/redis`, output });
-  } finally {
-    closeSync(output);
-  }
 }

@@ -54,6 +54,8 @@ function watchParent(onGone: () => void): void {
   }, PARENT_CHECK_MS).unref();
 }
 
-function explain(error: Error): void {
-  console.error(error instanceof GatewayError ? `\n${error.message}` : error);
+/** Only a surprise needs its stack. */
+function explain(error: Error & { code?: string }): void {
+  const isForeseen = error instanceof GatewayError || error.code?.startsWith('ERR_PARSE_ARGS');
+  console.error(isForeseen ? `\n${error.message}` : error);
 }

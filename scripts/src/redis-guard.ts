@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 const GRACE_MS = 3_000;
 
 process.once('message', ({ program, settings }: { program: string; settings: string }) => {
-  const redis = spawn(program, ['-'], { stdio: ['pipe', 'inherit', 'inherit'] });
+  const redis = spawn(program, ['-'], { stdio: ['pipe', 'ignore', 'inherit'] });
   const stop = () => redis.kill('SIGTERM');
   redis.stdin.end(settings);
   redis.on('exit', (code) => process.exit(code ?? 1));

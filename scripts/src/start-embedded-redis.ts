@@ -11,12 +11,13 @@ import { findRedisServer } from './find-redis-server.js';
 export interface EmbeddedRedisOptions {
   /** Where its data lives; made if need be. */
   folder: string;
-  /** Where its log goes. */
-  output: number | 'inherit';
+  /** `redis.log` in that folder, unless it shall outlive it. */
+  logFile?: string;
+  /** How long to wait for another one to leave the folder. */
+  folderTimeoutMs?: number;
 }
 
 const READY_TIMEOUT_MS = 60_000;
-const FOLDER_TIMEOUT_MS = 10_000;
 
 /**
  * Starts a Redis of our own on a free port of this machine, with a password, set up never to forget a message.
@@ -24,26 +25,39 @@ const FOLDER_TIMEOUT_MS = 10_000;
  */
 export async function startEmbeddedRedis(
   lifecycle: Lifecycle,
-  { folder, output }: EmbeddedRedisOptions,
+  { folder, logFile = `${folder}/redis.log`, folderTimeoutMs = 10_000 }: EmbeddedRedisOptions,
 ): Promise<string> {
   const program = await findRedisServer();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  await waitUntilUnused(pidFile(folder));
+  await waitUntilUnused(pidFile(folder), folderTimeoutMs);
   const port = await findFreePort();
   const password = randomBytes(16).toString('hex');
-  const guard = startChild(lifecycle, { name: 'redis', module: 'scripts/dist/redis-guard.js', output, detached: true });
-  guard.process.send({ program, settings: settings({ folder, port, password }) });
+  const guard = startChild(lifecycle, {
+    name: 'redis',
+    module: 'scripts/dist/redis-guard.js',
+    output: 'inherit',
+    detached: true,
+  });
+  guard.process.send({ program, settings: settings({ folder, logFile, port, password }) });
   await Promise.race([waitUntilReady(port, password), failWhenEnded('redis', guard, lifecycle)]);
   return `redis://:${password}@127.0.0.1:${port}`;
 }
 
-function settings({ folder, port, password }: { folder: string; port: number; password: string }): string {
+interface RedisSettings {
+  folder: string;
+  logFile: string;
+  port: number;
+  password: string;
+}
+
+function settings({ folder, logFile, port, password }: RedisSettings): string {
   return [
     'bind 127.0.0.1',
     `port ${port}`,
     `requirepass ${password}`,
     `dir "${folder}"`,
     `pidfile "${pidFile(folder)}"`,
+    `logfile "${logFile}"`,
     'appendonly yes',
     'save ""',
     'maxmemory-policy noeviction',
@@ -57,8 +71,8 @@ function pidFile(folder: string): string {
 }
 
 /** Two servers on one folder would destroy it. One of a launcher that was just killed is about to leave. */
-async function waitUntilUnused(file: string): Promise<void> {
-  const deadlineMs = systemClock.monotonicMs() + FOLDER_TIMEOUT_MS;
+async function waitUntilUnused(file: string, timeoutMs: number): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + timeoutMs;
   while (existsSync(file) && isAlive(Number(readFileSync(file, 'utf8')))) {
     if (systemClock.monotonicMs() > deadlineMs) {
       const message = `Another Redis uses this data. End it first, or remove ${file} if there is none.`;

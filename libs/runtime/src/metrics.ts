@@ -1,5 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
+export type { Registry };
+
 export interface MetricsOptions {
   /** Adds CPU, memory, event loop and GC of the process. Once per process: it starts observers. */
   processMetrics?: boolean;
@@ -16,7 +18,7 @@ export type HistogramName = `gateway_${string}_${'seconds' | 'bytes'}`;
 export type GaugeName = `gateway_${string}`;
 
 /** Latencies from a Redis round trip to the patience of a caller. */
-export const LATENCY_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const LATENCY_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** A registry of its own per process, or per test: nothing is global. Every metric carries the `service` label. */
 export function createMetrics(service: string, { processMetrics = false }: MetricsOptions = {}): Registry {

@@ -13,8 +13,7 @@ const MODULE = 'bench/dist/main.js';
 export async function runBench(args: string[], lifecycle: Lifecycle): Promise<number> {
   if (!existsSync(ROOT + MODULE)) throw new GatewayError({ code: 'no_bench', message: 'There are no benchmarks yet.' });
   const { path } = makeTemporaryFolder(lifecycle, 'bench');
-  const REDIS_URL =
-    launcherConfig.redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: path, output: 'inherit' }));
+  const REDIS_URL = launcherConfig.redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: path }));
   return exitCodeOf(
     startChild(lifecycle, { name: 'bench', module: MODULE, args, env: { REDIS_URL }, output: 'inherit' }),
   );

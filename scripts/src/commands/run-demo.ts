@@ -57,7 +57,7 @@ async function playDemo({ recipients }: DemoOptions, { lifecycle, progress, logs
   progress.step('Start Redis, the simulator, api, connection and sender');
   const logOf = (name: string) => openSync(`${logs}/${name}.log`, 'a', 0o600);
   const data = makeTemporaryFolder(lifecycle, 'demo-data');
-  const redisUrl = await startEmbeddedRedis(lifecycle, { folder: data.path, output: logOf('redis') });
+  const redisUrl = await startEmbeddedRedis(lifecycle, { folder: data.path, logFile: `${logs}/redis.log` });
   const simulatorLog = logOf('simulator');
   const simulator = await startSimulator(lifecycle, { onLine: (line) => writeSync(simulatorLog, `${line}\n`) });
   const env = {

@@ -1,10 +1,37 @@
+import { parseArgs } from 'node:util';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
-import { exitCodeOf, startChild } from '../child-process.js';
-import { SIMULATOR_MODULE } from '../paths.js';
-import { simulatorFlags } from '../simulator-flags.js';
+import { simulatorEnvironment, startSimulator } from '../start-simulator.js';
+
+/** Each is the setting of the simulator's `config.ts` with this name. */
+const FLAGS = {
+  host: { type: 'string' },
+  port: { type: 'string' },
+  tls: { type: 'boolean' },
+  seed: { type: 'string' },
+  'latency-ms': { type: 'string' },
+  'decrypt-sample': { type: 'string' },
+} as const;
 
 /** `npm run simulator -- --port 9000`: the stand-in network alone, for gateways and clients that run elsewhere. */
 export async function runSimulator(args: string[], lifecycle: Lifecycle): Promise<number> {
-  const env = simulatorFlags(args);
-  return exitCodeOf(startChild(lifecycle, { name: 'simulator', module: SIMULATOR_MODULE, env, output: 'inherit' }));
+  const { values } = parseArgs({ args, options: FLAGS });
+  const simulator = await startSimulator(lifecycle, { env: toEnvironment(values), onLine: console.log });
+  const { socketUrl, adminUrl, rootPublicKeyHex } = simulator;
+  // For programs, as the simulator says it itself.
+  console.log(JSON.stringify({ ready: true, socketUrl, adminUrl, rootPublicKeyHex }));
+  const settings = Object.entries(simulatorEnvironment(simulator)).map(([name, value]) => `  ${name}=${value}`);
+  console.log(
+    ['', 'The simulator is running. Ctrl-C stops it. A gateway takes it for the network with', ...settings, ''].join(
+      '\n',
+    ),
+  );
+  return simulator.ended;
+}
+
+/** `latency-ms` is `SIMULATOR_LATENCY_MS`. */
+function toEnvironment(values: Record<string, string | boolean | undefined>): Record<string, string> {
+  const entries = Object.entries(values).map(([flag, value]) => {
+    return [`SIMULATOR_${flag.toUpperCase().replaceAll('-', '_')}`, String(value)];
+  });
+  return Object.fromEntries(entries);
 }

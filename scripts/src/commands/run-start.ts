@@ -35,7 +35,9 @@ function refuseSecond(): void {
 }
 
 function describe(baseUrl: string, { data }: LocalEnvironment, simulator: RunningSimulator | undefined): string {
-  const network = simulator ? `the simulator, controlled at ${simulator.adminUrl}` : 'the real one: mind your pace';
+  const network = simulator
+    ? `the simulator, controlled at ${simulator.adminUrl}/admin`
+    : 'the real one: mind your pace';
   const lines = [
     '',
     'The gateway is running. Ctrl-C stops it.',
@@ -56,5 +58,5 @@ function describe(baseUrl: string, { data }: LocalEnvironment, simulator: Runnin
 }
 
 function scanUrl({ adminUrl }: RunningSimulator): string {
-  return `"${adminUrl}/mock-phone/scan-qr?number=447700900001"`;
+  return `"${adminUrl}/admin/mock-phone/scan-qr?number=447700900001"`;
 }

@@ -9,8 +9,7 @@ import { makeTemporaryFolder } from '../temporary-folder.js';
 export async function runTest(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   const { path } = makeTemporaryFolder(lifecycle, 'test');
-  const REDIS_URL =
-    launcherConfig.redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: path, output: 'inherit' }));
+  const REDIS_URL = launcherConfig.redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: path }));
   const module = 'scripts/dist/run-mocha.js';
   return exitCodeOf(startChild(lifecycle, { name: 'mocha', module, args, env: { REDIS_URL }, output: 'inherit' }));
 }

@@ -21,16 +21,16 @@ export interface PhoneClient {
 export function phoneClient(adminUrl: string): PhoneClient {
   return {
     scanQr: async (number, qrText) => {
-      const url = `${adminUrl}/mock-phone/scan-qr?number=${number}`;
+      const url = `${adminUrl}/admin/mock-phone/scan-qr?number=${number}`;
       await ask(url, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: qrText });
     },
     enterCode: async (number, code) => {
       const body = JSON.stringify({ number, code });
       const headers = { 'content-type': 'application/json' };
-      await ask(`${adminUrl}/mock-phone/enter-code`, { method: 'POST', headers, body });
+      await ask(`${adminUrl}/admin/mock-phone/enter-code`, { method: 'POST', headers, body });
     },
     deliveries: async (from) => {
-      const response = await ask(`${adminUrl}/deliveries?from=${from}`);
+      const response = await ask(`${adminUrl}/admin/deliveries?from=${from}`);
       const answer = (await response.json()) as Delivery[] | { deliveries: Delivery[] };
       return Array.isArray(answer) ? answer : answer.deliveries;
     },
