@@ -1,4 +1,4 @@
-import { type BaileysSocket, jidDecode, jidNormalizedUser } from './baileys.js';
+import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser } from './baileys.js';
 import { prepareAccounts } from './prepare-accounts.js';
 import { type Account, resolveAccount, resolveNumbers } from './resolve-numbers.js';
 import { type SessionCaches, STRANGER_TTL_MS } from './session-caches.js';
@@ -34,6 +34,7 @@ export class LookUp {
 
   constructor(deps: LookUpDeps) {
     this.#deps = deps;
+    deps.sock.ws.on('CB:notification,type:devices', (node: BinaryNode) => void this.#onDevicesChanged(node));
   }
 
   /** Every number gets a result: never rejects. Calls run beside each other, the chunks of one call in turn. */
@@ -121,6 +122,13 @@ export class LookUp {
     if (this.#knowsDevices(jid)) return [];
     const account = await resolveAccount(this.#deps.sock, jid);
     return [{ ...account, lid: account.lid ?? this.#deps.sock.user?.lid }];
+  }
+
+  /** The library keeps the list up to date that it finds under the address of the notification; ours are under numbers. */
+  async #onDevicesChanged({ attrs: { from } }: BinaryNode): Promise<void> {
+    if (jidDecode(from)?.server !== 'lid') return;
+    const jid = await this.#deps.sock.signalRepository.lidMapping.getPNForLID(jidNormalizedUser(from));
+    if (jid) this.#deps.caches.devices.delete(userOf(jid));
   }
 
   #ownJid(): string {

@@ -40,16 +40,18 @@ function toTarget(sock: BaileysSocket, account: Account): Target {
   const me = jidDecode(sock.user?.id);
   const { user } = jidDecode(account.jid)!;
   const others = account.devices.filter(({ id }) => user !== me?.user || id !== (me.device ?? 0));
-  const lidUser = account.lid && jidDecode(account.lid)?.user;
-  return {
-    account,
-    devices: others.map((device) => ({
-      device,
-      sessionJid: lidUser
-        ? jidEncode(lidUser, device.isHosted ? 'hosted.lid' : 'lid', device.id)
-        : jidEncode(user, device.isHosted ? 'hosted' : 's.whatsapp.net', device.id),
-    })),
-  };
+  const sessionJid = (device: UserDevice) => toJid(deviceOf(account.lid ?? account.jid, device));
+  return { account, devices: others.map((device) => ({ device, sessionJid: sessionJid(device) })) };
+}
+
+function deviceOf(jid: string, { id, isHosted }: UserDevice): FullJid {
+  const { user, server } = jidDecode(jid)!;
+  if (!isHosted) return { user, server, device: id };
+  return { user, server: server === 'lid' ? 'hosted.lid' : 'hosted', device: id };
+}
+
+function toJid({ user, server, device }: FullJid): string {
+  return jidEncode(user, server, device);
 }
 
 /** The library moves sessions when such an account gets a LID, and looks here for the devices that it has. */
@@ -70,12 +72,10 @@ async function withoutSession(sock: BaileysSocket, jids: readonly string[]): Pro
 }
 
 function conclude({ account, devices }: Target, errors: ReadonlyMap<string, number>): Prepared {
-  const { user } = jidDecode(account.jid)!;
   const able: FullJid[] = [];
   for (const { device, sessionJid } of devices) {
     const error = errors.get(sessionJid);
-    if (error === undefined)
-      able.push({ user, device: device.id, server: device.isHosted ? 'hosted' : 's.whatsapp.net' });
+    if (error === undefined) able.push(deviceOf(account.jid, device));
     else if (device.id === 0 || isPassing(error)) return { error };
   }
   return { devices: able };

@@ -1,3 +1,7 @@
+import { EventEmitter } from 'node:events';
+import { LookUp } from '@gateway/messenger/look-up';
+import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
@@ -84,6 +88,33 @@ describe('looking numbers up', () => {
     const results = await test.session.lookUp(numbers);
     expect([...results.keys()].sort()).to.deep.equal([...numbers].sort());
     expect([...results.values()].every((result) => 'exists' in result && result.exists)).to.equal(true);
+  });
+
+  it('notices a device that was linked since', async () => {
+    const recipient = await sessions.openLinked();
+    const to = recipient.phone;
+    const send = () => test.session.send({ to, platformId: makePlatformId(), content: { kind: 'text', text: 'x' } });
+    await (await send()).ack;
+    const devices = () => test.options.caches.devices.get(to)?.map(({ device }) => device) ?? [];
+    expect(devices()).to.have.length(2);
+    await sessions.link(to);
+    await eventually(() => devices().length !== 2);
+    expect((await (await send()).ack).kind).to.equal('accepted');
+    expect(devices()).to.have.length(3);
+  });
+
+  it('notices it too when the network says so by LID', async () => {
+    const ws = new EventEmitter();
+    const lidMapping = { getPNForLID: async () => '49171:0@s.whatsapp.net' };
+    const caches = createSessionCaches();
+    new LookUp({
+      sock: { ws, signalRepository: { lidMapping } } as never,
+      caches,
+      signal: new AbortController().signal,
+    });
+    caches.devices.set('49171', []);
+    ws.emit('CB:notification,type:devices', { tag: 'notification', attrs: { from: '99@lid', type: 'devices' } });
+    await eventually(() => !caches.devices.has('49171'));
   });
 
   it('ends with the session instead of waiting for an answer', async () => {

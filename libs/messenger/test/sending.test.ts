@@ -54,6 +54,10 @@ describe('sending a text', () => {
     expect(shown).to.include({ shown: 1 });
   });
 
+  it("takes the account's own number for a recipient like any other", async () => {
+    expect((await send(test.phone)).kind).to.equal('accepted');
+  });
+
   it('rejects, and writes nothing, when the number is not on the messenger', async () => {
     const [to] = makeNumbers(1) as [string];
     await sessions.admin('PUT', `phones/${to}`, { exists: false });

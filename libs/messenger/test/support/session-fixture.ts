@@ -66,12 +66,12 @@ export function useSessions(simulatorOptions: SimulatorOptions = {}) {
     return (await response.json()) as Body;
   }
 
-  /** Links a device by QR and ends the linking session. */
-  async function link(): Promise<Device> {
+  /** Links a device by QR, of a new phone or of that number, and ends the linking session. */
+  async function link(number?: string): Promise<Device> {
     const keyStore = new MemoryKeyStore();
     const test = await open(keyStore, { link: { method: 'qr' } });
     const { value } = await test.next('code');
-    await admin('POST', 'mock-phone/scan-qr', value);
+    await admin('POST', `mock-phone/scan-qr${number ? `?number=${number}` : ''}`, value);
     const { phone } = await test.next('linked');
     await test.next('closed');
     return { keyStore, phone };
