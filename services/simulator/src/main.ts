@@ -1,9 +1,14 @@
 import { readConfig } from './config.js';
+import { writeTrace } from './gate/write-trace.js';
 import { makeStderrLogger } from './logger.js';
 import { startSimulator } from './start-simulator.js';
 
-const { logLevel, ...options } = readConfig();
-const simulator = await startSimulator({ ...options, logger: makeStderrLogger(logLevel) });
+const { logLevel, trace, ...options } = readConfig();
+const simulator = await startSimulator({
+  ...options,
+  logger: makeStderrLogger(logLevel),
+  ...(trace && { trace: writeTrace }),
+});
 const { socketUrl, adminUrl, rootPublicKeyHex } = simulator;
 process.stdout.write(`${JSON.stringify({ ready: true, socketUrl, adminUrl, rootPublicKeyHex })}\n`);
 

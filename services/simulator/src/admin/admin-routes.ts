@@ -14,6 +14,7 @@ import {
 } from './admin-bodies.js';
 import { AdminError, HttpRouter } from './http-router.js';
 import { deliveriesFrom, messagesOf } from './message-views.js';
+import { makeMetrics } from './metrics.js';
 import { drawPicture } from './picture.js';
 
 /** How to reach the simulator. */
@@ -36,6 +37,8 @@ export function makeAdminRouter(server: Server, gate: Gate, info: () => Simulato
     return { body: { ...info(), decryptSample, latencyMs, sessions: gate.sessions.size } };
   });
   router.on('GET /admin/counters', () => ({ body: server.network.counters }));
+  const metrics = makeMetrics(server.network, gate);
+  router.on('GET /metrics', async () => ({ type: metrics.contentType, body: await metrics.metrics() }));
   router.on('POST /admin/restart-sockets', () => ({ body: { closed: gate.cutAll() } }));
   router.on('GET /pictures/:file', ({ params }) => ({ type: 'image/png', body: drawPicture(params.file ?? '') }));
   addPairingRoutes(router, server);

@@ -2,7 +2,7 @@ import type { WebSocket } from 'ws';
 import { readRegistration } from '../pairing/registration.js';
 import { Session } from '../sessions/session.js';
 import { dispatchStanza } from '../stanzas/dispatch-stanza.js';
-import type { Server } from '../stanzas/stanza-context.js';
+import type { Client, Server } from '../stanzas/stanza-context.js';
 import type { BinaryNode } from '../wire/nodes.js';
 import { WireConnection } from '../wire/wire-connection.js';
 import { logIn } from './log-in.js';
@@ -26,7 +26,7 @@ export class Gate {
   }
 
   accept(socket: WebSocket): void {
-    const { faults, counters, credentials, settings } = this.#server.network;
+    const { faults, counters, credentials, settings, logger } = this.#server.network;
     counters.connections += 1;
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
@@ -46,6 +46,7 @@ export class Gate {
         },
         onNode: (stanza) => session && this.#receive(session, stanza),
         onClose: () => session && this.#leave(session),
+        onBroken: (error) => logger.warn('connection is cut', { client: nameOf(session), reason: String(error) }),
         ...(trace && { onTrace: (direction, stanza) => trace(direction, nameOf(session), stanza) }),
       },
     );
@@ -76,8 +77,14 @@ export class Gate {
     }
     if (session.state === 'closed') return;
     const { device } = session;
-    if (device) return dispatchStanza(this.#server, { session, device }, stanza);
+    if (device) return this.#handle({ session, device }, stanza);
     if (stanza.tag === 'iq') this.#receiveFromStranger(session, stanza);
+  }
+
+  #handle(client: Client, stanza: BinaryNode): void {
+    const start = performance.now();
+    dispatchStanza(this.#server, client, stanza);
+    this.#server.network.handling.observe({ tag: stanza.tag }, (performance.now() - start) / 1000);
   }
 
   /** Before it is linked a client may only link (and ping). */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { proto } from '@whiskeysockets/baileys';
 import type { LinkedDevice } from '../accounts/linked-device.js';
+import type { Addressing } from '../directory/jids.js';
 import type { Network } from '../network/network.js';
 import type { DevicePlace, Envelope } from './envelope.js';
 
@@ -18,12 +19,12 @@ export interface WrittenMessage {
 interface Draft extends WrittenMessage {
   readonly message: proto.IMessage;
   readonly attrs: Record<string, string>;
+  readonly addressing: Addressing;
 }
 
 type Deliver = (target: DevicePlace, envelope: Envelope) => void;
 
 const { Type: ProtocolType } = proto.Message.ProtocolMessage;
-const { HistorySyncType } = proto.HistorySync;
 
 /** What phones send: messages to linked clients, and to newly linked clients of their own account the first history. */
 export class PhoneWriter {
@@ -36,15 +37,17 @@ export class PhoneWriter {
     this.#deliver = deliver;
   }
 
-  written(): IterableIterator<WrittenMessage> {
-    return this.#written.values();
+  /** The messages that owners of phones wrote; what phones tell their own clients is not among them. */
+  written(): WrittenMessage[] {
+    return [...this.#written.values()].filter(({ from, to }) => from !== to);
   }
 
   /** The owner of `from` writes to `to`. Reaches the linked clients of `to`; simulated phones do not read each other. */
   async write(from: string, to: string, message: proto.IMessage, id = newMessageId()): Promise<WrittenMessage> {
     const { accounts, now } = this.#network;
     const attrs = { type: message.conversation || message.extendedTextMessage ? 'text' : 'media' };
-    const draft: Draft = { id, from, to, message, attrs, at: now(), deliveredAt: null, readAt: null };
+    const place = { id, from, to, at: now(), deliveredAt: null, readAt: null };
+    const draft: Draft = { ...place, message, attrs, addressing: 'pn' };
     this.#written.set(`${from}/${id}`, draft);
     accounts.find(to)?.contacts.add(from);
     for (const device of accounts.find(to)?.devices.values() ?? []) await this.#send(draft, device);
@@ -62,25 +65,22 @@ export class PhoneWriter {
     }
   }
 
-  /** The phone of a newly linked client shares the keys of the account's settings and an (empty) first history. */
+  /**
+   * The phone of a newly linked client shares the keys of the account's settings and an (empty) first history. Under its
+   * hidden identifier: the client learns its own mapping in these moments, and a session kept by number would get lost.
+   */
   async introduce(device: LinkedDevice): Promise<void> {
-    for (const message of [
-      this.#keyShare(device.number),
-      historyStub(HistorySyncType.INITIAL_BOOTSTRAP),
-      historyStub(HistorySyncType.RECENT),
-    ]) {
-      const { number } = device;
-      const attrs = { type: 'text', category: 'peer' };
-      const draft: Draft = {
+    const { number } = device;
+    for (const message of [this.#keyShare(number), historyStub()]) {
+      const place = {
         id: newMessageId(),
         from: number,
         to: number,
-        message,
-        attrs,
         at: this.#network.now(),
         deliveredAt: null,
         readAt: null,
       };
+      const draft: Draft = { ...place, message, attrs: { type: 'text', category: 'peer' }, addressing: 'lid' };
       this.#written.set(`${number}/${draft.id}`, draft);
       await this.#send(draft, device);
     }
@@ -103,8 +103,8 @@ export class PhoneWriter {
         {
           id: draft.id,
           sender: { number: draft.from, device: 0 },
-          addressing: 'pn',
-          chat: directory.jidOf(draft.to, 'pn'),
+          addressing: draft.addressing,
+          chat: directory.jidOf(draft.to, draft.addressing),
           attrs: draft.attrs,
           pushName: accounts.ensure(draft.from).pushName,
           contents: [{ type: sealed.type, attrs: {}, bytes: sealed.bytes }],
@@ -127,7 +127,8 @@ export class PhoneWriter {
 }
 
 /** "There is nothing to tell": what lets a client stop waiting for its history. */
-function historyStub(syncType: proto.HistorySync.HistorySyncType): proto.IMessage {
+function historyStub(): proto.IMessage {
+  const syncType = proto.HistorySync.HistorySyncType.INITIAL_BOOTSTRAP;
   const history = proto.HistorySync.encode({ syncType, chunkOrder: 1, progress: 100 }).finish();
   const historySyncNotification = {
     syncType: syncType as number,

@@ -5,6 +5,8 @@ import type { CipherType } from '../phones/phone.js';
 import { type BinaryNode, bytesOf, childNamed, childrenNamed } from '../wire/nodes.js';
 import type { DevicePlace, SealedContent } from './envelope.js';
 
+const STATUS = 'status@broadcast';
+
 /** The forms of one message for one device. */
 export interface Addressed {
   readonly place: DevicePlace;
@@ -20,6 +22,8 @@ export interface Outgoing {
   /** Number of the person, or jid of the group. */
   readonly recipient: string;
   readonly group: Group | undefined;
+  /** The sender's status: whoever is listed may read it. */
+  readonly broadcast: boolean;
   /** Sent again to one device that asked for it. */
   readonly resend: boolean;
   /** Devices that the sender encrypted for one by one. */
@@ -32,7 +36,8 @@ export interface Outgoing {
 export function readOutgoing(network: Network, stanza: BinaryNode): Outgoing | undefined {
   const { id, to, participant } = stanza.attrs;
   const group = network.groups.find(to);
-  const recipient = group?.jid ?? network.directory.resolve(to)?.number ?? (to?.endsWith('@g.us') ? to : undefined);
+  const broadcast = to === STATUS;
+  const recipient = network.directory.resolve(to)?.number ?? (broadcast || to?.endsWith('@g.us') ? to : undefined);
   if (!id || !to || !recipient) return undefined;
   const direct = sealedContents(stanza);
   const listed = childrenNamed(childNamed(stanza, 'participants'), 'to').map((each) => ({
@@ -47,7 +52,7 @@ export function readOutgoing(network: Network, stanza: BinaryNode): Outgoing | u
     return place && contents.length > 0 ? [{ jid, contents, place }] : [];
   });
   if (targets.length < all.length) return undefined;
-  return { stanza, id, to, recipient, group, resend: single.length > 0, targets, shared };
+  return { stanza, id, to, recipient, group, broadcast, resend: single.length > 0, targets, shared };
 }
 
 function sealedContents(parent: BinaryNode): SealedContent[] {

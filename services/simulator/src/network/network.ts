@@ -1,4 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
+import { Histogram } from 'prom-client';
 import { AccountRegistry } from '../accounts/account-registry.js';
 import { Seed } from '../crypto/seed.js';
 import { Directory } from '../directory/directory.js';
@@ -41,6 +42,8 @@ export interface Network {
   readonly media: MediaStore;
   readonly faults: FaultBook;
   readonly counters: Counters;
+  /** How long handlers take per stanza, by its tag. */
+  readonly handling: Histogram<'tag'>;
   readonly logger: Logger;
   now(): number;
 }
@@ -65,6 +68,13 @@ export function makeNetwork(seedText: string, settings: NetworkSettings, logger:
       return seed.fraction(`fault/${draws}`);
     }),
     counters: new Counters(),
+    handling: new Histogram({
+      name: 'simulator_stanza_seconds',
+      help: 'Time to handle a stanza, by tag',
+      labelNames: ['tag'],
+      buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05],
+      registers: [],
+    }),
     now: Date.now,
   };
 }

@@ -1,4 +1,5 @@
-import type { BinaryNode } from '../wire/nodes.js';
+import { randomBytes } from 'node:crypto';
+import { type BinaryNode, childNamed, node } from '../wire/nodes.js';
 import { handleMessage } from './handle-message.js';
 import { handleChatState, handlePresence } from './handle-presence.js';
 import { handleReceipt } from './handle-receipt.js';
@@ -21,10 +22,20 @@ export function dispatchStanza(server: Server, client: Client, stanza: BinaryNod
       return handlePresence(server, client, stanza);
     case 'chatstate':
       return handleChatState(server, client, stanza);
+    case 'call':
+      return answerCall(client, stanza);
     default:
-      // `ib` (session telemetry, offline batches) and `call` need no answer here.
+      // `ib` (session telemetry, offline batches) needs no answer.
       return;
   }
+}
+
+/** Links to calls are given out; calls themselves are not carried. */
+function answerCall({ session }: Client, call: BinaryNode): void {
+  const media = childNamed(call, 'link_create')?.attrs.media;
+  if (media === undefined) return;
+  const token = randomBytes(16).toString('base64url').slice(0, 22);
+  session.send(node('call', { from: call.attrs.to, id: call.attrs.id }, [node('link_create', { media, token })]));
 }
 
 function handleQuery(server: Server, client: Client, query: BinaryNode): void {

@@ -46,6 +46,7 @@ function refusalOf(server: Server, { device }: Client, message: Outgoing): numbe
   const { directory, accounts } = server.network;
   const gone = ({ place }: Addressed) => place.device > 0 && !accounts.findDevice(place.number, place.device);
   if (message.targets.some(gone)) return STALE_DEVICES;
+  if (message.broadcast) return undefined;
   if (message.group) return message.group.members.has(device.number) ? undefined : NOT_A_MEMBER;
   if (!directory.exists(message.recipient)) return NOT_FOUND;
   return mayWriteTo(server, device.number, message.recipient) ? undefined : RESTRICTED;
@@ -67,7 +68,7 @@ function accept(server: Server, { device }: Client, message: Outgoing): void {
   const { counters, directory } = server.network;
   counters.acceptedStanzas += 1;
   countRepeat(server, device.number, message);
-  if (!message.group) getAcquainted(server, device.number, message.recipient);
+  if (!message.group && !message.broadcast) getAcquainted(server, device.number, message.recipient);
   const envelope = envelopeOf(server, device, message);
   for (const { place, jid, contents } of readersOf(server, device, message)) {
     const addressing = directory.resolve(jid)?.addressing ?? 'pn';
@@ -83,7 +84,7 @@ function getAcquainted(server: Server, sender: string, recipient: string): void 
 }
 
 function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<Envelope, 'contents' | 'addressing'> {
-  const { id, to, stanza, group } = message;
+  const { id, to, stanza, group, broadcast } = message;
   const {
     id: _id,
     to: _to,
@@ -97,7 +98,7 @@ function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<E
     id,
     sender: { number: device.number, device: device.id },
     chat: recipient ?? to,
-    group: group?.jid,
+    group: broadcast ? to : group?.jid,
     attrs,
     pushName: server.network.accounts.ensure(device.number).pushName,
     deviceIdentity: childBytes(stanza, 'device-identity'),
@@ -108,16 +109,15 @@ function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<E
 type DeviceOf = Client['device'];
 
 /** In a group every device of every member gets the shared form, after the form of its own if there is one. */
-function readersOf(
-  server: Server,
-  device: DeviceOf,
-  { group, resend, targets, shared }: Outgoing,
-): readonly Addressed[] {
+function readersOf(server: Server, device: DeviceOf, message: Outgoing): readonly Addressed[] {
+  const { group, broadcast, resend, targets, shared } = message;
   const self = { number: device.number, device: device.id };
-  if (!group || resend) return targets.filter(({ place }) => !isSame(place, self));
+  const others = targets.filter(({ place }) => !isSame(place, self));
+  if (broadcast && !resend) return others.map((each) => ({ ...each, contents: [...each.contents, ...shared] }));
+  if (!group || resend) return others;
   const { directory } = server.network;
   return devicesOf(server.network, group.members.keys(), self).map((place) => {
-    const own = targets.find((target) => isSame(target.place, place));
+    const own = others.find((target) => isSame(target.place, place));
     const jid = directory.jidOf(place.number, 'lid', place.device);
     return { place, jid: own?.jid ?? jid, contents: [...(own?.contents ?? []), ...shared] };
   });
@@ -150,7 +150,8 @@ function refuse(server: Server, { session }: Client, stanza: BinaryNode, code: n
 
 /** When the sender left a device out, the ack carries the hash of the list it should have used. */
 function missedDevicesHash(server: Server, device: DeviceOf, message: Outgoing): string | undefined {
-  if (message.group || message.resend || message.stanza.attrs.category === 'peer') return undefined;
+  if (message.group || message.broadcast || message.resend || message.stanza.attrs.category === 'peer')
+    return undefined;
   const { directory } = server.network;
   const people = new Set([message.recipient, device.number]);
   const wanted = devicesOf(server.network, people, { number: device.number, device: device.id });

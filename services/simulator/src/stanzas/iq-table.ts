@@ -47,6 +47,7 @@ export const IQ_TABLE: Record<string, IqHandler> = {
   'urn:xmpp:whatsapp:push': acknowledge,
   'urn:xmpp:ping': acknowledge,
   tos: acknowledge,
+  bot: (_server, { session }, query) => session.reply(query, [node('bot', { v: '2' })]),
 };
 
 function answerProps(_server: Server, { session }: Client, query: BinaryNode): void {

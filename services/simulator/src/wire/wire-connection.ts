@@ -11,6 +11,8 @@ export interface WireEvents {
   /** One stanza, in the order of arrival. */
   onNode(node: BinaryNode): void;
   onClose(): void;
+  /** Something did not decrypt, parse or pass: the connection is cut for it. */
+  onBroken(error: unknown): void;
   /** Every stanza in both directions, for the trace. */
   onTrace?(direction: 'in' | 'out', node: BinaryNode): void;
 }
@@ -104,7 +106,8 @@ export class WireConnection {
   #receive(data: Buffer): void {
     try {
       for (const frame of this.#reader.push(data)) this.#handleFrame(frame);
-    } catch {
+    } catch (error) {
+      this.#events.onBroken(error);
       this.cut();
     }
   }
