@@ -8,6 +8,7 @@ export interface SimulatorConfig {
   readonly seed: string;
   readonly latencyMs: number;
   readonly decryptSample: number;
+  readonly stateFile: string | undefined;
   readonly trace: boolean;
   readonly logLevel: LogLevel;
 }
@@ -23,6 +24,8 @@ const schema = Joi.object({
   SIMULATOR_LATENCY_MS: Joi.number().min(0).default(0),
   /** Share of the phones that really decrypt. */
   SIMULATOR_DECRYPT_SAMPLE: Joi.number().min(0).max(1).default(1),
+  /** Read at the start if it is there, written at the end: accounts, devices, phones and groups outlive a restart. */
+  SIMULATOR_STATE_FILE: Joi.string(),
   /** Every stanza in both directions on stderr, as readable text. */
   SIMULATOR_TRACE: Joi.boolean().default(false),
   LOG_LEVEL: Joi.string().valid('debug', 'info', 'warn', 'error', 'silent').default('warn'),
@@ -39,6 +42,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): SimulatorConfi
     seed: value.SIMULATOR_SEED,
     latencyMs: value.SIMULATOR_LATENCY_MS,
     decryptSample: value.SIMULATOR_DECRYPT_SAMPLE,
+    stateFile: value.SIMULATOR_STATE_FILE,
     trace: value.SIMULATOR_TRACE,
     logLevel: value.LOG_LEVEL,
   };

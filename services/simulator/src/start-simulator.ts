@@ -9,6 +9,7 @@ import { handleMediaRequest } from './media/media-http.js';
 import { announceDevices } from './messaging/announce-devices.js';
 import { PostOffice } from './messaging/post-office.js';
 import { makeNetwork, type Network, type NetworkSettings } from './network/network.js';
+import { loadState, saveState } from './network/network-state.js';
 import { PairingDesk } from './pairing/pairing-desk.js';
 
 export interface SimulatorOptions {
@@ -31,6 +32,8 @@ export interface SimulatorOptions {
   readonly qrCodes?: number;
   readonly firstQrMs?: number;
   readonly nextQrMs?: number;
+  /** What another simulator of the same seed answered to `saveState`: it goes on from there. */
+  readonly state?: Buffer;
   /** Called with every stanza in both directions. */
   readonly trace?: Trace;
 }
@@ -44,6 +47,8 @@ export interface Simulator extends SimulatorInfo {
   readonly pairing: PairingDesk;
   /** Cuts every connection, as a restart of the server would. */
   restartSockets(): number;
+  /** All that a restart of the server must not lose, for `options.state`. Uploaded files are not part of it. */
+  saveState(): Promise<Buffer>;
   close(): Promise<void>;
 }
 
@@ -51,6 +56,7 @@ export interface Simulator extends SimulatorInfo {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', port = 0, tls = false, seed = 'simulator', logger = silentLogger } = options;
   const network = makeNetwork(seed, settingsOf(options), logger);
+  if (options.state) loadState(network, options.state);
   const office = new PostOffice(network);
   const pairing = new PairingDesk(network, (device) => {
     announceDevices(network, network.accounts.ensure(device.number), 'add', device);
@@ -77,6 +83,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     ...info,
     ...server,
     restartSockets: () => gate.cutAll(),
+    saveState: async () => {
+      await office.phones.settle();
+      return saveState(network);
+    },
     close: async () => {
       gate.cutAll();
       sockets.close();

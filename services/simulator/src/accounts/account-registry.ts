@@ -1,6 +1,11 @@
 import type { Seed } from '../crypto/seed.js';
-import { Account } from './account.js';
+import { Account, type AccountState } from './account.js';
 import type { LinkedDevice } from './linked-device.js';
+
+export interface RegistryState {
+  readonly accounts: readonly AccountState[];
+  readonly lastUnused: number;
+}
 
 /** All accounts that anything is known about. */
 export class AccountRegistry {
@@ -32,6 +37,15 @@ export class AccountRegistry {
 
   all(): IterableIterator<Account> {
     return this.#accounts.values();
+  }
+
+  save(): RegistryState {
+    return { accounts: [...this.#accounts.values()].map((account) => account.save()), lastUnused: this.#lastUnused };
+  }
+
+  load({ accounts, lastUnused }: RegistryState): void {
+    for (const state of accounts) this.#accounts.set(state.own.number, Account.load(state));
+    this.#lastUnused = lastUnused;
   }
 
   /** A number that no account has yet, from a range that is nobody's: +1 555 ... */

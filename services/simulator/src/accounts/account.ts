@@ -1,4 +1,4 @@
-import { type DeviceKeys, LinkedDevice } from './linked-device.js';
+import { type DeviceKeys, type DeviceState, LinkedDevice } from './linked-device.js';
 
 /** Restrictions the network put on an account; times are Unix milliseconds. */
 export interface Restrictions {
@@ -7,6 +7,14 @@ export interface Restrictions {
   reachoutLockType?: string;
   /** How many new conversations it may open in this cycle, and how many it has opened. */
   newChatCap?: { total: number; used: number };
+}
+
+/** All of an account that outlives a restart of the server. */
+export interface AccountState {
+  readonly own: Pick<Account, 'number' | 'rawId' | 'createdAtMs' | 'pushName' | 'business' | 'status' | 'restrictions'>;
+  readonly sets: Pick<Account, 'blocked' | 'privacy' | 'appState' | 'contacts'>;
+  readonly devices: readonly DeviceState[];
+  readonly lastDeviceId: number;
 }
 
 /** An account that somebody linked a client to, or that a test said something about. */
@@ -46,6 +54,22 @@ export class Account {
     const device = new LinkedDevice({ ...place, number: this.number, id, keyIndex: id }, keys);
     this.devices.set(id, device);
     return device;
+  }
+
+  save(): AccountState {
+    const { number, rawId, createdAtMs, pushName, business, status, restrictions } = this;
+    const { blocked, privacy, appState, contacts } = this;
+    const devices = [...this.devices.values()].map((device) => device.save());
+    const own = { number, rawId, createdAtMs, pushName, business, status, restrictions };
+    return { own, sets: { blocked, privacy, appState, contacts }, devices, lastDeviceId: this.#lastDeviceId };
+  }
+
+  static load({ own, sets, devices, lastDeviceId }: AccountState): Account {
+    const account = new Account(own.number, own.rawId, own.createdAtMs);
+    Object.assign(account, own, sets);
+    for (const device of devices) account.devices.set(device.place.id, LinkedDevice.load(device));
+    account.#lastDeviceId = lastDeviceId;
+    return account;
   }
 
   get isLinked(): boolean {

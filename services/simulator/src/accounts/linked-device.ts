@@ -1,4 +1,5 @@
 import type { KeyBundle } from '../phones/key-bundle.js';
+import type { BinaryNode } from '../wire/nodes.js';
 import { Mailbox, type MailboxSink } from './mailbox.js';
 import { PreKeyStock } from './pre-key-stock.js';
 
@@ -19,6 +20,24 @@ export interface DeviceConnection extends MailboxSink {
   endStream(code: number): void;
   /** Says that the device was removed and closes. */
   unlink(): void;
+}
+
+interface DeviceOrigin {
+  readonly number: string;
+  readonly id: number;
+  readonly keyIndex: number;
+  readonly platform: string;
+  readonly atMs: number;
+}
+
+/** All of a device that outlives a restart of the server. */
+export interface DeviceState {
+  readonly place: DeviceOrigin;
+  readonly keys: DeviceKeys;
+  readonly logins: number;
+  readonly introduced: boolean;
+  readonly preKeys: Buffer;
+  readonly waiting: readonly BinaryNode[];
 }
 
 /** A client linked to an account: what the server keeps about it. */
@@ -43,10 +62,7 @@ export class LinkedDevice {
   /** The last device identity of this device that verified: it comes with every first message to somebody. */
   verifiedIdentity: Buffer | undefined;
 
-  constructor(
-    place: { number: string; id: number; keyIndex: number; platform: string; atMs: number },
-    keys: DeviceKeys,
-  ) {
+  constructor(place: DeviceOrigin, keys: DeviceKeys) {
     this.number = place.number;
     this.id = place.id;
     this.keyIndex = place.keyIndex;
@@ -56,6 +72,28 @@ export class LinkedDevice {
     this.identity = keys.identity;
     this.registrationId = keys.registrationId;
     this.signedPreKey = keys.signedPreKey;
+  }
+
+  save(): DeviceState {
+    const { number, id, keyIndex, platform, linkedAtMs, logins, introduced } = this;
+    const { noiseKey, identity, registrationId, signedPreKey } = this;
+    return {
+      place: { number, id, keyIndex, platform, atMs: linkedAtMs },
+      keys: { noiseKey, identity, registrationId, signedPreKey },
+      logins,
+      introduced,
+      preKeys: this.preKeys.save(),
+      waiting: this.mailbox.save(),
+    };
+  }
+
+  static load(state: DeviceState): LinkedDevice {
+    const device = new LinkedDevice(state.place, state.keys);
+    device.logins = state.logins;
+    device.introduced = state.introduced;
+    device.preKeys.load(state.preKeys);
+    for (const stanza of state.waiting) device.mailbox.post(stanza);
+    return device;
   }
 
   /** Its public keys, with one one-time key used up. */

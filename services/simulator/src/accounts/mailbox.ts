@@ -56,6 +56,10 @@ export class Mailbox {
     for (const [key, { attrs }] of this.#waiting) if (attrs.category === 'peer') this.#waiting.delete(key);
   }
 
+  save(): BinaryNode[] {
+    return [...this.#waiting.values()];
+  }
+
   clear(): void {
     this.#waiting.clear();
   }

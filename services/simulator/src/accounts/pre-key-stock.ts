@@ -29,6 +29,14 @@ export class PreKeyStock {
     return { keyId: entry.readUIntBE(0, 3), publicKey: entry.subarray(3) };
   }
 
+  save(): Buffer {
+    return this.#bytes;
+  }
+
+  load(bytes: Buffer): void {
+    this.#bytes = Buffer.from(bytes);
+  }
+
   ids(): number[] {
     return Array.from({ length: this.count }, (_, index) => this.#bytes.readUIntBE(index * ENTRY_BYTES, 3));
   }

@@ -32,6 +32,14 @@ export class Directory {
     else this.#absent.add(number);
   }
 
+  save(): string[] {
+    return [...this.#absent];
+  }
+
+  load(absent: readonly string[]): void {
+    for (const number of absent) this.#absent.add(number);
+  }
+
   /** The person or device a jid names, whether or not the number exists; undefined for groups, the server and nonsense. */
   resolve(jid: string | undefined): Address | undefined {
     const parsed = parseJid(jid);

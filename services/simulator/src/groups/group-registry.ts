@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Group } from './group.js';
 
+export interface GroupsState {
+  readonly groups: readonly Omit<Group, 'jid' | 'isAdmin'>[];
+  readonly lastId: bigint;
+}
+
 /** All groups. */
 export class GroupRegistry {
   readonly #groups = new Map<string, Group>();
@@ -23,6 +28,19 @@ export class GroupRegistry {
 
   ofMember(number: string): Group[] {
     return [...this.#groups.values()].filter(({ members }) => members.has(number));
+  }
+
+  save(): GroupsState {
+    return { groups: [...this.#groups.values()].map((group) => ({ ...group })), lastId: this.#lastId };
+  }
+
+  load({ groups, lastId }: GroupsState): void {
+    this.#lastId = lastId;
+    for (const state of groups) {
+      const { id, creator, subject, inviteCode, createdAtMs: atMs } = state;
+      const group = Object.assign(new Group(id, { creator, subject, inviteCode, atMs }), state);
+      this.#groups.set(group.jid, group);
+    }
   }
 
   all(): IterableIterator<Group> {

@@ -59,8 +59,4 @@ export class Inbox {
   rows(): IterableIterator<InboxRow> {
     return this.#rows.values();
   }
-
-  clear(): void {
-    this.#rows.clear();
-  }
 }

@@ -1,5 +1,7 @@
+import type { InboxRow } from './inbox.js';
 import { Phone } from './phone.js';
-import type { PhoneKeyring } from './phone-keys.js';
+import type { KeyringState, PhoneKeyring } from './phone-keys.js';
+import type { SignalState } from './signal-store.js';
 
 /** How a phone behaves. */
 export interface PhoneHabits {
@@ -14,6 +16,12 @@ export interface PhoneHabits {
   readonly picture: boolean;
   /** How long its owner takes to read. Default 150 ms: stock clients merge what comes within 100 ms, and so see "delivered" before "read". */
   readonly readDelayMs: number;
+}
+
+export interface PhoneBookState {
+  readonly keyring: KeyringState;
+  readonly habits: ReadonlyMap<string, PhoneHabits>;
+  readonly phones: readonly { number: string; rows: InboxRow[]; signal: SignalState; ownCopies: number }[];
 }
 
 const USUAL: PhoneHabits = { autoRead: 'auto', online: true, picture: true, readDelayMs: 150 };
@@ -70,8 +78,21 @@ export class PhoneBook {
     this.#phones.set(number, after);
   }
 
-  clear(): void {
-    this.#phones.clear();
-    this.#habits.clear();
+  save(): PhoneBookState {
+    const phones = [...this.#phones.values()].map(({ number, inbox, signal, ownCopies }) => {
+      return { number, rows: [...inbox.rows()], signal: signal.save(), ownCopies };
+    });
+    return { keyring: this.keyring.save(), habits: this.#habits, phones };
+  }
+
+  load({ keyring, habits, phones }: PhoneBookState): void {
+    this.keyring.load(keyring);
+    for (const [number, each] of habits) this.#habits.set(number, each);
+    for (const { number, rows, signal, ownCopies } of phones) {
+      const phone = this.phone(number);
+      for (const row of rows) phone.inbox.keep(row);
+      phone.signal.load(signal);
+      phone.ownCopies = ownCopies;
+    }
   }
 }

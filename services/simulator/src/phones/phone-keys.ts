@@ -9,6 +9,11 @@ export interface PhoneKeys {
   readonly signedPreKey: { readonly keyId: number; readonly keyPair: CurveKeyPair; readonly signature: Buffer };
 }
 
+export interface KeyringState {
+  readonly generations: ReadonlyMap<string, number>;
+  readonly lastPreKeyId: number;
+}
+
 const SIGNED_PRE_KEY_ID = 1;
 const LARGEST_PRE_KEY_ID = 0xffffff;
 /** About 1 kB each: enough for the people in play, whatever the number of numbers. */
@@ -55,6 +60,15 @@ export class PhoneKeyring {
   reinstall(number: string): void {
     this.#generations.set(number, (this.#generations.get(number) ?? 0) + 1);
     this.#cache.delete(number);
+  }
+
+  save(): KeyringState {
+    return { generations: this.#generations, lastPreKeyId: this.#lastPreKeyId };
+  }
+
+  load({ generations, lastPreKeyId }: KeyringState): void {
+    for (const [number, generation] of generations) this.#generations.set(number, generation);
+    this.#lastPreKeyId = lastPreKeyId;
   }
 
   #labelOf(number: string): string {

@@ -2,6 +2,12 @@ import type { KeyPair, SessionRecord, SignalStorage, SignedPreKey } from 'whatsa
 import { type CurveKeyPair, withKeyType } from '../crypto/curve.js';
 import type { PhoneKeyring, PhoneKeys } from './phone-keys.js';
 
+export interface SignalState {
+  readonly sessions: ReadonlyMap<string, Uint8Array>;
+  readonly usedPreKeys: ReadonlySet<number> | undefined;
+  readonly senderKeys: ReadonlyMap<string, Uint8Array> | undefined;
+}
+
 /** What the Signal bridge reads and writes for one phone. Sessions are a few hundred bytes each. */
 export class SignalStore implements SignalStorage {
   readonly #number: string;
@@ -25,6 +31,16 @@ export class SignalStore implements SignalStorage {
 
   storeSession(address: string, record: SessionRecord): void {
     this.#sessions.set(address, record.serialize());
+  }
+
+  save(): SignalState {
+    return { sessions: this.#sessions, usedPreKeys: this.#usedPreKeys, senderKeys: this.#senderKeys };
+  }
+
+  load({ sessions, usedPreKeys, senderKeys }: SignalState): void {
+    for (const [address, record] of sessions) this.#sessions.set(address, record);
+    this.#usedPreKeys = usedPreKeys && new Set(usedPreKeys);
+    this.#senderKeys = senderKeys && new Map(senderKeys);
   }
 
   forgetSession(address: string): void {
