@@ -14,7 +14,6 @@ export {
   Curve,
   DEFAULT_CONNECTION_CONFIG,
   DisconnectReason,
-  extractDeviceJids,
   type FullJid,
   generateSignalPubKey,
   getAllBinaryNodeChildren,

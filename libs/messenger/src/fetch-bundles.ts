@@ -7,6 +7,8 @@ import {
   getBinaryNodeChildBuffer,
   getBinaryNodeChildren,
   getBinaryNodeChildUInt,
+  jidDecode,
+  jidEncode,
   S_WHATSAPP_NET,
 } from './baileys.js';
 
@@ -20,45 +22,65 @@ const NO_ANSWER = 408;
 
 type E2ESession = Parameters<BaileysSocket['signalRepository']['injectE2ESession']>[0]['session'];
 
+/** A device that a session is wanted for. */
+export interface Wanted {
+  /** Where its session lives, and how it is asked for. */
+  jid: string;
+  /** Its other address: some servers answer with that. */
+  alias: string;
+}
+
 /**
  * Fetches the key bundles of devices that have no session, many at a time, and makes their sessions.
- * @param jids devices, as the network addresses them.
- * @returns the error of each device that has no session now: the network's code, 400 for a bundle whose signature is
- *   false or that is incomplete, 408 for one that was left out.
+ * @returns by jid the error of each device that has no session now: the network's code, 400 for a bundle whose signature
+ *   is false or that is incomplete, 408 for one that was left out.
  */
-export async function fetchBundles(sock: BaileysSocket, jids: readonly string[]): Promise<Map<string, number>> {
+export async function fetchBundles(sock: BaileysSocket, devices: readonly Wanted[]): Promise<Map<string, number>> {
   const errors = new Map<string, number>();
-  for (let from = 0; from < jids.length; from += MAX_DEVICES) {
-    const wanted = jids.slice(from, from + MAX_DEVICES);
-    const users = await askForBundles(sock, wanted);
-    for (const jid of wanted) if (!users.has(jid)) errors.set(jid, NO_ANSWER);
-    await makeSessions(sock, users, errors);
+  for (let from = 0; from < devices.length; from += MAX_DEVICES) {
+    const wanted = devices.slice(from, from + MAX_DEVICES);
+    const bundles = await askForBundles(sock, wanted);
+    for (const { jid } of wanted) if (!bundles.has(jid)) errors.set(jid, NO_ANSWER);
+    await makeSessions(sock, bundles, errors);
   }
   return errors;
 }
 
-async function askForBundles(sock: BaileysSocket, jids: readonly string[]): Promise<Map<string, BinaryNode>> {
-  const content = jids.map((jid) => ({ tag: 'user', attrs: { jid } }));
+async function askForBundles(sock: BaileysSocket, devices: readonly Wanted[]): Promise<Map<string, BinaryNode>> {
+  const content = devices.map(({ jid }) => ({ tag: 'user', attrs: { jid } }));
   const answer: BinaryNode | undefined = await sock.query({
     tag: 'iq',
     attrs: { xmlns: 'encrypt', type: 'get', to: S_WHATSAPP_NET },
     content: [{ tag: 'key', attrs: {}, content }],
   });
   const users = getBinaryNodeChildren(answer && getBinaryNodeChild(answer, 'list'), 'user');
-  return new Map(users.map((user) => [user.attrs.jid ?? '', user]));
+  // Only what was asked for: an answer must not replace the session of another device.
+  const jids = new Map(devices.flatMap(({ jid, alias }) => [[alias, jid] as const, [jid, jid] as const]));
+  const bundles = new Map<string, BinaryNode>();
+  for (const user of users) {
+    const jid = jids.get(plainJid(user.attrs.jid));
+    if (jid) bundles.set(jid, user);
+  }
+  return bundles;
+}
+
+/** Without the `:0` that some servers write for the phone itself. */
+function plainJid(jid: string | undefined): string {
+  const { user, server, device } = jidDecode(jid) ?? {};
+  return user && server ? jidEncode(user, server, device) : '';
 }
 
 async function makeSessions(
   sock: BaileysSocket,
-  users: ReadonlyMap<string, BinaryNode>,
+  bundles: ReadonlyMap<string, BinaryNode>,
   errors: Map<string, number>,
 ): Promise<void> {
-  const entries = [...users];
+  const entries = [...bundles];
   for (let from = 0; from < entries.length; from += SESSIONS_PER_TURN) {
     // One transaction, so one commit. Not under the account's own mutex: a send need not wait for the sessions of others.
     await sock.authState.keys.transaction(async () => {
-      for (const [jid, user] of entries.slice(from, from + SESSIONS_PER_TURN)) {
-        const error = await makeSession(sock, jid, user);
+      for (const [jid, bundle] of entries.slice(from, from + SESSIONS_PER_TURN)) {
+        const error = await makeSession(sock, jid, bundle);
         if (error !== undefined) errors.set(jid, error);
       }
     }, 'look-up');

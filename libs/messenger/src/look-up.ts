@@ -34,7 +34,10 @@ export class LookUp {
 
   constructor(deps: LookUpDeps) {
     this.#deps = deps;
-    deps.sock.ws.on('CB:notification,type:devices', (node: BinaryNode) => void this.#onDevicesChanged(node));
+    deps.sock.ws.on('CB:notification,type:devices', (node: BinaryNode) => {
+      // A mapping that cannot be read ends the session by way of the key store.
+      this.#onDevicesChanged(node).catch(() => {});
+    });
   }
 
   /** Every number gets a result: never rejects. Calls run beside each other, the chunks of one call in turn. */
@@ -102,10 +105,8 @@ export class LookUp {
       else results.set(number, result);
       if ('exists' in result) caches.contacts.set(number, result, { ttl: STRANGER_TTL_MS });
     }
-    const prepared = await prepareAccounts(
-      sock,
-      found.map(({ account }) => account),
-    );
+    const accounts = found.map(({ account }) => account);
+    const prepared = await prepareAccounts({ sock, caches }, accounts);
     prepared.forEach((outcome, index) => {
       const { number, account } = found[index]!;
       if ('devices' in outcome) caches.devices.set(userOf(account.jid), outcome.devices);

@@ -1,15 +1,21 @@
 import { type BaileysSocket, type FullJid, jidDecode, jidEncode, jidNormalizedUser } from './baileys.js';
-import { fetchBundles } from './fetch-bundles.js';
+import { fetchBundles, type Wanted } from './fetch-bundles.js';
 import type { UserDevice } from './read-users.js';
 import type { Account } from './resolve-numbers.js';
+import type { SessionCaches } from './session-caches.js';
 
 /** An account that can be sent to: its devices that have a session. */
 export type Prepared = { devices: FullJid[] } | { error: number };
 
+export interface PrepareDeps {
+  sock: BaileysSocket;
+  caches: SessionCaches;
+}
+
 interface Target {
   account: Account;
-  /** Each device, and the jid whose Signal address its session has. */
-  devices: { device: UserDevice; sessionJid: string }[];
+  /** `jid` is the one whose Signal address the session has. */
+  devices: (Wanted & { device: UserDevice })[];
 }
 
 /**
@@ -17,31 +23,38 @@ interface Target {
  * A linked device without keys is left out, as the network's own clients do; without the phone itself, or when the
  * network was only busy, the account has an error.
  */
-export async function prepareAccounts(sock: BaileysSocket, accounts: readonly Account[]): Promise<Prepared[]> {
+export async function prepareAccounts(deps: PrepareDeps, accounts: readonly Account[]): Promise<Prepared[]> {
+  const { sock } = deps;
   const { keys } = sock.authState;
   const { lidMapping, jidToSignalProtocolAddress } = sock.signalRepository;
   // The mapping first: sessions live under the LID from here on, and the library finds them through it.
   await lidMapping.storeLIDPNMappings(accounts.flatMap(({ jid, lid }) => (lid ? [{ lid, pn: jid }] : [])));
-  await rememberDevices(sock, accounts);
+  await rememberLidless(deps, accounts);
   const targets = accounts.map((account) => toTarget(sock, account));
-  const sessionJids = targets.flatMap(({ devices }) => devices.map(({ sessionJid }) => sessionJid));
+  const devices = targets.flatMap((target) => target.devices);
+  const addresses = devices.map(({ jid }) => jidToSignalProtocolAddress(jid));
   await Promise.all([
-    keys.get('session', sessionJids.map(jidToSignalProtocolAddress)),
+    keys.get('session', addresses),
     keys.get(
       'tctoken',
       accounts.map(({ jid, lid }) => jidNormalizedUser(lid ?? jid)),
     ),
   ]);
-  const errors = await fetchBundles(sock, await withoutSession(sock, sessionJids));
-  return targets.map((target) => conclude(target, errors));
+  const errors = await fetchBundles(sock, await withoutSession(sock, devices));
+  const ownUser = jidDecode(sock.user?.id)?.user;
+  return targets.map((target) => conclude(target, errors, ownUser));
 }
 
 function toTarget(sock: BaileysSocket, account: Account): Target {
   const me = jidDecode(sock.user?.id);
   const { user } = jidDecode(account.jid)!;
   const others = account.devices.filter(({ id }) => user !== me?.user || id !== (me.device ?? 0));
-  const sessionJid = (device: UserDevice) => toJid(deviceOf(account.lid ?? account.jid, device));
-  return { account, devices: others.map((device) => ({ device, sessionJid: sessionJid(device) })) };
+  const devices = others.map((device) => ({
+    device,
+    jid: toJid(deviceOf(account.lid ?? account.jid, device)),
+    alias: toJid(deviceOf(account.jid, device)),
+  }));
+  return { account, devices };
 }
 
 function deviceOf(jid: string, { id, isHosted }: UserDevice): FullJid {
@@ -54,29 +67,42 @@ function toJid({ user, server, device }: FullJid): string {
   return jidEncode(user, server, device);
 }
 
-/** The library moves sessions when such an account gets a LID, and looks here for the devices that it has. */
-async function rememberDevices(sock: BaileysSocket, accounts: readonly Account[]): Promise<void> {
-  const lists = accounts
-    .filter(({ lid }) => !lid)
-    .map(({ jid, devices }) => [jidDecode(jid)!.user, devices.map(({ id }) => String(id))] as const);
-  if (lists.length > 0) await sock.authState.keys.set({ 'device-list': Object.fromEntries(lists) });
+/**
+ * The library would ask the network for the LID of such an account again and again. When the account gets one, it moves
+ * the sessions, and looks into `device-list` for the devices that have them.
+ */
+async function rememberLidless({ sock, caches }: PrepareDeps, accounts: readonly Account[]): Promise<void> {
+  const lists: Record<string, string[]> = {};
+  for (const { jid, lid, devices } of accounts) {
+    const { user } = jidDecode(jid)!;
+    if (lid) continue;
+    caches.withoutLid.set(user, true);
+    lists[user] = devices.map(({ id }) => String(id));
+  }
+  if (Object.keys(lists).length > 0) await sock.authState.keys.set({ 'device-list': lists });
 }
 
-async function withoutSession(sock: BaileysSocket, jids: readonly string[]): Promise<string[]> {
-  const missing: string[] = [];
-  for (const jid of jids) {
-    const { exists } = await sock.signalRepository.validateSession(jid);
-    if (!exists) missing.push(jid);
+async function withoutSession(sock: BaileysSocket, devices: readonly Wanted[]): Promise<Wanted[]> {
+  const missing: Wanted[] = [];
+  for (const device of devices) {
+    const { exists } = await sock.signalRepository.validateSession(device.jid);
+    if (!exists) missing.push(device);
   }
   return missing;
 }
 
-function conclude({ account, devices }: Target, errors: ReadonlyMap<string, number>): Prepared {
+function conclude(
+  { account, devices }: Target,
+  errors: ReadonlyMap<string, number>,
+  ownUser: string | undefined,
+): Prepared {
+  // Our own phone is not whom the message is for: without its keys it gets no copy, and that is all.
+  const isOurs = jidDecode(account.jid)?.user === ownUser;
   const able: FullJid[] = [];
-  for (const { device, sessionJid } of devices) {
-    const error = errors.get(sessionJid);
+  for (const { device, jid } of devices) {
+    const error = errors.get(jid);
     if (error === undefined) able.push(deviceOf(account.jid, device));
-    else if (device.id === 0 || isPassing(error)) return { error };
+    else if (isPassing(error) || (device.id === 0 && !isOurs)) return { error };
   }
   return { devices: able };
 }

@@ -1,6 +1,7 @@
 import { askByJid, askByNumber } from './ask-users.js';
 import { type BaileysSocket, jidDecode, jidEncode, jidNormalizedUser } from './baileys.js';
 import type { UserAnswer, UserDevice } from './read-users.js';
+import { NetworkRefusalError } from './session-errors.js';
 
 /** An account and where its messages go. */
 export interface Account {
@@ -31,9 +32,10 @@ export async function resolveNumbers(sock: BaileysSocket, numbers: readonly stri
   return new Map(numbers.map((number) => [number, conclude(number, answers.get(number))]));
 }
 
-/** The accounts behind jids. Throws when one has an error. */
+/** The account behind a jid. Throws `NetworkRefusalError` when the network will not tell. */
 export async function resolveAccount(sock: BaileysSocket, jid: string): Promise<Account> {
   const [user] = await askByJid(sock, [jid]);
+  if (user?.error !== undefined) throw new NetworkRefusalError(user.error);
   return { jid, lid: user?.lid, devices: user?.devices ?? [] };
 }
 

@@ -13,6 +13,8 @@ export interface SessionCaches {
   keys: LRUCache<string, object | string>;
   /** Devices by the user part of a jid: all that a message to this user goes to. */
   devices: LRUCache<string, FullJid[]>;
+  /** The user parts of jids that are known to have no LID. */
+  withoutLid: LRUCache<string, true>;
   /** By number as it was asked for, digits. */
   contacts: LRUCache<string, Contact>;
   /** How often a phone asked for a message again: bounded over reconnects, or a broken phone could ask for ever. */
@@ -33,6 +35,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
   return {
     keys: new LRUCache({ maxSize: maxKeyBytes }),
     devices: new LRUCache({ maxSize: 20_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
+    withoutLid: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: DEVICES_TTL_MS }),
     contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
     retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
   };

@@ -46,8 +46,16 @@ export class TimeoutError extends GatewayError {
   }
 }
 
+/** The network refused a question. */
+export class NetworkRefusalError extends GatewayError {
+  constructor(readonly networkCode: number) {
+    super({ code: 'network_refusal', message: 'the network refused a question', fields: { networkCode } });
+  }
+}
+
 /** The code that the network answered a query with; `undefined` for an error of another origin. */
 export function networkCodeOf(thrown: unknown): number | undefined {
+  if (thrown instanceof NetworkRefusalError) return thrown.networkCode;
   const { data, output } = (thrown ?? {}) as { data?: unknown; output?: { statusCode?: unknown } };
   return [data, output?.statusCode].map(Number).find((code) => code > 0);
 }

@@ -1,6 +1,7 @@
 import { Agent } from 'node:https';
 import type { MessageContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
+import { LRUCache } from 'lru-cache';
 import {
   type AuthenticationState,
   Browsers,
@@ -81,11 +82,20 @@ function devicesCache({ devices }: SessionCaches): NonNullable<UserFacingSocketC
   };
 }
 
-/** For an account without a LID the library asks the network at every step of a message; once is enough. */
-function signalRepository({ devices }: SessionCaches): NonNullable<UserFacingSocketConfig['makeSignalRepository']> {
-  return (auth, logger, askForLids) =>
-    DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, logger, async (jids) => {
-      const unknown = jids.filter((jid) => !devices.has(jidDecode(jid)?.user ?? ''));
+const MAX_LID_MAPPINGS = 20_000;
+
+/**
+ * The library's sessions and LID mappings, with two habits less: for an account without a LID it asks the network at
+ * every step of a message, where once is enough; and it remembers every mapping it ever saw, with a timer for each.
+ */
+function signalRepository({ withoutLid }: SessionCaches): NonNullable<UserFacingSocketConfig['makeSignalRepository']> {
+  return (auth, logger, askForLids) => {
+    const repository = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, logger, async (jids) => {
+      const unknown = jids.filter((jid) => !withoutLid.has(jidDecode(jid)?.user ?? ''));
       return unknown.length > 0 ? await askForLids?.(unknown) : [];
     });
+    const mappingCache = new LRUCache<string, string>({ maxSize: MAX_LID_MAPPINGS, sizeCalculation: () => 1 });
+    Object.assign(repository.lidMapping, { mappingCache });
+    return repository;
+  };
 }

@@ -36,7 +36,7 @@ export interface Device {
 }
 
 const ignore = () => {};
-export const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => silent };
+const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => silent };
 
 /** A simulator and the sessions of one test file: all ended when it is done. */
 export function useSessions(simulatorOptions: SimulatorOptions = {}) {
