@@ -1,6 +1,7 @@
 import { isLinked } from '@gateway/messenger/linked-account';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import { KeysUnreadableError, NotLinkedError } from '@gateway/messenger/session-errors';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { MemoryKeyStore } from './support/memory-key-store.js';
 import { makeNumbers, useSessions } from './support/session-fixture.js';
@@ -46,6 +47,21 @@ describe('linking a device', () => {
       await test.session.close();
       expect(await test.next('closed')).to.deep.equal({ kind: 'closedByUs' });
     }
+  });
+
+  it('learns the name of the account, at the latest soon after it is open', async () => {
+    const [number] = makeNumbers(1) as [string];
+    await sessions.admin('PUT', `accounts/${number}`, { pushName: 'Ann' });
+    const { keyStore } = await sessions.link(number);
+    const test = await sessions.open(keyStore);
+    const names = () =>
+      test.reports.map((report) =>
+        report.event === 'open' ? report.value.name : report.event === 'renamed' && report.value,
+      );
+    await eventually(() => names().includes('Ann'));
+    await test.session.close();
+    const resumed = await sessions.open(keyStore);
+    expect((await resumed.next('open')).name).to.equal('Ann');
   });
 
   it('logs in, although it was asked to link, when a device is linked already', async () => {
