@@ -10,6 +10,8 @@ const FLAGS = {
   seed: { type: 'string' },
   'latency-ms': { type: 'string' },
   'decrypt-sample': { type: 'string' },
+  'state-file': { type: 'string' },
+  trace: { type: 'boolean' },
 } as const;
 
 /** `npm run simulator -- --port 9000`: the stand-in network alone, for gateways and clients that run elsewhere. */
