@@ -18,6 +18,9 @@ process.stdout.write(`${JSON.stringify({ ready: true, socketUrl, adminUrl, rootP
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => void stop(simulator));
 }
+// Whoever forked us is gone, even when it was killed: the launcher's tests hold this.
+process.once('disconnect', () => void stop(simulator));
+process.channel?.unref();
 
 async function stop(running: Simulator): Promise<void> {
   running.restartSockets();
