@@ -8,6 +8,8 @@ import { startEmbeddedRedis } from './start-embedded-redis.js';
 export interface LocalEnvironment {
   /** For the services and the command line. */
   env: { REDIS_URL: string; KEY_PREFIX: string; ENCRYPTION_KEYS: string };
+  /** Where the files are that belong to the data. */
+  folder: string;
   /** Where the data is, for people. */
   data: string;
 }
@@ -29,6 +31,7 @@ export async function openLocalEnvironment(
       KEY_PREFIX: keyPrefix ?? (simulator ? 'gw-simulator' : 'gw'),
       ENCRYPTION_KEYS: launcherConfig.encryptionKeys ?? readOrMakeEncryptionKeys(`${folder}/encryption-keys`),
     },
+    folder,
     data: redisUrl ? 'the Redis of REDIS_URL' : folder,
   };
 }

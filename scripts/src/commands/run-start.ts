@@ -16,7 +16,7 @@ export async function runStart(args: string[], lifecycle: Lifecycle): Promise<nu
   const local = await openLocalEnvironment(lifecycle, values);
   writeRunningGateway({ pid: process.pid, env: local.env });
   lifecycle.add('state file', async () => forgetRunningGateway());
-  const simulator = values.simulator ? await startSimulator(lifecycle, { onLine: console.log }) : undefined;
+  const simulator = values.simulator ? await startRememberingSimulator(lifecycle, local) : undefined;
   const gateway = await startGateway(lifecycle, {
     env: { ...local.env, ...(simulator && simulatorEnvironment(simulator)) },
     apiHost: launcherConfig.apiHost,
@@ -32,6 +32,12 @@ function refuseSecond(): void {
   if (!running) return;
   const message = `A gateway runs here already (process ${running.pid}). Stop it first.`;
   throw new GatewayError({ code: 'already_running', message });
+}
+
+/** What was linked stays linked over a restart, as with the real network. */
+function startRememberingSimulator(lifecycle: Lifecycle, { folder }: LocalEnvironment): Promise<RunningSimulator> {
+  const env = { SIMULATOR_STATE_FILE: `${folder}/network-state` };
+  return startSimulator(lifecycle, { env, onLine: console.log });
 }
 
 function describe(baseUrl: string, { data }: LocalEnvironment, simulator: RunningSimulator | undefined): string {
