@@ -6,10 +6,12 @@ import type { Logger } from '@gateway/runtime/logger';
 import type { DoorbellListener } from '@gateway/store/doorbells';
 import type { Store } from '@gateway/store/store';
 import type { ApiMetrics } from './api-metrics.js';
+import type { RedisHeadroom } from './redis-headroom.js';
 
 /** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
 export interface ApiDeps {
   store: Store;
+  headroom: RedisHeadroom;
   producer: Producer;
   doorbells: DoorbellListener;
   workspace: Workspace;

@@ -16,6 +16,7 @@ import { createApiMetrics } from './api-metrics.js';
 import { createApp } from './app.js';
 import { type ApiConfig, readApiConfig } from './config.js';
 import { startHttpServer } from './http-server.js';
+import { RedisHeadroom } from './redis-headroom.js';
 
 /** Builds the API top-down; each part says how it is stopped. */
 export async function runApi(lifecycle: Lifecycle): Promise<void> {
@@ -53,6 +54,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
     requestTimeoutMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
     app: createApp({
       store,
+      headroom: new RedisHeadroom(store.redis, systemClock),
       producer,
       doorbells,
       workspace: config.WORKSPACE,

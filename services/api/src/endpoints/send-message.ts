@@ -46,6 +46,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   async handle(call, deps) {
     const { address, body } = call;
     await requireLinkedDevice(deps.store, address);
+    if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
     const recipients = [...new Set(body.to)];
     const nowMs = deps.clock.nowMs();
     const expiresAtMs = nowMs + LIMITS.sendExpirySeconds * 1000;

@@ -1,6 +1,7 @@
 import { createApiMetrics } from '@gateway/api/api-metrics';
 import { createApp } from '@gateway/api/app';
 import { type HttpServer, startHttpServer } from '@gateway/api/http-server';
+import { RedisHeadroom } from '@gateway/api/redis-headroom';
 import type { DeviceId } from '@gateway/contracts/ids';
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/pace';
 import { createProducer } from '@gateway/queue/producer';
@@ -53,6 +54,7 @@ export interface TestApiOptions {
   requestTimeoutMs?: number;
   bodyBudgetBytes?: number;
   waits?: { codeMs?: number; logoutMs?: number };
+  headroom?: RedisHeadroom;
   logger?: Logger;
   /** Start although Redis is not there. */
   withoutRedis?: boolean;
@@ -79,6 +81,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
     app: createApp({
       store,
+      headroom: options.headroom ?? new RedisHeadroom(store.redis, systemClock),
       producer,
       doorbells,
       workspace: 'main',

@@ -1,0 +1,60 @@
+import { Writable } from 'node:stream';
+import { createLogger } from '@gateway/runtime/logger';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { linkDevice } from './support/device-owner.js';
+import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+
+describe('logs of the API', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let lines: string[];
+
+  beforeEach(async () => {
+    lines = [];
+    const destination = new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(...String(chunk).split('\n').filter(Boolean));
+        done();
+      },
+    });
+    space = await openRedisSpace();
+    api = await startTestApi(space, {
+      logger: createLogger({ service: 'api', level: 'debug', pretty: false, destination }),
+    });
+    await linkDevice(space.store);
+  });
+  afterEach(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  it('tell each request with its id, template, status and token id', async () => {
+    const { value, token } = await api.newToken();
+    await api.call('GET', '/messages/msg_x', { token: value, headers: { 'x-request-id': 'order-7' } });
+    const line = lines.map((text) => JSON.parse(text)).find(({ message }) => message === 'request answered');
+    expect(line).to.include({
+      requestId: 'order-7',
+      method: 'GET',
+      route: '/messages/:messageId',
+      status: 404,
+      tokenId: token.keyId,
+    });
+  });
+
+  it('hold no token, text or number, wherever the caller wrote them', async () => {
+    const { value } = await api.newToken();
+    const secrets = [value, 'classified', '447700900001', 'gw_wrong_token'];
+    await fetch(`${api.origin}${BASE}/status?token=${value}`);
+    await fetch(`${api.origin}${BASE}/status?token=gw_wrong_token`);
+    await fetch(`${api.origin}${BASE}/classified?token=${value}`);
+    await api.call('POST', '/send', { json: { to: '447700900001', text: 'classified' } });
+    await api.call('POST', '/send', { json: { to: ['447700900001', 'classified'], text: 'classified' } });
+    await api.call('POST', '/send', {
+      body: '{"to": "447700900001, classified',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(lines.length).to.be.at.least(6);
+    for (const secret of secrets) expect(lines.join('\n')).not.to.include(secret);
+  });
+});
