@@ -1,7 +1,14 @@
 import { eventually } from '@gateway/testkit/eventually';
+import { USyncQuery, USyncUser } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
 import type { Linked } from './support/stock-client.js';
+
+function manyPeople(count: number): USyncQuery {
+  const query = new USyncQuery().withContactProtocol().withLIDProtocol();
+  for (let index = 0; index < count; index += 1) query.withUser(new USyncUser().withPhone(`+491910000${index}`));
+  return query;
+}
 
 describe('faults on demand', () => {
   const network = useSimulator();
@@ -116,6 +123,16 @@ describe('faults on demand', () => {
     const start = Date.now();
     await client.socket.fetchBlocklist();
     expect(Date.now() - start).to.be.within(140, 600);
+  });
+
+  it('narrows the line to a client, and keeps the order of what it sends', async () => {
+    await strike({ on: 'wire', match: { account: client.number }, do: { bytesPerSecond: 10_000, jitterMs: 20 } });
+    const answers: number[] = [];
+    const start = Date.now();
+    const query = () => client.socket.executeUSyncQuery(manyPeople(100));
+    await Promise.all([0, 1, 2].map((index) => query().then(() => answers.push(index))));
+    expect(answers).to.deep.equal([0, 1, 2]);
+    expect(Date.now() - start).to.be.above(1_000);
   });
 
   it('refuses rules it does not understand', async () => {

@@ -35,6 +35,19 @@ describe('look-ups', () => {
     expect(answer?.list[17]?.lid).to.match(/^\d+@lid$/);
   });
 
+  it('finds Brazilian mobiles by both forms, under the one that their area uses', async () => {
+    const typed = ['551187654321', '5511987654321', '5531987654321', '553187654321'];
+    const query = new USyncQuery().withContactProtocol();
+    for (const number of typed) query.withUser(new USyncUser().withPhone(`+${number}`));
+    const answer = await client.socket.executeUSyncQuery(query);
+    expect(answer?.list.map(({ id }) => id.split('@')[0])).to.deep.equal([
+      '5511987654321',
+      '5511987654321',
+      '553187654321',
+      '553187654321',
+    ]);
+  });
+
   it('maps hidden identifiers back to their numbers', () => {
     const { directory } = network.simulator.network;
     for (const number of ['12345', '4918000000001', '999999999999999', '5511987654321']) {

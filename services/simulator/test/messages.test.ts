@@ -106,7 +106,7 @@ describe('messages to phones', () => {
     const jid = '4917000000006@s.whatsapp.net';
     await client.socket.sendMessage(jid, { text: 'one' });
     await shownOn('4917000000006');
-    await network.admin('POST', '/admin/phones/4917000000006/reinstall');
+    network.simulator.network.phones.phone('4917000000006').forgetSession(client.number, 1);
     const failures = counters().decryptFailures;
     await client.socket.sendMessage(jid, { text: 'two' });
     const rows = await shownOn('4917000000006', 2);
@@ -212,6 +212,19 @@ describe('messages between linked clients', () => {
     const mirrored = nextText(two, 'from one');
     await one.socket.sendMessage(other.jid, { text: 'from one' });
     expect(await mirrored).to.deep.include({ remoteJid: other.jid, fromMe: true });
+  });
+
+  it('puts the verified name of a business on its messages', async () => {
+    const shop = await network.link({}, '4917200000010');
+    await network.admin('PUT', '/admin/accounts/4917200000010', { business: true, pushName: 'Corner Shop' });
+    const customer = await network.link();
+    const heard = new Promise<string | null | undefined>((resolve) => {
+      customer.socket.ev.on('messages.upsert', ({ messages }) => {
+        for (const { key, verifiedBizName } of messages) if (!key.fromMe) resolve(verifiedBizName);
+      });
+    });
+    await shop.socket.sendMessage(customer.jid, { text: 'your order' });
+    expect(await heard).to.equal('Corner Shop');
   });
 
   it("tells the sender when the recipient's client delivered and read", async () => {

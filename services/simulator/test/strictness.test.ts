@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
+import { newState } from './support/stock-client.js';
 
 describe('what phones and server do not accept', () => {
   const network = useSimulator();
@@ -60,6 +61,45 @@ describe('what phones and server do not accept', () => {
     await eventually(() => expect(counters().invalidSignatures).to.be.above(before));
     const rows = [...network.simulator.network.phones.phone('4916000000002').inbox.rows()];
     expect(rows.every(({ shown }) => shown === 0)).to.equal(true);
+  });
+
+  it('tells clients that a phone was set up anew, and reads what they send afterwards', async () => {
+    const client = await network.link();
+    const number = '4916000000003';
+    const jid = `${number}@s.whatsapp.net`;
+    const texts = () => [...network.simulator.network.phones.phone(number).inbox.rows()].map(({ text }) => text);
+    await client.socket.sendMessage(jid, { text: 'old phone' });
+    await eventually(() => texts().length === 1);
+    const bundles = counters().keyBundles;
+    await network.admin('POST', `/admin/phones/${number}/reinstall`);
+    await eventually(() => counters().keyBundles > bundles);
+    await client.socket.sendMessage(jid, { text: 'new phone' });
+    await eventually(() => expect(texts()).to.deep.equal(['old phone', 'new phone']));
+  });
+
+  it('gives every one-time key out once, and asks for more before they run out', async () => {
+    const client = await network.link();
+    const stock = network.simulator.network.accounts.findDevice(client.number, 1)!.preKeys;
+    const ids = new Set<number>();
+    while (stock.count > 5) ids.add(stock.take()!.keyId);
+    const other = await network.link();
+    const jid = client.state.creds.me!.id;
+    for (let asked = 0; asked < 2; asked += 1) await other.socket.assertSessions([jid], true);
+    await eventually(() => expect(stock.count).to.be.above(4));
+    expect(ids.size).to.be.above(800);
+  });
+
+  it('forgets QR codes whose time is over', async () => {
+    const strict = network.simulator.network.settings;
+    const { firstQrMs } = strict;
+    strict.firstQrMs = -10_000;
+    const attempt = network.connect(newState());
+    const qr = await new Promise<string>((resolve) =>
+      attempt.socket.ev.on('connection.update', (update) => update.qr && resolve(update.qr)),
+    );
+    const { status } = await network.admin('POST', '/admin/mock-phone/scan-qr', qr);
+    strict.firstQrMs = firstQrMs;
+    expect(status).to.equal(409);
   });
 
   it('proves itself with a chain that leads from the root to its static key', async () => {

@@ -11,7 +11,10 @@ export interface Restrictions {
 
 /** All of an account that outlives a restart of the server. */
 export interface AccountState {
-  readonly own: Pick<Account, 'number' | 'rawId' | 'createdAtMs' | 'pushName' | 'business' | 'status' | 'restrictions'>;
+  readonly own: Pick<
+    Account,
+    'number' | 'rawId' | 'createdAtMs' | 'pushName' | 'business' | 'status' | 'picture' | 'restrictions'
+  >;
   readonly sets: Pick<Account, 'blocked' | 'privacy' | 'appState' | 'contacts'>;
   readonly devices: readonly DeviceState[];
   readonly lastDeviceId: number;
@@ -27,6 +30,8 @@ export class Account {
   pushName: string;
   business = false;
   status = 'Hey there!';
+  /** The picture that a client set; without one the phone shows a square of its own colour. */
+  picture: Buffer | undefined;
   restrictions: Restrictions = {};
   readonly blocked = new Set<string>();
   readonly privacy = new Map<string, string>();
@@ -57,10 +62,10 @@ export class Account {
   }
 
   save(): AccountState {
-    const { number, rawId, createdAtMs, pushName, business, status, restrictions } = this;
+    const { number, rawId, createdAtMs, pushName, business, status, picture, restrictions } = this;
     const { blocked, privacy, appState, contacts } = this;
     const devices = [...this.devices.values()].map((device) => device.save());
-    const own = { number, rawId, createdAtMs, pushName, business, status, restrictions };
+    const own = { number, rawId, createdAtMs, pushName, business, status, picture, restrictions };
     return { own, sets: { blocked, privacy, appState, contacts }, devices, lastDeviceId: this.#lastDeviceId };
   }
 

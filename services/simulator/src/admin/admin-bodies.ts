@@ -23,6 +23,7 @@ const faultRule = Joi.object({
   do: Joi.object({
     delayMs: Joi.number().min(0),
     jitterMs: Joi.number().min(0),
+    bytesPerSecond: Joi.number().min(1),
     silent: Joi.boolean(),
     dropAck: Joi.boolean(),
     ackError: Joi.number().integer(),

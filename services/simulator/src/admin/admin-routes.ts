@@ -1,4 +1,5 @@
 import type { Gate } from '../gate/gate.js';
+import { announceIdentity } from '../messaging/announce-identity.js';
 import { unlinkDevice } from '../messaging/unlink-device.js';
 import { PairingError, type PairingResult } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';
@@ -40,7 +41,10 @@ export function makeAdminRouter(server: Server, gate: Gate, info: () => Simulato
   const metrics = makeMetrics(server.network, gate);
   router.on('GET /metrics', async () => ({ type: metrics.contentType, body: await metrics.metrics() }));
   router.on('POST /admin/restart-sockets', () => ({ body: { closed: gate.cutAll() } }));
-  router.on('GET /pictures/:file', ({ params }) => ({ type: 'image/png', body: drawPicture(params.file ?? '') }));
+  router.on('GET /pictures/:file', ({ params: { file = '' } }) => {
+    const picture = server.network.accounts.find(file.replace('.png', ''))?.picture;
+    return { type: picture ? 'image/jpeg' : 'image/png', body: picture ?? drawPicture(file) };
+  });
   addPairingRoutes(router, server);
   addPhoneRoutes(router, server);
   addAccountRoutes(router, server);
@@ -88,6 +92,7 @@ function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
   });
   router.on('POST /admin/phones/:number/reinstall', ({ params: { number = '' } }) => {
     network.phones.reinstall(number);
+    announceIdentity(network, number);
     return { body: { number } };
   });
   router.on('GET /admin/phones/:number/messages/:id/media', ({ params: { number = '', id = '' } }) => {

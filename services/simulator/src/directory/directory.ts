@@ -1,4 +1,5 @@
 import type { Seed } from '../crypto/seed.js';
+import { canonicalNumber } from './canonical-number.js';
 import { type Addressing, makeJid, parseJid } from './jids.js';
 import { LidMapping } from './lid-mapping.js';
 
@@ -24,12 +25,17 @@ export class Directory {
   }
 
   exists(number: string): boolean {
-    return NUMBER.test(number) && !this.#absent.has(number);
+    return NUMBER.test(number) && !this.#absent.has(number) && canonicalNumber(number) === number;
   }
 
   setExists(number: string, exists: boolean): void {
     if (exists) this.#absent.delete(number);
     else this.#absent.add(number);
+  }
+
+  /** Who answers to a number that somebody typed. */
+  canonical(number: string): string {
+    return canonicalNumber(number);
   }
 
   save(): string[] {

@@ -20,7 +20,3 @@ export function parseJid(jid: string | undefined): ParsedJid | undefined {
 export function makeJid(user: string, server: string, device = 0): string {
   return device === 0 ? `${user}@${server}` : `${user}:${device}@${server}`;
 }
-
-export function isGroupJid(jid: string): boolean {
-  return jid.endsWith('@g.us');
-}

@@ -1,5 +1,5 @@
 /** Where a fault can strike. */
-export const FAULT_POINTS = ['connect', 'pairing', 'login', 'iq', 'message', 'receipt', 'upload'] as const;
+export const FAULT_POINTS = ['connect', 'wire', 'pairing', 'login', 'iq', 'message', 'receipt', 'upload'] as const;
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 
 /** Which events a rule is about; every field given must fit. */
@@ -19,6 +19,8 @@ export interface FaultAction {
   /** Wait before going on, plus up to `jitterMs`. */
   delayMs?: number;
   jitterMs?: number;
+  /** wire: how fast stanzas to the client leave, on top of the latency. */
+  bytesPerSecond?: number;
   /** connect, login, iq: accept and say nothing. message: swallow it, no ack, no delivery. receipt: it is lost. */
   silent?: boolean;
   /** message: deliver, but send no ack. */

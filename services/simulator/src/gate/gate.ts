@@ -4,7 +4,7 @@ import { Session } from '../sessions/session.js';
 import { dispatchStanza } from '../stanzas/dispatch-stanza.js';
 import type { Client, Server } from '../stanzas/stanza-context.js';
 import type { BinaryNode } from '../wire/nodes.js';
-import { WireConnection } from '../wire/wire-connection.js';
+import { type Travel, WireConnection } from '../wire/wire-connection.js';
 import { logIn } from './log-in.js';
 
 export type Trace = (direction: 'in' | 'out', client: string, stanza: BinaryNode) => void;
@@ -26,7 +26,7 @@ export class Gate {
   }
 
   accept(socket: WebSocket): void {
-    const { faults, counters, credentials, settings, logger } = this.#server.network;
+    const { faults, counters, credentials, logger } = this.#server.network;
     counters.connections += 1;
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
@@ -38,7 +38,7 @@ export class Gate {
     const trace = this.#trace;
     const wire: WireConnection = new WireConnection(
       socket,
-      { credentials, delayMs: () => settings.latencyMs },
+      { credentials, travel: () => this.#travelTo(session) },
       {
         onIdentity: (key, payload) => {
           session = new Session(this.#server.network, wire, key, payload);
@@ -58,6 +58,15 @@ export class Gate {
     for (const session of this.#sessions) session.cut();
     for (const socket of this.#sockets) socket.terminate();
     return count;
+  }
+
+  #travelTo(session: Session | undefined): Travel {
+    const { faults, settings } = this.#server.network;
+    const { latencyMs } = settings;
+    const device = session?.device;
+    const fault = device && faults.strike('wire', { account: device.number, device: device.id });
+    if (!fault) return { delayMs: latencyMs };
+    return { delayMs: latencyMs + faults.delayOf(fault), bytesPerSecond: fault.bytesPerSecond };
   }
 
   #admit(session: Session): void {

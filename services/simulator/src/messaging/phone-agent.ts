@@ -9,7 +9,7 @@ import type { Envelope, SealedContent } from './envelope.js';
 import { PhoneFiles } from './phone-files.js';
 import { verifyDeviceIdentity } from './verify-device-identity.js';
 
-export type ReceiptKind = 'delivery' | 'read' | 'retry';
+export type ReceiptKind = 'delivery' | 'read' | 'played' | 'retry';
 
 /** How a phone answers: by receipts that the post office carries to the sender. */
 export interface ReceiptSender {
@@ -170,6 +170,7 @@ export class PhoneAgent {
     row.readAt ??= this.#network.now();
     this.#network.counters.readReceipts += 1;
     this.#receipts.sendReceipt(number, envelope, 'read');
+    if (row.type === 'audio') this.#receipts.sendReceipt(number, envelope, 'played');
   }
 
   #askAgain(phone: Phone, envelope: Envelope, row: InboxRow | undefined, error: unknown): void {

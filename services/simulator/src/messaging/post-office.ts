@@ -1,4 +1,6 @@
+import { proto } from '@whiskeysockets/baileys';
 import type { LinkedDevice } from '../accounts/linked-device.js';
+import { sign } from '../crypto/curve.js';
 import type { Network } from '../network/network.js';
 import { type BinaryNode, node, stamp } from '../wire/nodes.js';
 import { AcceptedLog } from './accepted-log.js';
@@ -6,7 +8,12 @@ import type { DevicePlace, Envelope } from './envelope.js';
 import { PhoneAgent, type ReceiptKind, type ReceiptSender } from './phone-agent.js';
 import { PhoneWriter } from './phone-writer.js';
 
-const RECEIPT_TYPES: Record<ReceiptKind, string | undefined> = { delivery: undefined, read: 'read', retry: 'retry' };
+const RECEIPT_TYPES: Record<ReceiptKind, string | undefined> = {
+  delivery: undefined,
+  read: 'read',
+  played: 'played',
+  retry: 'retry',
+};
 
 /** Carries messages to devices and receipts back: device 0 is a simulated phone, the others are clients' mailboxes. */
 export class PostOffice implements ReceiptSender {
@@ -64,7 +71,21 @@ export class PostOffice implements ReceiptSender {
       ? { from: group, participant: author, [`participant_${aliasRole}`]: alias, addressing_mode: addressing }
       : { from: author, ...(own ? ownPlace(envelope) : { [`sender_${aliasRole}`]: alias }) };
     const head = { ...attrs, id, ...place, notify: pushName, t: stamp(atMs) };
-    return node('message', head, contentNodes(envelope));
+    return node('message', head, [...contentNodes(envelope), ...this.#businessNodes(sender.number)]);
+  }
+
+  /** Messages of a business carry its name, vouched for by its identity key. */
+  #businessNodes(number: string): BinaryNode[] {
+    const { accounts, phones } = this.#network;
+    const account = accounts.find(number);
+    if (!account?.business) return [];
+    const details = proto.VerifiedNameCertificate.Details.encode({
+      serial: account.rawId,
+      issuer: 'smb:wa',
+      verifiedName: account.pushName,
+    }).finish();
+    const signature = sign(phones.keyring.keysOf(number).identity.privateKey, details);
+    return [node('verified_name', {}, proto.VerifiedNameCertificate.encode({ details, signature }).finish())];
   }
 }
 

@@ -46,6 +46,7 @@ export interface PairingAttempt {
   readonly session: Session;
   readonly registration: Registration;
   readonly refs: readonly string[];
+  readonly startedAtMs: number;
   readonly expiry: NodeJS.Timeout;
   code?: CodeRequest;
   confirming?: Confirmation;

@@ -10,6 +10,8 @@ import { answerWithCode, openKeyBundle } from './unwrap-code.js';
 
 /** How long phone and client wait for each other's next step. */
 const ANSWER_MS = 10_000;
+/** How much longer than its time on the screen a QR code can be scanned. */
+const QR_GRACE_MS = 5_000;
 
 /**
  * Links clients to accounts, both ways. The client shows a code; a phone scans it, or its owner types it; the phone
@@ -31,7 +33,7 @@ export class PairingDesk {
     const { qrCodes, firstQrMs, nextQrMs } = this.#network.settings;
     const refs = Array.from({ length: qrCodes }, () => `2@${randomBytes(48).toString('base64url')}`);
     const expiry = setTimeout(() => session.close(), firstQrMs + (qrCodes - 1) * nextQrMs).unref();
-    this.#attempts.add({ session, registration, refs, expiry });
+    this.#attempts.add({ session, registration, refs, expiry, startedAtMs: this.#network.now() });
     const content = refs.map((ref) => node('ref', {}, Buffer.from(ref)));
     session.send(node('iq', { from: SERVER, type: 'set', id: session.nextId() }, [node('pair-device', {}, content)]));
   }
@@ -49,13 +51,20 @@ export class PairingDesk {
   async scanQr(text: string, number?: string): Promise<PairingResult> {
     const [ref = '', noiseKey, identity, advSecret] = (text.trim().split('#').pop() ?? '').split(',');
     const attempt = [...this.#attempts].find((each) => each.refs.includes(ref));
-    if (!attempt || !advSecret) throw this.#refusal('code is not known or used up');
+    if (!attempt || !advSecret || this.#isRotatedOut(attempt, ref)) throw this.#refusal('code is not known or used up');
     const { keys, pushName } = attempt.registration;
     const fits = keys.noiseKey.toString('base64') === noiseKey && keys.identity.toString('base64') === identity;
     if (!fits) throw this.#refusal('code belongs to another client');
     const { accounts } = this.#network;
     const owner = number ?? (pushName ? accounts.numberOfName(pushName) : accounts.unusedNumber());
     return this.#link(attempt, owner, Buffer.from(advSecret, 'base64'));
+  }
+
+  /** Codes live one after the other. A client may show one early; one that is late is dead. */
+  #isRotatedOut({ refs, startedAtMs }: PairingAttempt, ref: string): boolean {
+    const { firstQrMs, nextQrMs } = this.#network.settings;
+    const endMs = firstQrMs + refs.indexOf(ref) * nextQrMs + QR_GRACE_MS;
+    return this.#network.now() > startedAtMs + endMs;
   }
 
   /** A step of linking by an 8-character code. */

@@ -1,5 +1,5 @@
 import type { Account } from '../accounts/account.js';
-import { type BinaryNode, childNamed, childrenNamed, node, stamp, textOf } from '../wire/nodes.js';
+import { type BinaryNode, childBytes, childNamed, childrenNamed, node, stamp, textOf } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
 const PRIVACY_DEFAULTS: Record<string, string> = {
@@ -64,14 +64,20 @@ export function answerStatus(server: Server, client: Client, query: BinaryNode):
   client.session.reply(query);
 }
 
+function setPicture(server: Server, client: Client, query: BinaryNode): void {
+  if (query.attrs.target) return client.session.replyError(query, 403, 'forbidden');
+  const picture = childBytes(query, 'picture');
+  server.network.accounts.ensure(client.device.number).picture = picture;
+  server.network.phones.setHabits(client.device.number, { picture: picture !== undefined });
+  client.session.reply(query, picture && [node('picture', { id: '1' })]);
+}
+
 export function answerPicture(server: Server, client: Client, query: BinaryNode): void {
   const { directory, phones, settings } = server.network;
   const target = query.attrs.target;
   const person = target ? directory.resolve(target) : { number: client.device.number };
   if (query.attrs.type === 'set') {
-    const hasPicture = childNamed(query, 'picture') !== undefined;
-    if (person) phones.setHabits(person.number, { picture: hasPicture });
-    return client.session.reply(query, hasPicture ? [node('picture', { id: '1' })] : undefined);
+    return setPicture(server, client, query);
   }
   if (!person || !directory.exists(person.number)) return client.session.replyError(query, 404, 'item-not-found');
   if (!phones.habitsOf(person.number).picture) return client.session.replyError(query, 401, 'not-authorized');

@@ -37,7 +37,7 @@ const badRequest = (tag: string) => node(tag, {}, [node('error', { code: '400', 
 function whomAsked({ network: { directory } }: Server, user: BinaryNode): Asked | undefined {
   const typed = textOf(childNamed(user, 'contact'));
   if (typed) {
-    const number = typed.replace(/\D/g, '');
+    const number = directory.canonical(typed.replace(/\D/g, ''));
     return { number, jid: directory.jidOf(number, 'pn'), addressing: 'pn', typed };
   }
   const address = directory.resolve(user.attrs.jid ?? childNamed(user, 'lid')?.attrs.jid);

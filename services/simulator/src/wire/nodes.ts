@@ -3,8 +3,8 @@ import type { BinaryNode } from '@whiskeysockets/baileys';
 export type { BinaryNode } from '@whiskeysockets/baileys';
 export type NodeContent = NonNullable<BinaryNode['content']>;
 
-/** The server's own address on stanzas. */
-export const SERVER = 's.whatsapp.net';
+/** The server's own address on stanzas: a jid without a user. */
+export const SERVER = '@s.whatsapp.net';
 
 /** Builds a node; attributes that are undefined are left out. */
 export function node(tag: string, attrs: Record<string, string | undefined> = {}, content?: NodeContent): BinaryNode {

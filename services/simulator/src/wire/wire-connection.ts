@@ -17,10 +17,16 @@ export interface WireEvents {
   onTrace?(direction: 'in' | 'out', node: BinaryNode): void;
 }
 
+/** The line between server and client: a delay, and where it is narrow, what passes in a second. */
+export interface Travel {
+  readonly delayMs: number;
+  readonly bytesPerSecond?: number | undefined;
+}
+
 export interface WireOptions {
   readonly credentials: ServerCredentials;
-  /** How long a stanza that is sent now travels. */
-  delayMs(): number;
+  /** How what is sent now travels. */
+  travel(): Travel;
 }
 
 /**
@@ -38,6 +44,7 @@ export class WireConnection {
   #state: 'hello' | 'finish' | 'open' | 'closing' | 'closed' = 'hello';
   #transport: Transport | undefined;
   #lastDueMs = 0;
+  #lineFreeMs = 0;
   #outgoing: Buffer[] = [];
 
   constructor(socket: WebSocket, options: WireOptions, events: WireEvents) {
@@ -57,7 +64,8 @@ export class WireConnection {
   send(stanza: BinaryNode): void {
     if (this.#state !== 'open') return;
     this.#events.onTrace?.('out', stanza);
-    this.#later(() => this.#put(stanza));
+    const bytes = encodeNode(stanza);
+    this.#later(() => this.#put(bytes), bytes.length);
   }
 
   /** Closes after what was sent before has left. Safe to repeat. */
@@ -77,10 +85,10 @@ export class WireConnection {
   }
 
   /** Stanzas of one turn of the event loop leave together: one message, one system call. */
-  #put(stanza: BinaryNode): void {
+  #put(bytes: Buffer): void {
     if (!this.#transport) return;
     if (this.#outgoing.length === 0) setImmediate(() => this.#flush());
-    this.#outgoing.push(frameOf(this.#transport.seal(encodeNode(stanza))));
+    this.#outgoing.push(frameOf(this.#transport.seal(bytes)));
   }
 
   #flush(): void {
@@ -91,9 +99,11 @@ export class WireConnection {
       this.#socket.send(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
   }
 
-  #later(step: () => void): void {
+  #later(step: () => void, bytes = 0): void {
     const now = Date.now();
-    const due = Math.max(now + this.#options.delayMs(), this.#lastDueMs);
+    const { delayMs, bytesPerSecond } = this.#options.travel();
+    if (bytesPerSecond) this.#lineFreeMs = Math.max(now, this.#lineFreeMs) + (bytes / bytesPerSecond) * 1000;
+    const due = Math.max(now + delayMs, this.#lineFreeMs + delayMs, this.#lastDueMs);
     if (due <= now) return step();
     this.#lastDueMs = due;
     const timer = setTimeout(() => {
