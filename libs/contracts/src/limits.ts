@@ -9,6 +9,9 @@ export const LIMITS = {
   sendRetentionSeconds: 7 * 24 * 60 * 60,
   /** A send that was never opened within this time and has no job was never answered: it is removed. */
   acceptingGraceSeconds: 60,
+  /** How long a repeated request gets the first answer. */
+  idempotencySeconds: 24 * 60 * 60,
+  maxIdempotencyKeyCharacters: 255,
   maxValidationDetails: 100,
   rateLimitWindowSeconds: 60,
   failedTokensPerMinute: 20,

@@ -64,6 +64,8 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     backlog: `${base}:backlog`,
     /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */
     quarantinedCreds: `${base}:creds:quarantined`,
+    /** HASH with a TTL: the send that a caller's idempotency key stands for. */
+    idempotency: (tokenId: string, keyDigest: string) => `${base}:idempotency:${tokenId}:${keyDigest}`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
     /** STREAM of state changes; off for now. */

@@ -1,5 +1,5 @@
--- Removes a send that was never promised.
--- KEYS record, recipients, results, accepting   ARGV message id
+-- Removes a send that was never promised, with the idempotency key that stands for it: its repeat is a new send.
+-- KEYS record, recipients, results, accepting [, idempotency]   ARGV message id
 -- Output: 1, or 0 when it has been opened meanwhile.
 if redis.call('HGET', KEYS[1], 'state') ~= 'accepting' then
   redis.call('ZREM', KEYS[4], ARGV[1])
@@ -7,4 +7,5 @@ if redis.call('HGET', KEYS[1], 'state') ~= 'accepting' then
 end
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('ZREM', KEYS[4], ARGV[1])
+if KEYS[5] and redis.call('HGET', KEYS[5], 'messageId') == ARGV[1] then redis.call('UNLINK', KEYS[5]) end
 return 1

@@ -4,6 +4,7 @@ import type { MessageContent, SendKind } from '@gateway/contracts/message-conten
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/statuses';
+import { type NewRepeat, repeatFields } from './idempotency.js';
 import type { Store } from './store.js';
 
 export interface NewSend {
@@ -31,22 +32,47 @@ export async function acceptSend(
   address: DeviceAddress,
   send: NewSend,
 ): Promise<{ messageId: MessageId }> {
+  const messageId = await writeSend(store, address, send);
+  if (!messageId) throw new Error('a send without an idempotency key cannot be a repeat');
+  return { messageId };
+}
+
+/** The same under an idempotency key: `undefined`, having written nothing, when the key stands for a send already. */
+export async function acceptSendOnce(
+  store: Store,
+  address: DeviceAddress,
+  send: NewSend,
+  repeat: NewRepeat,
+): Promise<{ messageId: MessageId } | undefined> {
+  const messageId = await writeSend(store, address, send, repeat);
+  return messageId ? { messageId } : undefined;
+}
+
+async function writeSend(
+  store: Store,
+  address: DeviceAddress,
+  send: NewSend,
+  repeat?: NewRepeat,
+): Promise<MessageId | undefined> {
+  const { acceptingSends } = deviceKeys(store.space, address);
   for (let attempt = 0; attempt < MAX_TAG_TRIES; attempt++) {
     const messageId = makeMessageId(address);
     const { tag } = parseMessageId(messageId)!;
     const keys = sendKeys(store.space, address, tag);
     const taken = await store.run(
       'accept-send',
-      [keys.record, keys.recipients, keys.results, deviceKeys(store.space, address).acceptingSends],
+      [keys.record, keys.recipients, keys.results, acceptingSends, ...(repeat ? [repeat.key] : [])],
       [
         messageId,
         send.nowMs,
         packRecipients(send.recipients),
         emptyResults(send.recipients.length, send.nowMs),
+        ...(repeat ? repeatFields(store, repeat) : ['', '', '']),
         ...recordFields(store, keys.record, send),
       ],
     );
-    if (taken === 1) return { messageId };
+    if (taken === 1) return messageId;
+    if (taken === -1) return undefined;
   }
   throw new Error('no free tag for a send: the random source repeats itself');
 }
@@ -63,11 +89,19 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
   ];
 }
 
-/** The job is in the queue: from now on the send is promised. Safe to repeat. */
-export async function openSend(store: Store, address: DeviceAddress, messageId: MessageId): Promise<void> {
+/**
+ * The job is in the queue: from now on the send is promised. Safe to repeat. `false` when there is no such send: whoever
+ * took longer than the grace time to get here must not promise it.
+ */
+export async function openSend(store: Store, address: DeviceAddress, messageId: MessageId): Promise<boolean> {
   const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
   const device = deviceKeys(store.space, address);
-  await store.run('open-send', [keys.record, device.acceptingSends, device.openSends, device.backlog], []);
+  const opened = await store.run(
+    'open-send',
+    [keys.record, device.acceptingSends, device.openSends, device.backlog],
+    [],
+  );
+  return opened !== -1;
 }
 
 /** Ends the doubt about sends that were written down a while ago and never opened: promised if their job exists, else dropped. */
@@ -84,6 +118,11 @@ export async function dropAbandonedSends(
       continue;
     }
     const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-    await store.run('drop-accepting-send', [keys.record, keys.recipients, keys.results, acceptingSends], [messageId]);
+    const idempotency = await store.redis.hget(keys.record, 'idempotency');
+    await store.run(
+      'drop-accepting-send',
+      [keys.record, keys.recipients, keys.results, acceptingSends, ...(idempotency ? [idempotency] : [])],
+      [messageId],
+    );
   }
 }

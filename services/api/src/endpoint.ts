@@ -17,6 +17,8 @@ export interface Call<Query, Body> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
+  /** As the caller wrote it; only for endpoints that know it. */
+  idempotencyKey?: string;
   /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
   signal: AbortSignal;
   logger: Logger;
@@ -26,6 +28,7 @@ export interface Call<Query, Body> {
 export interface Answer {
   status: number;
   body: Record<string, unknown>;
+  headers?: Record<string, string>;
 }
 
 /** Everything there is to know about one path: what it takes, how often, and what it does. */
@@ -38,5 +41,7 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   body: ObjectSchema<Body>;
   /** Larger bodies are a 413, found out before they are read where the caller declares their length. */
   maxBodyBytes: number;
+  /** Whether the header `Idempotency-Key` makes repeats safe. */
+  idempotent?: true;
   handle(call: Call<Query, Body>, deps: ApiDeps): Promise<Answer>;
 }

@@ -10,6 +10,7 @@ export interface RequestLocals {
   /** Of an endpoint's query and body, once validated. */
   query?: unknown;
   body?: unknown;
+  idempotencyKey?: string;
 }
 
 export function localsOf(res: Response): RequestLocals {

@@ -1,12 +1,13 @@
 import type { MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { ringDoorbell } from '@gateway/store/doorbells';
+import { acceptSend, acceptSendOnce, type NewSend } from '@gateway/store/accept-send';
+import { answerRepeat, inProgress, type RepeatKey, repeatKeyOf } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call, Endpoint } from '../endpoint.js';
 import { estimateFinishMs } from '../estimate-finish.js';
 import { Joi } from '../input-types.js';
+import { promiseSend } from '../promise-send.js';
 import { requireLinkedDevice } from '../require-device.js';
 
 type NoQuery = Record<string, never>;
@@ -19,6 +20,8 @@ interface SendBody {
   existingMessageId?: never;
 }
 
+type SendCall = Call<NoQuery, SendBody>;
+
 const notYet = Joi.forbidden().messages({ 'any.unknown': 'is not supported yet' });
 
 /** 10,000 numbers and the longest text, with every character escaped. */
@@ -26,7 +29,8 @@ const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
 /**
  * `POST /send`: accepts a message to one recipient or to a list. Answers once it is written down and queued, with one
- * id for all recipients; what becomes of them is `GET /messages/{id}`. Repeating it sends again.
+ * id for all recipients; what becomes of them is `GET /messages/{id}`. Repeating it sends again, unless both requests
+ * carry the same `Idempotency-Key`.
  */
 export const sendMessage: Endpoint<NoQuery, SendBody> = {
   methods: ['post'],
@@ -43,53 +47,59 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     .messages({ 'object.missing': 'either text or attachment must be provided' }),
   maxBodyBytes: MAX_BODY_BYTES,
 
+  idempotent: true,
+
   async handle(call, deps) {
-    const { address, body } = call;
-    await requireLinkedDevice(deps.store, address);
+    const repeat = repeatKeyOf(call, deps);
+    const repeated = repeat && (await answerRepeat(call, deps, repeat, 202));
+    if (repeated) return repeated;
+    await requireLinkedDevice(deps.store, call.address);
     if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
-    const recipients = [...new Set(body.to)];
-    const nowMs = deps.clock.nowMs();
-    const expiresAtMs = nowMs + LIMITS.sendExpirySeconds * 1000;
-    const finishMs = await estimateFinishMs(deps, address, recipients.length);
-    if (finishMs > expiresAtMs) throw new ApiError('queue_would_expire');
-    const messageId = await record(call, deps, { recipients, nowMs, expiresAtMs });
-    deps.metrics.acceptedRecipients.inc(recipients.length);
-    return {
-      status: 202,
-      body: {
-        messageId,
-        status: 'queued',
-        recipients: recipients.length,
-        duplicates: body.to.length - recipients.length,
-        estimatedFinishAt: new Date(finishMs).toISOString(),
-      },
+    const send = toSend(call, deps);
+    const finishMs = await estimateFinishMs(deps, call.address, send.recipients.length);
+    if (finishMs > send.expiresAtMs) throw new ApiError('queue_would_expire');
+    const answer = {
+      status: 'queued',
+      recipients: send.recipients.length,
+      duplicates: call.body.to.length - send.recipients.length,
+      estimatedFinishAt: new Date(finishMs).toISOString(),
     };
+    const messageId = await record(call, deps, { send, answer, repeat });
+    return { status: 202, body: { messageId, ...answer } };
   },
 };
 
-/**
- * Record, then job, then the flip that makes it a promise. A crash in between leaves a record that nobody was told of,
- * which is removed, or a job that finds its record: never a job without a record, nor a promise without a job.
- */
-async function record(
-  { address, body, token, requestId, logger }: Call<NoQuery, SendBody>,
-  { store, producer }: ApiDeps,
-  { recipients, nowMs, expiresAtMs }: { recipients: string[]; nowMs: number; expiresAtMs: number },
-): Promise<MessageId> {
-  const { messageId } = await acceptSend(store, address, {
+function toSend({ body, token, requestId }: SendCall, { clock }: ApiDeps): NewSend {
+  const nowMs = clock.nowMs();
+  return {
     kind: 'text',
     content: { kind: 'text', text: body.text },
     parts: 1,
-    recipients,
+    recipients: [...new Set(body.to)],
     tokenId: token.keyId,
     requestId,
     nowMs,
-    expiresAtMs,
-  });
-  await producer.addSend({ v: 1, ...address, messageId, requestId, priority: 'bulk' }, { epoch: 0 });
-  await openSend(store, address, messageId);
-  await ringDoorbell(store, { topic: 'sends', ...address });
-  logger.info('send accepted', { device: address.device, messageId, recipients: recipients.length });
+    expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000,
+  };
+}
+
+interface Acceptance {
+  send: NewSend;
+  answer: Record<string, unknown>;
+  repeat: RepeatKey | undefined;
+}
+
+/** Writes the send down and promises it. */
+async function record(call: SendCall, deps: ApiDeps, { send, answer, repeat }: Acceptance): Promise<MessageId> {
+  const { address, requestId, logger } = call;
+  const accepted = repeat
+    ? await acceptSendOnce(deps.store, address, send, { ...repeat, answer })
+    : await acceptSend(deps.store, address, send);
+  if (!accepted) throw inProgress();
+  const { messageId } = accepted;
+  await promiseSend(deps, address, { messageId, requestId, priority: 'bulk' });
+  deps.metrics.acceptedRecipients.inc(send.recipients.length);
+  logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
   return messageId;
 }
 

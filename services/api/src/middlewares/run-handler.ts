@@ -8,13 +8,14 @@ import { sendAnswer } from '../send-answer.js';
 /** The last step: hands plain data to the endpoint and writes what it answers. */
 export function runHandler<Query, Body>(endpoint: Endpoint<Query, Body>, deps: ApiDeps): RequestHandler {
   return async (req, res) => {
-    const { status, body } = await endpoint.handle(toCall(req, res, deps), deps);
+    const { status, body, headers = {} } = await endpoint.handle(toCall(req, res, deps), deps);
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     sendAnswer(res, status, { success: true, ...body });
   };
 }
 
 function toCall<Query, Body>(req: Request, res: Response, deps: ApiDeps): Call<Query, Body> {
-  const { requestId, token, query, body } = localsOf(res);
+  const { requestId, token, query, body, idempotencyKey } = localsOf(res);
   const gone = new AbortController();
   res.once('close', () => gone.abort());
   return {
@@ -25,6 +26,7 @@ function toCall<Query, Body>(req: Request, res: Response, deps: ApiDeps): Call<Q
     params: req.params as Record<string, string>,
     query: query as Query,
     body: body as Body,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal: AbortSignal.any([gone.signal, deps.stopping]),
     logger: deps.logger,
   };

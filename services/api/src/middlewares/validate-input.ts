@@ -6,17 +6,26 @@ import { checkInput } from '../check-input.js';
 import type { Endpoint } from '../endpoint.js';
 import { localsOf } from '../request-locals.js';
 
-/** Check 5: query and body against the endpoint's schemas; all problems of both at once. */
+/** Check 5: query, body and the header of repeats; all problems at once. */
 export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): RequestHandler {
   return (req, res, next) => {
     const { token: _checkedBefore, ...given } = req.query;
     const query = checkInput(endpoint.query, given);
     const body = checkInput(endpoint.body, req.body ?? (req.body === null ? null : {}));
-    const details: ErrorDetail[] = [...query.details, ...body.details];
+    const idempotencyKey = endpoint.idempotent && req.get('idempotency-key');
+    const details: ErrorDetail[] = [...query.details, ...body.details, ...checkKey(idempotencyKey)];
     if (details.length > 0) {
       throw new ApiError('invalid_request', { details: details.slice(0, LIMITS.maxValidationDetails) });
     }
-    Object.assign(localsOf(res), { query: query.value, body: body.value });
+    Object.assign(localsOf(res), { query: query.value, body: body.value, idempotencyKey });
     next();
   };
+}
+
+const KEY = new RegExp(`^[\\x21-\\x7e]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`);
+
+function checkKey(key: string | undefined): ErrorDetail[] {
+  if (key === undefined || KEY.test(key)) return [];
+  const message = `must be 1 to ${LIMITS.maxIdempotencyKeyCharacters} printable characters without spaces`;
+  return [{ path: ['Idempotency-Key'], message }];
 }

@@ -38,6 +38,8 @@ export interface TestApi {
   origin: string;
   port: number;
   store: Store;
+  /** Used by `call` unless it is given another. */
+  token: string;
   /** With the token of this API unless another, or `undefined`, is given. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   newToken(options?: { device?: DeviceId; expiresAtMs?: number }): Promise<{ value: string; token: ApiToken }>;
@@ -102,6 +104,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     origin,
     port: server.port,
     store,
+    token: value,
     call: (method, path, request = {}) => callApi(`${origin}${BASE}${path}`, method, { token: value, ...request }),
     newToken,
     metrics: () => registry.metrics(),

@@ -1,0 +1,27 @@
+import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
+import type { SendJob } from '@gateway/contracts/jobs';
+import { ApiError } from '@gateway/runtime/errors';
+import { openSend } from '@gateway/store/accept-send';
+import { ringDoorbell } from '@gateway/store/doorbells';
+import type { ApiDeps } from './api-deps.js';
+
+export interface Promised {
+  messageId: MessageId;
+  requestId: string;
+  priority: SendJob['priority'];
+}
+
+/**
+ * Job, then the flip that makes a record a promise. A crash in between leaves a record that nobody was told of, which is
+ * removed, or a job that finds its record: never a promise without a record or a job. Safe to repeat. Throws 503 for a
+ * record that was removed meanwhile.
+ */
+export async function promiseSend(
+  { store, producer }: Pick<ApiDeps, 'store' | 'producer'>,
+  address: DeviceAddress,
+  { messageId, requestId, priority }: Promised,
+): Promise<void> {
+  await producer.addSend({ v: 1, ...address, messageId, requestId, priority }, { epoch: 0 });
+  if (!(await openSend(store, address, messageId))) throw new ApiError('unavailable');
+  await ringDoorbell(store, { topic: 'sends', ...address });
+}

@@ -1,0 +1,174 @@
+import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/accept-send';
+import { idempotencyKey } from '@gateway/store/idempotency';
+import { listOpenSends } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
+import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+
+const TEXT = { to: ['447700900001', '447700900002'], text: 'hello' };
+
+describe('Idempotency-Key', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let owner: DeviceOwner;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space);
+    owner = await linkDevice(space.store);
+  });
+  afterEach(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  const send = (key: string, json: unknown = TEXT, token?: string): Promise<Answer> =>
+    api.call('POST', '/send', { json, headers: { 'idempotency-key': key }, ...(token && { token }) });
+  const sends = () => listOpenSends(space.store, DEFAULT);
+
+  it('gives the first answer again and sends nothing', async () => {
+    const first = await send('order-7');
+    expect(first.status).to.equal(202);
+    expect(first.headers.get('idempotency-replayed')).to.equal(null);
+    const other = await startTestApi(space);
+    for (const replica of [api, other]) {
+      const again = await replica.call('POST', '/send', {
+        token: api.token,
+        json: { text: TEXT.text, to: TEXT.to },
+        headers: { 'idempotency-key': 'order-7' },
+      });
+      expect(again.status).to.equal(202);
+      expect(again.body).to.deep.equal(first.body);
+      expect(again.headers.get('idempotency-replayed')).to.equal('true');
+    }
+    expect(await sends()).to.have.length(1);
+    await other.close();
+  });
+
+  it('answers a repeat although the device is down by now', async () => {
+    const first = await send('order-7');
+    await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+    expect((await send('order-7')).body).to.deep.equal(first.body);
+    expect((await send('order-8')).status).to.equal(409);
+  });
+
+  it('refuses another request under the same key (422)', async () => {
+    await send('order-7');
+    const { status, body } = await send('order-7', { ...TEXT, text: 'bye' });
+    expect(status).to.equal(422);
+    expect(body).to.deep.equal({ success: false, error: 'Idempotency key was used with another request' });
+    expect(await sends()).to.have.length(1);
+  });
+
+  it('is a matter of one token', async () => {
+    const { value } = await api.newToken();
+    const first = await send('order-7');
+    const second = await send('order-7', TEXT, value);
+    expect(second.status).to.equal(202);
+    expect(second.body.messageId).not.to.equal(first.body.messageId);
+  });
+
+  it('accepts one of many simultaneous requests', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send('order-7')));
+    expect(await sends()).to.have.length(1);
+    const accepted = answers.filter(({ status }) => status === 202);
+    expect(accepted.length).to.be.at.least(1);
+    expect(new Set(accepted.map(({ body }) => body.messageId)).size).to.equal(1);
+    for (const { status, body, headers } of answers.filter((answer) => answer.status !== 202)) {
+      expect(status).to.equal(409);
+      expect(body).to.deep.equal({ success: false, error: 'A request with this idempotency key is in progress' });
+      expect(headers.get('retry-after')).to.equal('1');
+    }
+  });
+
+  it('keeps successes only', async () => {
+    expect((await send('order-7', { to: 'x', text: 'hello' })).status).to.equal(400);
+    await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+    expect((await send('order-7')).status).to.equal(409);
+    await owner.release();
+    await linkDevice(space.store);
+    expect((await send('order-7')).status).to.equal(202);
+  });
+
+  describe('when the first request died between its record and its answer', () => {
+    /** What it leaves behind. */
+    async function die(ageMs: number): Promise<string> {
+      const callersKey = 'order-7';
+      const first = await send(callersKey);
+      const key = idempotencyKey(space.store, DEFAULT, api.token.split('_')[1]!, callersKey);
+      const fields = await space.store.redis.hgetallBuffer(key);
+      expect(fields.messageId?.toString()).to.equal(first.body.messageId);
+      const [record] = await space.store.redis.keys(`${space.prefix}:{main/default}:send:?????????????`);
+      await space.store.redis.hset(record!, 'state', 'accepting', 'createdAtMs', Date.now() - ageMs);
+      await space.store.redis.del(`${space.prefix}:{main/default}:open-sends`);
+      await space.store.redis.zadd(
+        `${space.prefix}:{main/default}:accepting-sends`,
+        Date.now() - ageMs,
+        String(first.body.messageId),
+      );
+      return String(first.body.messageId);
+    }
+
+    it('says so while it may still be alive (409)', async () => {
+      await die(1_000);
+      expect((await send('order-7')).status).to.equal(409);
+    });
+
+    it('finishes its work afterwards', async () => {
+      const messageId = await die(11_000);
+      const { status, body } = await send('order-7');
+      expect(status).to.equal(202);
+      expect(body.messageId).to.equal(messageId);
+      expect(await sends()).to.deep.equal([messageId]);
+    });
+
+    it('starts anew once its record was dropped', async () => {
+      const messageId = await die(61_000);
+      await dropAbandonedSends(space.store, DEFAULT, { nowMs: Date.now(), hasJob: async () => false });
+      const { status, body } = await send('order-7');
+      expect(status).to.equal(202);
+      expect(body.messageId).not.to.equal(messageId);
+    });
+  });
+
+  it('is not promised any more when its record was dropped in the meantime', async () => {
+    const nowMs = Date.now() - 61_000;
+    const draft: NewSend = {
+      kind: 'text',
+      content: { kind: 'text', text: 'hello' },
+      parts: 1,
+      recipients: ['447700900001'],
+      tokenId: 't',
+      requestId: 'r',
+      nowMs,
+      expiresAtMs: nowMs + 1e9,
+    };
+    const key = idempotencyKey(space.store, DEFAULT, 't', 'k');
+    const repeat = { key, fingerprint: Buffer.from('f'), answer: {} };
+    const { messageId } = (await acceptSendOnce(space.store, DEFAULT, draft, repeat))!;
+    expect(await acceptSendOnce(space.store, DEFAULT, draft, repeat)).to.equal(undefined);
+    await dropAbandonedSends(space.store, DEFAULT, { nowMs: Date.now(), hasJob: async () => false });
+    expect(await openSend(space.store, DEFAULT, messageId)).to.equal(false);
+    expect(await space.store.redis.exists(key)).to.equal(0);
+  });
+
+  it('lives for 24 hours and holds neither key, numbers nor text', async () => {
+    await send('order-secret-7');
+    const [key] = await space.store.redis.keys(`${space.prefix}:*idempotency*`);
+    expect(key).not.to.include('secret');
+    expect(await space.store.redis.ttl(key!)).to.be.within(86_390, 86_400);
+    const stored = JSON.stringify(await space.store.redis.hgetall(key!));
+    expect(stored).not.to.match(/hello|4477|secret/);
+  });
+
+  it('refuses keys that are none (400)', async () => {
+    for (const key of ['', 'a b', 'x'.repeat(256)]) {
+      const { status, body } = await send(key);
+      expect(status).to.equal(400);
+      expect(body.details).to.deep.equal([
+        { path: ['Idempotency-Key'], message: 'must be 1 to 255 printable characters without spaces' },
+      ]);
+    }
+  });
+});
