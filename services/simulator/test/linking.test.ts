@@ -31,6 +31,12 @@ describe('linking a client', () => {
     expect(one.state.creds.me?.id).not.to.equal(two.state.creds.me?.id);
   });
 
+  it('links clients of one account side by side', async () => {
+    const clients = await Promise.all([1, 2, 3].map(() => network.link({ pushName: 'Trio' })));
+    const jids = clients.map(({ state }) => state.creds.me?.id.split(':')[1]);
+    expect(jids).to.have.members(['1@s.whatsapp.net', '2@s.whatsapp.net', '3@s.whatsapp.net']);
+  });
+
   it('links by a code that the owner of the number types', async () => {
     const { code, outcome, state } = await requestCode('4915100000001');
     const typed = await network.admin('POST', '/admin/mock-phone/enter-code', { number: '4915100000001', code });

@@ -48,16 +48,15 @@ export class Account {
     this.pushName = `User ${number.slice(-4)}`;
   }
 
-  /** The place the next linked client gets. Ids are never given out twice. */
-  nextDeviceId(): number {
-    return this.#lastDeviceId + 1;
+  /** The place of the next linked client. Ids are never given out twice, also when its linking fails. */
+  takeDeviceId(): number {
+    this.#lastDeviceId += 1;
+    return this.#lastDeviceId;
   }
 
-  addDevice(place: { platform: string; atMs: number }, keys: DeviceKeys): LinkedDevice {
-    const id = this.nextDeviceId();
-    this.#lastDeviceId = id;
-    const device = new LinkedDevice({ ...place, number: this.number, id, keyIndex: id }, keys);
-    this.devices.set(id, device);
+  addDevice(place: { id: number; platform: string; atMs: number }, keys: DeviceKeys): LinkedDevice {
+    const device = new LinkedDevice({ ...place, number: this.number, keyIndex: place.id }, keys);
+    this.devices.set(place.id, device);
     return device;
   }
 

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { Network } from '../network/network.js';
 import type { Session } from '../sessions/session.js';
-import { type BinaryNode, childBytes, childNamed, node, SERVER, stamp } from '../wire/nodes.js';
+import { type BinaryNode, childBytes, childNamed } from '../wire/nodes.js';
 import { type PairingAttempt, PairingError, type PairingRefusal, type PairingResult } from './pairing-attempt.js';
+import { codeRefNode, pairDeviceNode, pairSuccessNode, primaryHelloNode } from './pairing-nodes.js';
 import type { Registration } from './registration.js';
 import { deviceAccepts, signDevice } from './sign-device.js';
 import { answerWithCode, openKeyBundle } from './unwrap-code.js';
@@ -34,8 +35,7 @@ export class PairingDesk {
     const refs = Array.from({ length: qrCodes }, () => `2@${randomBytes(48).toString('base64url')}`);
     const expiry = setTimeout(() => session.close(), firstQrMs + (qrCodes - 1) * nextQrMs).unref();
     this.#attempts.add({ session, registration, refs, expiry, startedAtMs: this.#network.now() });
-    const content = refs.map((ref) => node('ref', {}, Buffer.from(ref)));
-    session.send(node('iq', { from: SERVER, type: 'set', id: session.nextId() }, [node('pair-device', {}, content)]));
+    session.send(pairDeviceNode(session.nextId(), refs));
   }
 
   /** The connection of a registering client is gone. */
@@ -84,11 +84,7 @@ export class PairingDesk {
     if (!attempt || !number || !wrappedClientKey) return session.replyError(query, 400, 'bad-request');
     if (!this.#network.directory.exists(number)) return session.replyError(query, 404, 'item-not-found');
     attempt.code = { number, ref: randomBytes(16), wrappedClientKey };
-    session.reply(query, [
-      node('link_code_companion_reg', { stage: 'companion_hello' }, [
-        node('link_code_pairing_ref', {}, attempt.code.ref),
-      ]),
-    ]);
+    session.reply(query, [codeRefNode(attempt.code.ref)]);
   }
 
   /** The owner of a number types a code. */
@@ -98,7 +94,9 @@ export class PairingDesk {
     const half = await answerWithCode(code.replace(/[\s-]/g, '').toUpperCase(), attempt.code.wrappedClientKey);
     const { identity } = this.#network.phones.keyring.keysOf(number);
     const waiting = this.#awaitKeyBundle(attempt);
-    attempt.session.send(this.#primaryHello(attempt, half.wrapped, identity.publicKey));
+    attempt.session.send(
+      primaryHelloNode(attempt.session.nextId(), half.wrapped, identity.publicKey, attempt.code.ref),
+    );
     const { bundle, clientIdentity } = await waiting;
     const known = attempt.registration.keys.identity.equals(clientIdentity);
     const advSecret = known ? openKeyBundle(half, identity, bundle, clientIdentity) : undefined;
@@ -135,31 +133,37 @@ export class PairingDesk {
 
   async #link(attempt: PairingAttempt, number: string, advSecret: Buffer): Promise<PairingResult> {
     const { directory, faults, phones, accounts } = this.#network;
+    if (attempt.confirming) throw this.#refusal('code is not known or used up');
     if (!directory.exists(number)) throw this.#refusal('number is not on the messenger');
     const fault = faults.strike('pairing', { account: number });
     if (fault?.refuse) throw this.#refusal('refused');
     if (fault?.streamError) attempt.session.endStream(fault.streamError);
     const account = accounts.ensure(number);
     const { identity } = attempt.registration.keys;
-    const keyIndex = account.nextDeviceId();
+    const keyIndex = account.takeDeviceId();
     const claim = { rawId: account.rawId, keyIndex, identity, atMs: this.#network.now() };
     const signed = signDevice(phones.keyring.keysOf(number), claim, advSecret);
     const queryId = attempt.session.nextId();
     const answer = this.#awaitSignature(attempt, { queryId, number, signed });
-    attempt.session.send(this.#pairSuccess(queryId, number, keyIndex, signed.sealed));
+    attempt.session.send(
+      pairSuccessNode(this.#network, queryId, { account, deviceId: keyIndex, sealed: signed.sealed }),
+    );
     if (!deviceAccepts(signed, identity, await answer)) {
       this.#network.counters.invalidSignatures += 1;
       attempt.session.close();
       throw this.#refusal('device signature does not verify');
     }
-    return this.#keep(attempt, number);
+    return this.#keep(attempt, number, keyIndex);
   }
 
-  #keep(attempt: PairingAttempt, number: string): PairingResult {
+  #keep(attempt: PairingAttempt, number: string, id: number): PairingResult {
     const { session, registration } = attempt;
     const account = this.#network.accounts.ensure(number);
     if (registration.pushName) account.pushName = registration.pushName;
-    const device = account.addDevice({ platform: registration.platform, atMs: this.#network.now() }, registration.keys);
+    const device = account.addDevice(
+      { id, platform: registration.platform, atMs: this.#network.now() },
+      registration.keys,
+    );
     this.#network.counters.pairings += 1;
     this.#onLinked(device);
     session.endStream(515);
@@ -191,36 +195,6 @@ export class PairingDesk {
         resolve({ bundle, clientIdentity });
       };
     });
-  }
-
-  #primaryHello({ session, code }: PairingAttempt, wrapped: Buffer, identity: Buffer): BinaryNode {
-    const attrs = {
-      from: SERVER,
-      type: 'link_code_companion_reg',
-      id: session.nextId(),
-      t: stamp(this.#network.now()),
-    };
-    return node('notification', attrs, [
-      node('link_code_companion_reg', { stage: 'primary_hello' }, [
-        node('link_code_pairing_wrapped_primary_ephemeral_pub', {}, wrapped),
-        node('primary_identity_pub', {}, identity),
-        node('link_code_pairing_ref', {}, code!.ref),
-      ]),
-    ]);
-  }
-
-  #pairSuccess(id: string, number: string, deviceId: number, sealed: Uint8Array): BinaryNode {
-    const { directory, accounts } = this.#network;
-    const account = accounts.ensure(number);
-    const jid = directory.jidOf(number, 'pn', deviceId);
-    const children = [
-      node('device-identity', {}, sealed),
-      node('platform', { name: account.business ? 'smba' : 'android' }),
-      node('device', { jid, lid: directory.jidOf(number, 'lid', deviceId) }),
-    ];
-    if (account.business) children.push(node('biz', { name: account.pushName }));
-    const attrs = { from: SERVER, type: 'set', id, t: stamp(this.#network.now()) };
-    return node('iq', attrs, [node('pair-success', {}, children)]);
   }
 
   #refusal(reason: PairingRefusal): PairingError {

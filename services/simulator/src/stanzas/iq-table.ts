@@ -1,4 +1,4 @@
-import { mediaAuthOf } from '../media/media-http.js';
+import { mediaAuthOf } from '../media/media-auth.js';
 import { type BinaryNode, childNamed, node } from '../wire/nodes.js';
 import {
   answerBlocklist,
@@ -58,6 +58,6 @@ function answerProps(_server: Server, { session }: Client, query: BinaryNode): v
 function answerMediaConnection({ network }: Server, { session, device }: Client, query: BinaryNode): void {
   if (!childNamed(query, 'media_conn')) return session.replyError(query, 400, 'bad-request');
   const host = node('host', { hostname: network.settings.mediaHost, maxContentLengthBytes: String(2 ** 31) });
-  const attrs = { auth: mediaAuthOf(network, device.number), ttl: '3600', auth_ttl: '21600', max_buckets: '12' };
+  const attrs = { auth: mediaAuthOf(network.seed, device.number), ttl: '3600', auth_ttl: '21600', max_buckets: '12' };
   session.reply(query, [node('media_conn', attrs, [host])]);
 }

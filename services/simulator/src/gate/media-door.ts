@@ -1,13 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import { mediaAuthOf } from '../media/media-auth.js';
 import type { Network } from '../network/network.js';
 
 const LARGEST_UPLOAD_BYTES = 128 * 1024 * 1024;
-
-/** What clients get with `media_conn` and must show when they upload. */
-export function mediaAuthOf({ seed }: Network, number: string): string {
-  return `${number}.${seed.derive(`media/${number}`).toString('base64url').slice(0, 22)}`;
-}
 
 /** Uploads (`POST /mms/<kind>/<token>`) and downloads (`GET /v/...`). False when the request is about something else. */
 export function handleMediaRequest(network: Network, request: IncomingMessage, response: ServerResponse): boolean {
@@ -24,7 +20,7 @@ export function handleMediaRequest(network: Network, request: IncomingMessage, r
 async function upload(network: Network, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const auth = url.searchParams.get('auth') ?? '';
   const number = auth.split('.')[0] ?? '';
-  if (auth !== mediaAuthOf(network, number)) return answer(response, 401, { error: 'not-authorized' });
+  if (auth !== mediaAuthOf(network.seed, number)) return answer(response, 401, { error: 'not-authorized' });
   const bytes = await readAll(request);
   const fault = network.faults.strike('upload', { account: number });
   if (fault?.silent) return;

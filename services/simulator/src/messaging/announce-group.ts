@@ -1,7 +1,7 @@
+import type { Group } from '../groups/group.js';
+import { groupNode } from '../groups/group-node.js';
 import type { Network } from '../network/network.js';
 import { type BinaryNode, node, stamp } from '../wire/nodes.js';
-import type { Group } from './group.js';
-import { groupNode } from './group-node.js';
 
 interface News {
   readonly group: Group;
