@@ -1,9 +1,12 @@
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { muteSignalLibrary } from './support/mute-signal-library.js';
 import { linkByQr, logIn } from './support/stock-client.js';
 
 describe('a restart of the whole server', () => {
+  muteSignalLibrary();
+
   it('keeps clients linked, sessions working and inboxes as they were', async () => {
     const first = await startSimulator({ seed: 'restart' });
     const client = await linkByQr(first, {}, '4912000000001');

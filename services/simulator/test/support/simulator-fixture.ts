@@ -1,4 +1,5 @@
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
+import { muteSignalLibrary } from './mute-signal-library.js';
 import { connect, type Linked, linkByQr, logIn, type StockState } from './stock-client.js';
 
 /** A simulator for one test file: started before, closed after, with the clients that were opened on it. */
@@ -32,6 +33,7 @@ export function useSimulator(options: SimulatorOptions = {}): Fixture {
       return { status: response.status, body: await response.json() };
     },
   };
+  muteSignalLibrary();
   before(async () => {
     fixture.simulator = await startSimulator(options);
   });
