@@ -33,7 +33,11 @@ export interface SessionEvents {
   onOpen(account: { jid: string; phone: string; name?: string }): void;
   /** The account's name became known, or changed, after `onOpen`. */
   onRenamed?(name: string): void;
-  onReceipt(receipt: { platformIds: string[]; kind: 'delivered' | 'read'; atMs: number }): void;
+  /**
+   * The network is told that we have it when the returned promise resolves: written down by then, it survives the end of
+   * this process. When it rejects, or never settles, the network says it again at the next login.
+   */
+  onReceipt(receipt: { platformIds: string[]; kind: 'delivered' | 'read'; atMs: number }): void | Promise<void>;
   /** The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for. */
   onLateRefusal(refusal: { platformId: string; code: number }): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */

@@ -4,8 +4,8 @@ import type { AuthState } from './auth-state.js';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
 import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
+import { holdReceipts } from './hold-receipts.js';
 import { LookUp } from './look-up.js';
-import { readReceipt } from './read-receipt.js';
 import { sendMessage } from './send-message.js';
 import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
@@ -159,11 +159,7 @@ export class Session implements MessengerSession {
     sock.ev.on('connection.update', ({ connection }) => {
       if (connection === 'open') this.#onOpen();
     });
-    // Not the library's events: it holds receipts back while it catches up with what happened when it was offline.
-    sock.ws.on('CB:receipt', (node: BinaryNode) => {
-      const receipt = readReceipt(node, Date.now());
-      if (receipt) events.onReceipt(receipt);
-    });
+    holdReceipts(sock, (receipt) => events.onReceipt(receipt));
   }
 
   #onOpen(): void {

@@ -40,6 +40,28 @@ describe('sending a text', () => {
     expect(kinds()).to.deep.equal(['delivered', 'read']);
   });
 
+  it('hears a receipt again when it was not written down the first time', async () => {
+    const { keyStore } = await sessions.link();
+    const heard: string[] = [];
+    const dying = await sessions.open(keyStore);
+    Object.assign(dying.options.events, {
+      onReceipt({ kind }: { kind: string }) {
+        heard.push(`first ${kind}`);
+        return kind === 'delivered' ? Promise.resolve() : new Promise(() => {});
+      },
+    });
+    await dying.next('open');
+    const [to] = makeNumbers(1) as [string];
+    const platformId = makePlatformId();
+    await send(to, platformId, dying as typeof test);
+    await eventually(() => heard.includes('first read'));
+    await dying.session.close();
+    const next = await sessions.open(keyStore);
+    const { kind, platformIds } = await next.next('receipt');
+    expect({ kind, platformIds }).to.deep.equal({ kind: 'read', platformIds: [platformId] });
+    expect(heard).to.deep.equal(['first delivered', 'first read']);
+  });
+
   it('shows one message when the same id is sent again', async () => {
     const [to] = makeNumbers(1) as [string];
     const platformId = makePlatformId();

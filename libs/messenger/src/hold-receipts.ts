@@ -1,0 +1,22 @@
+import type { BaileysSocket, BinaryNode } from './baileys.js';
+import { type Receipt, readReceipt } from './read-receipt.js';
+
+type Listener = (node: BinaryNode) => unknown;
+
+/**
+ * Hands receipts over before the library sees them, and lets it have them once `onReceipt` is done. The library
+ * acknowledges a receipt at once; a process that dies between that and our own record would lose it for good. What
+ * nobody acknowledged the network says again at the next login.
+ *
+ * A receipt whose `onReceipt` rejects is never acknowledged. Not the library's events, for another reason too: they come
+ * late, while it catches up with what happened when it was offline.
+ */
+export function holdReceipts(sock: BaileysSocket, onReceipt: (receipt: Receipt) => void | Promise<void>): void {
+  const library = sock.ws.listeners('CB:receipt') as Listener[];
+  sock.ws.removeAllListeners('CB:receipt');
+  sock.ws.on('CB:receipt', async (node: BinaryNode) => {
+    const receipt = readReceipt(node, Date.now());
+    if (receipt) await onReceipt(receipt);
+    await Promise.all(library.map((listener) => listener(node)));
+  });
+}
