@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
-import { WebSocketServer } from 'ws';
 import { makeAdminRouter, type SimulatorInfo } from './admin/admin-routes.js';
+import { acceptUpgrades } from './gate/accept-upgrades.js';
 import { Gate, type Trace } from './gate/gate.js';
 import { handleMediaRequest } from './gate/media-door.js';
 import { listen } from './http/listen.js';
@@ -71,8 +71,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const main = await listen(handler, { host, port, tls: tls ? identity : undefined });
   // Clients send media over HTTPS only, so a plain server has a second, encrypted door for it.
   const media = tls ? undefined : await listen(handler, { host, port: 0, tls: identity });
-  const sockets = new WebSocketServer({ server: main.server, path: '/ws/chat', perMessageDeflate: false });
-  sockets.on('connection', (socket) => gate.accept(socket));
+  const upgrades = acceptUpgrades(main.server, network, gate);
   const info = infoOf(network, { host, port: main.port, tls, caPem: identity.cert });
   network.settings.pictureUrl = `${info.adminUrl}/pictures`;
   network.settings.mediaHost = `${host}:${(media ?? main).port}`;
@@ -89,7 +88,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     },
     close: async () => {
       gate.cutAll();
-      sockets.close();
+      upgrades.close();
       await Promise.all([main.close(), media?.close()]);
     },
   };

@@ -1,5 +1,6 @@
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import WebSocket from 'ws';
 import { useSimulator } from './support/simulator-fixture.js';
 
 describe('logins', () => {
@@ -91,6 +92,14 @@ describe('logins', () => {
       await network.admin('PUT', '/admin/faults', [{ on: 'login', do: action, count: 1 }]);
       expect(await network.connect(client.state).outcome).to.deep.equal({ open: false, code });
     }
+  });
+
+  it('refuses connections with an HTTP status before they begin', async () => {
+    await network.admin('PUT', '/admin/faults', [{ on: 'connect', do: { error: 503 }, count: 1 }]);
+    // Not a stock client: it listens to this event and waits for ever.
+    const socket = new WebSocket(network.simulator.socketUrl);
+    const error = await new Promise<Error>((resolve) => socket.on('error', resolve));
+    expect(error.message).to.equal('Unexpected server response: 503');
   });
 
   it('says nothing to a client whose connection a fault keeps silent', async () => {

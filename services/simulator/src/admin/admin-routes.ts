@@ -14,7 +14,7 @@ import {
   readWrite,
 } from './admin-bodies.js';
 import { AdminError, HttpRouter } from './http-router.js';
-import { deliveriesFrom, messagesOf } from './message-views.js';
+import { deliveriesFrom, messagesOf, phonesIn } from './message-views.js';
 import { makeMetrics } from './metrics.js';
 import { drawPicture } from './picture.js';
 
@@ -71,6 +71,7 @@ async function orRefusal(pairing: Promise<PairingResult>): Promise<PairingResult
 }
 
 function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
+  router.on('GET /admin/phones', () => ({ body: phonesIn(network) }));
   router.on('GET /admin/phones/:number', ({ params: { number = '' } }) => {
     const { directory, phones } = network;
     const lid = directory.jidOf(number, 'lid');

@@ -18,3 +18,12 @@ export function deliveriesFrom(network: Network, from: string | undefined): Deli
   }
   return deliveries;
 }
+
+/** The phones that something arrived on, with how much. */
+export function phonesIn(network: Network): object[] {
+  return [...network.phones.all()].map(({ number, inbox, ownCopies }) => {
+    const rows = [...inbox.rows()];
+    const shown = rows.filter((row) => row.shown > 0).length;
+    return { number, messages: rows.length, shown, ownCopies, ...network.phones.habitsOf(number) };
+  });
+}

@@ -33,7 +33,7 @@ export interface FaultAction {
   closeAfterAck?: boolean;
   /** Any point with a connection: say this stream error and close. */
   streamError?: number;
-  /** login: refuse with this reason. iq: answer with this error. upload: answer with this HTTP status. */
+  /** login: refuse with this reason. iq: answer with this error. connect, upload: answer with this HTTP status. */
   error?: number;
   /** pairing: the phone does not link. */
   refuse?: boolean;

@@ -26,14 +26,10 @@ export class Gate {
   }
 
   accept(socket: WebSocket): void {
-    const { faults, counters, credentials, logger } = this.#server.network;
+    const { counters, credentials, logger } = this.#server.network;
     counters.connections += 1;
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
-    if (faults.strike('connect', {})?.silent) {
-      socket.on('error', () => {});
-      return;
-    }
     let session: Session | undefined;
     const trace = this.#trace;
     const wire: WireConnection = new WireConnection(

@@ -1,0 +1,39 @@
+import type { Server as HttpServer } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { Network } from '../network/network.js';
+import type { Gate } from './gate.js';
+
+const PATH = '/ws/chat';
+
+/** Turns requests for a WebSocket into clients of the gate - unless a fault keeps silent or answers with an HTTP error. */
+export function acceptUpgrades(http: HttpServer, network: Network, gate: Gate): { close(): void } {
+  const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  const unanswered = new Set<Duplex>();
+  http.on('upgrade', (request, socket, head) => {
+    if (new URL(request.url ?? '/', 'http://simulator').pathname !== PATH) return refuse(socket, 404);
+    const fault = network.faults.strike('connect', {});
+    if (fault?.error) return refuse(socket, fault.error);
+    if (fault?.silent) return hold(socket, unanswered);
+    const admit = () => webSockets.handleUpgrade(request, socket, head, (client) => gate.accept(client));
+    const delayMs = fault ? network.faults.delayOf(fault) : 0;
+    if (delayMs === 0) admit();
+    else setTimeout(admit, delayMs).unref();
+  });
+  return {
+    close: () => {
+      for (const socket of unanswered) socket.destroy();
+      webSockets.close();
+    },
+  };
+}
+
+function refuse(socket: Duplex, status: number): void {
+  socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+function hold(socket: Duplex, unanswered: Set<Duplex>): void {
+  unanswered.add(socket);
+  socket.on('error', () => {});
+  socket.on('close', () => unanswered.delete(socket));
+}
