@@ -23,7 +23,7 @@ export interface KeyChange {
 export function deviceKeyStore(store: Store, lease: Lease) {
   const { address } = lease;
   const keys = deviceKeys(store.space, address);
-  const bucketOf = (type: string, id: string) => crc32(id) % BUCKETS;
+  const bucketOf = (_type: string, id: string) => crc32(id) % BUCKETS;
   const bucketKey = (type: string, id: string) => keys.keyBucket(type, bucketOf(type, id));
 
   return {

@@ -12,21 +12,24 @@ export interface Member {
 }
 
 /** A process that has not been heard of for this long does not count any more. */
-export const MEMBER_TTL_MS = 6_000;
+const MEMBER_TTL_MS = 6_000;
 
-/** Says that this process lives; answers all that do. */
+/**
+ * Says that this process lives; answers all that do.
+ * @param ttlMs shorter than that of leases, so that the devices of a dead process are assigned anew before they are free.
+ */
 export async function beatHeart(
   store: Store,
   workspace: Workspace,
   service: MemberService,
-  self: Member,
+  { self, ttlMs }: { self: Member; ttlMs: number },
 ): Promise<Member[]> {
   const keys = workspaceKeys(store.space, workspace);
   const load = JSON.stringify({ held: self.held, capacity: self.capacity });
   const flat = await store.run(
     'beat-heart',
     [keys.members(service), keys.memberLoads(service)],
-    [self.id, MEMBER_TTL_MS, load],
+    [self.id, ttlMs, load],
   );
   return toMembers(flat as string[]);
 }

@@ -105,7 +105,11 @@ export async function readRecipients(
 }
 
 /** The content as it was accepted; `undefined` when the send or its content is gone. Throws when it cannot be opened. */
-export async function readContent(store: Store, address: DeviceAddress, tag: SendTag): Promise<MessageContent | undefined> {
+export async function readContent(
+  store: Store,
+  address: DeviceAddress,
+  tag: SendTag,
+): Promise<MessageContent | undefined> {
   const { record } = sendKeys(store.space, address, tag);
   const sealed = await store.redis.hgetBuffer(record, 'content');
   if (!sealed) return undefined;

@@ -21,7 +21,11 @@ describe('API tokens in the store', () => {
   const find = (keyId: string) => findApiToken(space.store, 'main', keyId);
 
   it('finds a token by the key id in its value, and keeps nothing to make the value from', async () => {
-    const { value, token } = await createApiToken(space.store, 'main', { name: 'shop', device: 'shop', expiresAtMs: 9 });
+    const { value, token } = await createApiToken(space.store, 'main', {
+      name: 'shop',
+      device: 'shop',
+      expiresAtMs: 9,
+    });
     const { keyId } = parseApiToken(value)!;
     expect(await find(keyId)).to.deep.equal(token);
     expect(token).to.include({ keyId, name: 'shop', device: 'shop', expiresAtMs: 9 });

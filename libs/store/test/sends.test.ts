@@ -139,7 +139,14 @@ describe('sends', () => {
   it('drops a send that was never promised, and opens one whose job exists', async () => {
     const accept = () =>
       acceptSend(space.store, address, {
-        ...{ kind: 'text' as const, content: { kind: 'text' as const, text: '' }, parts: 1, recipients, tokenId: 't', requestId: 'r' },
+        ...{
+          kind: 'text' as const,
+          content: { kind: 'text' as const, text: '' },
+          parts: 1,
+          recipients,
+          tokenId: 't',
+          requestId: 'r',
+        },
         ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
       });
     const [lost, kept] = [await accept(), await accept()];

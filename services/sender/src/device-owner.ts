@@ -2,10 +2,10 @@ import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contrac
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Pace } from '@gateway/contracts/pace';
 import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
-import { KeysUnreadableError } from '@gateway/messenger/session-errors';
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
 import { createSessionCaches, type SessionCaches } from '@gateway/messenger/session-caches';
+import { KeysUnreadableError } from '@gateway/messenger/session-errors';
 import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
 import type { Endpoint } from '@gateway/messenger/trust';
 import { type Consumer, createConsumer } from '@gateway/queue/consumer';
@@ -20,7 +20,7 @@ import { readDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
-import { decideAfterClose } from './decide-after-close.js';
+import { type AfterClose, decideAfterClose } from './decide-after-close.js';
 import { DeviceScheduler } from './device-scheduler.js';
 import { messageOf } from './message-of.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
@@ -47,6 +47,7 @@ export type OwnerState = 'opening' | 'open' | 'waiting' | 'ended';
 
 const LOG_OUT_MS = 5_000;
 const QUEUE_CONCURRENCY = 200;
+const AFTER_STALL: AfterClose = { kind: 'reopen', reason: 'network', minMs: 0 };
 
 /**
  * Owns one device in this process, from the lease to its release:
@@ -72,6 +73,10 @@ export class DeviceOwner {
   private scheduler: DeviceScheduler | undefined;
   private session: MessengerSession | undefined;
   private closed: DisconnectOutcome | undefined;
+  private account: { phone: string; name?: string } | undefined;
+  private profilePic: string | undefined;
+  /** We closed the socket to open another one. */
+  private rebuilding = false;
   private ending = false;
 
   constructor(
@@ -84,7 +89,7 @@ export class DeviceOwner {
     this.results = new ResultWriter({ store, lease, clock });
     this.backoff = new ReconnectBackoff(clock.monotonicMs);
     this.replaced = new ReplacedCount(clock.monotonicMs);
-    this.wakeJobs = new WakeJobs({ store, producer, lease, clock });
+    this.wakeJobs = new WakeJobs({ store, producer, lease, clock, logger: this.logger });
     lease.lost.addEventListener('abort', () => this.wakeUp.ring(), { once: true });
     this.ended = this.run();
   }
@@ -140,9 +145,13 @@ export class DeviceOwner {
       ...{ store, clock, metrics, lease: this.lease, logger: this.logger, ids: this.ids, results: this.results },
       pace: device.pace ?? defaultPace,
       onFailed: (error) => this.fail(error),
+      onStalled: (session) => this.rebuild(session),
     });
     this.scheduler = scheduler;
-    const consumer = createConsumer({
+    // Jobs first: a queue worker takes what is there without being woken. A wake-up could still go to the connection of
+    // a frozen former owner.
+    await this.refreshSends();
+    return createConsumer({
       connection: store.redis,
       space: store.space,
       address: this.address,
@@ -150,8 +159,6 @@ export class DeviceOwner {
       concurrency: QUEUE_CONCURRENCY,
       logger: this.logger,
     });
-    await this.refreshSends();
-    return consumer;
   }
 
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */
@@ -197,12 +204,22 @@ export class DeviceOwner {
     return {
       onCode: () => {},
       onLinked: () => {},
-      onOpen: (account) => guarded(this.opened(desired, account)),
+      onOpen: (account) => {
+        this.account = account;
+        guarded(this.opened(desired));
+      },
       onReceipt: (receipt) => {
         this.deps.metrics.countReceipts(receipt.kind, receipt.platformIds.length);
-        guarded(recordReceipt(receiptDeps, receipt));
+        const recorded = recordReceipt(receiptDeps, receipt);
+        guarded(recorded);
+        // The network repeats what we do not confirm: a receipt survives the end of this process.
+        return recorded;
       },
       onLateRefusal: (refusal) => guarded(recordLateRefusal(receiptDeps, refusal)),
+      onRenamed: (name) => {
+        if (this.account) this.account.name = name;
+        guarded(this.showProfile(desired));
+      },
       onClosed: (outcome) => {
         this.scheduler?.detach();
         this.session = undefined;
@@ -212,24 +229,39 @@ export class DeviceOwner {
     };
   }
 
-  private async opened(desired: DesiredState, account: { phone: string; name?: string }): Promise<void> {
+  /** The socket is open and the network does not answer on it: another one may be better. Safe to repeat. */
+  private rebuild(session: MessengerSession): void {
+    if (this.session !== session) return;
+    this.logger.warn('no ack in time, the socket is rebuilt');
+    this.rebuilding = true;
+    this.scheduler?.detach();
+    void session.close();
+  }
+
+  private async opened(desired: DesiredState): Promise<void> {
     const { session } = this;
     if (!session) return;
     this.state = 'open';
     this.backoff.opened();
     this.logger.info('device connected');
-    const profile = { phone: account.phone, name: account.name ?? account.phone };
-    await this.observe(desired, { status: 'connected', ...profile });
+    await this.showProfile(desired);
     this.scheduler?.attach(session);
-    const profilePic = await session.fetchProfilePicture().catch(() => undefined);
-    if (profilePic && this.session === session)
-      await this.observe(desired, { status: 'connected', ...profile, profilePic });
+    this.profilePic = await session.fetchProfilePicture().catch(() => undefined);
+    if (this.profilePic && this.session === session) await this.showProfile(desired);
+  }
+
+  private async showProfile(desired: DesiredState): Promise<void> {
+    const { account, profilePic } = this;
+    if (!account || this.state !== 'open') return;
+    const profile = { phone: account.phone, name: account.name ?? account.phone, ...(profilePic && { profilePic }) };
+    await this.observe(desired, { status: 'connected', ...profile });
   }
 
   private async afterClose(desired: DesiredState, outcome: DisconnectOutcome): Promise<void> {
     this.closed = undefined;
-    this.deps.metrics.countDisconnect(outcome.kind);
-    const next = decideAfterClose(outcome, this.deps.clock.nowMs());
+    this.deps.metrics.countDisconnect(this.rebuilding ? 'stalled' : outcome.kind);
+    const next = this.rebuilding ? AFTER_STALL : decideAfterClose(outcome, this.deps.clock.nowMs());
+    this.rebuilding = false;
     this.logger.warn('socket ended', {
       outcome: outcome.kind,
       next: next.kind,

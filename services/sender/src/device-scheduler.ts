@@ -30,6 +30,8 @@ export interface SchedulerDeps {
   results: ResultWriter;
   /** A write was refused, or failed in a way that leaves us unsure of our lease: the owner must end. */
   onFailed(error: Error): void;
+  /** An ack did not come in time: this session is not to be trusted any more. */
+  onStalled(session: MessengerSession): void;
 }
 
 /** So that of 200 slots of the queue worker an OTP always finds one. */
@@ -165,17 +167,20 @@ export class DeviceScheduler {
     const platformId = ids.make({ tag: send.tag, recipient, part });
     try {
       const { ack } = await session.send({ to, platformId, content: send.content });
-      this.awaitAck(item, ack);
+      this.awaitAck(session, item, ack);
     } catch (thrown) {
       logger.warn('message not written', { messageId: send.messageId, error: toError(thrown) });
       send.retryLater(recipient, clock.nowMs());
     }
   }
 
-  private awaitAck(item: WorkItem, ack: Promise<AckOutcome>): void {
+  private awaitAck(session: MessengerSession, item: WorkItem, ack: Promise<AckOutcome>): void {
     this.unacked++;
     void ack
-      .then((outcome) => this.settle(item, outcome))
+      .then((outcome) => {
+        if (outcome.kind === 'unacknowledged') this.deps.onStalled(session);
+        return this.settle(item, outcome);
+      })
       .catch((error: unknown) => this.deps.onFailed(toError(error)))
       .finally(() => {
         this.unacked--;

@@ -19,7 +19,7 @@ export async function loadSend(deps: LoadDeps, messageId: string, finish: () => 
   const { store, lease } = deps;
   await openSend(store, lease.address, messageId);
   const record = await readSend(store, lease.address, messageId);
-  if (!record || record.state !== 'open') return undefined;
+  if (record?.state !== 'open') return undefined;
   const recipients = await readRecipients(store, lease.address, record.tag, { from: 0, limit: LIMITS.maxRecipients });
   const content = await readMessageContent(deps, record, recipients);
   return content && new OpenSend({ record, recipients, content, finish });

@@ -14,7 +14,7 @@ import { LeaseKeeper } from '@gateway/store/lease-keeper';
 import { checkSchema, createStore } from '@gateway/store/store';
 import type { SenderConfig } from './config.js';
 import { createSenderMetrics } from './sender-metrics.js';
-import { SenderPool } from './sender-pool.js';
+import { SenderPool, TICK_MS } from './sender-pool.js';
 import { startSweeper } from './sweeper.js';
 
 /** Builds a sender from the bottom up; the lifecycle stops it from the top down. */
@@ -46,6 +46,7 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,
+    memberTtlMs: Math.max(config.LEASE_TTL_MS * 0.6, TICK_MS * 2.5),
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
   });
   lifecycle.add('devices', () => pool.stop());

@@ -14,9 +14,11 @@ export interface PoolDeps extends OwnerDeps {
   processId: string;
   doorbells: DoorbellListener;
   maxDevices: number;
+  /** A sender that is silent for this long gets no devices. */
+  memberTtlMs: number;
 }
 
-const TICK_MS = 1_000;
+export const TICK_MS = 1_000;
 /** An opening costs 40 ms of CPU; more at a time would delay the renewals of leases. */
 const MAX_OPENINGS = 8;
 /** Devices that move for balance alone, per tick. */
@@ -80,7 +82,7 @@ export class SenderPool {
   private async tick(): Promise<void> {
     const { store, workspace, processId, maxDevices } = this.deps;
     const self: Member = { id: processId, held: this.owners.size, capacity: maxDevices };
-    const members = await beatHeart(store, workspace, 'sender', self);
+    const members = await beatHeart(store, workspace, 'sender', { self, ttlMs: this.deps.memberTtlMs });
     const linked = await listLinkedDevices(store, workspace);
     const assignment = this.assign(
       linked.map(({ address }) => address.device),

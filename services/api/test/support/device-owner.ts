@@ -46,5 +46,5 @@ export async function linkDevice(store: Store, address: DeviceAddress = DEFAULT)
 
 /** A sender with room for devices. */
 export async function addSender(store: Store, load = { held: 0, capacity: 10 }): Promise<void> {
-  await beatHeart(store, 'main', 'sender', { id: 'test-sender', ...load });
+  await beatHeart(store, 'main', 'sender', { self: { id: 'test-sender', ...load }, ttlMs: 60_000 });
 }

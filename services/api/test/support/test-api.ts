@@ -15,6 +15,8 @@ import { DoorbellListener } from '@gateway/store/doorbells';
 import { createStore, type Store } from '@gateway/store/store';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 
+import { checkAnswer } from './openapi-check.js';
+
 export const BASE = '/api/messenger/v1';
 
 export interface Answer {
@@ -105,7 +107,11 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     port: server.port,
     store,
     token: value,
-    call: (method, path, request = {}) => callApi(`${origin}${BASE}${path}`, method, { token: value, ...request }),
+    call: async (method, path, request = {}) => {
+      const answer = await callApi(`${origin}${BASE}${path}`, method, { token: value, ...request });
+      if (method !== 'HEAD') checkAnswer(method, path, answer);
+      return answer;
+    },
     newToken,
     metrics: () => registry.metrics(),
     stop: () => stopping.abort(),

@@ -1,0 +1,56 @@
+import { buildOpenApi } from '@gateway/api/documents/build-openapi';
+import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+
+const document = buildOpenApi(ENDPOINTS, BASE_PATH);
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+ajv.addSchema(document, 'openapi');
+const validators = new Map<string, ValidateFunction>();
+
+/**
+ * Throws when an answer is not what the OpenAPI document says: an unknown status, another shape of the body, or without
+ * the headers it promises. Every answer that the tests get comes past here.
+ */
+export function checkAnswer(
+  method: string,
+  path: string,
+  answer: { status: number; headers: Headers; body: unknown },
+): void {
+  const name = `${method} ${path.split('?')[0]} -> ${answer.status}`;
+  const pointer = findResponse(method, path.split('?')[0]!, answer.status);
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi#${pointer}` });
+  validators.set(pointer, validate);
+  if (!validate(answer.body)) throw new Error(`${name} breaks the document: ${ajv.errorsText(validate.errors)}`);
+  if (!answer.headers.get('x-request-id')) throw new Error(`${name} has no X-Request-Id`);
+  if ([429, 503].includes(answer.status) && !answer.headers.get('retry-after'))
+    throw new Error(`${name} has no Retry-After`);
+}
+
+const ERROR = '/components/schemas/Error';
+
+function findResponse(method: string, path: string, status: number): string {
+  // Unknown paths and methods are no operations of the document; their answers have its shape of errors.
+  if (status === 404 || status === 405) return ERROR;
+  const template = Object.keys(document.paths).find((known) => toPattern(known).test(path));
+  const operation = template && document.paths[template]?.[method.toLowerCase() as 'get'];
+  if (!template || !operation) {
+    if ([401, 429, 503].includes(status)) return ERROR;
+    throw new Error(`${method} ${path} -> ${status} is not in the document`);
+  }
+  if (!operation.responses[status]) throw new Error(`${method} ${template} has no answer ${status} in the document`);
+  const steps = [
+    'paths',
+    template,
+    method.toLowerCase(),
+    'responses',
+    String(status),
+    'content',
+    'application/json',
+    'schema',
+  ];
+  return `/${steps.map((step) => encodeURIComponent(step.replace(/~/g, '~0').replace(/\//g, '~1'))).join('/')}`;
+}
+
+function toPattern(template: string): RegExp {
+  return new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`);
+}

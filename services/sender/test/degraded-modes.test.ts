@@ -1,0 +1,150 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+type Fault = Parameters<Simulator['network']['faults']['add']>[0];
+
+describe('degraded modes of the sender', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  let series = 0;
+  let device: string;
+  let account: string;
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    const env = { LEASE_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' };
+    gateway = await Gateway.start({ space, simulator, senders: 2, env });
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+  beforeEach(async () => {
+    series++;
+    device = `device-${series}`;
+    account = `49170000010${series}`;
+    await gateway.link(account, device);
+  });
+  afterEach(() => simulator.network.faults.clear());
+
+  const fault = (rule: Fault) => simulator.network.faults.add({ ...rule, match: { account, ...rule.match } });
+  const send = async (to: string[], text: string): Promise<string> => {
+    const { status, body } = await gateway.call('POST', '/send', { device, body: { to, text } });
+    expect(status, JSON.stringify(body)).to.equal(202);
+    return body.messageId;
+  };
+  const progress = async (messageId: string) => (await gateway.call('GET', `/messages/${messageId}`, { device })).body;
+  const waitFor = (messageId: string, counts: Record<string, number>, timeoutMs = 30_000) =>
+    eventually(
+      async () => {
+        const body = await progress(messageId);
+        const holds = Object.entries(counts).every(([status, count]) => body.counts?.[status] === count);
+        return holds && body;
+      },
+      { timeoutMs, everyMs: 1_050, what: JSON.stringify(counts) },
+    );
+  async function expectShownOnce(numbers: string[]): Promise<void> {
+    const messages = await readDeliveries(simulator, account);
+    const shown = messages.filter((message) => message.shown > 0);
+    expect(shown.map(({ to }) => to).sort()).to.deep.equal([...numbers].sort());
+    expect(shown.every((message) => message.shown === 1)).to.equal(true);
+  }
+
+  const recovered: [string, Fault][] = [
+    ['acks that never come', { on: 'message', do: { dropAck: true }, skip: 20, count: 3 }],
+    ['messages that the network swallows', { on: 'message', do: { silent: true }, skip: 20, count: 3 }],
+    ['a connection that closes before the ack', { on: 'message', do: { closeBeforeAck: true }, skip: 20, count: 1 }],
+    [
+      'a connection that closes before the message counts',
+      { on: 'message', do: { closeBeforeAck: true, accept: false }, skip: 20, count: 1 },
+    ],
+    ['a connection that closes after the ack', { on: 'message', do: { closeAfterAck: true }, skip: 20, count: 1 }],
+    ['a restart that the network asks for (515)', { on: 'message', do: { streamError: 515 }, skip: 20, count: 1 }],
+    ['a network that is busy (503)', { on: 'message', do: { streamError: 503 }, skip: 20, count: 1 }],
+    ['a stale device list (479)', { on: 'message', do: { ackError: 479 }, skip: 20, count: 1 }],
+    ['a refusal for now (429)', { on: 'message', do: { ackError: 429 }, skip: 20, count: 2 }],
+  ];
+  for (const [name, rule] of recovered) {
+    it(`loses and doubles nothing under ${name}`, async () => {
+      const numbers = makeNumbers(60, series);
+      fault(rule);
+      const messageId = await send(numbers, `under ${name}`);
+      await waitFor(messageId, { queued: 0, read: 60 });
+      await expectShownOnce(numbers);
+    });
+  }
+
+  it('fails a recipient whom the network refuses, with its code, and goes on with the others', async () => {
+    const numbers = makeNumbers(5, series);
+    fault({ on: 'message', match: { recipient: numbers[2]! }, do: { ackError: 403 } });
+    const messageId = await send(numbers, 'not for everybody');
+    const done = await waitFor(messageId, { failed: 1, read: 4 });
+    expect(done.recipients[2]).to.include({ to: numbers[2], status: 'failed', error: 'network_403' });
+  });
+
+  it('never repeats what a restricted account was refused (463)', async () => {
+    const [number] = makeNumbers(1, series);
+    const rule = fault({ on: 'message', match: { recipient: number! }, do: { ackError: 463 } });
+    const messageId = await send([number!], 'too new');
+    await waitFor(messageId, { failed: 1 });
+    expect(rule.hits).to.equal(1);
+  });
+
+  it('stops a cancelled list at the next message', async () => {
+    const numbers = makeNumbers(400, series);
+    const messageId = await send(numbers, 'never mind');
+    const before = simulator.network.counters.shown;
+    await eventually(() => simulator.network.counters.shown > before + 10, { everyMs: 5 });
+    const { status } = await gateway.call('DELETE', `/messages/${messageId}`, { device });
+    expect(status).to.equal(200);
+    const done = await waitFor(messageId, { queued: 0 });
+    expect(done.counts.cancelled).to.be.greaterThan(0);
+    const out = (await readDeliveries(simulator, account)).length;
+    expect(out + done.counts.cancelled).to.equal(400);
+  });
+
+  it('goes on with other sends beside a poison job and a record that nobody can read', async () => {
+    const [first, second] = makeNumbers(2, series);
+    const keys = deviceKeys(space.store.space, { workspace: 'main', device });
+    fault({ on: 'message', do: { delayMs: 300 } });
+    const spoiled = await send([first!], 'spoiled');
+    const record = (await space.clients.commands.keys(`${keys.base}:send:*`)).find(
+      (key) => key.split(':').length === 4,
+    )!;
+    await space.clients.commands.hset(record, 'v', 99);
+    const messageId = await send([second!], 'fine');
+    await waitFor(messageId, { read: 1 });
+    expect(spoiled).not.to.equal(messageId);
+  });
+
+  it('drops what a frozen sender wakes up with: nothing is accepted from its older login', async () => {
+    const numbers = makeNumbers(400, series);
+    const messageId = await send(numbers, 'frozen');
+    const before = simulator.network.counters.shown;
+    await eventually(() => simulator.network.counters.shown > before + 30, { everyMs: 5 });
+    const lease = await space.clients.commands.get(deviceKeys(space.store.space, { workspace: 'main', device }).lease);
+    const owner = gateway.senders.find(({ logs }) =>
+      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
+    )!;
+    owner.signal('SIGSTOP');
+    try {
+      await waitFor(messageId, { read: 400 });
+    } finally {
+      owner.signal('SIGCONT');
+    }
+    await owner.waitForLog(
+      ({ message }) => message === 'lease lost' || message === 'ownership lost' || message === 'socket ended',
+    );
+    await expectShownOnce(numbers);
+    // The one frame that was between the last check and the socket when the freeze came: the network drops it.
+    expect(simulator.network.counters.stanzasFromOlderLogin).to.be.at.most(1);
+  });
+});
