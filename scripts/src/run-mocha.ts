@@ -6,4 +6,4 @@ process.on('disconnect', () => process.exit(1));
 process.channel?.unref();
 
 const { main } = (await import(`${ROOT}node_modules/mocha/lib/cli/cli.js`)) as { main: (args: string[]) => unknown };
-await main(process.argv.slice(2));
+await main(['--require', `${ROOT}scripts/dist/find-leaks.js`, ...process.argv.slice(2)]);

@@ -4,22 +4,22 @@ import { createRedisClients, type RedisClients } from '@gateway/runtime/redis-cl
 import { checkRedisSettings } from '@gateway/runtime/redis-settings';
 import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
+import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { expect } from 'chai';
-import { type FrozenProxy, startProxy } from './frozen-proxy.js';
 
 const logger = createLogger({ service: 'test', level: 'error' });
 
 describe('Redis clients', () => {
   let clients: RedisClients | undefined;
-  let proxy: FrozenProxy | undefined;
+  let proxy: RedisProxy | undefined;
   afterEach(async () => {
     await clients?.close();
     proxy?.close();
   });
 
   async function startBehindProxy() {
-    proxy = await startProxy(new URL(testRedisUrl()));
-    clients = createRedisClients({ url: `redis://127.0.0.1:${proxy.port}`, logger });
+    proxy = await startRedisProxy(testRedisUrl());
+    clients = createRedisClients({ url: proxy.url, logger });
     await clients.waitForReady();
     return { clients, proxy };
   }
@@ -46,7 +46,7 @@ describe('Redis clients', () => {
     const startedMs = systemClock.monotonicMs();
     expect(await clients.failFast.ping().catch((error: Error) => error)).to.be.instanceOf(Error);
     expect(systemClock.monotonicMs() - startedMs).to.be.below(3_000);
-    proxy.thaw();
+    proxy.restore();
     expect(await eventually(() => clients.failFast.ping())).to.equal('PONG');
   });
 

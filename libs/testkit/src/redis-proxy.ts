@@ -32,13 +32,15 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
     if (mode === 'cut') near.destroy();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(redisUrl);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const change = (next: Mode) => () => {
     // What was swallowed while frozen is lost: only a new connection is whole again.
     if (next !== 'frozen') for (const socket of sockets) socket.destroy();
     mode = next;
   };
   return {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: url.href,
     cut: change('cut'),
     freeze: change('frozen'),
     restore: change('open'),
