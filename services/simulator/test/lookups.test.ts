@@ -93,7 +93,11 @@ describe('look-ups', () => {
 
   it('reports the restrictions of an account truthfully, and refuses what they forbid', async () => {
     const until = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
+    const told = new Promise<boolean>((resolve) => {
+      client.socket.ev.on('connection.update', ({ reachoutTimeLock }) => reachoutTimeLock?.isActive && resolve(true));
+    });
     await network.admin('PUT', `/admin/accounts/${client.number}`, { restrictions: { reachoutLockedUntilMs: until } });
+    expect(await told).to.equal(true);
     const lock = await client.socket.fetchAccountReachoutTimelock();
     expect(lock).to.deep.include({ isActive: true, timeEnforcementEnds: new Date(until) });
     const ack = new Promise<Record<string, string>>((resolve) =>

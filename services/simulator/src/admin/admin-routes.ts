@@ -1,5 +1,6 @@
 import type { Gate } from '../gate/gate.js';
 import { announceIdentity } from '../messaging/announce-identity.js';
+import { announceRestrictions } from '../messaging/announce-restrictions.js';
 import { unlinkDevice } from '../messaging/unlink-device.js';
 import { PairingError, type PairingResult } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';
@@ -116,7 +117,10 @@ function addAccountRoutes(router: HttpRouter, { network }: Server): void {
     const account = network.accounts.ensure(number);
     if (pushName !== undefined) account.pushName = pushName;
     if (business !== undefined) account.business = business;
-    if (restrictions !== undefined) account.restrictions = restrictions;
+    if (restrictions !== undefined) {
+      account.restrictions = restrictions;
+      announceRestrictions(network, account);
+    }
     return { body: accountView(network, account) };
   });
   router.on('GET /admin/groups', () => ({ body: [...network.groups.all()].map(groupView) }));

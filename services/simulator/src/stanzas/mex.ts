@@ -1,4 +1,5 @@
 import type { Account } from '../accounts/account.js';
+import { messageCapping, reachoutTimelock } from '../accounts/restrictions-view.js';
 import { type BinaryNode, childNamed, node } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -21,27 +22,4 @@ function answerQuery(account: Account, queryId: string | undefined, nowMs: numbe
     default:
       return { data: {}, errors: [{ message: 'Query is not known', extensions: { error_code: 404 } }] };
   }
-}
-
-function reachoutTimelock({ restrictions }: Account, nowMs: number): object {
-  const { reachoutLockedUntilMs = 0, reachoutLockType = 'DEFAULT' } = restrictions;
-  const active = reachoutLockedUntilMs > nowMs;
-  return {
-    is_active: active,
-    time_enforcement_ends: active ? String(Math.ceil(reachoutLockedUntilMs / 1000)) : '0',
-    enforcement_type: active ? reachoutLockType : 'DEFAULT',
-  };
-}
-
-function messageCapping({ restrictions: { newChatCap: cap } }: Account): object {
-  return {
-    total_quota: cap?.total ?? -1,
-    used_quota: cap?.used ?? 0,
-    cycle_start_timestamp: '0',
-    cycle_end_timestamp: '0',
-    server_sent_timestamp: '0',
-    ote_status: 'NOT_ELIGIBLE',
-    mv_status: 'NOT_ELIGIBLE',
-    capping_status: cap && cap.used >= cap.total ? 'CAPPED' : 'NONE',
-  };
 }

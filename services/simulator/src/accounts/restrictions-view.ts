@@ -1,0 +1,26 @@
+import type { Account } from './account.js';
+
+/** Until when an account may not write to strangers, as clients are told. */
+export function reachoutTimelock({ restrictions }: Account, nowMs: number): object {
+  const { reachoutLockedUntilMs = 0, reachoutLockType = 'DEFAULT' } = restrictions;
+  const active = reachoutLockedUntilMs > nowMs;
+  return {
+    is_active: active,
+    time_enforcement_ends: active ? String(Math.ceil(reachoutLockedUntilMs / 1000)) : '0',
+    enforcement_type: active ? reachoutLockType : 'DEFAULT',
+  };
+}
+
+/** How many new conversations an account may open, as clients are told. */
+export function messageCapping({ restrictions: { newChatCap: cap } }: Account): object {
+  return {
+    total_quota: cap?.total ?? -1,
+    used_quota: cap?.used ?? 0,
+    cycle_start_timestamp: '0',
+    cycle_end_timestamp: '0',
+    server_sent_timestamp: '0',
+    ote_status: 'NOT_ELIGIBLE',
+    mv_status: 'NOT_ELIGIBLE',
+    capping_status: cap && cap.used >= cap.total ? 'CAPPED' : 'NONE',
+  };
+}
