@@ -10,6 +10,7 @@ import { observeRequest } from './middlewares/observe-request.js';
 import { readBody } from './middlewares/read-body.js';
 import { divertBrokenPath, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
 import { runHandler } from './middlewares/run-handler.js';
+import { DOCUMENT_PATHS, serveDocuments } from './middlewares/serve-documents.js';
 import { takeRequestId } from './middlewares/take-request-id.js';
 import { validateInput } from './middlewares/validate-input.js';
 import { localsOf } from './request-locals.js';
@@ -27,6 +28,7 @@ export function createApp(deps: ApiDeps): Express {
   const limitOther = limits.byToken('other');
 
   app.use(takeRequestId, observeRequest(deps));
+  app.use(serveDocuments(ENDPOINTS, BASE_PATH));
   app.use(authenticate(deps, limits.failedTokens));
   app.use(divertBrokenPath(limitOther));
   for (const [path, endpoints] of groupByPath(ENDPOINTS)) {
@@ -42,6 +44,11 @@ export function createApp(deps: ApiDeps): Express {
     }
     route.all(limitOther, refuseMethod(endpoints.flatMap(({ methods }) => methods)));
   }
+  app.all(
+    DOCUMENT_PATHS.map((path) => `${BASE_PATH}${path}`),
+    limitOther,
+    refuseMethod(['get']),
+  );
   app.use(limitOther, refusePath);
   app.use(answerError(deps));
   return app;

@@ -1,3 +1,4 @@
+import type { ApiErrorCode } from '@gateway/contracts/errors';
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import type { RateLimitBucket } from '@gateway/contracts/limits';
 import type { Logger } from '@gateway/runtime/logger';
@@ -31,6 +32,19 @@ export interface Answer {
   headers?: Record<string, string>;
 }
 
+/** What the API's own documents say beside the schemas of query and body. */
+export interface EndpointDocs {
+  /** Names the operation in generated clients. */
+  operationId: string;
+  /** A few words. */
+  summary: string;
+  description: string;
+  /** Of the one success: its status, and its body without `success`. */
+  answer: { status: number; description: string; body: ObjectSchema };
+  /** Beside those that every endpoint has. */
+  errors: readonly ApiErrorCode[];
+}
+
 /** Everything there is to know about one path: what it takes, how often, and what it does. */
 export interface Endpoint<Query = unknown, Body = unknown> {
   /** More than one only where they mean the same. */
@@ -43,5 +57,6 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   maxBodyBytes: number;
   /** Whether the header `Idempotency-Key` makes repeats safe. */
   idempotent?: true;
+  docs: EndpointDocs;
   handle(call: Call<Query, Body>, deps: ApiDeps): Promise<Answer>;
 }

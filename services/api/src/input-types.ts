@@ -12,7 +12,7 @@ interface InputTypes extends Root {
 type Path = readonly (string | number)[];
 interface DocumentedExtension extends Extension {
   /** JSON Schema of what the type takes. */
-  jsonSchema(): Record<string, unknown>;
+  jsonSchema(schema: AnySchema, json: Record<string, unknown>): Record<string, unknown>;
 }
 
 const NUMBER_MESSAGE = 'must be a phone number of 7 to 15 digits that starts with its country code';
@@ -30,7 +30,7 @@ const phoneNumber: DocumentedExtension = {
     const digits = toDigits(value);
     return digits === undefined ? { value, errors: error('phoneNumber.invalid') } : { value: digits };
   },
-  jsonSchema: () => NUMBER_SCHEMA,
+  jsonSchema: (_schema, json) => ({ ...NUMBER_SCHEMA, ...json }),
 };
 
 /**
@@ -52,7 +52,8 @@ const recipients: DocumentedExtension = {
     if (value.length > LIMITS.maxRecipients) return { value, errors: helpers.error('recipients.max') };
     return toNumbers(value, helpers, (index) => [...path, index]);
   },
-  jsonSchema: () => ({
+  jsonSchema: (_schema, json) => ({
+    ...json,
     oneOf: [NUMBER_SCHEMA, { type: 'array', items: NUMBER_SCHEMA, minItems: 1, maxItems: LIMITS.maxRecipients }],
   }),
 };

@@ -1,6 +1,7 @@
 import { sendStatus } from '@gateway/contracts/statuses';
 import { cancelSend } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
+import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
 import type { Endpoint } from '../endpoint.js';
 import { findMessage } from '../find-message.js';
 import { Joi } from '../input-types.js';
@@ -16,6 +17,21 @@ export const cancelMessage: Endpoint<Nothing, Nothing> = {
   query: Joi.object<Nothing>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'cancelMessage',
+    summary: 'Cancel what has not been sent yet',
+    description: 'Recipients that the message has not gone out to yet do not get it. Safe to repeat.',
+    answer: {
+      status: 200,
+      description: 'The send as it is now.',
+      body: Joi.object({
+        messageId: Joi.string().required(),
+        status: sendStatusSchema.required(),
+        counts: countsSchema.required(),
+      }),
+    },
+    errors: ['not_found'],
+  },
 
   async handle({ params, workspace, token, logger }, { store }) {
     const request = { id: params.messageId!, workspace, token };

@@ -30,13 +30,33 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
   path: '/connect',
   bucket: 'connect',
   query: Joi.object<ConnectQuery>({
-    method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode'),
-    phoneNumber: Joi.phoneNumber().when('method', { is: 'qrCode', otherwise: Joi.required() }),
-    forceNew: Joi.boolean().default(false),
-    rawQrCode: Joi.boolean().default(false),
+    method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode').description('How the phone is told.'),
+    phoneNumber: Joi.phoneNumber()
+      .description('Number of the account; required with `pairingCode`, not used otherwise.')
+      .when('method', { is: 'qrCode', otherwise: Joi.required() }),
+    forceNew: Joi.boolean().default(false).description('Log a linked account out first, or start a new attempt.'),
+    rawQrCode: Joi.boolean().default(false).description('Answer with the text of the QR code, not a picture.'),
   }),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'connectDevice',
+    summary: 'Link an account',
+    description:
+      'Starts to link an account to the device and answers with the first code, or with the current code of the attempt ' +
+      'that is under way. The network replaces QR codes every few seconds: call again for the live one, and read ' +
+      '`/status` to learn when the phone has taken it. A device that has an account already answers without a code.',
+    answer: {
+      status: 200,
+      description: 'The code to scan or to enter, or the status of a device that is linked already.',
+      body: Joi.object({
+        status: Joi.string().valid('connecting', 'connected').required(),
+        qrCode: Joi.string().description('PNG as a data URL; with `rawQrCode` the text of the code.'),
+        pairingCode: Joi.string().description('Eight letters and digits to enter on the phone.'),
+      }),
+    },
+    errors: ['link_ended', 'no_sender', 'network_timeout'],
+  },
 
   async handle(call, deps) {
     const { store } = deps;

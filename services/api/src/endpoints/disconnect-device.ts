@@ -27,6 +27,19 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
   query: Joi.object<Nothing>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'disconnectDevice',
+    summary: 'Log the account out',
+    description:
+      'Logs the account out at the network and wipes its keys. Safe to repeat. Messages that are queued stay queued ' +
+      'until they expire, and go out if the same account is linked again.',
+    answer: {
+      status: 200,
+      description: 'The account is off this device; the message says what the network knows of it.',
+      body: Joi.object({ message: Joi.string().required() }),
+    },
+    errors: [],
+  },
 
   async handle({ address, signal }, deps) {
     const { outcome, attemptId } = await requestUnlink(deps.store, address, { attemptId: makeAttemptId() });

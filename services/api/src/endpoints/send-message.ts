@@ -38,14 +38,33 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   bucket: 'send',
   query: Joi.object<NoQuery>({}),
   body: Joi.object<SendBody>({
-    to: Joi.recipients().required(),
-    text: Joi.string().max(LIMITS.maxTextCharacters).custom(refuseBrokenText),
+    to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
+    text: Joi.string().max(LIMITS.maxTextCharacters).custom(refuseBrokenText).description('The text of the message.'),
     attachment: notYet,
     existingMessageId: notYet,
   })
     .or('text', 'attachment')
     .messages({ 'object.missing': 'either text or attachment must be provided' }),
   maxBodyBytes: MAX_BODY_BYTES,
+  docs: {
+    operationId: 'sendMessage',
+    summary: 'Send a message to one recipient or to a list',
+    description:
+      'Accepts the message, and answers once it is written down and queued. One identifier stands for the whole list; ' +
+      '`/messages/{messageId}` shows what became of each recipient. What is not sent within 24 hours expires.',
+    answer: {
+      status: 202,
+      description: 'Accepted: it will be sent, also if this service is restarted now.',
+      body: Joi.object({
+        messageId: Joi.string().required(),
+        status: Joi.string().valid('queued').required(),
+        recipients: Joi.number().integer().required().description('How many recipients get it.'),
+        duplicates: Joi.number().integer().required().description('Entries of `to` that repeat another one.'),
+        estimatedFinishAt: Joi.string().required().description('ISO 8601; from the pace and the queue of the device.'),
+      }),
+    },
+    errors: ['no_device', 'idempotency_in_progress', 'queue_would_expire', 'idempotency_mismatch'],
+  },
 
   idempotent: true,
 

@@ -1,8 +1,9 @@
 import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
 import { recipientErrorName } from '@gateway/contracts/recipient-errors';
-import { sendStatus } from '@gateway/contracts/statuses';
+import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/statuses';
 import { readDevice } from '@gateway/store/devices';
 import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/read-send';
+import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
 import type { Endpoint } from '../endpoint.js';
 import { findMessage } from '../find-message.js';
 import { Joi } from '../input-types.js';
@@ -14,17 +15,48 @@ interface PageQuery {
   limit: number;
 }
 
+const recipientSchema = Joi.object({
+  to: Joi.string().required(),
+  status: Joi.string()
+    .valid(...RECIPIENT_STATUSES)
+    .required(),
+  platformMessageIds: Joi.array().items(Joi.string()).required().description('Ids at the network, once it was tried.'),
+  error: Joi.string().allow(null).required().description('Why it failed: `not_on_messenger`, `network_463`, ...'),
+  at: Joi.string().required().description('When the status last changed.'),
+});
+
 /** `GET /messages/{messageId}`: what became of a send, with its recipients page by page. */
 export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
   methods: ['get'],
   path: '/messages/:messageId',
   bucket: 'messages',
   query: Joi.object<PageQuery>({
-    cursor: Joi.number().integer().min(0).max(100_000).default(0),
-    limit: Joi.number().integer().min(1).max(1_000).default(100),
+    cursor: Joi.number().integer().min(0).max(100_000).default(0).description('The `nextCursor` of the page before.'),
+    limit: Joi.number().integer().min(1).max(1_000).default(100).description('Recipients per page.'),
   }),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'showMessage',
+    summary: 'Show what became of a message',
+    description:
+      'Counts the recipients of a send by status and shows them page by page, in the order of the request. A send can be ' +
+      'read for 7 days after its last recipient is settled.',
+    answer: {
+      status: 200,
+      description: 'The send and one page of its recipients.',
+      body: Joi.object({
+        messageId: Joi.string().required(),
+        status: sendStatusSchema.required(),
+        counts: countsSchema.required(),
+        createdAt: Joi.string().required(),
+        expiresAt: Joi.string().required(),
+        recipients: Joi.array().items(recipientSchema).required(),
+        nextCursor: Joi.string().allow(null).required().description('For the next page; null on the last one.'),
+      }),
+    },
+    errors: ['not_found'],
+  },
 
   async handle({ params, query, workspace, token }, { store }) {
     const { address, send } = await findMessage(store, { id: params.messageId!, workspace, token });

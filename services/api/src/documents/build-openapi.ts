@@ -1,0 +1,166 @@
+import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
+import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
+import type { Endpoint, HttpMethod } from '../endpoint.js';
+import { type JsonSchema, toJsonSchema } from './to-json-schema.js';
+
+export type OpenApi = ReturnType<typeof buildOpenApi>;
+export type Operation = ReturnType<typeof toOperation>;
+
+/** Failures that any request can meet. */
+const COMMON_ERRORS: readonly ApiErrorCode[] = [
+  'invalid_request',
+  'invalid_token',
+  'payload_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'internal',
+  'unavailable',
+];
+
+const INTRODUCTION = `Sends messages through linked messenger accounts.
+
+Every request carries an API token, in the header \`Authorization: Bearer <token>\` or as \`?token=\`. Every body is a JSON
+object with a boolean \`success\`; on failure \`error\` says what is wrong and \`details\` where. Requests are limited per token
+and minute: \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix time in seconds) are on every
+authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it.`;
+
+/** The OpenAPI 3.1 document, from the schemas that validate: it cannot say anything else than the API does. */
+export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
+  const paths: Record<string, Partial<Record<HttpMethod, Operation>>> = {};
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replace(/:(\w+)/g, '{$1}');
+    for (const method of endpoint.methods) paths[path] = { ...paths[path], [method]: toOperation(endpoint, method) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Messaging Gateway API', version: '1', description: INTRODUCTION, license: { name: 'MIT' } },
+    servers: [{ url: basePath }],
+    security: [{ bearer: [] }, { query: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        query: { type: 'apiKey', in: 'query', name: 'token' },
+      },
+      headers: HEADERS,
+      schemas: { Error: ERROR },
+    },
+  };
+}
+
+const integer = (description: string) => ({ description, schema: { type: 'integer' } });
+const HEADERS = {
+  'X-Request-Id': { description: 'Names the request in logs.', schema: { type: 'string' } },
+  'X-RateLimit-Limit': integer('Requests a minute.'),
+  'X-RateLimit-Remaining': integer('Of these still free.'),
+  'X-RateLimit-Reset': integer('Unix time in seconds at which the window ends.'),
+  'Retry-After': integer('Seconds to wait before another try.'),
+};
+
+const ERROR: JsonSchema = {
+  type: 'object',
+  properties: {
+    success: { const: false },
+    error: { type: 'string' },
+    details: {
+      type: 'array',
+      description: `What is wrong where; the first ${LIMITS.maxValidationDetails} problems.`,
+      items: {
+        type: 'object',
+        properties: {
+          path: { type: 'array', items: { type: ['string', 'integer'] as never } },
+          message: { type: 'string' },
+        },
+        required: ['path', 'message'],
+        additionalProperties: false,
+      },
+    },
+    resetIn: { type: 'integer', description: 'Seconds until the limit is lifted; with 429 only.' },
+  },
+  required: ['success', 'error'],
+  additionalProperties: false,
+};
+
+function toOperation(endpoint: Endpoint, method: HttpMethod) {
+  const { docs, bucket } = endpoint;
+  const body = toJsonSchema(endpoint.body);
+  const hasBody = Object.keys(body.properties ?? {}).length > 0;
+  return {
+    operationId:
+      endpoint.methods.length > 1
+        ? `${docs.operationId}By${method[0]!.toUpperCase()}${method.slice(1)}`
+        : docs.operationId,
+    summary: docs.summary,
+    description: `${docs.description}\n\nLimit: ${RATE_LIMITS[bucket]} requests a minute and token.`,
+    parameters: [...pathParameters(endpoint), ...queryParameters(endpoint), ...headerParameters(endpoint)],
+    ...(hasBody && { requestBody: { required: true, content: json(body) } }),
+    responses: { ...success(endpoint), ...failures([...COMMON_ERRORS, ...docs.errors]) },
+  };
+}
+
+function pathParameters({ path }: Endpoint) {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!, { type: 'string' }, true));
+}
+
+function queryParameters({ query }: Endpoint) {
+  const { properties = {}, required = [] } = toJsonSchema(query);
+  return Object.entries(properties).map(([name, schema]) => parameter('query', name, schema, required.includes(name)));
+}
+
+function headerParameters({ idempotent }: Endpoint) {
+  const key: JsonSchema = {
+    type: 'string',
+    maxLength: LIMITS.maxIdempotencyKeyCharacters,
+    description: 'Makes a repeat safe: within 24 hours the same key and request get the first answer again.',
+  };
+  return idempotent ? [parameter('header', 'Idempotency-Key', key, false)] : [];
+}
+
+function parameter(place: string, name: string, { description, ...schema }: JsonSchema, required: boolean) {
+  return { in: place, name, required, ...(description !== undefined && { description }), schema };
+}
+
+interface ResponseDocs {
+  description: string;
+  headers: Record<string, unknown>;
+  content: ReturnType<typeof json>;
+}
+
+function success({ docs: { answer } }: Endpoint): Record<string, ResponseDocs> {
+  const body = toJsonSchema(answer.body);
+  const schema = {
+    ...body,
+    properties: { success: { const: true }, ...body.properties },
+    required: ['success', ...(body.required ?? [])],
+  };
+  return { [answer.status]: { description: answer.description, headers: headers(), content: json(schema) } };
+}
+
+/** Errors by status: those that share one are told apart by their message. */
+function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> {
+  const statuses = [...new Set(codes.map((code) => API_ERRORS[code].status))].sort();
+  const describe = (status: number) => codes.map((code) => API_ERRORS[code]).filter((error) => error.status === status);
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      {
+        description: describe(status)
+          .map(({ message }) => `\`${message}\``)
+          .join(' or '),
+        headers: headers(status),
+        content: json({ $ref: '#/components/schemas/Error' }),
+      },
+    ]),
+  );
+}
+
+function headers(status?: number) {
+  const names = ['X-Request-Id'];
+  if (status !== 401) names.push('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset');
+  if (status === 429 || status === 503) names.push('Retry-After');
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function json(schema: JsonSchema) {
+  return { 'application/json': { schema } };
+}

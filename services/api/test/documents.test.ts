@@ -1,0 +1,81 @@
+import { API_ERRORS } from '@gateway/contracts/errors';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+
+describe('the documents of the API', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+
+  before(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space);
+  });
+  after(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  const open = (path: string, init?: RequestInit) => fetch(`${api.origin}${BASE}${path}`, init);
+
+  it('are served without a token', async () => {
+    const response = await open('/openapi.json');
+    expect(response.status).to.equal(200);
+    expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+    expect(await response.json()).to.include({ openapi: '3.1.0' });
+    expect(response.headers.get('etag')).to.match(/^"[0-9a-f]{16}"$/);
+  });
+
+  it('describe every operation with its parameters, its body and its failures', async () => {
+    const { paths } = (await (await open('/openapi.json')).json()) as {
+      paths: Record<string, Record<string, unknown>>;
+    };
+    expect(Object.keys(paths).sort()).to.deep.equal([
+      '/connect',
+      '/disconnect',
+      '/messages/{messageId}',
+      '/send',
+      '/status',
+    ]);
+    const connect = paths['/connect']?.get as { parameters: { name: string; description: string }[] };
+    expect(connect.parameters.map(({ name }) => name)).to.deep.equal([
+      'method',
+      'phoneNumber',
+      'forceNew',
+      'rawQrCode',
+    ]);
+    expect(connect.parameters.every(({ description }) => description.length > 10)).to.equal(true);
+    const send = paths['/send']?.post as Record<string, Record<string, unknown>>;
+    expect(Object.keys(send.responses!)).to.deep.equal([
+      '202',
+      '400',
+      '401',
+      '409',
+      '413',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
+    const body = JSON.stringify(send.requestBody);
+    expect(body).to.include('"maxItems":10000').and.include('"anyOf":[{"required":["text"]}]');
+    expect(body).not.to.include('attachment');
+  });
+
+  it('have a page for people, which loads and runs nothing', async () => {
+    const response = await open('/docs');
+    const page = await response.text();
+    expect(response.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).to.include("default-src 'none'");
+    expect(page).to.include('/api/messenger/v1/send').and.include(API_ERRORS.queue_would_expire.message);
+    expect(page).not.to.match(/<script|undefined|\[object|https?:\/\//);
+  });
+
+  it('can only be read', async () => {
+    expect((await open('/docs', { method: 'POST' })).status, 'needs a token first').to.equal(401);
+    const { status, headers } = await api.call('DELETE', '/openapi.json');
+    expect(status).to.equal(405);
+    expect(headers.get('allow')).to.equal('GET, HEAD');
+  });
+});
