@@ -10,7 +10,7 @@ import type { MessengerSession, SessionEvents } from '@gateway/messenger/session
 import type { Endpoint } from '@gateway/messenger/trust';
 import { type Consumer, createConsumer } from '@gateway/queue/consumer';
 import type { Producer } from '@gateway/queue/producer';
-import type { Clock } from '@gateway/runtime/clock';
+import { type Clock, sleep } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { dropAbandonedSends } from '@gateway/store/accept-send';
@@ -47,6 +47,7 @@ export type OwnerState = 'opening' | 'open' | 'waiting' | 'ended';
 
 const LOG_OUT_MS = 5_000;
 const QUEUE_CONCURRENCY = 200;
+const CONSUMER_CLOSE_MS = 2_000;
 const AFTER_STALL: AfterClose = { kind: 'reopen', reason: 'network', minMs: 0 };
 
 /**
@@ -325,21 +326,24 @@ export class DeviceOwner {
     await ringDoorbell(store, { topic: 'observed', ...this.address });
   }
 
+  /**
+   * Lets go in an order in which the next owner waits for nothing but the last acks: no more work, the socket closed and
+   * its keys written, then the lease. The queue worker ends behind it; jobs that it still takes are given back.
+   */
   private async release(consumer: Consumer | undefined): Promise<void> {
     const { keeper, store } = this.deps;
     const { session } = this;
     await this.scheduler?.stop();
+    const consumerClosed = consumer?.close().catch((thrown: unknown) => {
+      this.logger.warn('queue worker not closed', { error: toError(thrown) });
+    });
     await session
       ?.close()
       .catch((thrown: unknown) => this.logger.warn('session not closed', { error: toError(thrown) }));
-    await Promise.race([consumer?.close(), this.lostOrLate()]);
     await keeper.release(this.lease);
     await ringDoorbell(store, { topic: 'lease', ...this.address });
-  }
-
-  /** A queue worker that cannot reach Redis must not keep us from letting go. */
-  private lostOrLate(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, 2_000).unref());
+    // A worker that cannot reach Redis must not keep us.
+    await Promise.race([consumerClosed, sleep(CONSUMER_CLOSE_MS)]);
   }
 
   private fail(error: Error): void {
