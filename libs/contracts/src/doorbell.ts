@@ -2,9 +2,11 @@ import type { DeviceAddress } from './ids.js';
 
 /**
  * A doorbell says "look again", never what to do: a lost one costs a tick.
+ * `results` tells whoever waits for an OTP that its status has changed.
  * `desired` and `lease` wake owners, `observed` wakes whoever waits for a code or a status, `sends` wakes the device's scheduler.
  */
-export type DoorbellTopic = 'desired' | 'observed' | 'lease' | 'sends';
+const DOORBELL_TOPICS = ['desired', 'observed', 'lease', 'sends', 'results'] as const;
+export type DoorbellTopic = (typeof DOORBELL_TOPICS)[number];
 
 export interface Doorbell extends DeviceAddress {
   topic: DoorbellTopic;
@@ -18,6 +20,6 @@ export function encodeDoorbell({ topic, workspace, device }: Doorbell): string {
 export function decodeDoorbell(text: string): Doorbell | undefined {
   const [topic, workspace, device, ...rest] = text.split(' ');
   if (!workspace || !device || rest.length > 0) return undefined;
-  if (topic !== 'desired' && topic !== 'observed' && topic !== 'lease' && topic !== 'sends') return undefined;
-  return { topic, workspace, device };
+  const known = DOORBELL_TOPICS.find((each) => each === topic);
+  return known && { topic: known, workspace, device };
 }

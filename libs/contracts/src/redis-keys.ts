@@ -60,6 +60,8 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     openSends: `${base}:open-sends`,
     /** ZSET message id -> creation in ms, of sends not yet opened. */
     acceptingSends: `${base}:accepting-sends`,
+    /** ZSET tag -> ms at which the content of a sent OTP is erased. */
+    erasures: `${base}:erasures`,
     /** STRING: messages queued in open sends. */
     backlog: `${base}:backlog`,
     /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */

@@ -1,12 +1,13 @@
 -- Writes what the network said of recipients. Statuses only move forward (libs/contracts/src/statuses.ts); news that
 -- come too late or twice change nothing.
--- KEYS lease, record, recipients, results, open, backlog
--- ARGV token, now ms, retention ms, then (recipient, part, event, error code) ...
+-- KEYS lease, record, recipients, results, open, backlog, erasures
+-- ARGV token, now ms, retention ms, erasure ms, then (recipient, part, event, error code) ...
 --   events: acked | delivered | read | failed | returned (not in flight any more, to be tried again)
 -- Output: { 'ok' | 'fenced' | 'gone', 1 when this closed the send else 0, status code of each recipient after its event ... }
 --- @include "check-lease"
 --- @include "results"
 --- @include "settle"
+--- @include "erase"
 if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced', 0 } end
 local parts = redis.call('HGET', KEYS[2], 'parts')
 if not parts then return { 'gone', 0 } end
@@ -24,7 +25,7 @@ local function next_status(r, event)
 end
 
 local reply = { 'ok', 0 }
-for i = 4, #ARGV, 4 do
+for i = 5, #ARGV, 4 do
   local index, mask, event = tonumber(ARGV[i]), bit.lshift(1, tonumber(ARGV[i + 1])), ARGV[i + 2]
   local r = load_result(KEYS[4], index)
   if not r then
@@ -45,5 +46,6 @@ for i = 4, #ARGV, 4 do
     reply[#reply + 1] = r.status
   end
 end
+erase_spent_otp(KEYS[2], KEYS[7], ARGV[2], ARGV[4])
 reply[2] = close_when_settled(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2], ARGV[3])
 return reply

@@ -8,6 +8,7 @@ import type { Lease } from './leases.js';
 import type { Store } from './store.js';
 
 const RETENTION_MS = LIMITS.sendRetentionSeconds * 1000;
+const ERASURE_MS = LIMITS.otpErasureSeconds * 1000;
 
 export type ClaimOutcome = 'claimed' | 'settled' | 'cancelled' | 'expired';
 
@@ -45,7 +46,7 @@ export async function recordResults(
   news: { tag: SendTag; nowMs: number; events: readonly RecipientEvent[] },
 ): Promise<{ closed: boolean; statuses: (RecipientStatus | undefined)[] }> {
   const reply = await store.run('record-results', fencedKeys(store, lease, news.tag), [
-    ...[lease.token, news.nowMs, RETENTION_MS],
+    ...[lease.token, news.nowMs, RETENTION_MS, ERASURE_MS],
     ...news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [recipient, part, event, errorCode]),
   ]);
   const [outcome, closed, ...codes] = reply as [string, number, ...number[]];
@@ -64,6 +65,7 @@ export async function cancelSend(
   const cancelled = await store.run('cancel-send', sendScriptKeys(store, address, parsed.tag), [
     Date.now(),
     RETENTION_MS,
+    ERASURE_MS,
   ]);
   return cancelled === -1 ? undefined : { cancelled: Number(cancelled) };
 }
@@ -74,11 +76,20 @@ export async function expireSends(store: Store, lease: Lease, nowMs: number): Pr
   const due = await store.redis.zrangebyscore(openSends, '-inf', nowMs);
   for (const messageId of due) {
     const { tag } = parseMessageId(messageId)!;
-    const args = [lease.token, nowMs, RETENTION_MS, messageId];
+    const args = [lease.token, nowMs, RETENTION_MS, ERASURE_MS, messageId];
     const reply = await store.run('expire-send', fencedKeys(store, lease, tag), args);
     if (reply === -1) throw new FencedError({ step: 'expire sends' });
   }
   return due;
+}
+
+/** Forgets the contents of OTPs that were sent a while ago. Needs no lease: what is spent is spent. */
+export async function eraseSpentOtps(store: Store, address: DeviceAddress, nowMs: number): Promise<void> {
+  const { erasures } = deviceKeys(store.space, address);
+  for (const messageId of await store.redis.zrangebyscore(erasures, '-inf', nowMs)) {
+    const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
+    await store.run('erase-content', [record, erasures], [messageId]);
+  }
 }
 
 /** Asks the pace for one message: 0 to go ahead, else the ms to wait before asking again. */
@@ -97,20 +108,21 @@ export async function takePace(store: Store, lease: Lease, request: { pace: Pace
 function sendScriptKeys(store: Store, address: DeviceAddress, tag: SendTag): string[] {
   const keys = sendKeys(store.space, address, tag);
   const device = deviceKeys(store.space, address);
-  return [keys.record, keys.recipients, keys.results, device.openSends, device.backlog];
+  return [keys.record, keys.recipients, keys.results, device.openSends, device.backlog, device.erasures];
 }
 
 function fencedKeys(store: Store, lease: Lease, tag: SendTag): string[] {
   return [deviceKeys(store.space, lease.address).lease, ...sendScriptKeys(store, lease.address, tag)];
 }
 
-/** Whether the device has sends whose time is over, or that were written down long ago and never opened. */
+/** Whether time has done something to the device's sends: some expired, were never opened, or hold a spent OTP. */
 export async function hasDueSends(store: Store, address: DeviceAddress, nowMs: number): Promise<boolean> {
   const keys = deviceKeys(store.space, address);
   const abandonedBeforeMs = nowMs - LIMITS.acceptingGraceSeconds * 1000;
-  const [expired, abandoned] = await Promise.all([
+  const [expired, abandoned, spent] = await Promise.all([
     store.redis.zcount(keys.openSends, '-inf', nowMs),
     store.redis.zcount(keys.acceptingSends, '-inf', abandonedBeforeMs),
+    store.redis.zcount(keys.erasures, '-inf', nowMs),
   ]);
-  return expired + abandoned > 0;
+  return expired + abandoned + spent > 0;
 }

@@ -9,7 +9,8 @@ import type { Clock } from '@gateway/runtime/clock';
 import { runInContext } from '@gateway/runtime/context';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
-import { claimRecipient, expireSends, takePace } from '@gateway/store/change-send';
+import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
+import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
@@ -93,6 +94,7 @@ export class DeviceScheduler {
   async refresh(): Promise<void> {
     const { store, lease, clock } = this.deps;
     for (const messageId of await expireSends(store, lease, clock.nowMs())) this.open.get(messageId)?.dropWaiting();
+    await eraseSpentOtps(store, lease.address, clock.nowMs());
     for (const send of this.open.values()) {
       const record = await readSend(store, lease.address, send.messageId);
       if (!record || record.cancelledAtMs) send.dropUntried();
@@ -231,7 +233,7 @@ export class DeviceScheduler {
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
   private lookAhead(session: MessengerSession): void {
     for (const send of this.inTurn()) {
-      if (this.lookUps >= MAX_LOOK_UPS) return;
+      if (this.lookUps >= MAX_LOOK_UPS && send.record.kind !== 'otp') return;
       const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
       if (batch.length === 0) continue;
       this.lookUps++;
@@ -312,6 +314,8 @@ export class DeviceScheduler {
       this.open.delete(send.messageId);
       this.deps.logger.info('send finished', { messageId: send.messageId, requestId: send.record.requestId });
       send.finish();
+      if (send.record.kind === 'otp')
+        void ringDoorbell(this.deps.store, { topic: 'results', ...this.deps.lease.address });
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { dropAbandonedSends } from '@gateway/store/accept-send';
-import { expireSends, hasDueSends } from '@gateway/store/change-send';
+import { eraseSpentOtps, expireSends, hasDueSends } from '@gateway/store/change-send';
 import { listDevices } from '@gateway/store/devices';
 import type { LeaseKeeper } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
@@ -51,6 +51,7 @@ async function sweepDevice({ store, keeper, producer, clock }: SweeperDeps, addr
     const nowMs = clock.nowMs();
     await dropAbandonedSends(store, address, { nowMs, hasJob: (messageId) => producer.hasSend(address, messageId) });
     await expireSends(store, lease, nowMs);
+    await eraseSpentOtps(store, address, nowMs);
   } finally {
     await keeper.release(lease);
   }

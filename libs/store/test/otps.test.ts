@@ -1,0 +1,70 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
+import {
+  cancelSend,
+  eraseSpentOtps,
+  expireSends,
+  type RecipientEvent,
+  recordResults,
+} from '@gateway/store/change-send';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { readContent } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+const TEN_MINUTES_MS = 10 * 60_000;
+
+describe('the content of an OTP', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+  let messageId: string;
+  const tag = () => parseMessageId(messageId)!.tag;
+  const content = () => readContent(space.store, address, tag());
+  const record = (event: RecipientEvent['event']) =>
+    recordResults(space.store, lease, { tag: tag(), nowMs: Date.now(), events: [{ recipient: 0, part: 0, event }] });
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    const nowMs = Date.now();
+    const send = await acceptSend(space.store, address, {
+      ...{
+        kind: 'otp',
+        content: { kind: 'text', text: '*123456* is your code' },
+        parts: 1,
+        recipients: ['4915112345670'],
+      },
+      ...{ tokenId: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 300_000 },
+    });
+    messageId = send.messageId;
+    await openSend(space.store, address, messageId);
+  });
+  afterEach(() => space.close());
+
+  for (const event of ['delivered', 'read', 'failed'] as const) {
+    it(`is erased when it was ${event}`, async () => {
+      expect(await content()).to.have.property('text');
+      await record(event);
+      expect(await content()).to.equal(undefined);
+    });
+  }
+
+  it('is kept after the ack, as the phone may ask for it again, and erased 10 minutes later', async () => {
+    await record('acked');
+    await eraseSpentOtps(space.store, address, Date.now() + TEN_MINUTES_MS - 5_000);
+    expect(await content()).to.have.property('text');
+    await eraseSpentOtps(space.store, address, Date.now() + TEN_MINUTES_MS);
+    expect(await content()).to.equal(undefined);
+  });
+
+  it('is erased when it expires', async () => {
+    await expireSends(space.store, lease, Date.now() + 300_001);
+    expect(await content()).to.equal(undefined);
+  });
+
+  it('is erased when it is cancelled', async () => {
+    await cancelSend(space.store, address, messageId);
+    expect(await content()).to.equal(undefined);
+  });
+});
