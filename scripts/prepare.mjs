@@ -35,10 +35,10 @@ function isInstalled() {
   if (statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs) return true;
   const { packages: wanted } = JSON.parse(readFileSync(LOCK, 'utf8'));
   const { packages: installed } = JSON.parse(readFileSync(INSTALLED, 'utf8'));
-  return Object.entries(wanted).every(
-    ([path, { version, link, optional }]) =>
-      !path.startsWith('node_modules/') || link || optional || installed[path]?.version === version,
-  );
+  return Object.entries(wanted).every(([path, { version, link, optional }]) => {
+    if (!path.startsWith('node_modules/') || optional) return true;
+    return link ? existsSync(ROOT + path) : installed[path]?.version === version;
+  });
 }
 
 /** Runs a step with its output held back, shown only when it fails. Ctrl-C ends the step too. */
