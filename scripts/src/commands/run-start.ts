@@ -55,14 +55,23 @@ function describe(baseUrl: string, { data }: LocalEnvironment, simulator: Runnin
     'Next, in another terminal:',
     '',
     '  npm run cli -- token create --name my-app     makes an API token, and shows it once',
-    `  curl -H "Authorization: Bearer $TOKEN" "${baseUrl}/connect?rawQrCode=true"`,
-    ...(simulator ? [`  curl --data "$QR" -H 'Content-Type: text/plain' ${scanUrl(simulator)}`] : []),
+    ...(simulator ? linkWithSimulator(baseUrl, simulator) : linkWithPhone(baseUrl)),
     `  curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/status`,
     '',
   ];
   return lines.join('\n');
 }
 
-function scanUrl({ adminUrl }: RunningSimulator): string {
-  return `"${adminUrl}/admin/mock-phone/scan-qr?number=447700900001"`;
+function linkWithPhone(baseUrl: string): string[] {
+  return [
+    `  curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/connect`,
+    '     then open the qrCode of the answer in a browser, and scan it: Settings, Linked devices',
+  ];
+}
+
+function linkWithSimulator(baseUrl: string, { adminUrl }: RunningSimulator): string[] {
+  return [
+    `  curl -H "Authorization: Bearer $TOKEN" "${baseUrl}/connect?rawQrCode=true"`,
+    `  curl -H 'Content-Type: text/plain' --data "$QR" "${adminUrl}/admin/mock-phone/scan-qr?number=999100000001"`,
+  ];
 }
