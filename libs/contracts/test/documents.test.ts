@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { REASONS } from '@gateway/contracts/device-state';
+import { API_ERRORS } from '@gateway/contracts/errors';
+import { expect } from 'chai';
+
+// Tests run from the root of the repository.
+const page = readFileSync('docs/errors.md', 'utf8');
+
+describe('docs/errors.md', () => {
+  it('explains every error that a caller can see', () => {
+    for (const { status, message } of Object.values(API_ERRORS))
+      expect(page).to.include(`| ${status} | \`${message}\` |`);
+  });
+  it('names every reason why a device is not connected', () => {
+    for (const reason of Object.keys(REASONS)) expect(page).to.include(`\`${reason}\``);
+  });
+});
