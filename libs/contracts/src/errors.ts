@@ -13,6 +13,8 @@ export const API_ERRORS = {
   payload_too_large: { status: 413, message: 'Payload too large' },
   unsupported_media_type: { status: 415, message: 'Unsupported media type' },
   queue_would_expire: { status: 422, message: 'Queue would expire' },
+  not_on_messenger: { status: 422, message: 'Recipient is not on the messenger' },
+  otp_not_sent: { status: 422, message: 'OTP was not sent' },
   idempotency_mismatch: { status: 422, message: 'Idempotency key was used with another request' },
   rate_limited: { status: 429, message: 'Rate limit exceeded' },
   internal: { status: 500, message: 'Internal server error' },

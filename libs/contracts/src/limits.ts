@@ -5,6 +5,8 @@ export const LIMITS = {
   maxAttachmentBytes: 10 * 1024 * 1024,
   sendExpirySeconds: 24 * 60 * 60,
   otpExpirySeconds: 5 * 60,
+  /** How long a caller waits for the network to accept an OTP. */
+  otpWaitSeconds: 10,
   /** After the ack: so long a phone that could not read an OTP may ask for it again. */
   otpErasureSeconds: 10 * 60,
   /** How long a finished send stays readable. */

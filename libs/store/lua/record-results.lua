@@ -9,7 +9,7 @@
 --- @include "settle"
 --- @include "erase"
 if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced', 0 } end
-local parts = redis.call('HGET', KEYS[2], 'parts')
+local parts, kind = unpack(redis.call('HMGET', KEYS[2], 'parts', 'kind'))
 if not parts then return { 'gone', 0 } end
 local full = bit.lshift(1, tonumber(parts)) - 1
 
@@ -40,6 +40,8 @@ for i = 5, #ARGV, 4 do
     if r.status == FAILED and before ~= FAILED then r.err = tonumber(ARGV[i + 3]) end
     if r.status ~= before then
       r.at = tonumber(ARGV[2])
+      -- Somebody waits to be told when an OTP was accepted, and its delivery may come before they look.
+      if kind == 'otp' and r.status ~= FAILED then redis.call('HSETNX', KEYS[2], 'sentAtMs', ARGV[2]) end
       move_counts(KEYS[2], KEYS[6], before, r.status, 1)
     end
     save_result(KEYS[4], index, r)

@@ -39,6 +39,19 @@ export async function findRepeat(store: Store, key: string): Promise<Repeat | un
   };
 }
 
+/** From now on a repeat gets this answer. Nothing happens when the key is forgotten, or stands for another send. */
+export async function keepAnswer(
+  store: Store,
+  { key, messageId, answer }: { key: string; messageId: MessageId; answer: Record<string, unknown> },
+): Promise<void> {
+  await store.run('settle-repeat', [key], [messageId, JSON.stringify(answer)]);
+}
+
+/** The request failed: only successes are kept, and its repeat is a new request. */
+export async function forgetRepeat(store: Store, key: string, messageId: MessageId): Promise<void> {
+  await store.run('settle-repeat', [key], [messageId, '']);
+}
+
 /**
  * The arguments of `accept-send`. The fingerprint is sealed: lying open, it would let anyone who reads Redis try out
  * which of a million codes it was made from.

@@ -25,6 +25,8 @@ export interface SendRecord {
   createdAtMs: number;
   expiresAtMs: number;
   cancelledAtMs?: number;
+  /** When the network accepted it; OTPs only. */
+  sentAtMs?: number;
   counts: StatusCounts;
 }
 
@@ -46,6 +48,7 @@ const FIELDS = [
   'createdAtMs',
   'expiresAtMs',
   'cancelledAtMs',
+  'sentAtMs',
 ] as const;
 
 /** The send of a message id, `undefined` when there is none (any more). Throws for records of an unknown version. */
@@ -67,7 +70,8 @@ export async function readSendByTag(
 ): Promise<SendRecord | undefined> {
   const { record } = sendKeys(store.space, address, tag);
   const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
-  const [v, messageId, state, kind, total, parts, tokenId, requestId, createdAtMs, expiresAtMs, cancelledAtMs] = values;
+  const [v, messageId, state, kind, total, parts, tokenId, requestId, createdAtMs, expiresAtMs, ...times] = values;
+  const [cancelledAtMs, sentAtMs] = times;
   if (!messageId) return undefined;
   if (Number(v) !== RECORD_VERSION) throw new Error(`send record of unknown version ${v}`);
   const counts = values.slice(FIELDS.length).map(Number);
@@ -85,6 +89,7 @@ export async function readSendByTag(
     counts: Object.fromEntries(RECIPIENT_STATUSES.map((status, i) => [status, counts[i]])) as StatusCounts,
   };
   if (cancelledAtMs) send.cancelledAtMs = Number(cancelledAtMs);
+  if (sentAtMs) send.sentAtMs = Number(sentAtMs);
   return send;
 }
 

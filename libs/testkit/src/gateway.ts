@@ -45,17 +45,23 @@ export class Gateway {
     return sender;
   }
 
+  /** Everything that the services have logged so far. */
+  logs(): Record<string, unknown>[] {
+    return [this.api, this.connection, ...this.senders].flatMap(({ logs }) => logs);
+  }
+
   /** Calls the public API with the token of a device. */
   async call(
     method: string,
     path: string,
-    { device = 'default', body }: { device?: string; body?: unknown } = {},
+    { device = 'default', body, headers }: { device?: string; body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
     const response = await fetch(`${this.apiUrl}/api/messenger/v1${path}`, {
       method,
       headers: {
         authorization: `Bearer ${await this.tokenOf(device)}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

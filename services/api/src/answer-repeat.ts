@@ -28,26 +28,37 @@ export function repeatKeyOf(
   };
 }
 
-/**
- * Check 6: a repeat gets the first answer again, also when the device is down by now. What the first request wrote down
- * but did not live to promise is promised now. Throws 422 for another request under the same key, 409 while the first
- * one is being handled.
- */
+/** Check 6: a repeat gets the first answer again, also when the device is down by now. Throws as `findFirst` does. */
 export async function answerRepeat(
   call: Call<unknown, object>,
   deps: ApiDeps,
-  { key, fingerprint }: RepeatKey,
+  repeat: RepeatKey,
   status: number,
 ): Promise<Answer | undefined> {
+  const first = await findFirst(call, deps, repeat);
+  return first && replayed({ status, body: { messageId: first.messageId, ...first.answer } });
+}
+
+/**
+ * What the first request under this key has led to; `undefined` when this is the first. What it wrote down but did not
+ * live to promise is promised now. Throws 422 for another request under the same key, 409 while the first one is being
+ * handled.
+ */
+export async function findFirst(
+  call: Call<unknown, object>,
+  deps: ApiDeps,
+  { key, fingerprint }: RepeatKey,
+): Promise<Repeat | undefined> {
   const first = await findRepeat(deps.store, key);
   if (!first) return undefined;
   if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');
   await completeFirst(call, deps, first);
-  return {
-    status,
-    body: { messageId: first.messageId, ...first.answer },
-    headers: { 'Idempotency-Replayed': 'true' },
-  };
+  return first;
+}
+
+/** Marks an answer as that of an earlier request. */
+export function replayed(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, 'Idempotency-Replayed': 'true' } };
 }
 
 /** Of a request that runs, or ran, under the same key at the same time. */

@@ -20,8 +20,8 @@ export interface ApiDeps {
   /** Proxies whose `X-Forwarded-For` entries are believed. */
   trustedProxies: number;
   bodyBudgetBytes: number;
-  /** How long callers wait for an owner's answer. */
-  waits: { codeMs: number; logoutMs: number };
+  /** How long callers wait for an owner's answer, or for the network to accept an OTP. */
+  waits: { codeMs: number; logoutMs: number; otpMs: number };
   metrics: ApiMetrics;
   clock: Clock;
   logger: Logger;

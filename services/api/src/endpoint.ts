@@ -32,6 +32,13 @@ export interface Answer {
   headers?: Record<string, string>;
 }
 
+/** One kind of success: its status, and its body without `success`. */
+export interface AnswerDocs {
+  status: number;
+  description: string;
+  body: ObjectSchema;
+}
+
 /** What the API's own documents say beside the schemas of query and body. */
 export interface EndpointDocs {
   /** Names the operation in generated clients. */
@@ -39,8 +46,9 @@ export interface EndpointDocs {
   /** A few words. */
   summary: string;
   description: string;
-  /** Of the one success: its status, and its body without `success`. */
-  answer: { status: number; description: string; body: ObjectSchema };
+  answer: AnswerDocs;
+  /** Where success has more than one shape. */
+  otherAnswers?: readonly AnswerDocs[];
   /** Beside those that every endpoint has. */
   errors: readonly ApiErrorCode[];
 }

@@ -3,6 +3,7 @@ import { cancelMessage } from './endpoints/cancel-message.js';
 import { connectDevice } from './endpoints/connect-device.js';
 import { disconnectDevice } from './endpoints/disconnect-device.js';
 import { sendMessage } from './endpoints/send-message.js';
+import { sendOtp } from './endpoints/send-otp.js';
 import { showMessage } from './endpoints/show-message.js';
 import { showStatus } from './endpoints/show-status.js';
 
@@ -14,6 +15,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   showStatus,
   disconnectDevice,
   sendMessage,
+  sendOtp,
   showMessage,
   cancelMessage,
 ];

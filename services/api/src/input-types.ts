@@ -7,6 +7,8 @@ interface InputTypes extends Root {
   phoneNumber(): AnySchema<string>;
   /** One number or a list of them. Gives the digits of each, in order, doubles included. */
   recipients(): AnySchema<string[]>;
+  /** 4 to 8 digits, as a string or as an integer. Gives the string. */
+  otpCode(): AnySchema<string>;
 }
 
 type Path = readonly (string | number)[];
@@ -58,8 +60,27 @@ const recipients: DocumentedExtension = {
   }),
 };
 
-/** Joi with the two kinds of input that are ours. */
-export const Joi = joi.extend(phoneNumber, recipients) as InputTypes;
+/** A number that JSON wrote without leading zeros; whoever needs those sends a string. */
+const otpCode: DocumentedExtension = {
+  type: 'otpCode',
+  base: joi.any(),
+  messages: { 'otpCode.invalid': 'must be 4 to 8 digits' },
+  validate(value: unknown, { error }) {
+    const code = Number.isSafeInteger(value) ? String(value) : value;
+    const isCode = typeof code === 'string' && /^[0-9]{4,8}$/.test(code);
+    return isCode ? { value: code } : { value, errors: error('otpCode.invalid') };
+  },
+  jsonSchema: (_schema, json) => ({
+    ...json,
+    oneOf: [
+      { type: 'string', pattern: '^[0-9]{4,8}$' },
+      { type: 'integer', minimum: 1_000, maximum: 99_999_999 },
+    ],
+  }),
+};
+
+/** Joi with the kinds of input that are ours. */
+export const Joi = joi.extend(phoneNumber, recipients, otpCode) as InputTypes;
 
 function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: (index: number) => Path) {
   const numbers: string[] = [];

@@ -61,7 +61,11 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       defaultPace: defaultPace(config),
       trustedProxies: config.TRUST_PROXY,
       bodyBudgetBytes: config.BODY_BUDGET_BYTES,
-      waits: { codeMs: LIMITS.connectWaitSeconds * 1000, logoutMs: LIMITS.disconnectWaitSeconds * 1000 },
+      waits: {
+        codeMs: LIMITS.connectWaitSeconds * 1000,
+        logoutMs: LIMITS.disconnectWaitSeconds * 1000,
+        otpMs: LIMITS.otpWaitSeconds * 1000,
+      },
       metrics: createApiMetrics(registry),
       clock: systemClock,
       logger,

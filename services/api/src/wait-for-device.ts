@@ -1,76 +1,22 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { ApiError, toError } from '@gateway/runtime/errors';
 import { type DeviceState, readDeviceState } from '@gateway/store/device-state';
 import type { ApiDeps } from './api-deps.js';
+import { type Wait, waitFor } from './wait-for.js';
 
-export interface DeviceWait<Found> {
+export interface DeviceWait<Found> extends Pick<Wait<Found>, 'timeoutMs' | 'signal'> {
   /** Called with each state until it finds what is waited for. What it throws ends the wait. */
   look(state: DeviceState): Found | undefined;
-  timeoutMs: number;
-  /** Ends the wait: the caller is gone, or the process stops. */
-  signal: AbortSignal;
 }
 
-/** The doorbell may be lost: this often we look without one. */
-const POLL_MS = 1_000;
-
-/**
- * Waits for a device's owner to write down what somebody waits for: looks at once, at each doorbell, and every second.
- * Resolves with `undefined` when the time is over; throws 503 when the wait was ended from outside.
- */
+/** Waits for a device's owner to write down what somebody waits for; ends as `waitFor` does. */
 export async function waitForDevice<Found>(
-  { store, doorbells, clock }: Pick<ApiDeps, 'store' | 'doorbells' | 'clock'>,
+  deps: Pick<ApiDeps, 'store' | 'doorbells' | 'clock'>,
   address: DeviceAddress,
-  { look, timeoutMs, signal }: DeviceWait<Found>,
+  { look, ...wait }: DeviceWait<Found>,
 ): Promise<Found | undefined> {
-  const deadlineMs = clock.monotonicMs() + timeoutMs;
-  const bell = new Bell();
-  const unsubscribe = doorbells.on(({ topic, workspace, device }) => {
-    const mayMatter = topic === 'observed' || topic === 'desired';
-    if (mayMatter && workspace === address.workspace && device === address.device) bell.ring();
+  return waitFor(deps, address, {
+    ...wait,
+    topics: ['observed', 'desired'],
+    look: async () => look(await readDeviceState(deps.store, address)),
   });
-  const stopListening = onAbort(signal, () => bell.ring());
-  try {
-    for (;;) {
-      if (signal.aborted) throw new ApiError('unavailable', { cause: toError(signal.reason) });
-      const found = look(await readDeviceState(store, address));
-      if (found !== undefined) return found;
-      const leftMs = deadlineMs - clock.monotonicMs();
-      if (leftMs <= 0) return undefined;
-      await bell.wait(Math.min(POLL_MS, leftMs));
-    }
-  } finally {
-    stopListening();
-    unsubscribe();
-  }
-}
-
-/** Remembers a ring that came while nobody waited. */
-class Bell {
-  #rung = false;
-  #wake: (() => void) | undefined;
-
-  ring(): void {
-    this.#rung = true;
-    this.#wake?.();
-  }
-
-  async wait(ms: number): Promise<void> {
-    if (!this.#rung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#rung = false;
-    this.#wake = undefined;
-  }
-}
-
-function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  signal.addEventListener('abort', listener);
-  return () => signal.removeEventListener('abort', listener);
 }

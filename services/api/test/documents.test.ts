@@ -34,6 +34,7 @@ describe('the documents of the API', () => {
       '/connect',
       '/disconnect',
       '/messages/{messageId}',
+      '/otp',
       '/send',
       '/status',
     ]);

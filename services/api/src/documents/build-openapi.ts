@@ -1,6 +1,6 @@
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
-import type { Endpoint, HttpMethod } from '../endpoint.js';
+import type { AnswerDocs, Endpoint, HttpMethod } from '../endpoint.js';
 import { type JsonSchema, toJsonSchema } from './to-json-schema.js';
 
 export type OpenApi = ReturnType<typeof buildOpenApi>;
@@ -126,14 +126,18 @@ interface ResponseDocs {
   content: ReturnType<typeof json>;
 }
 
-function success({ docs: { answer } }: Endpoint): Record<string, ResponseDocs> {
-  const body = toJsonSchema(answer.body);
+function success({ docs: { answer, otherAnswers = [] } }: Endpoint): Record<string, ResponseDocs> {
+  return Object.fromEntries([answer, ...otherAnswers].map((each) => [each.status, toResponse(each)]));
+}
+
+function toResponse({ description, body }: AnswerDocs): ResponseDocs {
+  const fields = toJsonSchema(body);
   const schema = {
-    ...body,
-    properties: { success: { const: true }, ...body.properties },
-    required: ['success', ...(body.required ?? [])],
+    ...fields,
+    properties: { success: { const: true }, ...fields.properties },
+    required: ['success', ...(fields.required ?? [])],
   };
-  return { [answer.status]: { description: answer.description, headers: headers(), content: json(schema) } };
+  return { description, headers: headers(), content: json(schema) };
 }
 
 /** Errors by status: those that share one are told apart by their message. */

@@ -1,13 +1,12 @@
-import type { MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
-import { acceptSend, acceptSendOnce, type NewSend } from '@gateway/store/accept-send';
-import { answerRepeat, inProgress, type RepeatKey, repeatKeyOf } from '../answer-repeat.js';
+import type { NewSend } from '@gateway/store/accept-send';
+import { answerRepeat, repeatKeyOf } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call, Endpoint } from '../endpoint.js';
 import { estimateFinishMs } from '../estimate-finish.js';
 import { Joi } from '../input-types.js';
-import { promiseSend } from '../promise-send.js';
+import { recordSend } from '../record-send.js';
 import { requireLinkedDevice } from '../require-device.js';
 
 type NoQuery = Record<string, never>;
@@ -83,7 +82,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
       duplicates: call.body.to.length - send.recipients.length,
       estimatedFinishAt: new Date(finishMs).toISOString(),
     };
-    const messageId = await record(call, deps, { send, answer, repeat });
+    const messageId = await recordSend(call, deps, { send, answer, repeat });
     return { status: 202, body: { messageId, ...answer } };
   },
 };
@@ -100,26 +99,6 @@ function toSend({ body, token, requestId }: SendCall, { clock }: ApiDeps): NewSe
     nowMs,
     expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000,
   };
-}
-
-interface Acceptance {
-  send: NewSend;
-  answer: Record<string, unknown>;
-  repeat: RepeatKey | undefined;
-}
-
-/** Writes the send down and promises it. */
-async function record(call: SendCall, deps: ApiDeps, { send, answer, repeat }: Acceptance): Promise<MessageId> {
-  const { address, requestId, logger } = call;
-  const accepted = repeat
-    ? await acceptSendOnce(deps.store, address, send, { ...repeat, answer })
-    : await acceptSend(deps.store, address, send);
-  if (!accepted) throw inProgress();
-  const { messageId } = accepted;
-  await promiseSend(deps, address, { messageId, requestId, priority: 'bulk' });
-  deps.metrics.acceptedRecipients.inc(send.recipients.length);
-  logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
-  return messageId;
 }
 
 /** Half a surrogate pair cannot be written in UTF-8: the phone would show something else than was asked for. */

@@ -57,7 +57,7 @@ export interface TestApiOptions {
   trustedProxies?: number;
   requestTimeoutMs?: number;
   bodyBudgetBytes?: number;
-  waits?: { codeMs?: number; logoutMs?: number };
+  waits?: { codeMs?: number; logoutMs?: number; otpMs?: number };
   headroom?: RedisHeadroom;
   logger?: Logger;
   /** Start although Redis is not there. */
@@ -92,7 +92,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       defaultPace: options.pace ?? UNLIMITED_PACE,
       trustedProxies: options.trustedProxies ?? 0,
       bodyBudgetBytes: options.bodyBudgetBytes ?? 64 * 1024 * 1024,
-      waits: { codeMs: 5_000, logoutMs: 5_000, ...options.waits },
+      waits: { codeMs: 5_000, logoutMs: 5_000, otpMs: 5_000, ...options.waits },
       metrics: createApiMetrics(registry),
       clock: systemClock,
       logger,

@@ -1,0 +1,144 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { OTP_LANGUAGES, type OtpLanguage, otpText } from '@gateway/contracts/otp-text';
+import { ApiError } from '@gateway/runtime/errors';
+import type { NewSend } from '@gateway/store/accept-send';
+import type { Repeat } from '@gateway/store/idempotency';
+import { findFirst, inProgress, repeatKeyOf, replayed } from '../answer-repeat.js';
+import type { ApiDeps } from '../api-deps.js';
+import type { Answer, Call, Endpoint } from '../endpoint.js';
+import { Joi } from '../input-types.js';
+import { type Otp, type OtpAnswer, waitForOtp } from '../otp-outcome.js';
+import { recordSend } from '../record-send.js';
+import { requireLinkedDevice } from '../require-device.js';
+
+type NoQuery = Record<string, never>;
+
+interface OtpBody {
+  /** Digits. */
+  phone: string;
+  /** 4 to 8 digits. */
+  code: string;
+  language: OtpLanguage;
+}
+
+type OtpCall = Call<NoQuery, OtpBody>;
+
+const MAX_BODY_BYTES = 16 * 1024;
+
+const dataFields = {
+  messageId: Joi.string().required().description('For `/messages/{messageId}`.'),
+  platformMessageId: Joi.string().required().description('The id at the network.'),
+  phone: Joi.string().required(),
+  code: Joi.string().required(),
+  language: Joi.string()
+    .valid(...OTP_LANGUAGES)
+    .required(),
+};
+
+/**
+ * `POST /otp`: sends a one-time password ahead of everything that waits on the device, and answers when the network has
+ * taken it. The code is sealed in the record and erased when it is spent; answers, of repeats too, have it from the
+ * request. Repeating it sends again, unless both requests carry the same `Idempotency-Key`.
+ */
+export const sendOtp: Endpoint<NoQuery, OtpBody> = {
+  methods: ['post'],
+  path: '/otp',
+  bucket: 'otp',
+  query: Joi.object<NoQuery>({}),
+  body: Joi.object<OtpBody>({
+    phone: Joi.phoneNumber().required(),
+    code: Joi.otpCode().required().description('4 to 8 digits; a code that starts with a zero has to be a string.'),
+    language: Joi.string()
+      .valid(...OTP_LANGUAGES)
+      .default('English')
+      .description('Of the sentence around the code.'),
+  }),
+  maxBodyBytes: MAX_BODY_BYTES,
+  idempotent: true,
+  docs: {
+    operationId: 'sendOtp',
+    summary: 'Send a one-time password',
+    description:
+      'Sends the code in bold, in a sentence of the language. It overtakes every queued message of the device, and the ' +
+      `answer waits up to ${LIMITS.otpWaitSeconds} seconds for the network to accept it. What is not sent within ` +
+      `${LIMITS.otpExpirySeconds / 60} minutes expires and is never sent. With \`OTP was not sent\`, \`details\` name the reason: ` +
+      'a code of the network such as `network_403`, `expired` or `cancelled`.',
+    answer: {
+      status: 200,
+      description: 'The network has accepted it.',
+      body: Joi.object({
+        message: Joi.string().valid('OTP sent').required(),
+        data: Joi.object({
+          ...dataFields,
+          sentAt: Joi.string().required().description('ISO 8601: when the network accepted it.'),
+        }).required(),
+      }),
+    },
+    otherAnswers: [
+      {
+        status: 202,
+        description: 'Not sent yet: it will be as soon as the device can, unless it expires first.',
+        body: Joi.object({
+          message: Joi.string().valid('OTP queued').required(),
+          data: Joi.object(dataFields).required(),
+        }),
+      },
+    ],
+    errors: ['no_device', 'idempotency_in_progress', 'not_on_messenger', 'otp_not_sent', 'idempotency_mismatch'],
+  },
+
+  async handle(call, deps) {
+    const repeat = repeatKeyOf(call, deps);
+    const first = repeat && (await findFirst(call, deps, repeat));
+    if (first) return replayed(await answerAgain(call, deps, { first, key: repeat.key }));
+    await requireLinkedDevice(deps.store, call.address);
+    if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
+    const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
+    const messageId = await recordSend(call, deps, { send: toSend(call, deps), answer: { handledUntilMs }, repeat });
+    return answerFor(call, deps, { messageId, ...(repeat && { idempotencyKey: repeat.key }) });
+  },
+};
+
+/** Beside the wait: no step of a request takes longer. */
+const ANSWERED_WITHIN_MS = 10_000;
+
+/** The first answer, if there was one; else that of a request whose caller was gone before it came. */
+async function answerAgain(
+  call: OtpCall,
+  deps: ApiDeps,
+  { first, key }: { first: Repeat; key: string },
+): Promise<Answer> {
+  const { handledUntilMs, ...kept } = first.answer as Partial<OtpAnswer> & { handledUntilMs?: number };
+  if (isAnswer(kept)) return toAnswer(call, kept);
+  if (handledUntilMs !== undefined && deps.clock.nowMs() < handledUntilMs) throw inProgress();
+  return answerFor(call, deps, { messageId: first.messageId, idempotencyKey: key });
+}
+
+async function answerFor(call: OtpCall, deps: ApiDeps, otp: Otp): Promise<Answer> {
+  return toAnswer(call, await waitForOtp(call, deps, otp));
+}
+
+function isAnswer(kept: Partial<OtpAnswer>): kept is OtpAnswer {
+  return kept.messageId !== undefined;
+}
+
+function toAnswer({ body: { phone, code, language } }: OtpCall, { sentAt, ...ids }: OtpAnswer): Answer {
+  const data = { ...ids, phone, code, language };
+  return sentAt === undefined
+    ? { status: 202, body: { message: 'OTP queued', data } }
+    : { status: 200, body: { message: 'OTP sent', data: { ...data, sentAt } } };
+}
+
+function toSend({ body, token, requestId }: OtpCall, { clock }: ApiDeps): NewSend {
+  const nowMs = clock.nowMs();
+  return {
+    kind: 'otp',
+    content: { kind: 'text', text: otpText(body.code, body.language) },
+    parts: 1,
+    recipients: [body.phone],
+    tokenId: token.keyId,
+    requestId,
+    nowMs,
+    expiresAtMs: nowMs + LIMITS.otpExpirySeconds * 1000,
+  };
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { otpText } from '@gateway/contracts/otp-text';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000021';
+const DEVICE = { workspace: 'main', device: 'default' };
+const CODES = ['00731952', '40028613', '00994417'] as const;
+
+describe('one-time passwords, end to end', function () {
+  this.timeout(90_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug' } });
+    await gateway.link(ACCOUNT);
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const otp = (body: object, key?: string) =>
+    gateway.call('POST', '/otp', { body, ...(key && { headers: { 'idempotency-key': key } }) });
+  const shownTo = async (number: string) =>
+    (await readDeliveries(simulator, ACCOUNT)).filter(({ to, shown }) => to === number && shown > 0);
+  const progress = async (messageId: string) => (await gateway.call('GET', `/messages/${messageId}`)).body;
+
+  it('arrive with the right text in both languages, and leave nothing of the code behind', async () => {
+    const [english, arabic] = makeNumbers(2, 40) as [string, string];
+    const sent: string[] = [];
+    for (const [phone, language, code] of [
+      [english, 'English', CODES[0]],
+      [arabic, 'Arabic', CODES[1]],
+    ] as const) {
+      const { status, body } = await otp({ phone, code, language }, `key-${language}`);
+      expect(status, JSON.stringify(body)).to.equal(200);
+      expect(body.data).to.include({ phone, code, language });
+      const [message] = await eventually(async () => {
+        const shown = await shownTo(phone);
+        return shown.length > 0 && shown;
+      });
+      expect(message).to.include({ text: otpText(code, language), shown: 1, id: body.data.platformMessageId });
+      sent.push(body.data.messageId);
+    }
+    for (const messageId of sent) {
+      await eventually(async () => (await progress(messageId)).status === 'read', { everyMs: 100 });
+      const { record } = sendKeys(space.store.space, DEVICE, parseMessageId(messageId)!.tag);
+      expect(await space.clients.commands.hexists(record, 'content')).to.equal(0);
+    }
+    await expectNoTrace();
+  });
+
+  it('say at once that a number is not on the messenger', async () => {
+    const [missing] = makeNumbers(1, 41) as [string];
+    await fetch(`${simulator.adminUrl}/admin/phones/${missing}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ exists: false }),
+    });
+    const startedMs = performance.now();
+    const { status, body } = await otp({ phone: missing, code: CODES[2] });
+    expect(status).to.equal(422);
+    expect(body.error).to.equal('Recipient is not on the messenger');
+    expect(performance.now() - startedMs).to.be.below(3_000);
+  });
+
+  it('overtake a running list of 2,000', async () => {
+    const [phone] = makeNumbers(1, 42) as [string];
+    const list = await gateway.call('POST', '/send', { body: { to: makeNumbers(2_000, 43), text: 'bulk' } });
+    expect(list.status).to.equal(202);
+    const before = simulator.network.counters.shown;
+    await eventually(() => simulator.network.counters.shown > before + 20, { timeoutMs: 20_000, everyMs: 5 });
+    const { status } = await otp({ phone, code: CODES[2] });
+    expect(status).to.equal(200);
+    const { counts } = await progress(list.body.messageId);
+    expect(counts.queued, 'the list is still running').to.be.greaterThan(0);
+    await gateway.call('DELETE', `/messages/${list.body.messageId}`);
+    expect((await shownTo(phone)).map(({ text }) => text)).to.deep.equal([otpText(CODES[2], 'English')]);
+  });
+
+  it('expire rather than arriving late, and leave nothing behind either', async () => {
+    const [phone] = makeNumbers(1, 44) as [string];
+    await gateway.senders[0]!.stop();
+    const { status, body } = await otp({ phone, code: CODES[0] }, 'late');
+    expect(status).to.equal(202);
+    expect(body.data).not.to.have.property('sentAt');
+    const { messageId } = body.data;
+    await expectNoTrace();
+    // Five minutes later.
+    const { record } = sendKeys(space.store.space, DEVICE, parseMessageId(messageId)!.tag);
+    const pastMs = Date.now() - 1;
+    await space.clients.commands.hset(record, 'expiresAtMs', pastMs);
+    await space.clients.commands.zadd(deviceKeys(space.store.space, DEVICE).openSends, pastMs, messageId);
+    await gateway.addSender();
+    await gateway.waitForStatus('connected');
+    await eventually(async () => (await progress(messageId)).status === 'expired', { timeoutMs: 20_000, everyMs: 200 });
+    expect(await space.clients.commands.hexists(record, 'content')).to.equal(0);
+    const [other] = makeNumbers(1, 45) as [string];
+    expect((await otp({ phone: other, code: CODES[1] })).status, 'the device sends').to.equal(200);
+    expect(await shownTo(phone)).to.deep.equal([]);
+    await expectNoTrace();
+  });
+
+  /** No code, and no plain digest of one, in Redis (keys, values, queues) or in a log line of any service. */
+  async function expectNoTrace(): Promise<void> {
+    const digests = CODES.flatMap((code) => ['sha256', 'sha1', 'md5'].map((name) => createHash(name).update(code)));
+    const traces = [...CODES, ...digests.flatMap((digest) => digest.digest('hex'))];
+    const logs = JSON.stringify(gateway.logs());
+    expect(gateway.logs().length).to.be.greaterThan(10);
+    const redis = await dumpRedis();
+    for (const trace of traces) {
+      expect(logs.includes(trace), 'a trace in the logs').to.equal(false);
+      expect(redis.includes(trace), 'a trace in Redis').to.equal(false);
+    }
+  }
+
+  /** Every key of the space with all that is in it, as text. */
+  async function dumpRedis(): Promise<string> {
+    const redis = space.clients.commands;
+    const parts: string[] = [];
+    for (const key of await redis.keys(`${space.prefix}:*`)) {
+      const type = await redis.type(key);
+      const value = await readValue(key, type);
+      parts.push(key, type, ...[value].flat(3).map(String));
+    }
+    expect(parts.length).to.be.greaterThan(50);
+    return parts.join('\n');
+  }
+
+  function readValue(key: string, type: string): Promise<unknown[]> {
+    const redis = space.clients.commands;
+    const readers: Record<string, () => Promise<unknown>> = {
+      string: () => redis.getBuffer(key),
+      hash: async () => Object.entries(await redis.hgetallBuffer(key)),
+      set: () => redis.smembers(key),
+      zset: () => redis.zrange(key, '0', '-1', 'WITHSCORES'),
+      list: () => redis.lrange(key, 0, -1),
+      stream: async () => JSON.stringify(await redis.xrange(key, '-', '+')),
+    };
+    const read = readers[type];
+    if (!read) throw new Error(`what is a ${type}?`);
+    return read().then((value) => [value]);
+  }
+});
