@@ -21,15 +21,6 @@ export function mayFollow(from: RecipientStatus, to: RecipientStatus): boolean {
   return REACHABLE[from].includes(to);
 }
 
-/** Whether the gateway has nothing left to send to this recipient. */
-export function isSettled(status: RecipientStatus): boolean {
-  return status !== 'queued';
-}
-
-export function statusCode(status: RecipientStatus): number {
-  return RECIPIENT_STATUSES.indexOf(status);
-}
-
 export type SendStatus = RecipientStatus | 'sending';
 
 /**

@@ -55,7 +55,7 @@ describe('platformIds', () => {
     const other = platformIds(Buffer.alloc(16, 8));
     expect(other.make(parts)).not.to.equal(ids.make(parts));
     expect(other.parse(ids.make(parts))).not.to.deep.equal(parts);
-    for (const text of ['', '3EB0', '3EB0' + 'x'.repeat(18), 'AAAA' + '0'.repeat(18)])
+    for (const text of ['', '3EB0', `3EB0${'x'.repeat(18)}`, `AAAA${'0'.repeat(18)}`])
       expect(ids.parse(text)).to.equal(undefined);
   });
 });

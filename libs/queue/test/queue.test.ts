@@ -49,6 +49,16 @@ describe('the queue of a device', () => {
     messageId: `msg_${String(n).padStart(24, '0')}`,
     requestId: 'r',
   });
+  const remember =
+    (seen: string[]): JobHandlers['send'] =>
+    async ({ messageId }) => {
+      seen.push(messageId);
+      return { kind: 'done' };
+    };
+  const noteIn = (seen: string[]) => async ({ messageId }: SendJob) => {
+    seen.push(messageId);
+    return { kind: 'done' as const };
+  };
   const bullQueue = () =>
     new Queue(queueName(address), { connection: space.clients.commands, prefix: queuePrefix(space.store.space) });
 
@@ -56,7 +66,7 @@ describe('the queue of a device', () => {
     const seen: string[] = [];
     for (const n of [1, 2, 2]) await producer.addSend(job(n), { epoch: 0 });
     expect(await producer.hasSend(address, job(1).messageId)).to.equal(true);
-    consume({ send: async ({ messageId }) => (seen.push(messageId), { kind: 'done' }) });
+    consume({ send: remember(seen) });
     await eventually(async () => !(await producer.hasSend(address, job(2).messageId)));
     expect(seen).to.deep.equal([job(1).messageId, job(2).messageId]);
     expect((await bullQueue().getJobs()).length).to.equal(0);
@@ -75,7 +85,7 @@ describe('the queue of a device', () => {
     await queue.add('send', { nonsense: true }, { jobId: 'poison-1', priority: 1 });
     await queue.add('no-such-job', {}, { jobId: 'poison-2', priority: 1 });
     await producer.addSend(job(1), { epoch: 0 });
-    consume({ send: async ({ messageId }) => (seen.push(messageId), { kind: 'done' }) });
+    consume({ send: remember(seen) });
     await eventually(async () => seen.length === 1 && (await queue.getFailedCount()) === 2);
     expect((await queue.getJob('poison-1'))!.failedReason).to.match(/^invalid payload: v is required/);
     expect((await queue.getJob('poison-2'))!.failedReason).to.equal('no such kind of job');
@@ -85,7 +95,7 @@ describe('the queue of a device', () => {
     const seen: string[] = [];
     for (const n of [1, 2]) await producer.addSend(job(n), { epoch: 0 });
     await producer.addSend({ ...job(3), priority: 'otp' }, { epoch: 0 });
-    consume({ send: async ({ messageId }) => (seen.push(messageId), { kind: 'done' }) });
+    consume({ send: remember(seen) });
     await eventually(() => seen.length === 3);
     expect(seen[0]).to.equal(job(3).messageId);
   });
