@@ -55,10 +55,12 @@ describe('the queue of a device', () => {
       seen.push(messageId);
       return { kind: 'done' };
     };
-  const noteIn = (seen: string[]) => async ({ messageId }: SendJob) => {
-    seen.push(messageId);
-    return { kind: 'done' as const };
-  };
+  const _noteIn =
+    (seen: string[]) =>
+    async ({ messageId }: SendJob) => {
+      seen.push(messageId);
+      return { kind: 'done' as const };
+    };
   const bullQueue = () =>
     new Queue(queueName(address), { connection: space.clients.commands, prefix: queuePrefix(space.store.space) });
 
