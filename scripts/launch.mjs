@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The one door for people: `npm run demo | start | cli | simulator | bench` and `npm test` all come here.
+// The one door for people: `npm run demo | start | cli | simulator | bench | chaos` and `npm test` all come here.
 // This file and prepare.mjs need nothing but Node; once everything is installed and built, src/main.ts takes over.
 import { prepare } from './prepare.mjs';
 
@@ -10,6 +10,7 @@ const COMMANDS = {
   simulator: ['services/simulator', 'scripts'],
   cli: ['services/api', 'scripts'],
   bench: ['bench', 'scripts'],
+  chaos: ['libs/testkit', 'scripts'],
   test: ['.'],
 };
 

@@ -2,6 +2,7 @@ import { GatewayError, toError } from '@gateway/runtime/errors';
 import { Lifecycle } from '@gateway/runtime/lifecycle';
 import { createLogger } from '@gateway/runtime/logger';
 import { runBench } from './commands/run-bench.js';
+import { runChaos } from './commands/run-chaos.js';
 import { runCli } from './commands/run-cli.js';
 import { runDemo } from './commands/run-demo.js';
 import { runSimulator } from './commands/run-simulator.js';
@@ -19,6 +20,7 @@ const COMMANDS: Record<string, Command> = {
   cli: runCli,
   simulator: runSimulator,
   bench: runBench,
+  chaos: runChaos,
 };
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

@@ -66,7 +66,11 @@ export function createProducer({ connection, space }: { connection: Redis; space
   return {
     async addSend(job, { epoch }) {
       const jobId = sendJobId(job.messageId, epoch);
-      await useQueue(job, (queue) => queue.add('send', job, { jobId, priority: PRIORITIES[job.priority] }));
+      await useQueue(job, async (queue) => {
+        // A job that failed is kept, and its id with it: it gives way, or this send would never be woken again.
+        if (epoch > 0) await queue.remove(jobId);
+        await queue.add('send', job, { jobId, priority: PRIORITIES[job.priority] });
+      });
     },
     async hasSend(address, messageId) {
       return (await useQueue(address, (queue) => queue.getJob(sendJobId(messageId, 0)))) !== undefined;

@@ -63,11 +63,7 @@ export async function readSend(
 }
 
 /** The send that a platform id belongs to. */
-export async function readSendByTag(
-  store: Store,
-  address: DeviceAddress,
-  tag: SendTag,
-): Promise<SendRecord | undefined> {
+async function readSendByTag(store: Store, address: DeviceAddress, tag: SendTag): Promise<SendRecord | undefined> {
   const { record } = sendKeys(store.space, address, tag);
   const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
   const [v, messageId, state, kind, total, parts, tokenId, requestId, createdAtMs, expiresAtMs, ...times] = values;

@@ -1,0 +1,44 @@
+import type { RecipientView } from '@gateway/store/read-send';
+import type { ShownMessage } from '../phones.js';
+
+/** One promised message: to whom, and how to tell it from every other by what the phone shows. */
+export interface PromisedMessage {
+  /** Number of the account that sends. */
+  from: string;
+  to: string;
+  /** The text, which no other send has. */
+  marker: string;
+  status: RecipientView['status'];
+}
+
+export interface Account {
+  recipients: number;
+  shown: number;
+  failed: number;
+  expired: number;
+  /** Promised and shown by no phone. No fault of the plan is a reason for that, so failed and expired ones count too. */
+  lost: number;
+  /** Shown more than once. */
+  duplicates: number;
+}
+
+/** Compares what was promised with what the phones show, by text and not by id. */
+export function accountFor(promised: readonly PromisedMessage[], shown: ReadonlyMap<string, ShownMessage[]>): Account {
+  const account: Account = { recipients: promised.length, shown: 0, failed: 0, expired: 0, lost: 0, duplicates: 0 };
+  const times = new Map<string, number>();
+  for (const [from, messages] of shown) {
+    for (const { to, text, shown: count } of messages) {
+      const key = `${from} ${to} ${text}`;
+      times.set(key, (times.get(key) ?? 0) + count);
+    }
+  }
+  for (const { from, to, marker, status } of promised) {
+    const count = times.get(`${from} ${to} ${marker}`) ?? 0;
+    if (count > 0) account.shown++;
+    else if (status === 'failed') account.failed++;
+    else if (status === 'expired') account.expired++;
+    if (count === 0) account.lost++;
+    if (count > 1) account.duplicates++;
+  }
+  return account;
+}

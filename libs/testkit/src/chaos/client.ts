@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+
+/**
+ * A careful client: it repeats a request under one idempotency key until it has an answer, as the API's documents tell
+ * it to. What it got a 2xx for was promised.
+ */
+export async function postUntilAnswered(
+  bases: readonly string[],
+  path: string,
+  { token, body }: { token: string; body: unknown },
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const key = randomUUID();
+  for (let tries = 0; tries < 400; tries++) {
+    const answer = await post(bases[tries % bases.length]! + path, { token, body, key });
+    if (answer && answer.status !== 409 && answer.status !== 429 && answer.status < 500) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  throw new Error(`no answer to POST ${path}`);
+}
+
+async function post(url: string, { token, body, key }: { token: string; body: unknown; key: string }) {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(15_000),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+import { sleep } from '@gateway/runtime/clock';
+import type { Simulator } from '@gateway/simulator/start-simulator';
+import type { Fleet } from './fleet.js';
+import type { Random } from './random.js';
+import type { RedisProcess } from './redis-process.js';
+
+export interface Mischief {
+  /** Processes killed, Redis included. */
+  kills: number;
+  /** Everything else that was done to the gateway. */
+  faults: number;
+}
+
+type Rule = Parameters<Simulator['network']['faults']['add']>[0];
+
+/** Faults of the network from which nothing may be lost: none of them is a final refusal. */
+const NETWORK_FAULTS: Rule['do'][] = [
+  { dropAck: true },
+  { silent: true },
+  { closeBeforeAck: true },
+  { closeBeforeAck: true, accept: false },
+  { closeAfterAck: true },
+  { streamError: 503 },
+  { streamError: 515 },
+  { ackError: 429 },
+  { ackError: 479 },
+  { ackError: 503 },
+  { delayMs: 200, jitterMs: 400 },
+];
+
+/**
+ * Does harm until it is told to stop: which, to whom and when come from the seed. Processes die at whatever line they
+ * are on.
+ */
+export async function makeMischief(
+  world: { fleet: Fleet; redis: RedisProcess; simulator: Simulator; random: Random },
+  stop: AbortSignal,
+): Promise<Mischief> {
+  const done: Mischief = { kills: 0, faults: 0 };
+  const running: Promise<void>[] = [];
+  await pause(world.random.between(300, 1_800), stop);
+  running.push(killSender(world, done));
+  while (!stop.aborted) {
+    await pause(world.random.between(300, 1_800), stop);
+    if (stop.aborted) break;
+    running.push(doHarm(world, done));
+  }
+  await Promise.all(running);
+  return done;
+}
+
+/** What every run begins with: without a kill it would prove nothing. */
+async function killSender({ fleet, random }: Parameters<typeof makeMischief>[0], done: Mischief): Promise<void> {
+  done.kills++;
+  await fleet.kill(random.pick(fleet.idle().filter(({ service }) => service === 'sender')));
+}
+
+async function doHarm(
+  { fleet, redis, simulator, random }: Parameters<typeof makeMischief>[0],
+  done: Mischief,
+): Promise<void> {
+  const kind = random.pick([
+    'kill',
+    'kill',
+    'stop',
+    'freeze',
+    'network',
+    'network',
+    'network',
+    'cut',
+    'redis',
+  ] as const);
+  const idle = fleet.idle();
+  // Most of it hits senders: they have the most to lose.
+  const senders = idle.filter(({ service }) => service === 'sender');
+  const victim = random.next() < 0.7 && senders.length > 0 ? random.pick(senders) : random.pick(idle);
+  const duration = random.between(500, 5_000);
+  const fault = random.pick(NETWORK_FAULTS);
+  const count = random.between(1, 5);
+  switch (kind) {
+    case 'kill':
+      if (!victim) return;
+      done.kills++;
+      return fleet.kill(victim);
+    case 'stop':
+      if (!victim) return;
+      done.faults++;
+      return fleet.stop(victim);
+    case 'freeze':
+      if (!victim) return;
+      done.faults++;
+      return fleet.freeze(victim, duration);
+    case 'network':
+      done.faults++;
+      simulator.network.faults.add({ on: 'message', do: fault, count });
+      return;
+    case 'cut':
+      done.faults++;
+      simulator.restartSockets();
+      return;
+    case 'redis':
+      done.kills++;
+      return redis.killAndRestart();
+  }
+}
+
+async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  await sleep(ms, stop).catch(() => {});
+}

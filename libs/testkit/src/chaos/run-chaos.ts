@@ -1,0 +1,183 @@
+import { createLogger } from '@gateway/runtime/logger';
+import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { createApiToken } from '@gateway/store/api-tokens';
+import { readRecipients, readSend } from '@gateway/store/read-send';
+import { createStore, type Store } from '@gateway/store/store';
+import { eventually } from '../eventually.js';
+import { makeNumbers, readDeliveries, type ShownMessage } from '../phones.js';
+import { type Account, accountFor, type PromisedMessage } from './account-for.js';
+import { postUntilAnswered } from './client.js';
+import { Fleet } from './fleet.js';
+import { type Mischief, makeMischief } from './mischief.js';
+import { Random } from './random.js';
+import { findFreePort, RedisProcess } from './redis-process.js';
+
+export interface ChaosOptions {
+  rounds: number;
+  seed: number;
+  devices: number;
+  /** Per list; each device gets one list a round. */
+  recipients: number;
+  /** Says what happens, for people. */
+  say(line: string): void;
+}
+
+export interface ChaosResult extends Account, Mischief {
+  rounds: number;
+  seed: number;
+}
+
+interface Line {
+  address: { workspace: string; device: string };
+  number: string;
+  token: string;
+}
+
+const ENCRYPTION_KEY = '0b'.repeat(32);
+const SETTLE_MS = 180_000;
+
+/** Runs a gateway of several processes through everything that can go wrong, and accounts for every message. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const random = new Random(options.seed);
+  const redis = await RedisProcess.start();
+  const simulator = await startSimulator({ seed: `chaos-${options.seed}` });
+  const logger = createLogger({ service: 'chaos', level: 'error', destination: process.stderr });
+  const clients = createRedisClients({ url: redis.url, logger: { ...logger, warn: () => {} } });
+  await clients.waitForReady();
+  const store = createStore({
+    redis: clients.commands,
+    space: { prefix: 'gw' },
+    encryptionKeys: [{ id: 'k', key: Buffer.from(ENCRYPTION_KEY, 'hex') }],
+  });
+  const fleet = new Fleet();
+  try {
+    const bases = await startFleet(fleet, redis, simulator);
+    const lines = await linkDevices(store, simulator, bases, options.devices);
+    options.say(`${fleet.places.length} processes, ${lines.length} devices linked`);
+    const total: ChaosResult = { rounds: options.rounds, seed: options.seed, ...NOTHING };
+    for (let round = 1; round <= options.rounds; round++) {
+      const result = await runRound({ ...options, round, random, redis, simulator, store, fleet, bases, lines });
+      for (const key of Object.keys(NOTHING) as (keyof typeof NOTHING)[]) total[key] += result[key];
+      options.say(`round ${round}: ${JSON.stringify(result)}`);
+    }
+    const stubborn = await fleet.close();
+    if (stubborn.length > 0) throw new Error(`${stubborn.length} processes did not stop when they were asked to`);
+    return total;
+  } finally {
+    await fleet.close();
+    await clients.close();
+    await simulator.close();
+    await redis.stop();
+  }
+}
+
+const NOTHING = { recipients: 0, shown: 0, failed: 0, expired: 0, lost: 0, duplicates: 0, kills: 0, faults: 0 };
+
+async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulator): Promise<string[]> {
+  const env = {
+    REDIS_URL: redis.url,
+    ENCRYPTION_KEYS: `k:${ENCRYPTION_KEY}`,
+    MESSENGER_URL: simulator.socketUrl,
+    MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}`,
+    LEASE_TTL_MS: '3000',
+    ACK_TIMEOUT_MS: '3000',
+    LOG_LEVEL: 'warn',
+  };
+  for (const _ of [1, 2]) await fleet.add('connection', { ...env, LOG_LEVEL: 'info' });
+  for (const _ of [1, 2, 3]) await fleet.add('sender', { ...env, LOG_LEVEL: 'info' });
+  const ports = [await findFreePort(), await findFreePort()];
+  for (const port of ports) await fleet.add('api', { ...env, LOG_LEVEL: 'info', API_PORT: String(port) });
+  return ports.map((port) => `http://127.0.0.1:${port}/api/messenger/v1`);
+}
+
+async function linkDevices(store: Store, simulator: Simulator, bases: string[], count: number): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (let i = 0; i < count; i++) {
+    const device = `chaos-${i}`;
+    const number = String(491_600_000_000 + i);
+    const { value: token } = await createApiToken(store, 'main', { name: device, device });
+    const answer = await postUntilAnswered(bases, '/connect?rawQrCode=true', { token, body: {} });
+    await fetch(`${simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: String(answer.body.qrCode),
+    });
+    lines.push({ address: { workspace: 'main', device }, number, token });
+  }
+  return lines;
+}
+
+interface Round extends ChaosOptions {
+  round: number;
+  random: Random;
+  redis: RedisProcess;
+  simulator: Simulator;
+  store: Store;
+  fleet: Fleet;
+  bases: string[];
+  lines: Line[];
+}
+
+interface PromisedSend {
+  line: Line;
+  messageId: string;
+  marker: string;
+}
+
+async function runRound(round: Round): Promise<Account & Mischief> {
+  const stop = new AbortController();
+  const mischief = makeMischief(round, stop.signal);
+  const sends: PromisedSend[] = [];
+  for (const line of round.lines) sends.push(await sendList(round, line));
+  // Half of the work is done under fire, and the rest while everything heals.
+  await eventually(() => isHalfDone(round, sends), {
+    timeoutMs: SETTLE_MS,
+    everyMs: 500,
+    what: 'half of the messages',
+  });
+  stop.abort();
+  const done = await mischief;
+  round.simulator.network.faults.clear();
+  await round.fleet.settle();
+  await eventually(() => isSettled(round.store, sends), { timeoutMs: SETTLE_MS, everyMs: 500, what: 'every message' });
+  return { ...(await takeAccount(round, sends)), ...done };
+}
+
+async function sendList({ bases, round, recipients, seed }: Round, line: Line): Promise<PromisedSend> {
+  const marker = `chaos ${seed}/${round}/${line.address.device}`;
+  const series = round * 1_000 + Number(line.address.device.split('-')[1]);
+  const body = { to: makeNumbers(recipients, series), text: marker };
+  const answer = await postUntilAnswered(bases, '/send', { token: line.token, body });
+  if (answer.status !== 202) throw new Error(`list refused: ${JSON.stringify(answer)}`);
+  return { line, messageId: String(answer.body.messageId), marker };
+}
+
+async function isHalfDone({ store, recipients }: Round, sends: readonly PromisedSend[]): Promise<boolean> {
+  const queued = await countQueued(store, sends);
+  return queued <= (sends.length * recipients) / 2;
+}
+
+async function isSettled(store: Store, sends: readonly PromisedSend[]): Promise<boolean> {
+  return (await countQueued(store, sends)) === 0;
+}
+
+async function countQueued(store: Store, sends: readonly PromisedSend[]): Promise<number> {
+  const counts = await Promise.all(
+    sends.map(async ({ line, messageId }) => (await readSend(store, line.address, messageId))?.counts.queued ?? 0),
+  );
+  return counts.reduce((sum, queued) => sum + queued, 0);
+}
+
+async function takeAccount({ store, simulator, recipients }: Round, sends: readonly PromisedSend[]): Promise<Account> {
+  const promised: PromisedMessage[] = [];
+  const shown = new Map<string, ShownMessage[]>();
+  for (const { line, messageId, marker } of sends) {
+    const send = await readSend(store, line.address, messageId);
+    if (!send) throw new Error('a promised send has no record any more');
+    const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients });
+    for (const { to, status } of rows) promised.push({ from: line.number, to, marker, status });
+    shown.set(line.number, await readDeliveries(simulator, line.number));
+  }
+  return accountFor(promised, shown);
+}

@@ -1,0 +1,57 @@
+import { accountFor } from '@gateway/testkit/chaos/account-for';
+import { Random } from '@gateway/testkit/chaos/random';
+import { runChaos } from '@gateway/testkit/chaos/run-chaos';
+import { expect } from 'chai';
+
+describe('a gateway under fire', () => {
+  it('loses and doubles nothing', async function () {
+    this.timeout(180_000);
+    const seed = Date.now() % 1_000_000;
+    const result = await runChaos({ rounds: 1, seed, devices: 2, recipients: 300, say: () => {} });
+    expect(
+      result,
+      `repeat it with: npm run chaos -- --rounds 1 --devices 2 --recipients 300 --seed ${seed}`,
+    ).to.include({
+      ...{ recipients: 600, shown: 600, lost: 0, duplicates: 0 },
+    });
+    expect(result.kills).to.be.greaterThan(0);
+  });
+});
+
+describe('the account of a chaos run', () => {
+  const message = (to: string, status: 'sent' | 'failed' | 'expired' = 'sent') => ({
+    from: '1',
+    to,
+    marker: 'm',
+    status,
+  });
+  const row = (to: string, shown: number, text = 'm') => ({
+    ...{ id: 'x', to, text, shown, arrivals: shown, deliveredAt: null, readAt: null },
+  });
+
+  it('finds what is lost, doubled, failed and expired', () => {
+    const promised = [message('a'), message('b'), message('c'), message('d', 'failed'), message('e', 'expired')];
+    const shown = new Map([['1', [row('a', 1), row('b', 2), row('c', 1, 'another text')]]]);
+    expect(accountFor(promised, shown)).to.deep.equal({
+      ...{ recipients: 5, shown: 2, failed: 1, expired: 1, lost: 3, duplicates: 1 },
+    });
+  });
+
+  it('counts a message that came under two ids as doubled', () => {
+    const shown = new Map([['1', [row('a', 1), { ...row('a', 1), id: 'y' }]]]);
+    expect(accountFor([message('a')], shown).duplicates).to.equal(1);
+  });
+
+  it('repeats its plan for the same seed', () => {
+    const draw = (seed: number) =>
+      Array.from(
+        { length: 20 },
+        (
+          (random) => () =>
+            random.between(1, 1_000)
+        )(new Random(seed)),
+      );
+    expect(draw(7)).to.deep.equal(draw(7));
+    expect(draw(7)).not.to.deep.equal(draw(8));
+  });
+});
