@@ -10,4 +10,10 @@ for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2]
   redis.call('ZREM', KEYS[1], gone)
   redis.call('HDEL', KEYS[2], gone)
 end
-return redis.call('HGETALL', KEYS[2])
+-- Who lives is what the set says: a load that outlived its process must not get devices.
+local live = {}
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  live[#live + 1] = id
+  live[#live + 1] = redis.call('HGET', KEYS[2], id) or '{}'
+end
+return live

@@ -100,7 +100,9 @@ export async function takePace(store: Store, lease: Lease, request: { pace: Pace
   // Jitter varies each gap both ways, so that the rate stays what was asked for.
   const gapMs = evenGapMs * (1 + pace.jitter * (Math.random() * 2 - 1));
   const keys = deviceKeys(store.space, lease.address);
-  const waitMs = await store.run('take-pace', [keys.lease, keys.pace], [lease.token, nowMs, gapMs, pace.burst]);
+  const furthestMs = 2 * evenGapMs * pace.burst;
+  const args = [lease.token, nowMs, gapMs, pace.burst, furthestMs];
+  const waitMs = await store.run('take-pace', [keys.lease, keys.pace], args);
   if (waitMs === -1) throw new FencedError({ step: 'take pace' });
   return Number(waitMs);
 }

@@ -49,8 +49,7 @@ export async function leaveMembers(
   id: string,
 ): Promise<void> {
   const keys = workspaceKeys(store.space, workspace);
-  await store.redis.zrem(keys.members(service), id);
-  await store.redis.hdel(keys.memberLoads(service), id);
+  await store.redis.multi().zrem(keys.members(service), id).hdel(keys.memberLoads(service), id).exec();
 }
 
 function toMembers(flat: string[]): Member[] {

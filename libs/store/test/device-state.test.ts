@@ -1,0 +1,108 @@
+import { FencedError } from '@gateway/runtime/errors';
+import { deviceKeyStore } from '@gateway/store/device-keys';
+import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+
+describe('the state of a device', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => space.close());
+
+  const read = () => readDeviceState(space.store, address);
+  const link = (attemptId: string, options: Partial<Parameters<typeof requestLink>[2]> = {}) =>
+    requestLink(space.store, address, { attemptId, method: 'qrCode', forceNew: false, ...options });
+  const unlink = (attemptId: string) => requestUnlink(space.store, address, { attemptId });
+  async function linked(): Promise<void> {
+    await link('att_1');
+    await deviceKeyStore(space.store, lease).commit({ creds: '{}' });
+    const { desired } = await read();
+    await recordObserved(space.store, lease, {
+      actedOn: desired,
+      observed: { status: 'connected', phone: '491511' },
+      want: 'linked',
+    });
+  }
+
+  it('is empty for a device that nobody has asked anything of', async () => {
+    await releaseLease(space.store, lease);
+    expect(await read()).to.deep.equal({ leaseHeld: false, hasKeys: false });
+  });
+
+  it('joins callers who ask for the same link, and starts anew for another one', async () => {
+    expect(await link('att_1')).to.deep.equal({ outcome: 'started', attemptId: 'att_1' });
+    expect(await link('att_2')).to.deep.equal({ outcome: 'inProgress', attemptId: 'att_1' });
+    const pairing = { method: 'pairingCode', phone: '491511' } as const;
+    expect(await link('att_3', pairing)).to.deep.equal({ outcome: 'started', attemptId: 'att_3' });
+    expect(await link('att_4', pairing)).to.deep.equal({ outcome: 'inProgress', attemptId: 'att_3' });
+    expect((await link('att_5', { ...pairing, phone: '491522' })).outcome).to.equal('started');
+    expect((await link('att_6', { forceNew: true })).attemptId).to.equal('att_6');
+    expect((await read()).desired, 'nothing is left of the attempt before').not.to.have.property('phone');
+  });
+
+  it('does not link anew what is linked, unless it is forced', async () => {
+    await linked();
+    expect((await link('att_2')).outcome).to.equal('alreadyLinked');
+    expect((await link('att_3', { forceNew: true })).outcome).to.equal('started');
+    expect((await read()).desired).to.include({ want: 'linking', attemptId: 'att_3' });
+  });
+
+  it('unlinks once, however often it is asked', async () => {
+    expect(await unlink('att_0')).to.deep.equal({ outcome: 'nothingLinked', attemptId: '' });
+    await linked();
+    expect(await unlink('att_2')).to.deep.equal({ outcome: 'requested', attemptId: 'att_2' });
+    expect(await unlink('att_3')).to.deep.equal({ outcome: 'requested', attemptId: 'att_2' });
+  });
+
+  it('drops what an owner says of a request that is over', async () => {
+    await linked();
+    const { desired } = await read();
+    await unlink('att_2');
+    const late = { actedOn: desired, observed: { status: 'connected' as const }, want: 'linked' as const };
+    expect(await recordObserved(space.store, lease, late)).to.equal('moved');
+    expect((await read()).desired).to.include({ want: 'unlinked', attemptId: 'att_2' });
+  });
+
+  it('shows nothing of an observation but the last one', async () => {
+    await link('att_1');
+    const { desired } = await read();
+    const observe = (observed: Parameters<typeof recordObserved>[2]['observed']) =>
+      recordObserved(space.store, lease, { actedOn: desired, observed });
+    await observe({ status: 'connecting', code: 'secret', codeExpiresAtMs: 5 });
+    expect((await read()).observed).to.include({ code: 'secret', codeExpiresAtMs: 5 });
+    await observe({ status: 'disconnected', reason: 'link_expired' });
+    const { observed } = await read();
+    expect(observed).to.include({ status: 'disconnected', reason: 'link_expired' });
+    expect(observed).to.have.keys(['status', 'reason', 'sinceMs']);
+  });
+
+  it('refuses the observation of a stale owner', async () => {
+    await linked();
+    const { desired } = await read();
+    await releaseLease(space.store, lease);
+    const late = recordObserved(space.store, lease, { actedOn: desired, observed: { status: 'disconnected' } });
+    expect(await late.catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+    expect((await read()).observed).to.include({ status: 'connected' });
+  });
+
+  it('ends an attempt that nobody answered, but not the one that follows it, nor a link', async () => {
+    const cancel = (attemptId: string) => cancelLink(space.store, address, { attemptId, reason: 'link_timeout' });
+    await link('att_1');
+    await link('att_2', { forceNew: true });
+    expect(await cancel('att_1')).to.equal(false);
+    expect(await cancel('att_2')).to.equal(true);
+    const state = await read();
+    expect(state.desired?.want).to.equal('unlinked');
+    expect(state.observed).to.include({ status: 'disconnected', reason: 'link_timeout', attemptId: 'att_2' });
+    await linked();
+    expect(await cancel('att_1'), 'linked meanwhile').to.equal(false);
+  });
+});

@@ -1,0 +1,59 @@
+import type { Doorbell } from '@gateway/contracts/doorbell';
+import { doorbellChannel } from '@gateway/contracts/redis-keys';
+import { DoorbellListener, ringDoorbell } from '@gateway/store/doorbells';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const bell: Doorbell = { topic: 'sends', workspace: 'main', device: 'phone-1' };
+
+describe('doorbells', () => {
+  let space: RedisSpace;
+  let listener: DoorbellListener;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    listener = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+  });
+  afterEach(async () => {
+    listener.close();
+    await space.close();
+  });
+
+  it('reach everybody who listens', async () => {
+    const heard: Doorbell[][] = [[], []];
+    for (const each of heard) listener.on((doorbell) => each.push(doorbell));
+    await ringDoorbell(space.store, bell);
+    await eventually(() => heard.every(({ length }) => length === 1));
+    expect(heard).to.deep.equal([[bell], [bell]]);
+  });
+
+  it('leave alone whoever has stopped listening', async () => {
+    const [stayed, gone]: Doorbell[][] = [[], []];
+    const stop = listener.on((doorbell) => gone!.push(doorbell));
+    listener.on((doorbell) => stayed!.push(doorbell));
+    stop();
+    await ringDoorbell(space.store, bell);
+    await eventually(() => stayed!.length === 1);
+    expect(gone).to.deep.equal([]);
+    listener.close();
+    expect(space.clients.subscriber.listenerCount('message')).to.equal(0);
+  });
+
+  it('drop what is no doorbell: the channel is open to every client of that Redis', async () => {
+    const heard: Doorbell[] = [];
+    listener.on((doorbell) => heard.push(doorbell));
+    for (const text of ['', 'sends', 'sends main', 'sends main a b', 'nonsense main phone-1']) {
+      await space.clients.commands.publish(doorbellChannel(space.store.space), text);
+    }
+    await ringDoorbell(space.store, bell);
+    await eventually(() => heard.length > 0);
+    expect(heard).to.deep.equal([bell]);
+  });
+
+  it('never fail whoever rings', async () => {
+    const gone = await openRedisSpace();
+    await gone.close();
+    await ringDoorbell(gone.store, bell);
+  });
+});

@@ -1,0 +1,58 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { beatHeart, leaveMembers, listMembers, type Member } from '@gateway/store/members';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const member = (id: string, held = 0): Member => ({ id, held, capacity: 10 });
+
+describe('members', () => {
+  let space: RedisSpace;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  const beat = (self: Member, ttlMs = 60_000) => beatHeart(space.store, 'main', 'sender', { self, ttlMs });
+  const list = () => listMembers(space.store, 'main', 'sender');
+
+  it('know of each other from the first heartbeat on, with their loads', async () => {
+    expect(await beat(member('b', 2))).to.deep.equal([member('b', 2)]);
+    expect(await beat(member('a', 1))).to.deep.equal([member('a', 1), member('b', 2)]);
+    expect(await beat(member('b', 3))).to.deep.equal([member('a', 1), member('b', 3)]);
+    expect(await list()).to.deep.equal([member('a', 1), member('b', 3)]);
+  });
+
+  it('are apart by kind and by workspace', async () => {
+    await beat(member('a'));
+    expect(await listMembers(space.store, 'main', 'connection')).to.deep.equal([]);
+    expect(await listMembers(space.store, 'other', 'sender')).to.deep.equal([]);
+  });
+
+  it('forget one that has fallen silent', async () => {
+    await beat(member('silent'));
+    await eventually(async () => (await beat(member('alive'), 30)).length === 1);
+    expect(await list()).to.deep.equal([member('alive')]);
+  });
+
+  it('forget one that leaves, at once and wholly', async () => {
+    await beat(member('a'));
+    await beat(member('b'));
+    await leaveMembers(space.store, 'main', 'sender', 'a');
+    expect(await list()).to.deep.equal([member('b')]);
+    expect(await beat(member('b'))).to.deep.equal([member('b')]);
+  });
+
+  it('do not count a load whose process is gone: its devices would be assigned to nobody', async () => {
+    const { memberLoads } = workspaceKeys(space.store.space, 'main');
+    await space.clients.commands.hset(memberLoads('sender'), 'ghost', '{"held":0,"capacity":1000}');
+    expect(await beat(member('a'))).to.deep.equal([member('a')]);
+  });
+
+  it('give no device to one whose load is not known', async () => {
+    const { members } = workspaceKeys(space.store.space, 'main');
+    await space.clients.commands.zadd(members('sender'), Date.now(), 'mute');
+    expect(await beat(member('a'))).to.deep.equal([member('a'), { id: 'mute', held: 0, capacity: 0 }]);
+  });
+});
