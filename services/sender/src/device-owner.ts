@@ -233,7 +233,6 @@ export class DeviceOwner {
   /** The socket is open and the network does not answer on it: another one may be better. Safe to repeat. */
   private rebuild(session: MessengerSession): void {
     if (this.session !== session) return;
-    this.logger.warn('no ack in time, the socket is rebuilt');
     this.rebuilding = true;
     this.scheduler?.detach();
     void session.close();
@@ -246,6 +245,7 @@ export class DeviceOwner {
     this.backoff.opened();
     this.logger.info('device connected');
     await this.showProfile(desired);
+    if (this.session !== session) return;
     this.scheduler?.attach(session);
     this.profilePic = await session.fetchProfilePicture().catch(() => undefined);
     if (this.profilePic && this.session === session) await this.showProfile(desired);
@@ -260,13 +260,15 @@ export class DeviceOwner {
 
   private async afterClose(desired: DesiredState, outcome: DisconnectOutcome): Promise<void> {
     this.closed = undefined;
-    this.deps.metrics.countDisconnect(this.rebuilding ? 'stalled' : outcome.kind);
-    const next = this.rebuilding ? AFTER_STALL : decideAfterClose(outcome, this.deps.clock.nowMs());
+    // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
+    const stalled = this.rebuilding && outcome.kind === 'closedByUs';
     this.rebuilding = false;
+    const next = stalled ? AFTER_STALL : decideAfterClose(outcome, this.deps.clock.nowMs());
+    this.deps.metrics.countDisconnect(stalled ? 'stalled' : outcome.kind);
     this.logger.warn('socket ended', {
-      outcome: outcome.kind,
+      outcome: stalled ? 'stalled' : outcome.kind,
       next: next.kind,
-      ...('code' in outcome && { code: outcome.code }),
+      ...('code' in outcome && { networkCode: outcome.code }),
     });
     if (next.kind === 'release' || this.mustEnd()) return this.endSoon();
     if (next.kind === 'unlink') return this.unlink(desired, next.reason, next.quarantine);
@@ -300,6 +302,7 @@ export class DeviceOwner {
       () => true,
       () => false,
     );
+    await session.close();
     await retireKeys(this.deps.store, this.lease, { quarantine: false });
     if (desired?.want === 'unlinked') {
       const logout = confirmed ? ('confirmed' as const) : ('unconfirmed' as const);

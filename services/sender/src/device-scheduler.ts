@@ -120,6 +120,7 @@ export class DeviceScheduler {
       const finished = await new Promise<boolean>((resolve, reject) => {
         loadSend(this.deps, job.messageId, () => resolve(true)).then((send) => {
           if (!send) return resolve(false);
+          if (this.stopped) return resolve(true);
           this.open.set(send.messageId, send);
           this.loading.delete(send.messageId);
           this.finishDone();
