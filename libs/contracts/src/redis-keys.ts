@@ -17,6 +17,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
   return {
     /** SET of device ids. */
     devices: `${base}:devices`,
+    /** STRING: the device of tokens without one; absent for `default`. */
+    defaultDevice: `${base}:default-device`,
     /** HASH short device id -> device id. */
     shortDeviceIds: `${base}:short-device-ids`,
     /** ZSET process id -> last heartbeat in ms of Redis time, one per kind of process. */

@@ -69,6 +69,19 @@ export function deviceKeyStore(store: Store, lease: Lease) {
   };
 }
 
+/** Every key of a device, for a copy of all of them: one hash of Redis after the other, in no order. */
+export async function* readAllKeys(
+  store: Store,
+  address: DeviceAddress,
+): AsyncGenerator<{ type: string; id: string; value: Uint8Array }> {
+  for (const name of await store.redis.smembers(deviceKeys(store.space, address).keyBuckets)) {
+    const key = toBucketKey(store, address, name);
+    for (const [id, sealed] of Object.entries(await store.redis.hgetallBuffer(key))) {
+      yield { type: name.slice(0, name.lastIndexOf(':')), id, value: store.vault.open(sealed, `${key}/${id}`) };
+    }
+  }
+}
+
 /** How long credentials of an account that was logged out from outside are kept aside. */
 const QUARANTINE_MS = 7 * 24 * 60 * 60 * 1000;
 

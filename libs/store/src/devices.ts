@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { type DeviceAddress, type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import {
+  DEFAULT_DEVICE,
+  type DeviceAddress,
+  type DeviceId,
+  shortDeviceId,
+  type Workspace,
+} from '@gateway/contracts/ids';
 import type { Pace } from '@gateway/contracts/pace';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Store } from './store.js';
@@ -43,6 +49,23 @@ export async function readDevice(store: Store, address: DeviceAddress): Promise<
   if (found.account) read.account = String(found.account);
   if (found.pace) read.pace = JSON.parse(String(found.pace)) as Pace;
   return read;
+}
+
+/** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. */
+export async function setPace(store: Store, address: DeviceAddress, pace: Pace | undefined): Promise<void> {
+  const { device } = deviceKeys(store.space, address);
+  if (pace) await store.redis.hset(device, 'pace', JSON.stringify(pace));
+  else await store.redis.hdel(device, 'pace');
+}
+
+/** The device that tokens act on which are not linked to one. */
+export async function readDefaultDevice(store: Store, workspace: Workspace): Promise<DeviceId> {
+  return (await store.redis.get(workspaceKeys(store.space, workspace).defaultDevice)) ?? DEFAULT_DEVICE;
+}
+
+/** Counts from the next request on, on every replica. */
+export async function setDefaultDevice(store: Store, workspace: Workspace, device: DeviceId): Promise<void> {
+  await store.redis.set(workspaceKeys(store.space, workspace).defaultDevice, device);
 }
 
 export async function listDevices(store: Store, workspace: Workspace): Promise<DeviceId[]> {

@@ -1,17 +1,19 @@
 import { toError } from '@gateway/runtime/errors';
 import { Command } from 'commander';
 import { addDeviceCommands } from './cli/device-commands.js';
+import { addSendCommands } from './cli/send-commands.js';
 import { addTokenCommands } from './cli/token-commands.js';
 
 /** The operators' command line: `npm run cli -- token create --name my-app`. */
 const program = new Command('cli')
-  .description('Tokens and devices of the gateway. Works on the Redis of REDIS_URL; the API need not run.')
+  .description('Tokens, devices and sends of the gateway. Works on the Redis of REDIS_URL; the API need not run.')
   .option('--json', 'print JSON instead of text')
   .configureHelp({ showGlobalOptions: true })
   .showHelpAfterError();
 
 addTokenCommands(program);
 addDeviceCommands(program);
+addSendCommands(program);
 
 try {
   await program.parseAsync();

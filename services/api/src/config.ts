@@ -1,4 +1,11 @@
-import { type GatewayConfig, gatewayKeys, type PaceConfig, paceKeys } from '@gateway/runtime/gateway-config';
+import {
+  type GatewayConfig,
+  gatewayKeys,
+  type PaceConfig,
+  paceKeys,
+  type SocketConfig,
+  socketKeys,
+} from '@gateway/runtime/gateway-config';
 import { readConfig } from '@gateway/runtime/read-config';
 import Joi from 'joi';
 
@@ -32,14 +39,15 @@ const schema = Joi.object<ApiConfig>({
     .default(256 * 1024 * 1024),
 });
 
-/** The command line makes and revokes tokens: it needs Redis and the keys, nothing of the HTTP side. */
-const cliSchema = Joi.object<GatewayConfig>(gatewayKeys);
+/** The command line needs Redis, the keys, and which network it is about; nothing of the HTTP side. */
+export type CliConfig = GatewayConfig & SocketConfig;
+const cliSchema = Joi.object<CliConfig>({ ...gatewayKeys, ...socketKeys });
 
 /** Throws an error that names every variable with a problem. */
 export function readApiConfig(): ApiConfig {
   return readConfig(schema, process.env);
 }
 
-export function readCliConfig(): GatewayConfig {
+export function readCliConfig(): CliConfig {
   return readConfig(cliSchema, process.env);
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findApiToken } from '@gateway/store/api-tokens';
+import { readDevice } from '@gateway/store/devices';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { ACCOUNT, linkDevice } from './support/device-owner.js';
@@ -72,6 +73,58 @@ describe('the command line', function () {
     expect(JSON.parse((await cli('device show shop --json')).stdout)).to.include({ id: 'shop', phone: ACCOUNT });
   });
 
+  it('chooses the device of tokens that are not linked to one', async () => {
+    await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+    expect((await api.call('GET', '/status')).body.status).to.equal('disconnected');
+    expect((await cli('device default')).stdout).to.match(/default +default\n/);
+    expect((await cli('device default shop')).stdout).to.match(/default +shop\n/);
+    expect((await api.call('GET', '/status')).body.status).to.equal('connected');
+    expect((await cli('device list')).stdout).to.match(/shop \* +connected/);
+  });
+
+  it('sets the pace of a device', async () => {
+    const address = { workspace: 'main', device: 'shop' };
+    await linkDevice(space.store, address);
+    expect((await cli('device pace shop')).stdout).to.include('that of the senders');
+    expect((await cli('device pace shop 12 --burst 3')).stdout).to.include('12 a minute, 3 at once, gaps vary by 30 %');
+    expect((await readDevice(space.store, address))!.pace).to.deep.equal({
+      messagesPerMinute: 12,
+      burst: 3,
+      jitter: 0.3,
+    });
+    await cli('device pace shop --jitter 0.5');
+    expect((await readDevice(space.store, address))!.pace).to.deep.equal({
+      messagesPerMinute: 12,
+      burst: 3,
+      jitter: 0.5,
+    });
+    const refused = await cli('device pace shop 0');
+    expect(refused.stderr).to.include('the real network takes no pace of 0');
+    const standIn = { MESSENGER_URL: 'ws://127.0.0.1:1/ws/chat', MESSENGER_TRUST: 'insecure' };
+    expect((await cli('device pace shop 0', standIn)).stdout).to.include('unlimited');
+    await cli('device pace shop default');
+    expect((await readDevice(space.store, address))!.pace).to.equal(undefined);
+  });
+
+  it('shows open sends and cancels them', async () => {
+    expect((await cli('send list')).stdout).to.include('There are no sends with work left');
+    await linkDevice(space.store);
+    const to = ['447700900001', '447700900002'];
+    const { body } = await api.call('POST', '/send', { json: { to, text: 'a secret' } });
+    const messageId = String(body.messageId);
+    expect((await cli('send list')).stdout).to.match(new RegExp(`${messageId} +default +text +queued +2 +2 `));
+    expect(JSON.parse((await cli('send list --device default --json')).stdout)).to.have.length(1);
+    const shown = await cli(`send show ${messageId}`);
+    expect(shown.stdout).to.match(/status +queued\n/);
+    expect(shown.stdout).not.to.match(/secret|4477009/);
+    expect(JSON.parse((await cli(`send cancel ${messageId} --json`)).stdout)).to.include({
+      cancelled: 2,
+      cancelledNow: 2,
+    });
+    expect((await cli('send list')).stdout).to.include('There are no sends with work left');
+    expect((await cli(`send cancel ${messageId}`)).stdout).to.match(/cancelledNow +0\n/);
+  });
+
   it('says in a sentence what is wrong, and fails', async () => {
     const cases: [string, string, Record<string, string>?][] = [
       ['token create', "required option '--name <name>' not specified"],
@@ -79,6 +132,10 @@ describe('the command line', function () {
       ['token create --name x --expires soon', 'It takes a number and a unit: 90d, 12h, 30m or 1y.'],
       ['token revoke 0000', 'there is no token with the key 0000'],
       ['device show nowhere', 'there is no device nowhere'],
+      ['device pace nowhere 5', 'there is no device nowhere'],
+      ['device pace x fast', 'It takes 0 to 100000 messages a minute'],
+      ['device default Shop', 'It takes 1 to 40 of a-z, 0-9 and -.'],
+      ['send show msg_1', 'there is no send msg_1'],
       ['frobnicate', "unknown command 'frobnicate'"],
       ['token list', 'Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }],
       ['token list', 'ENCRYPTION_KEYS is required', { ENCRYPTION_KEYS: '' }],

@@ -102,9 +102,16 @@ export class DeviceOwner {
   }
 
   /** Each tick: sends in Redis are compared with what this process works on. */
+    void this.refreshPace();
   async refreshSends(): Promise<void> {
     const { scheduler } = this;
     if (!scheduler || this.mustEnd()) return;
+  /** An operator may have given the device another pace. */
+  private async refreshPace(): Promise<void> {
+    const device = await readDevice(this.deps.store, this.address).catch(() => undefined);
+    if (device) this.scheduler?.keepPace(device.pace ?? this.deps.defaultPace);
+  }
+
     try {
       await dropAbandonedSends(this.deps.store, this.address, {
         nowMs: this.deps.clock.nowMs(),

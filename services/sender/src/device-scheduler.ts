@@ -63,8 +63,10 @@ export class DeviceScheduler {
   private stopped = false;
 
   constructor(private readonly deps: SchedulerDeps) {
+  private pace: Pace;
     void this.pump().catch((error: unknown) => deps.onFailed(toError(error)));
   }
+    this.pace = deps.pace;
 
   attach(session: MessengerSession): void {
     this.session = session;
@@ -73,6 +75,11 @@ export class DeviceScheduler {
 
   detach(): void {
     this.session = undefined;
+  /** From the next message on. */
+  keepPace(pace: Pace): void {
+    this.pace = pace;
+  }
+
     for (const send of this.open.values()) send.forgetLookUps();
   }
 
@@ -142,7 +149,7 @@ export class DeviceScheduler {
         continue;
       }
       const waitMs = await takePace(this.deps.store, this.deps.lease, {
-        pace: this.deps.pace,
+        pace: this.pace,
         nowMs: this.deps.clock.nowMs(),
       });
       if (waitMs > 0) await this.wakeUp.wait(waitMs);
@@ -252,7 +259,7 @@ export class DeviceScheduler {
 
   /** Under a slow pace, no more than what goes out within a minute: an answer should be fresh when it is used. */
   private lookUpLimit(): number {
-    const { messagesPerMinute } = this.deps.pace;
+    const { messagesPerMinute } = this.pace;
     return messagesPerMinute === 0 ? LOOK_UP_BATCH : Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
   }
 

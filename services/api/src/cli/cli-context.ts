@@ -1,20 +1,29 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { createLogger } from '@gateway/runtime/logger';
+import { isRealNetwork } from '@gateway/runtime/messenger-trust';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { checkSchema, createStore, type Store } from '@gateway/store/store';
+import type { Command } from 'commander';
 import { readCliConfig } from '../config.js';
-import type { Output } from './output.js';
+import { createOutput, type Output } from './output.js';
 
 export interface CliContext {
   store: Store;
   workspace: Workspace;
   output: Output;
+  /** Whether this gateway is set up for the real network. */
+  realNetwork: boolean;
 }
 
 const REDIS_TIMEOUT_MS = 3_000;
 
+/** How a command is run: with the output that the program was asked for. */
+export function runner(program: Command): (work: (context: CliContext) => Promise<void>) => Promise<void> {
+  return (work) => withStore(createOutput({ json: program.opts().json === true, stream: process.stdout }), work);
+}
+
 /** Runs a command on the store of the gateway, and closes it. Throws when Redis or the keys are not there. */
-export async function withStore(output: Output, work: (context: CliContext) => Promise<void>): Promise<void> {
+async function withStore(output: Output, work: (context: CliContext) => Promise<void>): Promise<void> {
   const config = readCliConfig();
   const logger = createLogger({ service: 'cli', level: 'error', destination: process.stderr });
   const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'cli' });
@@ -23,7 +32,10 @@ export async function withStore(output: Output, work: (context: CliContext) => P
     const space = { prefix: config.KEY_PREFIX };
     const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
     await checkSchema(store);
-    await work({ store, workspace: config.WORKSPACE, output });
+    await work({
+      ...{ store, workspace: config.WORKSPACE, output },
+      realNetwork: isRealNetwork(config.MESSENGER_URL),
+    });
   } finally {
     await redis.close();
   }

@@ -1,8 +1,8 @@
 import { isDeviceId } from '@gateway/contracts/ids';
 import { type ApiToken, createApiToken, isUsable, listApiTokens, revokeApiToken } from '@gateway/store/api-tokens';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CliContext, withStore } from './cli-context.js';
-import { createOutput, type Row, showTime } from './output.js';
+import { type CliContext, runner } from './cli-context.js';
+import { type Row, showTime } from './output.js';
 import { parseLifetime } from './parse-lifetime.js';
 
 interface CreateOptions {
@@ -14,6 +14,7 @@ interface CreateOptions {
 
 /** `token create | list | revoke`. */
 export function addTokenCommands(program: Command): void {
+  const run = runner(program);
   const token = program.command('token').description('API tokens: what callers of the API show to be let in');
   token
     .command('create')
@@ -21,16 +22,16 @@ export function addTokenCommands(program: Command): void {
     .requiredOption('--name <name>', 'what the token is for, for people', readName)
     .option('--device <id>', 'let it act on this device only; without it on the default device', readDevice)
     .option('--expires <time>', 'end it after 90d, 12h, 30m or 1y; without it never', readLifetime)
-    .action((options: CreateOptions) => run(program, (context) => create(context, options)));
+    .action((options: CreateOptions) => run((context) => create(context, options)));
   token
     .command('list')
     .description('show all tokens, without their values')
-    .action(() => run(program, list));
+    .action(() => run(list));
   token
     .command('revoke')
     .description('stop a token at once, everywhere and for good')
     .argument('<keyId>', 'the KEY of the list, or the whole token')
-    .action((keyId: string) => run(program, (context) => revoke(context, keyId)));
+    .action((keyId: string) => run((context) => revoke(context, keyId)));
 }
 
 async function create(
@@ -88,10 +89,6 @@ function describe(token: ApiToken) {
 function stateOf(token: ApiToken): 'active' | 'revoked' | 'expired' {
   if (isUsable(token, Date.now())) return 'active';
   return token.revokedAtMs === undefined ? 'expired' : 'revoked';
-}
-
-function run(program: Command, work: (context: CliContext) => Promise<void>): Promise<void> {
-  return withStore(createOutput({ json: program.opts().json === true, stream: process.stdout }), work);
 }
 
 function readName(text: string): string {

@@ -1,4 +1,4 @@
-import { DEFAULT_DEVICE } from '@gateway/contracts/ids';
+import { readDefaultDevice } from '@gateway/store/devices';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call, Endpoint } from '../endpoint.js';
@@ -8,20 +8,21 @@ import { sendAnswer } from '../send-answer.js';
 /** The last step: hands plain data to the endpoint and writes what it answers. */
 export function runHandler<Query, Body>(endpoint: Endpoint<Query, Body>, deps: ApiDeps): RequestHandler {
   return async (req, res) => {
-    const { status, body, headers = {} } = await endpoint.handle(toCall(req, res, deps), deps);
+    const { status, body, headers = {} } = await endpoint.handle(await toCall(req, res, deps), deps);
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     sendAnswer(res, status, { success: true, ...body });
   };
 }
 
-function toCall<Query, Body>(req: Request, res: Response, deps: ApiDeps): Call<Query, Body> {
+async function toCall<Query, Body>(req: Request, res: Response, deps: ApiDeps): Promise<Call<Query, Body>> {
   const { requestId, token, query, body, idempotencyKey } = localsOf(res);
   const gone = new AbortController();
   res.once('close', () => gone.abort());
+  const { store, workspace } = deps;
   return {
     requestId,
-    workspace: deps.workspace,
-    address: { workspace: deps.workspace, device: token!.device ?? DEFAULT_DEVICE },
+    workspace,
+    address: { workspace, device: token!.device ?? (await readDefaultDevice(store, workspace)) },
     token: token!,
     params: req.params as Record<string, string>,
     query: query as Query,
