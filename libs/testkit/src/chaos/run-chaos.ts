@@ -1,3 +1,5 @@
+import { otpText } from '@gateway/contracts/otp-text';
+import { sleep } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logger';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
@@ -36,6 +38,8 @@ interface Line {
 
 const ENCRYPTION_KEY = '0b'.repeat(32);
 const SETTLE_MS = 180_000;
+/** Per device: `/otp` takes ten a minute. */
+const OTP_EVERY_MS = 7_000;
 
 /** Runs a gateway of several processes through everything that can go wrong, and accounts for every message. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -130,6 +134,7 @@ async function runRound(round: Round): Promise<Account & Mischief> {
   const mischief = makeMischief(round, stop.signal);
   const sends: PromisedSend[] = [];
   for (const line of round.lines) sends.push(await sendList(round, line));
+  const otps = sendOtps(round, sends, stop.signal);
   // Half of the work is done under fire, and the rest while everything heals.
   await eventually(() => isHalfDone(round, sends), {
     timeoutMs: SETTLE_MS,
@@ -138,6 +143,7 @@ async function runRound(round: Round): Promise<Account & Mischief> {
   });
   stop.abort();
   const done = await mischief;
+  await otps;
   round.simulator.network.faults.clear();
   await round.fleet.settle();
   await eventually(() => isSettled(round.store, sends), { timeoutMs: SETTLE_MS, everyMs: 500, what: 'every message' });
@@ -151,6 +157,24 @@ async function sendList({ bases, round, recipients, seed }: Round, line: Line): 
   const answer = await postUntilAnswered(bases, '/send', { token: line.token, body });
   if (answer.status !== 202) throw new Error(`list refused: ${JSON.stringify(answer)}`);
   return { line, messageId: String(answer.body.messageId), marker };
+}
+
+/** One-time passwords between the lists, for as long as the mischief goes on: each to a number of its own. */
+async function sendOtps(round: Round, sends: PromisedSend[], stop: AbortSignal): Promise<void> {
+  for (let i = 0; !stop.aborted; i++) {
+    const line = round.lines[i % round.lines.length]!;
+    sends.push(await sendOtp(round, line, i));
+    await sleep(OTP_EVERY_MS / round.lines.length, stop).catch(() => {});
+  }
+}
+
+async function sendOtp({ bases, round }: Round, line: Line, i: number): Promise<PromisedSend> {
+  const code = String(10_000_000 + round * 100_000 + i);
+  const [phone] = makeNumbers(1, 500_000 + round * 1_000 + i);
+  const answer = await postUntilAnswered(bases, '/otp', { token: line.token, body: { phone, code } });
+  if (answer.status > 202) throw new Error(`OTP refused: ${JSON.stringify(answer)}`);
+  const { messageId } = answer.body.data as { messageId: string };
+  return { line, messageId, marker: otpText(code, 'English') };
 }
 
 async function isHalfDone({ store, recipients }: Round, sends: readonly PromisedSend[]): Promise<boolean> {
