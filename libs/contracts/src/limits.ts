@@ -3,6 +3,14 @@ export const LIMITS = {
   maxRecipients: 10_000,
   maxTextCharacters: 65_536,
   maxAttachmentBytes: 10 * 1024 * 1024,
+  /** How long a caller waits while an attachment's URL is fetched, redirects included. */
+  attachmentFetchSeconds: 10,
+  maxAttachmentRedirects: 5,
+  maxAttachmentUrlCharacters: 2_048,
+  maxFilenameCharacters: 255,
+  maxCaptionCharacters: 1_024,
+  /** A blob outlives the latest of its sends by this: a try that began in time may still read it. */
+  blobGraceSeconds: 10 * 60,
   sendExpirySeconds: 24 * 60 * 60,
   otpExpirySeconds: 5 * 60,
   /** How long a caller waits for the network to accept an OTP. */

@@ -1,5 +1,62 @@
-/** What a send says, the same for all its recipients; stored once, sealed. Grows with the API: text for now. */
-export type MessageContent = { kind: 'text'; text: string };
+/** What an attachment is shown as. */
+export const MEDIA_TYPES = ['image', 'video', 'audio', 'document', 'sticker'] as const;
+export type MediaType = (typeof MEDIA_TYPES)[number];
+
+/** What a send says, the same for all its recipients; stored once, sealed. */
+export type MessageContent = TextContent | MediaContent;
+
+export interface TextContent {
+  kind: 'text';
+  text: string;
+}
+
+/** The file itself is a blob, stored once, whatever the number of sends and recipients. */
+export interface MediaContent {
+  kind: 'media';
+  type: MediaType;
+  /** What the bytes are. */
+  mimeType: string;
+  filename?: string;
+  caption?: string;
+  /** SHA-256 of the file, hex. */
+  blob: string;
+  sizeBytes: number;
+  /** Pixels, of images, stickers and videos as far as known. */
+  width?: number;
+  height?: number;
+  /** Of audio and video as far as known. */
+  seconds?: number;
+  /** A small JPEG, base64: what a phone shows before it has the file. */
+  thumbnail?: string;
+  /** A second message of its own: the text of a medium that takes no caption, or has another one. */
+  followingText?: string;
+}
+
+/** Where the network keeps an encrypted file, and what opens it. Binary fields are base64. */
+export interface MediaUpload {
+  url: string;
+  directPath: string;
+  mediaKey: string;
+  fileSha256: string;
+  fileEncSha256: string;
+  /** Of the upload. */
+  atMs: number;
+}
+
+/** A message that can go out as it is: files are at the network already. */
+export type ReadyContent = TextContent | (MediaContent & { upload: MediaUpload });
+
+/** Messages per recipient. */
+export function countParts(content: MessageContent): number {
+  return content.kind === 'media' && content.followingText !== undefined ? 2 : 1;
+}
+
+/** What one message of a send says; `undefined` for a part that it does not have. */
+export function contentOfPart(content: MessageContent, part: number): MessageContent | undefined {
+  if (part === 0) return content;
+  if (part !== 1 || content.kind !== 'media' || content.followingText === undefined) return undefined;
+  return { kind: 'text', text: content.followingText };
+}
 
 /** Decides the urgency and the life time of a send. */
-export type SendKind = 'text' | 'otp';
+export type SendKind = 'text' | 'media' | 'otp';

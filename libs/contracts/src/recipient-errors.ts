@@ -8,6 +8,8 @@ const OWN_ERRORS = {
   content_unreadable: 3,
   invalid_job: 4,
   too_many_attempts: 5,
+  attachment_unreadable: 6,
+  attachment_not_uploaded: 7,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

@@ -72,6 +72,14 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     idempotency: (tokenId: string, keyDigest: string) => `${base}:idempotency:${tokenId}:${keyDigest}`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
+    /** ZSET hash of a blob -> when it may be forgotten, in ms. */
+    blobs: `${base}:blobs`,
+    /** HASH hash of a blob -> bytes, for the quota. */
+    blobSizes: `${base}:blob-sizes`,
+    /** STRING with a TTL: a piece of a blob, sealed. */
+    blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
+    /** STRING with a TTL: where the network keeps a blob as a medium of this type, sealed. */
+    blobUpload: (hash: string, type: string) => `${base}:blob-upload:${hash}:${type}`,
     /** STREAM of state changes; off for now. */
     outbox: `${base}:outbox`,
   };

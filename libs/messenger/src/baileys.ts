@@ -26,6 +26,7 @@ export {
   jidEncode,
   jidNormalizedUser,
   makeWASocket,
+  prepareWAMessageMedia,
   proto,
   S_WHATSAPP_NET,
   type SignalDataSet,

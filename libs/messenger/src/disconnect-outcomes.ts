@@ -74,11 +74,14 @@ const RULES = {
   516: loggedOut,
 } satisfies Record<number, Rule> & Record<DisconnectReason, Rule>;
 
+/** Library and network both count the time of the last code: whichever is first hangs up. */
+const USED_UP: ReadonlySet<number> = new Set([DisconnectReason.timedOut, DisconnectReason.connectionClosed]);
+
 /** What an end of the library's socket means. Never throws. */
 export function toDisconnectOutcome({ error, linking, nowMs }: Ending): DisconnectOutcome {
   if (error instanceof UntrustedServerError) return { kind: 'untrusted' };
   const { code, spoken, expireSeconds } = readError(error);
-  if (linking && code === DisconnectReason.timedOut && linking.codesLeft === 0) return { kind: 'linkExpired' };
+  if (linking?.codesLeft === 0 && USED_UP.has(code)) return { kind: 'linkExpired' };
   const rule: Rule = spoken ? (RULES[code as keyof typeof RULES] ?? unknown) : broken;
   const outcome = rule(code, { untilMs: expireSeconds && nowMs + expireSeconds * 1000 });
   return linking && refusesLink(outcome) ? { kind: 'linkRefused', code } : outcome;

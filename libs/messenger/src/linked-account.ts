@@ -6,3 +6,10 @@
 export function isLinked(creds: string | undefined): boolean {
   return creds !== undefined && Boolean((JSON.parse(creds) as { account?: unknown } | null)?.account);
 }
+
+/** Digits of the account whose credentials these are; `undefined` when no device is linked. Throws like `isLinked`. */
+export function phoneOfLinked(creds: string | undefined): string | undefined {
+  if (creds === undefined || !isLinked(creds)) return undefined;
+  const { me } = JSON.parse(creds) as { me?: { id?: string } };
+  return /^\d+/.exec(me?.id ?? '')?.[0];
+}

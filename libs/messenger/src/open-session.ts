@@ -1,4 +1,4 @@
-import type { MessageContent } from '@gateway/contracts/message-content';
+import type { ReadyContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import { openAuthState, readLinkedCreds } from './auth-state.js';
 import { toFailureOutcome } from './disconnect-outcomes.js';
@@ -21,7 +21,7 @@ export interface OpenSessionOptions {
   /** Links a new device. Without effect when one is linked already: then the session logs in. */
   link?: LinkMethod;
   /** The content of a message sent earlier, for a phone that could not decrypt it; `undefined` when it is gone. */
-  getMessage(platformId: string): Promise<MessageContent | undefined>;
+  getMessage(platformId: string): Promise<ReadyContent | undefined>;
   /** Called right before each frame that leaves; throws `FencedError` when the lease's deadline has passed. */
   assertMayWrite(): void;
   ackTimeoutMs: number;

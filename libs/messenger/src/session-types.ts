@@ -1,4 +1,4 @@
-import type { MessageContent } from '@gateway/contracts/message-content';
+import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts/message-content';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
 
@@ -48,7 +48,7 @@ export interface OutgoingMessage {
   /** Digits. */
   to: string;
   platformId: string;
-  content: MessageContent;
+  content: ReadyContent;
 }
 
 /** `error` is the network's code: 408 no answer, 428 closed, 429 and 5xx pass; 400 is a bundle of keys that is not genuine. */
@@ -60,6 +60,11 @@ export interface MessengerSession {
    * rejects when nothing was written. Bounded in time. The same `platformId` may be sent again: phones drop the double.
    */
   send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }>;
+  /**
+   * Encrypts a file and uploads it, for any number of messages to come, of any session of this account. Bounded in time;
+   * rejects when no host of the network took it. Repeating it uploads again.
+   */
+  uploadMedia(media: Pick<MediaContent, 'type' | 'mimeType'>, bytes: Buffer): Promise<MediaUpload>;
   /** Asks which of the numbers are on the messenger, and prepares their keys for sending, many at a time. */
   lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>>;
   /** URL of the account's picture, `undefined` when hidden. Bounded in time. */

@@ -1,3 +1,4 @@
+import type { MediaContent, MediaUpload } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { AuthState } from './auth-state.js';
@@ -11,6 +12,7 @@ import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
+import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
 import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
 import { within } from './within.js';
@@ -96,6 +98,12 @@ export class Session implements MessengerSession {
       },
       message,
     );
+  }
+
+  async uploadMedia(media: Pick<MediaContent, 'type' | 'mimeType'>, bytes: Buffer): Promise<MediaUpload> {
+    this.#assertOpen();
+    const { sock, logger, end } = this.#deps;
+    return uploadMedia({ sock, logger, signal: end.signal }, media, bytes);
   }
 
   async lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {

@@ -1,5 +1,5 @@
 import { Agent } from 'node:https';
-import type { MessageContent } from '@gateway/contracts/message-content';
+import type { ReadyContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import { LRUCache } from 'lru-cache';
 import {
@@ -27,7 +27,7 @@ export interface SocketSettings {
   /** Version of the web client to appear as; the library's own by default. Nothing is asked over the network. */
   clientVersion?: [number, number, number];
   /** The content of a message that a phone could not decrypt and asks for again. */
-  getMessage(platformId: string): Promise<MessageContent | undefined>;
+  getMessage(platformId: string): Promise<ReadyContent | undefined>;
 }
 
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -50,9 +50,9 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     defaultQueryTimeoutMs: QUERY_TIMEOUT_MS,
     keepAliveIntervalMs: KEEP_ALIVE_MS,
-    // The certificate chain inside the handshake tells a stand-in from an impostor; its TLS is self-signed.
-    ...(endpoint.trust.kind !== 'production' &&
-      isTls(endpoint.url) && { agent: new Agent({ rejectUnauthorized: false }) }),
+    // The certificate chain inside the handshake tells a stand-in from an impostor; its TLS is self-signed, also where it
+    // takes uploads: those are sealed, and phones check what they get. The real network has to show good certificates.
+    ...(endpoint.trust.kind !== 'production' && selfSigned(endpoint.url)),
     syncFullHistory: false,
     markOnlineOnConnect: false,
     emitOwnEvents: false,
@@ -67,6 +67,11 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
       return content && toProto(content);
     },
   };
+}
+
+function selfSigned(url: string) {
+  const agent = new Agent({ rejectUnauthorized: false });
+  return isTls(url) ? { agent, fetchAgent: agent } : { fetchAgent: agent };
 }
 
 function isTls(url: string): boolean {

@@ -22,12 +22,14 @@ import type { HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
 import { type AfterClose, decideAfterClose } from './decide-after-close.js';
 import { DeviceScheduler } from './device-scheduler.js';
+import { MediaUploads } from './media-uploads.js';
 import { messageOf } from './message-of.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
 import { ReplacedCount } from './replaced-count.js';
 import { ResultWriter } from './result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
+import type { UploadSlots } from './upload-slots.js';
 import { WakeJobs } from './wake-jobs.js';
 import { WakeUp } from './wake-up.js';
 
@@ -41,6 +43,8 @@ export interface OwnerDeps {
   endpoint: Endpoint;
   defaultPace: Pace;
   ackTimeoutMs: number;
+  /** Shared by all devices of the process. */
+  uploadSlots: UploadSlots;
 }
 
 export type OwnerState = 'opening' | 'open' | 'waiting' | 'ended';
@@ -98,20 +102,20 @@ export class DeviceOwner {
   /** Something may have changed: called on doorbells. */
   look(): void {
     this.wakeUp.ring();
+    void this.refreshPace();
     void this.refreshSends();
   }
 
-  /** Each tick: sends in Redis are compared with what this process works on. */
-    void this.refreshPace();
-  async refreshSends(): Promise<void> {
-    const { scheduler } = this;
-    if (!scheduler || this.mustEnd()) return;
   /** An operator may have given the device another pace. */
   private async refreshPace(): Promise<void> {
     const device = await readDevice(this.deps.store, this.address).catch(() => undefined);
     if (device) this.scheduler?.keepPace(device.pace ?? this.deps.defaultPace);
   }
 
+  /** Each tick: sends in Redis are compared with what this process works on. */
+  async refreshSends(): Promise<void> {
+    const { scheduler } = this;
+    if (!scheduler || this.mustEnd()) return;
     try {
       await dropAbandonedSends(this.deps.store, this.address, {
         nowMs: this.deps.clock.nowMs(),
@@ -151,6 +155,7 @@ export class DeviceOwner {
     this.ids = platformIds(device.idKey);
     const scheduler = new DeviceScheduler({
       ...{ store, clock, metrics, lease: this.lease, logger: this.logger, ids: this.ids, results: this.results },
+      uploads: new MediaUploads({ store, clock, lease: this.lease, slots: this.deps.uploadSlots }),
       pace: device.pace ?? defaultPace,
       onFailed: (error) => this.fail(error),
       onStalled: (session) => this.rebuild(session),

@@ -1,7 +1,7 @@
 import type { SendJob } from '@gateway/contracts/jobs';
 import type { Pace } from '@gateway/contracts/pace';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
-import { ownErrorCode } from '@gateway/contracts/recipient-errors';
+import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
 import type { JobOutcome } from '@gateway/queue/consumer';
@@ -14,7 +14,8 @@ import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
-import { loadSend } from './load-send.js';
+import { failRecipients, loadSend } from './load-send.js';
+import type { MediaUploads } from './media-uploads.js';
 import type { OpenSend, WorkItem } from './open-send.js';
 import type { ResultWriter } from './result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
@@ -29,6 +30,7 @@ export interface SchedulerDeps {
   ids: PlatformIds;
   pace: Pace;
   results: ResultWriter;
+  uploads: MediaUploads;
   /** A write was refused, or failed in a way that leaves us unsure of our lease: the owner must end. */
   onFailed(error: Error): void;
   /** An ack did not come in time: this session is not to be trusted any more. */
@@ -61,25 +63,25 @@ export class DeviceScheduler {
   private unacked = 0;
   private lookUps = 0;
   private stopped = false;
+  private pace: Pace;
 
   constructor(private readonly deps: SchedulerDeps) {
-  private pace: Pace;
+    this.pace = deps.pace;
     void this.pump().catch((error: unknown) => deps.onFailed(toError(error)));
   }
-    this.pace = deps.pace;
 
   attach(session: MessengerSession): void {
     this.session = session;
     this.wakeUp.ring();
   }
 
-  detach(): void {
-    this.session = undefined;
   /** From the next message on. */
   keepPace(pace: Pace): void {
     this.pace = pace;
   }
 
+  detach(): void {
+    this.session = undefined;
     for (const send of this.open.values()) send.forgetLookUps();
   }
 
@@ -144,6 +146,7 @@ export class DeviceScheduler {
     while (!this.stopped) {
       const session = this.session;
       if (session) this.lookAhead(session);
+      if (session) this.startUploads(session);
       if (!session || this.relays >= MAX_RELAYS || this.unacked >= MAX_UNACKED || !this.anyReady()) {
         await this.wakeUp.wait(1_000);
         continue;
@@ -171,12 +174,12 @@ export class DeviceScheduler {
 
   private async relay(session: MessengerSession, item: WorkItem): Promise<void> {
     const { store, lease, clock, ids, logger } = this.deps;
-    const { send, recipient, part, to } = item;
+    const { send, recipient, part, to, content } = item;
     const claim = await claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() });
     if (claim !== 'claimed') return this.skip(item, claim);
     const platformId = ids.make({ tag: send.tag, recipient, part });
     try {
-      const { ack } = await session.send({ to, platformId, content: send.content });
+      const { ack } = await session.send({ to, platformId, content });
       this.awaitAck(session, item, ack);
     } catch (thrown) {
       logger.warn('message not written', { messageId: send.messageId, error: toError(thrown) });
@@ -210,7 +213,7 @@ export class DeviceScheduler {
           requestId: send.record.requestId,
           recipient,
         });
-        send.settled(recipient);
+        send.acceptedPart(recipient, part);
         break;
       case 'refused':
       case 'restricted':
@@ -231,8 +234,10 @@ export class DeviceScheduler {
     this.finishDone();
   }
 
-  private async skip({ send, recipient }: WorkItem, claim: 'settled' | 'cancelled' | 'expired'): Promise<void> {
-    send.settled(recipient);
+  private async skip({ send, recipient, part }: WorkItem, claim: 'settled' | 'cancelled' | 'expired'): Promise<void> {
+    // A receipt for a former owner's try may have settled this part and not the next.
+    if (claim === 'settled') send.acceptedPart(recipient, part);
+    else send.settled(recipient);
     if (claim === 'cancelled') send.dropUntried();
     if (claim === 'expired') await this.refresh();
     this.finishDone();
@@ -289,6 +294,47 @@ export class DeviceScheduler {
     const errorCode = ownErrorCode('not_on_messenger');
     await this.deps.results.write(send.tag, { recipient, part: 0, event: 'failed', errorCode });
     send.settled(recipient);
+  }
+
+  /** Files go to the network while recipients are looked up; one upload serves them all. */
+  private startUploads(session: MessengerSession): void {
+    for (const send of this.open.values()) {
+      if (send.uploading || !send.mayUpload(this.deps.clock.nowMs())) continue;
+      send.uploading = true;
+      void this.upload(session, send)
+        .catch((error: unknown) => this.deps.onFailed(toError(error)))
+        .finally(() => {
+          send.uploading = false;
+          this.finishDone();
+          this.wakeUp.ring();
+        });
+    }
+  }
+
+  private async upload(session: MessengerSession, send: OpenSend): Promise<void> {
+    const { uploads, clock, logger } = this.deps;
+    if (send.content.kind !== 'media') return;
+    const fields = { messageId: send.messageId, requestId: send.record.requestId };
+    const outcome = await uploads
+      .ensure(session, send, send.content)
+      .catch((thrown: unknown) => ({ kind: 'failed' as const, error: toError(thrown) }));
+    switch (outcome.kind) {
+      case 'uploaded':
+        return send.uploaded(outcome.upload);
+      case 'unreadable':
+        logger.error('attachment cannot be read', { ...fields, error: outcome.error });
+        return this.giveUp(send, 'attachment_unreadable');
+      case 'failed':
+        // Without this session it could not have gone well: that was no try.
+        if (this.session !== session) return;
+        logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
+        if (!send.retryUpload(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
+    }
+  }
+
+  /** Nobody has got anything of this send by us, and nobody will. */
+  private async giveUp(send: OpenSend, error: OwnRecipientError): Promise<void> {
+    await failRecipients(this.deps, send.record, send.takeUnsent(), error);
   }
 
   private anyReady(): boolean {

@@ -1,6 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import type { MessageContent } from '@gateway/contracts/message-content';
-import { ownErrorCode } from '@gateway/contracts/recipient-errors';
+import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import { toError } from '@gateway/runtime/errors';
 import { openSend } from '@gateway/store/accept-send';
 import { recordResults } from '@gateway/store/change-send';
@@ -33,27 +33,29 @@ async function readMessageContent(
   const { store, lease, logger } = deps;
   try {
     const content = await readContent(store, lease.address, record.tag);
-    if (content?.kind === 'text') return content;
+    if (content?.kind === 'text' || content?.kind === 'media') return content;
     logger.error('send has no content that this version knows', { messageId: record.messageId });
   } catch (thrown) {
     logger.error('content of a send cannot be read', { messageId: record.messageId, error: toError(thrown) });
   }
-  await failAll(deps, record, recipients);
+  const queued = recipients.filter(({ status }) => status === 'queued').map(({ index }) => index);
+  await failRecipients(deps, record, queued, 'content_unreadable');
   return undefined;
 }
 
-async function failAll(
-  { store, lease, clock }: LoadDeps,
+/** Says of recipients that they will get nothing, and why. */
+export async function failRecipients(
+  { store, lease, clock }: Pick<LoadDeps, 'store' | 'lease' | 'clock'>,
   record: SendRecord,
-  recipients: readonly RecipientView[],
+  recipients: readonly number[],
+  error: OwnRecipientError,
 ): Promise<void> {
-  const errorCode = ownErrorCode('content_unreadable');
-  const queued = recipients.filter(({ status }) => status === 'queued');
+  const errorCode = ownErrorCode(error);
   const chunk = 1_000;
-  for (let from = 0; from < queued.length; from += chunk) {
-    const events = queued
+  for (let from = 0; from < recipients.length; from += chunk) {
+    const events = recipients
       .slice(from, from + chunk)
-      .map(({ index }) => ({ recipient: index, part: 0, event: 'failed' as const, errorCode }));
+      .map((recipient) => ({ recipient, part: 0, event: 'failed' as const, errorCode }));
     await recordResults(store, lease, { tag: record.tag, nowMs: clock.nowMs(), events });
   }
 }

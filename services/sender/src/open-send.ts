@@ -1,5 +1,10 @@
 import type { MessageId, SendTag } from '@gateway/contracts/ids';
-import type { MessageContent } from '@gateway/contracts/message-content';
+import {
+  contentOfPart,
+  type MediaUpload,
+  type MessageContent,
+  type ReadyContent,
+} from '@gateway/contracts/message-content';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
 
 /** One message to go out. */
@@ -9,6 +14,7 @@ export interface WorkItem {
   part: number;
   /** Digits. */
   to: string;
+  content: ReadyContent;
 }
 
 /** A recipient whose last try failed for now, and when the next one is due. */
@@ -19,11 +25,14 @@ interface Retry {
 
 const RETRY_FIRST_MS = 2_000;
 const RETRY_LONGEST_MS = 5 * 60_000;
+/** About half an hour with the pauses in between. */
+const MAX_UPLOAD_TRIES = 12;
 
 /**
  * What is left of one send, in the memory of its owner. A recipient is in one place at a time:
  * `waiting` -> (look-up) -> `ready` -> (relay) -> in flight -> settled, or back to `waiting` with a pause of its own.
- * Redis holds the truth; this is thrown away and rebuilt from it at any moment.
+ * Of several parts, the next one is `ready` as soon as the network has accepted the one before.
+ * A send of a file waits for its upload first. Redis holds the truth; this is thrown away and rebuilt from it at any moment.
  */
 export class OpenSend {
   readonly messageId: MessageId;
@@ -34,6 +43,8 @@ export class OpenSend {
   readonly finish: () => void;
   /** A look-up of recipients of this send is under way. */
   lookingUp = false;
+  /** Its file is on its way to the network. */
+  uploading = false;
   private waiting: number[];
   private ready: number[] = [];
   private retries: Retry[] = [];
@@ -42,6 +53,11 @@ export class OpenSend {
   private readonly tried: Set<number>;
   private readonly inFlight = new Set<number>();
   private readonly numbers: string[];
+  /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
+  private readonly accepted: Map<number, number>;
+  private upload: MediaUpload | undefined;
+  private uploadTries = 0;
+  private uploadNotBeforeMs = 0;
 
   constructor(options: {
     record: SendRecord;
@@ -56,6 +72,9 @@ export class OpenSend {
     this.finish = options.finish;
     this.numbers = options.recipients.map(({ to }) => to);
     const queued = options.recipients.filter(({ status }) => status === 'queued');
+    this.accepted = new Map(
+      queued.map(({ index, partsAcked }) => [index, partsAcked] as const).filter(([, acked]) => acked > 0),
+    );
     this.tried = new Set(queued.filter(({ tries }) => tries > 0).map(({ index }) => index));
     // Those that a former owner had in flight go first: their phones may have the message already.
     const untried = queued.filter(({ tries }) => tries === 0).map(({ index }) => index);
@@ -67,7 +86,27 @@ export class OpenSend {
   }
 
   get hasReady(): boolean {
-    return this.ready.length > 0;
+    return this.ready.length > 0 && !this.lacksUpload;
+  }
+
+  /** Whether nothing can go out before the file is at the network. */
+  get lacksUpload(): boolean {
+    return this.content.kind === 'media' && !this.upload;
+  }
+
+  mayUpload(nowMs: number): boolean {
+    return this.lacksUpload && nowMs >= this.uploadNotBeforeMs && !this.isDone;
+  }
+
+  uploaded(upload: MediaUpload): void {
+    this.upload = upload;
+  }
+
+  /** After a pause that doubles at each try; `false` when it was tried often enough. */
+  retryUpload(nowMs: number): boolean {
+    this.uploadNotBeforeMs = nowMs + pauseAfter(this.uploadTries);
+    this.uploadTries++;
+    return this.uploadTries < MAX_UPLOAD_TRIES;
   }
 
   /** Takes up to `limit` recipients to look up, unless enough are ready. */
@@ -92,20 +131,41 @@ export class OpenSend {
     this.inFlight.delete(index);
     const tries = this.tries.get(index) ?? 0;
     this.tries.set(index, tries + 1);
-    this.retries.push({ index, atMs: nowMs + Math.min(RETRY_FIRST_MS * 2 ** tries, RETRY_LONGEST_MS) });
+    this.retries.push({ index, atMs: nowMs + pauseAfter(tries) });
   }
 
   takeReady(): WorkItem | undefined {
-    const recipient = this.ready.shift();
-    if (recipient === undefined) return undefined;
+    if (!this.hasReady) return undefined;
+    const recipient = this.ready.shift()!;
     this.inFlight.add(recipient);
     this.tried.add(recipient);
-    return { send: this, recipient, part: 0, to: this.numbers[recipient]! };
+    const part = this.firstMissingPart(recipient);
+    return { send: this, recipient, part, to: this.numbers[recipient]!, content: this.contentOf(part) };
+  }
+
+  /** The network has this part: the recipient is settled, or its next part goes out before other recipients'. */
+  acceptedPart(index: number, part: number): void {
+    this.accepted.set(index, (this.accepted.get(index) ?? 0) | (1 << part));
+    if (this.firstMissingPart(index) >= this.record.parts) {
+      this.settled(index);
+      return;
+    }
+    this.inFlight.delete(index);
+    this.tries.delete(index);
+    this.ready.unshift(index);
   }
 
   settled(index: number): void {
     this.inFlight.delete(index);
     this.tries.delete(index);
+    this.accepted.delete(index);
+  }
+
+  /** All recipients that wait for something: nothing more goes out to them. */
+  takeUnsent(): number[] {
+    const unsent = [...this.waiting, ...this.ready, ...this.retries.map(({ index }) => index)];
+    this.dropWaiting();
+    return unsent;
   }
 
   /** The send's time is over: nothing more goes out. */
@@ -124,6 +184,19 @@ export class OpenSend {
     this.ready = [];
   }
 
+  private firstMissingPart(index: number): number {
+    const accepted = this.accepted.get(index) ?? 0;
+    let part = 0;
+    while (accepted & (1 << part)) part++;
+    return part;
+  }
+
+  private contentOf(part: number): ReadyContent {
+    const content = contentOfPart(this.content, part);
+    if (!content) throw new Error(`a send of ${this.record.parts} parts has no content for part ${part}`);
+    return content.kind === 'media' ? { ...content, upload: this.upload! } : content;
+  }
+
   private keepWaiting(keep: (index: number) => boolean): void {
     this.waiting = this.waiting.filter(keep);
     this.ready = this.ready.filter(keep);
@@ -136,4 +209,8 @@ export class OpenSend {
     this.retries = this.retries.filter(({ atMs }) => atMs > nowMs);
     this.waiting.push(...due.map(({ index }) => index));
   }
+}
+
+function pauseAfter(tries: number): number {
+  return Math.min(RETRY_FIRST_MS * 2 ** tries, RETRY_LONGEST_MS);
 }

@@ -16,6 +16,10 @@ import type { SenderConfig } from './config.js';
 import { createSenderMetrics } from './sender-metrics.js';
 import { SenderPool, TICK_MS } from './sender-pool.js';
 import { startSweeper } from './sweeper.js';
+import { UploadSlots } from './upload-slots.js';
+
+/** Files of up to ten megabytes in memory at a time. */
+const MAX_UPLOADS = 4;
 
 /** Builds a sender from the bottom up; the lifecycle stops it from the top down. */
 export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Promise<{ opsPort: number }> {
@@ -48,6 +52,7 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
     maxDevices: config.MAX_DEVICES,
     memberTtlMs: Math.max(config.LEASE_TTL_MS * 0.6, TICK_MS * 2.5),
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
+    uploadSlots: new UploadSlots(MAX_UPLOADS),
   });
   lifecycle.add('devices', () => pool.stop());
   lifecycle.add('sweeper', startSweeper(shared));

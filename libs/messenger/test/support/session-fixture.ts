@@ -1,4 +1,4 @@
-import type { MessageContent } from '@gateway/contracts/message-content';
+import type { ReadyContent } from '@gateway/contracts/message-content';
 import { type OpenSessionOptions, openSession } from '@gateway/messenger/open-session';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
@@ -126,7 +126,7 @@ async function openTestSession(
       trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
     },
     logger: silent,
-    getMessage: async (): Promise<MessageContent | undefined> => undefined,
+    getMessage: async (): Promise<ReadyContent | undefined> => undefined,
     assertMayWrite: ignore,
     ackTimeoutMs: 2_000,
     events: {

@@ -7,7 +7,17 @@ export interface ReadContent {
   readonly details?: Record<string, unknown>;
 }
 
-type MediaContent = { caption?: string | null; mimetype?: string | null; fileLength?: unknown; url?: string | null };
+type MediaContent = {
+  caption?: string | null;
+  mimetype?: string | null;
+  fileLength?: unknown;
+  url?: string | null;
+  fileName?: string | null;
+  width?: number | null;
+  height?: number | null;
+  seconds?: number | null;
+  jpegThumbnail?: Uint8Array | null;
+};
 
 /** Names the kind of a message and finds its text and the details a test asks for. */
 export function readContent(message: proto.IMessage): ReadContent {
@@ -43,10 +53,29 @@ function readMedia(content: proto.IMessage): ReadContent | undefined {
   for (const [field, type] of Object.entries(MEDIA)) {
     const media = content[field as keyof typeof MEDIA] as (MediaContent & Quoting) | null | undefined;
     if (!media) continue;
-    const details = { mimeType: media.mimetype ?? null, bytes: Number(media.fileLength ?? 0), url: media.url ?? null };
-    return withQuote({ type, text: media.caption || null, details }, media);
+    return withQuote({ type, text: media.caption || null, details: detailsOf(media) }, media);
   }
   return undefined;
+}
+
+/** What a phone knows of a file before it has it; leaves out what the message does not say. */
+function detailsOf({
+  fileName,
+  width,
+  height,
+  seconds,
+  jpegThumbnail,
+  ...file
+}: MediaContent): Record<string, unknown> {
+  return {
+    mimeType: file.mimetype ?? null,
+    bytes: Number(file.fileLength ?? 0),
+    url: file.url ?? null,
+    ...(fileName && { fileName }),
+    ...(width && height && { width, height }),
+    ...(seconds && { seconds }),
+    ...(jpegThumbnail?.length && { thumbnail: Buffer.from(jpegThumbnail).toString('base64') }),
+  };
 }
 
 type Quoting = { contextInfo?: proto.IContextInfo | null };
