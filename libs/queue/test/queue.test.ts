@@ -93,6 +93,21 @@ describe('the queue of a device', () => {
     expect((await queue.getJob('poison-2'))!.failedReason).to.equal('no such kind of job');
   });
 
+  it('wakes a send again whose job of this epoch has failed: a failed job keeps its id', async () => {
+    let tries = 0;
+    await producer.addSend(job(1), { epoch: 7 });
+    consume({
+      send: async () => {
+        if (++tries === 1) throw new Error('Redis is loading');
+        return { kind: 'done' };
+      },
+    });
+    await eventually(async () => (await bullQueue().getFailedCount()) === 1);
+    await producer.addSend(job(1), { epoch: 7 });
+    await eventually(() => tries === 2);
+    expect(await bullQueue().getFailedCount()).to.equal(0);
+  });
+
   it('lets a job of higher priority overtake', async () => {
     const seen: string[] = [];
     for (const n of [1, 2]) await producer.addSend(job(n), { epoch: 0 });

@@ -21,8 +21,8 @@ export class ReconnectBackoff {
   nextDelayMs(atLeastMs = 0): number {
     if (this.openedAtMs !== undefined && this.monotonicMs() - this.openedAtMs >= GOOD_AFTER_MS) this.tries = 0;
     this.openedAtMs = undefined;
-    const delayMs = Math.min(FIRST_MS * 2 ** this.tries, LONGEST_MS);
+    const baseMs = Math.max(atLeastMs, Math.min(FIRST_MS * 2 ** this.tries, LONGEST_MS) / 2);
     this.tries++;
-    return Math.max(atLeastMs, delayMs * (0.5 + Math.random() / 2));
+    return baseMs + Math.random() * Math.min(baseMs, LONGEST_MS / 2);
   }
 }

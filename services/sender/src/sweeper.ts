@@ -25,9 +25,14 @@ const SWEEP_EVERY_MS = 15_000;
  * without opening a socket, ends what is over, and gives it back at once. Returns what stops it.
  */
 export function startSweeper(deps: SweeperDeps): () => Promise<void> {
-  let running: Promise<void> = Promise.resolve();
+  let running: Promise<void> | undefined;
   const timer = setInterval(() => {
-    running = sweep(deps).catch((thrown: unknown) => deps.logger.warn('sweep failed', { error: toError(thrown) }));
+    // One at a time, however slow Redis is.
+    running ??= sweep(deps)
+      .catch((thrown: unknown) => deps.logger.warn('sweep failed', { error: toError(thrown) }))
+      .finally(() => {
+        running = undefined;
+      });
   }, SWEEP_EVERY_MS);
   return async () => {
     clearInterval(timer);
@@ -35,11 +40,16 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
   };
 }
 
-/** One round over all devices of the workspace. */
+/** One round over all devices of the workspace. What goes wrong with one device does not keep the others waiting. */
 export async function sweep(deps: SweeperDeps): Promise<void> {
-  for (const device of await listDevices(deps.store, deps.workspace)) {
-    const address = { workspace: deps.workspace, device };
-    if (await hasDueSends(deps.store, address, deps.clock.nowMs())) await sweepDevice(deps, address);
+  const { store, clock, logger, workspace } = deps;
+  for (const device of await listDevices(store, workspace)) {
+    const address = { workspace, device };
+    try {
+      if (await hasDueSends(store, address, clock.nowMs())) await sweepDevice(deps, address);
+    } catch (thrown) {
+      logger.warn('device not swept', { device, error: toError(thrown) });
+    }
   }
 }
 

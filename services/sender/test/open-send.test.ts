@@ -1,0 +1,133 @@
+import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@gateway/contracts/statuses';
+import { OpenSend } from '@gateway/sender/open-send';
+import { expect } from 'chai';
+
+const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
+const recipient = (index: number, status: RecipientStatus = 'queued', tries = 0) => ({
+  ...{ index, to: `49151000000${index}`, status, tries },
+  ...{ partsInFlight: 0, partsAcked: 0, errorCode: 0, atMs: 0 },
+});
+
+function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): OpenSend {
+  return new OpenSend({
+    record: {
+      ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: recipients.length, parts: 1 },
+      ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+    },
+    recipients,
+    content: { kind: 'text', text: 'hello' },
+    finish: () => {},
+  });
+}
+const lookUp = (send: OpenSend, { limit = 10, nowMs = 0 } = {}) =>
+  send.takeForLookUp(limit, nowMs).map(({ index }) => index);
+/** Looks everybody up who waits, and takes the first of them. */
+function take(send: OpenSend, nowMs = 0) {
+  send.addReady(lookUp(send, { nowMs }));
+  return send.takeReady();
+}
+
+describe('OpenSend', () => {
+  it('works on those who are still queued, first on those whose phones may have the message already', () => {
+    const send = openSend([recipient(0), recipient(1, 'sent', 1), recipient(2, 'queued', 1), recipient(3)]);
+    expect(lookUp(send)).to.deep.equal([2, 0, 3]);
+  });
+
+  it('is done when everybody is settled, and not before', () => {
+    const send = openSend([recipient(0)]);
+    expect(send.isDone).to.equal(false);
+    const item = take(send)!;
+    expect(item).to.include({ recipient: 0, part: 0, to: '491510000000' });
+    expect(send.isDone, 'in flight').to.equal(false);
+    send.settled(0);
+    expect(send.isDone).to.equal(true);
+    expect(openSend([recipient(0, 'read', 1)]).isDone, 'nothing to do').to.equal(true);
+  });
+
+  it('hands nobody out twice', () => {
+    const send = openSend();
+    expect(lookUp(send)).to.deep.equal([0, 1, 2]);
+    expect(lookUp(send)).to.deep.equal([]);
+    send.addReady([0, 1, 2]);
+    const taken = [send.takeReady(), send.takeReady(), send.takeReady(), send.takeReady()];
+    expect(taken.map((item) => item?.recipient)).to.deep.equal([0, 1, 2, undefined]);
+  });
+
+  it('looks up a batch ahead of what is sent, and one batch at a time', () => {
+    const send = openSend();
+    expect(lookUp(send, { limit: 2 })).to.deep.equal([0, 1]);
+    send.lookingUp = true;
+    expect(lookUp(send, { limit: 2 })).to.deep.equal([]);
+    send.lookingUp = false;
+    send.addReady([0, 1]);
+    expect(lookUp(send, { limit: 2 }), 'enough are ready').to.deep.equal([]);
+    send.takeReady();
+    send.takeReady();
+    expect(lookUp(send, { limit: 2 })).to.deep.equal([2]);
+  });
+
+  it('tries whose message nobody knows of again before all others', () => {
+    const send = openSend();
+    const { recipient: lost } = take(send)!;
+    send.forgetLookUps();
+    send.putBack([lost]);
+    expect(lookUp(send)).to.deep.equal([0, 1, 2]);
+  });
+
+  it('tries a failed one again after a pause that doubles, behind the others', () => {
+    const send = openSend();
+    send.addReady(lookUp(send).slice(0, 1));
+    send.putBack([1, 2]);
+    let nowMs = 0;
+    for (const pauseMs of [2_000, 4_000, 8_000]) {
+      expect(send.takeReady()?.recipient).to.equal(0);
+      send.retryLater(0, nowMs);
+      expect(send.isDone).to.equal(false);
+      expect(lookUp(send, { nowMs: nowMs + pauseMs - 1 })).not.to.include(0);
+      send.putBack([1, 2]);
+      nowMs += pauseMs;
+      expect(lookUp(send, { nowMs })).to.deep.equal([1, 2, 0]);
+      send.putBack([1, 2]);
+      send.addReady([0]);
+    }
+  });
+
+  it('never pauses for longer than five minutes', () => {
+    const send = openSend([recipient(0)]);
+    let nowMs = 0;
+    for (let i = 0; i < 30; i++) {
+      expect(take(send, nowMs)?.recipient).to.equal(0);
+      send.retryLater(0, nowMs);
+      nowMs += 5 * 60_000;
+    }
+  });
+
+  it('drops at a cancel all who were not tried, and goes on with the others', () => {
+    const send = openSend([recipient(0), recipient(1), recipient(2), recipient(3, 'queued', 1)]);
+    send.addReady(lookUp(send));
+    expect([send.takeReady(), send.takeReady()].map((item) => item?.recipient)).to.deep.equal([3, 0]);
+    send.putBack([3]);
+    send.retryLater(0, 0);
+    send.dropUntried();
+    expect(send.hasReady).to.equal(false);
+    expect(lookUp(send, { nowMs: 2_000 })).to.deep.equal([3, 0]);
+  });
+
+  it('drops everything when its time is over, but waits for what is in flight', () => {
+    const send = openSend();
+    take(send);
+    send.dropWaiting();
+    expect(send.hasReady).to.equal(false);
+    expect(send.isDone).to.equal(false);
+    send.settled(0);
+    expect(send.isDone).to.equal(true);
+  });
+
+  it('looks everybody up anew for another session, in the same order', () => {
+    const send = openSend();
+    send.addReady(lookUp(send, { limit: 2 }));
+    send.forgetLookUps();
+    expect(send.hasReady).to.equal(false);
+    expect(lookUp(send)).to.deep.equal([0, 1, 2]);
+  });
+});

@@ -1,0 +1,87 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { FencedError } from '@gateway/runtime/errors';
+import { ResultWriter } from '@gateway/sender/result-writer';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { readSend } from '@gateway/store/read-send';
+import type { Store } from '@gateway/store/store';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+
+describe('ResultWriter', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+  /** Names of the scripts that ran. */
+  let steps: string[];
+  let writer: ResultWriter;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    steps = [];
+    const store: Store = {
+      ...space.store,
+      run: (name, keys, args) => {
+        steps.push(name);
+        return space.store.run(name, keys, args);
+      },
+    };
+    writer = new ResultWriter({ store, lease, clock: { nowMs: Date.now, monotonicMs: () => performance.now() } });
+  });
+  afterEach(() => space.close());
+
+  async function send(recipients: number) {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, tokenId: 't', requestId: 'r' },
+      recipients: Array.from({ length: recipients }, (_, i) => String(49_151_000_000 + i)),
+      ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    await openSend(space.store, address, messageId);
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  }
+  const acked = (recipient: number) => ({ recipient, part: 0, event: 'acked' as const });
+
+  it('writes what arrives together in one step, and tells each its own status', async () => {
+    const { messageId, tag } = await send(100);
+    const statuses = await Promise.all([
+      ...Array.from({ length: 99 }, (_, i) => writer.write(tag, acked(i))),
+      writer.write(tag, { recipient: 99, part: 0, event: 'failed', errorCode: 403 }),
+    ]);
+    expect(statuses).to.deep.equal([...Array(99).fill('sent'), 'failed']);
+    expect(steps).to.deep.equal(['record-results']);
+    expect((await readSend(space.store, address, messageId))!.counts).to.include({ sent: 99, failed: 1 });
+  });
+
+  it('keeps the order of the news of one recipient', async () => {
+    const { tag } = await send(1);
+    const news = (['acked', 'delivered', 'read'] as const).map((event) =>
+      writer.write(tag, { recipient: 0, part: 0, event }),
+    );
+    expect(await Promise.all(news)).to.deep.equal(['sent', 'delivered', 'read']);
+  });
+
+  it('keeps the sends apart', async () => {
+    const [one, other] = [await send(1), await send(1)];
+    await Promise.all([writer.write(one.tag, acked(0)), writer.write(other.tag, acked(0))]);
+    expect(steps).to.have.length(2);
+    expect((await readSend(space.store, address, other.messageId))!.state).to.equal('closed');
+  });
+
+  it('says of news for nobody that there is nobody', async () => {
+    const { tag } = await send(1);
+    expect(await writer.write(tag, acked(7)), 'no such recipient').to.equal(undefined);
+    expect(await writer.write('0000000000000', acked(0)), 'no such send').to.equal(undefined);
+  });
+
+  it('tells everybody who waits when the lease is gone, and writes nothing', async () => {
+    const { messageId, tag } = await send(2);
+    await releaseLease(space.store, lease);
+    const refused = await Promise.allSettled([writer.write(tag, acked(0)), writer.write(tag, acked(1))]);
+    for (const outcome of refused) {
+      expect(outcome.status === 'rejected' && outcome.reason).to.be.instanceOf(FencedError);
+    }
+    expect((await readSend(space.store, address, messageId))!.counts.queued).to.equal(2);
+  });
+});

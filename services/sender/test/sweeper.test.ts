@@ -1,0 +1,97 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { createProducer, type Producer } from '@gateway/queue/producer';
+import { systemClock } from '@gateway/runtime/clock';
+import { createLogger } from '@gateway/runtime/logger';
+import { sweep } from '@gateway/sender/sweeper';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
+import { ensureDevice } from '@gateway/store/devices';
+import { LeaseKeeper } from '@gateway/store/lease-keeper';
+import { acquireLease } from '@gateway/store/leases';
+import { readSend } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const workspace = 'main';
+const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {} };
+
+describe('the sweeper', () => {
+  let space: RedisSpace;
+  let keeper: LeaseKeeper;
+  let producer: Producer;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    keeper = new LeaseKeeper({ store: space.store, clock: systemClock, logger, owner: 'sweeper', ttlMs: 10_000 });
+    producer = createProducer({ connection: space.clients.commands, space: space.store.space });
+    for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
+  });
+  afterEach(async () => {
+    keeper.stop();
+    await producer.close();
+    await space.close();
+  });
+
+  const run = (aheadMs = 0) => {
+    const clock = { ...systemClock, nowMs: () => Date.now() + aheadMs };
+    return sweep({ store: space.store, keeper, producer, clock, logger, workspace });
+  };
+  async function send(device: string, { lifeMs = 60_000, open = true } = {}): Promise<string> {
+    const address = { workspace, device };
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
+      ...{ tokenId: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + lifeMs },
+    });
+    if (open) await openSend(space.store, address, messageId);
+    return messageId;
+  }
+  const stateOf = async (device: string, messageId: string) =>
+    (await readSend(space.store, { workspace, device }, messageId))?.state;
+  const leaseOf = (device: string) =>
+    space.clients.commands.get(deviceKeys(space.store.space, { workspace, device }).lease);
+
+  it('ends what is over on a device that nobody owns, and gives the lease back', async () => {
+    const [over, going] = [await send('a', { lifeMs: -1 }), await send('a')];
+    await run();
+    expect(await stateOf('a', over)).to.equal('closed');
+    expect(await stateOf('a', going)).to.equal('open');
+    expect(await leaseOf('a')).to.equal(null);
+  });
+
+  it('takes no lease where there is nothing to do: whoever links must not have to wait', async () => {
+    await send('a');
+    await run();
+    expect(
+      await space.clients.commands.exists(deviceKeys(space.store.space, { workspace, device: 'a' }).epoch),
+    ).to.equal(0);
+  });
+
+  it('leaves a device alone that somebody owns', async () => {
+    const over = await send('a', { lifeMs: -1 });
+    const lease = await acquireLease(space.store, { workspace, device: 'a' }, { owner: 'owner', ttlMs: 60_000 });
+    await run();
+    expect(await stateOf('a', over)).to.equal('open');
+    expect(await leaseOf('a')).to.equal(lease!.token);
+  });
+
+  it('ends the doubt about sends that were never opened: gone without a job, promised with one', async () => {
+    const [lost, kept] = [await send('a', { open: false }), await send('a', { open: false })];
+    await producer.addSend(
+      { v: 1, workspace, device: 'a', messageId: kept, priority: 'bulk', requestId: 'r' },
+      { epoch: 0 },
+    );
+    await run(30_000);
+    expect(await stateOf('a', lost), 'its request may still run').to.equal('accepting');
+    await run(61_000);
+    expect(await stateOf('a', lost)).to.equal(undefined);
+    expect(await stateOf('a', kept)).to.equal('closed');
+  });
+
+  it('goes on with the other devices when one cannot be swept', async () => {
+    const { openSends } = deviceKeys(space.store.space, { workspace, device: 'a' });
+    await space.clients.commands.set(openSends, 'of a wrong type');
+    const over = await send('b', { lifeMs: -1 });
+    await run();
+    expect(await stateOf('b', over)).to.equal('closed');
+    expect(await leaseOf('a')).to.equal(null);
+  });
+});

@@ -1,0 +1,33 @@
+import { WakeUp } from '@gateway/sender/wake-up';
+import { expect } from 'chai';
+
+const LONG_MS = 60_000;
+
+describe('WakeUp', () => {
+  it('ends a wait at once when somebody rings', async () => {
+    const wakeUp = new WakeUp();
+    const waiting = wakeUp.wait(LONG_MS);
+    wakeUp.ring();
+    await waiting;
+  });
+
+  it('remembers a ring that came while nobody waited, once', async () => {
+    const wakeUp = new WakeUp();
+    wakeUp.ring();
+    wakeUp.ring();
+    await wakeUp.wait(LONG_MS);
+    const before = performance.now();
+    await wakeUp.wait(30);
+    expect(performance.now() - before).to.be.at.least(25);
+  });
+
+  it('does not take the ring that ended a wait for another one', async () => {
+    const wakeUp = new WakeUp();
+    const first = wakeUp.wait(LONG_MS);
+    wakeUp.ring();
+    await first;
+    const before = performance.now();
+    await wakeUp.wait(30);
+    expect(performance.now() - before).to.be.at.least(25);
+  });
+});
