@@ -27,7 +27,7 @@ export interface AuthStateDeps {
 export interface AuthState extends AuthenticationState {
   /** Writes the credentials as they are now; nothing before the device is linked. Resolves when they are stored. */
   saveCreds(): Promise<void>;
-  /** Resolves when every write so far is stored; rejects when one failed. */
+  /** Resolves when every write is stored; rejects when one failed. Later ones are refused. */
   drain(): Promise<void>;
 }
 
@@ -109,6 +109,8 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
     },
 
     async set(data) {
+      // Before the cache has it: sessions to come share that.
+      if (writer.refusal) throw writer.refusal;
       const changes: Required<Pick<KeyChanges, 'keys' | 'contacts'>> = { keys: [], contacts: [] };
       for (const [type, id, value] of entriesOf(data)) {
         if (isContactIndex(type, id)) {

@@ -1,4 +1,5 @@
 import { toError } from '@gateway/runtime/errors';
+import { SessionEndedError } from './session-errors.js';
 import type { KeyChanges, KeyStorePort } from './session-types.js';
 
 type KeyChange = NonNullable<KeyChanges['keys']>[number];
@@ -28,14 +29,21 @@ export class KeyWriter {
   #next: Batch | undefined;
   #running: Promise<void> = Promise.resolve();
   #failure: Error | undefined;
+  #closed = false;
 
   constructor(deps: KeyWriterDeps) {
     this.#deps = deps;
   }
 
+  /** Why nothing is taken any more: the first failure, or the end. */
+  get refusal(): Error | undefined {
+    return this.#failure ?? (this.#closed ? new SessionEndedError() : undefined);
+  }
+
   /** Resolves when the changes are in the store. */
   write({ creds, keys = [], contacts = [] }: KeyChanges): Promise<void> {
-    if (this.#failure) return Promise.reject(this.#failure);
+    const { refusal } = this;
+    if (refusal) return Promise.reject(refusal);
     this.#next ??= this.#openBatch();
     const batch = this.#next;
     if (creds !== undefined) batch.creds = creds;
@@ -44,8 +52,12 @@ export class KeyWriter {
     return batch.done;
   }
 
-  /** Resolves when all that was handed in so far is in the store; rejects when some of it is not. */
+  /**
+   * Resolves when all that was handed in is in the store; rejects when some of it is not. Nothing is taken after it: the
+   * library goes on with what it has received when its socket is gone, and the keys may be another session's by then.
+   */
   async drain(): Promise<void> {
+    this.#closed = true;
     await (this.#next?.done ?? this.#running);
     if (this.#failure) throw this.#failure;
   }

@@ -23,6 +23,16 @@ describe('writing keys', () => {
     expect([...store.contacts]).to.deep.equal(['x']);
   });
 
+  it('takes nothing after its end: the keys may be those of another session by then', async () => {
+    const store = new MemoryKeyStore();
+    const writer = new KeyWriter({ keyStore: store, onFailure: () => expect.fail() });
+    void writer.write(key('a', '1'));
+    await writer.drain();
+    const late = await writer.write(key('b', '1')).catch((error: unknown) => error);
+    expect(late).to.include({ code: 'session_ended' });
+    expect([...store.keys.keys()]).to.deep.equal(['session/a']);
+  });
+
   it('never has two commits under way', async () => {
     const store = new MemoryKeyStore();
     let underWay = 0;

@@ -1,18 +1,20 @@
 import type { DesiredState } from '@gateway/contracts/device-state';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
-import { toError } from '@gateway/runtime/errors';
-import { readDeviceState } from '@gateway/store/device-state';
+import { FencedError, toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logger';
+import { type DeviceState, readDeviceState } from '@gateway/store/device-state';
 import { listDevices } from '@gateway/store/devices';
 import { type DoorbellListener, ringDoorbell } from '@gateway/store/doorbells';
-import type { LeaseKeeper } from '@gateway/store/lease-keeper';
+import type { HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
 import { type Duty, decideDuty } from './decide-duty.js';
-import type { TaskDeps } from './device-task.js';
+import type { DeviceTask, TaskDeps } from './device-task.js';
 import { holdDevice } from './hold-device.js';
 import { linkDevice } from './link-device.js';
 import { unlinkDevice } from './log-out.js';
+import { senderHasRoom } from './sender-room.js';
 
 export interface ControllerDeps extends TaskDeps {
-  keeper: LeaseKeeper;
+  keeper: Pick<LeaseKeeper, 'acquire' | 'release'>;
   doorbells: DoorbellListener;
   workspace: Workspace;
   tickMs: number;
@@ -26,6 +28,8 @@ interface RunningTask {
   done: Promise<void>;
 }
 
+type RealDuty = Exclude<Duty, { kind: 'none' }>;
+
 /**
  * Looks at every device on each tick, and at one device on its doorbell; does what `decideDuty` says, one task per
  * device at a time, under the device's lease. With several processes the lease decides which of them does it.
@@ -34,18 +38,19 @@ export class ConnectionController {
   private readonly tasks = new Map<DeviceId, RunningTask>();
   /** Since when a device has been seen linked and without an owner, by the monotonic clock. */
   private readonly unheldSinceMs = new Map<DeviceId, number>();
-  private readonly looking = new Set<DeviceId>();
+  private readonly looks = new Map<DeviceId, Promise<void>>();
+  /** Devices whose doorbell rang during a look: what it rang for may have come after the read. */
+  private readonly lookAgain = new Set<DeviceId>();
   private readonly stopListening: () => void;
-  private readonly timer: NodeJS.Timeout;
+  private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
   constructor(private readonly deps: ControllerDeps) {
     this.stopListening = deps.doorbells.on((bell) => {
       const concernsUs = bell.topic === 'desired' || bell.topic === 'lease';
-      if (concernsUs && bell.workspace === deps.workspace) void this.look(bell.device);
+      if (concernsUs && bell.workspace === deps.workspace) this.look(bell.device);
     });
-    this.timer = setInterval(() => void this.lookAtAll(), deps.tickMs);
-    void this.lookAtAll();
+    void this.tick();
   }
 
   /** How many tasks run, for metrics. */
@@ -56,80 +61,120 @@ export class ConnectionController {
   async stop(): Promise<void> {
     this.stopped = true;
     this.stopListening();
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     for (const { cancel } of this.tasks.values()) cancel.abort();
+    await Promise.all(this.looks.values());
     await Promise.all([...this.tasks.values()].map(({ done }) => done));
   }
 
-  private async lookAtAll(): Promise<void> {
+  private async tick(): Promise<void> {
     try {
-      const devices = await listDevices(this.deps.store, this.deps.workspace);
-      await Promise.all(devices.map((device) => this.look(device)));
+      for (const device of await listDevices(this.deps.store, this.deps.workspace)) this.look(device);
+      await Promise.all(this.looks.values());
     } catch (thrown) {
       this.deps.logger.warn('tick failed', { error: toError(thrown) });
     }
+    // Counted from the end: while Redis is away, ticks must not pile up.
+    if (!this.stopped) this.timer = setTimeout(() => void this.tick(), this.deps.tickMs);
   }
 
-  private async look(device: DeviceId): Promise<void> {
-    // A look that comes during another one is lost: the next tick makes up for it.
-    if (this.stopped || this.looking.has(device)) return;
-    this.looking.add(device);
+  private look(device: DeviceId): void {
+    if (this.stopped) return;
+    if (this.looks.has(device)) this.lookAgain.add(device);
+    else this.looks.set(device, this.lookUntilQuiet(device));
+  }
+
+  private async lookUntilQuiet(device: DeviceId): Promise<void> {
     try {
-      const state = await readDeviceState(this.deps.store, this.address(device));
-      const task = this.tasks.get(device);
-      if (task && isOutdated(task.desired, state.desired)) task.cancel.abort();
-      const unheldForMs = this.countUnheld(device, state.desired?.want === 'linked' && !state.leaseHeld);
-      const duty = decideDuty(state, { unheldForMs, holdAfterMs: this.deps.holdAfterMs });
-      if (!task && duty.kind !== 'none') await this.start(device, duty);
+      do {
+        this.lookAgain.delete(device);
+        await this.lookOnce(device);
+      } while (this.lookAgain.has(device) && !this.stopped);
     } catch (thrown) {
       this.deps.logger.warn('look at a device failed', { device, error: toError(thrown) });
     } finally {
-      this.looking.delete(device);
+      this.looks.delete(device);
     }
   }
 
-  private countUnheld(device: DeviceId, unheld: boolean): number {
-    if (!unheld) this.unheldSinceMs.delete(device);
-    else if (!this.unheldSinceMs.has(device)) this.unheldSinceMs.set(device, this.deps.clock.monotonicMs());
-    return this.deps.clock.monotonicMs() - (this.unheldSinceMs.get(device) ?? Number.POSITIVE_INFINITY);
+  private async lookOnce(device: DeviceId): Promise<void> {
+    const state = await readDeviceState(this.deps.store, this.address(device));
+    this.noteUnheld(device, state);
+    const task = this.tasks.get(device);
+    if (task && isOutdated(task.desired, state.desired)) task.cancel.abort();
+    if (!task && (await this.decide(device, state)).kind !== 'none') await this.claim(device);
   }
 
-  private async start(device: DeviceId, duty: Exclude<Duty, { kind: 'none' }>): Promise<void> {
+  private async decide(device: DeviceId, state: DeviceState): Promise<Duty> {
+    const { store, clock, holdAfterMs, workspace } = this.deps;
+    const nowMs = clock.monotonicMs();
+    const duty = decideDuty(state, { unheldForMs: nowMs - (this.unheldSinceMs.get(device) ?? nowMs), holdAfterMs });
+    // A sender that can will: many devices that wait for their turn there must not all come here.
+    return duty.kind === 'hold' && (await senderHasRoom(store, workspace)) ? { kind: 'none' } : duty;
+  }
+
+  private noteUnheld(device: DeviceId, { desired, leaseHeld }: DeviceState): void {
+    if (desired?.want !== 'linked' || leaseHeld) this.unheldSinceMs.delete(device);
+    else if (!this.unheldSinceMs.has(device)) this.unheldSinceMs.set(device, this.deps.clock.monotonicMs());
+  }
+
+  private async claim(device: DeviceId): Promise<void> {
     const lease = await this.deps.keeper.acquire(this.address(device));
-    if (!lease || this.stopped) return;
-    const { desired } = duty;
+    if (!lease) return;
+    // Whoever had it before us may have done it since we looked: only what is read under the lease counts.
+    const duty = await this.decideAnew(device).catch((thrown: unknown) => toError(thrown));
+    if (duty instanceof Error || duty.kind === 'none' || this.stopped) {
+      await this.deps.keeper.release(lease);
+      if (duty instanceof Error) throw duty;
+    } else this.start(device, lease, duty);
+  }
+
+  private async decideAnew(device: DeviceId): Promise<Duty> {
+    const state = await readDeviceState(this.deps.store, this.address(device));
+    return this.decide(device, { ...state, leaseHeld: false });
+  }
+
+  private start(device: DeviceId, lease: HeldLease, { kind, desired }: RealDuty): void {
     const cancel = new AbortController();
+    const { store, clock, endpoint } = this.deps;
+    const logger = this.deps.logger.child({ device, epoch: lease.epoch, duty: kind });
     const signal = AbortSignal.any([cancel.signal, lease.lost]);
-    const logger = this.deps.logger.child({ device, epoch: lease.epoch, duty: duty.kind });
-    const task = { ...this.deps, logger, lease, desired, signal };
-    const done = this.perform(duty.kind, task)
-      .catch((thrown: unknown) => logger.error('task failed', { error: toError(thrown) }))
-      .then(() => this.finish(device, task));
+    const done = perform(kind, { store, clock, endpoint, logger, lease, desired, signal })
+      .then(() => true)
+      .catch((thrown: unknown) => logFailure(logger, toError(thrown)))
+      .then((wentWell) => this.finish(device, lease, wentWell));
     this.tasks.set(device, { desired, cancel, done });
   }
 
-  private async perform(kind: Exclude<Duty['kind'], 'none'>, task: Parameters<typeof holdDevice>[0]): Promise<void> {
-    task.logger.info('task started');
-    switch (kind) {
-      case 'link':
-        return linkDevice(task);
-      case 'unlink':
-        return unlinkDevice(task);
-      case 'hold':
-        return holdDevice(task);
-    }
-  }
-
-  private async finish(device: DeviceId, { lease }: Parameters<typeof holdDevice>[0]): Promise<void> {
+  private async finish(device: DeviceId, lease: HeldLease, wentWell: boolean): Promise<void> {
     await this.deps.keeper.release(lease);
     this.tasks.delete(device);
     this.unheldSinceMs.delete(device);
-    await ringDoorbell(this.deps.store, { topic: 'lease', ...lease.address });
+    // After a failure nobody is called: the next try, here or elsewhere, can wait for its tick.
+    if (wentWell) await ringDoorbell(this.deps.store, { topic: 'lease', ...lease.address });
   }
 
   private address(device: DeviceId) {
     return { workspace: this.deps.workspace, device };
   }
+}
+
+async function perform(kind: RealDuty['kind'], task: DeviceTask): Promise<void> {
+  task.logger.info('task started');
+  switch (kind) {
+    case 'link':
+      return linkDevice(task);
+    case 'unlink':
+      return unlinkDevice(task);
+    case 'hold':
+      return holdDevice(task);
+  }
+}
+
+function logFailure(logger: Logger, error: Error): false {
+  if (error instanceof FencedError) logger.warn('ownership lost', { error });
+  else logger.error('task failed', { error });
+  return false;
 }
 
 function isOutdated(actedOn: DesiredState, desired: DesiredState | undefined): boolean {

@@ -1,9 +1,12 @@
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/device-state';
+import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
 import type { Endpoint } from '@gateway/messenger/trust';
+import type { LinkMethod } from '@gateway/messenger/watch-linking';
 import type { Clock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logger';
 import { deviceKeyStore } from '@gateway/store/device-keys';
 import { recordObserved } from '@gateway/store/device-state';
@@ -27,16 +30,21 @@ export interface DeviceTask extends TaskDeps {
   signal: AbortSignal;
 }
 
-/** Writes what this task sees, and tells whoever waits for it. */
-export async function observe(task: DeviceTask, observed: Omit<ObservedState, 'sinceMs'>, want?: Want): Promise<void> {
+/** Writes what this task sees, and tells whoever waits for it; nothing (`moved`) when the user has asked for something else. */
+export async function observe(
+  task: DeviceTask,
+  observed: Omit<ObservedState, 'sinceMs'>,
+  want?: Want,
+): Promise<'ok' | 'moved'> {
   const { store, lease, desired } = task;
   const attempt = desired.attemptId ? { attemptId: desired.attemptId } : {};
-  await recordObserved(store, lease, {
+  const outcome = await recordObserved(store, lease, {
     actedOn: desired,
     observed: { ...observed, ...attempt },
     ...(want && { want }),
   });
   await ringDoorbell(store, { topic: 'observed', ...lease.address });
+  return outcome;
 }
 
 export async function observeEnd(task: DeviceTask, reason: Reason): Promise<void> {
@@ -55,13 +63,30 @@ const IGNORED: SessionEvents = {
   onClosed: () => {},
 };
 
-/** A socket of this device. The connection service never sends messages, so it has none to repeat. */
-export function openTaskSession(
+export interface TaskSession {
+  session: MessengerSession;
+  /** Resolves when the session is over. */
+  closed: Promise<DisconnectOutcome>;
+}
+
+type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked'> & {
+  onOpen(account: { phone: string; name?: string }, session: MessengerSession): void;
+};
+
+/**
+ * A socket of this device, closed as soon as `signal` is aborted. The connection service never sends messages, so it
+ * has none to repeat.
+ */
+export async function openSessionUntil(
+  signal: AbortSignal,
   task: DeviceTask,
-  events: Partial<SessionEvents>,
-  link?: { method: 'qr' } | { method: 'pairing'; phone: string },
-): Promise<MessengerSession> {
-  return openSession({
+  options: { events: Partial<OpenEvents>; link?: LinkMethod; openTimeoutMs?: number },
+): Promise<TaskSession> {
+  const { events, ...rest } = options;
+  const { onOpen = () => {}, ...others } = events;
+  const closed = defer<DisconnectOutcome>();
+  const session: MessengerSession = await openSession({
+    ...rest,
     keyStore: deviceKeyStore(task.store, task.lease),
     caches: createSessionCaches(),
     endpoint: task.endpoint,
@@ -69,7 +94,10 @@ export function openTaskSession(
     getMessage: async () => undefined,
     assertMayWrite: () => task.lease.assertHeld(),
     ackTimeoutMs: ACK_TIMEOUT_MS,
-    events: { ...IGNORED, ...events },
-    ...(link && { link }),
+    events: { ...IGNORED, ...others, onOpen: (account) => onOpen(account, session), onClosed: closed.resolve },
   });
+  const close = () => void session.close();
+  signal.addEventListener('abort', close, { once: true });
+  if (signal.aborted) close();
+  return { session, closed: closed.promise };
 }

@@ -1,29 +1,75 @@
-import { defer } from '@gateway/runtime/deferred';
-import { listMembers } from '@gateway/store/members';
-import { type DeviceTask, observe, openTaskSession } from './device-task.js';
+import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
+import { sleep } from '@gateway/runtime/clock';
+import { retireKeys } from '@gateway/store/device-keys';
+import { type DeviceTask, observe, observeEnd, openSessionUntil } from './device-task.js';
+import { reasonOf } from './reason-of.js';
+import { senderHasRoom } from './sender-room.js';
 
 const LOOK_FOR_SENDER_MS = 1_000;
 
 /**
  * Keeps a linked device connected while no sender has room for it, and lets go as soon as one does. It does not send,
- * and it does not reconnect: when the socket ends, the device is free again, and whoever is first takes it.
+ * and it does not reconnect: when the socket ends, the device is free again after the pause that the reason calls for.
  */
-export async function holdDevice(task: DeviceTask & { workspace: string }): Promise<void> {
-  const { signal, store, workspace } = task;
-  const closed = defer<void>();
-  const session = await openTaskSession(task, {
-    onOpen: ({ phone, name }) => {
-      void observe(task, { status: 'connected', phone, name: name ?? phone }).catch(() => closed.resolve());
-    },
-    onClosed: () => closed.resolve(),
-  });
+export async function holdDevice(task: DeviceTask): Promise<void> {
+  const found = new AbortController();
   const timer = setInterval(() => {
-    void listMembers(store, workspace, 'sender')
-      .then((members) => members.some(({ held, capacity }) => held < capacity) && closed.resolve())
-      .catch(() => {});
+    senderHasRoom(task.store, task.lease.address.workspace).then(
+      (hasRoom) => hasRoom && found.abort(),
+      () => {},
+    );
   }, LOOK_FOR_SENDER_MS);
-  signal.addEventListener('abort', () => closed.resolve(), { once: true });
-  await closed.promise;
-  clearInterval(timer);
-  await session.close();
+  const letGo = AbortSignal.any([task.signal, found.signal]);
+  try {
+    await afterClose(task, await keepConnected(task, letGo), letGo);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<DisconnectOutcome> {
+  const { closed } = await openSessionUntil(letGo, task, {
+    events: {
+      onOpen: ({ phone, name }, session) => {
+        observe(task, { status: 'connected', phone, name: name ?? phone }).catch(() => session.close());
+      },
+    },
+  });
+  return closed;
+}
+
+async function afterClose(task: DeviceTask, outcome: DisconnectOutcome, letGo: AbortSignal): Promise<void> {
+  switch (outcome.kind) {
+    case 'closedByUs':
+    case 'fenced':
+      return;
+    case 'loggedOut':
+    case 'notMultiDevice':
+    case 'banned':
+      await retireKeys(task.store, task.lease, { quarantine: true });
+      return observeEnd(task, reasonOf(outcome));
+    default:
+      await observe(task, { status: 'connecting', reason: reasonOf(outcome) });
+      await sleep(pauseMs(outcome, task.clock.nowMs()), letGo).catch(() => {});
+  }
+}
+
+const LONG_MS = 5 * 60_000;
+const LONGEST_MS = 60 * 60_000;
+
+/** How long nobody here should try again; after a lost network the wait for a sender is pause enough. */
+function pauseMs(outcome: DisconnectOutcome, nowMs: number): number {
+  switch (outcome.kind) {
+    case 'rateLimited':
+      return outcome.minMs;
+    case 'temporarilyBanned':
+      return Math.min(outcome.untilMs ? outcome.untilMs - nowMs : LONG_MS, LONGEST_MS);
+    case 'clientOutdated':
+    case 'untrusted':
+    // Someone outside uses these keys: taking them back by reflex would be a fight without an end.
+    case 'replaced':
+      return LONG_MS;
+    default:
+      return 0;
+  }
 }

@@ -1,13 +1,13 @@
-import type { Reason } from '@gateway/contracts/device-state';
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
-import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
 import { cancelSend } from '@gateway/store/change-send';
 import { retireKeys } from '@gateway/store/device-keys';
-import { recordAccount } from '@gateway/store/devices';
+import { readDeviceState } from '@gateway/store/device-state';
+import { readDevice, recordAccount } from '@gateway/store/devices';
 import { listOpenSends } from '@gateway/store/read-send';
-import { type DeviceTask, observe, observeEnd, openTaskSession } from './device-task.js';
-import { logOutAndWipe } from './log-out.js';
+import { type DeviceTask, observe, observeEnd, openSessionUntil } from './device-task.js';
+import { logOutAndWipe, readAccount } from './log-out.js';
+import { reasonOf } from './reason-of.js';
 
 /**
  * One linking attempt, from a fresh socket to `linked` or to the reason why not:
@@ -15,15 +15,28 @@ import { logOutAndWipe } from './log-out.js';
  *   old account logged out -> codes shown, each replacing the last -> the phone accepts -> keys committed
  *   -> the network asks for a restart -> the device is `linked`, and a sender opens its socket
  *
- * Anything that goes wrong wipes the half-made keys: an attempt leaves a linked device or nothing.
+ * Anything that goes wrong wipes the half-made keys: an attempt leaves a linked device or nothing. A process that dies
+ * halfway is followed by one that shows codes of its own, or says `linked` when the phone has accepted already.
  */
 export async function linkDevice(task: DeviceTask): Promise<void> {
-  await logOutAndWipe(task);
-  if (task.signal.aborted) return;
+  const accepted = await findAccepted(task);
+  if (accepted) return finishLink(task, accepted);
+  if ((await logOutAndWipe(task)) === 'interrupted') return;
+  // Takes back the code of a process before us, and marks keys that are found later as those of this attempt.
+  if ((await observe(task, { status: 'connecting', reason: 'linking' })) === 'moved') return;
   const { outcome, phone } = await runAttempt(task);
   if (phone) return finishLink(task, phone);
+  if (task.signal.aborted) return;
   await retireKeys(task.store, task.lease, { quarantine: false });
-  if (!task.signal.aborted) await observeEnd(task, reasonOf(outcome));
+  await observeEnd(task, reasonOf(outcome));
+}
+
+/** The account that accepted this very attempt, before its process died. */
+async function findAccepted(task: DeviceTask): Promise<string | undefined> {
+  const { observed } = await readDeviceState(task.store, task.lease.address);
+  if (!observed?.attemptId || observed.attemptId !== task.desired.attemptId) return undefined;
+  const account = await readAccount(task);
+  return account.kind === 'linked' ? account.phone : undefined;
 }
 
 interface AttemptEnd {
@@ -35,12 +48,10 @@ interface AttemptEnd {
 async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
   const { desired, signal, logger } = task;
   let phone: string | undefined;
-  const closed = defer<DisconnectOutcome>();
   // Codes are written one after the other, so that an older one never overwrites a newer one.
-  let written: Promise<void> = Promise.resolve();
-  const session = await openTaskSession(
-    task,
-    {
+  let written: Promise<unknown> = Promise.resolve();
+  const { closed } = await openSessionUntil(signal, task, {
+    events: {
       onCode: ({ value, expiresAtMs }) => {
         const code = { code: value, codeExpiresAtMs: expiresAtMs };
         written = written
@@ -50,51 +61,25 @@ async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
       onLinked: (account) => {
         phone = account.phone;
       },
-      onClosed: closed.resolve,
     },
-    desired.method === 'pairingCode' ? { method: 'pairing', phone: desired.phone ?? '' } : { method: 'qr' },
-  );
-  const close = () => void session.close();
-  signal.addEventListener('abort', close, { once: true });
-  if (signal.aborted) close();
-  const outcome = await closed.promise;
-  signal.removeEventListener('abort', close);
-  await session.close();
+    link: desired.method === 'pairingCode' ? { method: 'pairing', phone: desired.phone ?? '' } : { method: 'qr' },
+  });
+  const outcome = await closed;
   await written;
   return { outcome, phone };
 }
 
 async function finishLink(task: DeviceTask, phone: string): Promise<void> {
   const { store, lease, logger } = task;
-  const { changed } = await recordAccount(store, lease.address, phone);
-  // What was queued was meant to come from the account before.
-  if (changed)
-    for (const messageId of await listOpenSends(store, lease.address))
-      await cancelSend(store, lease.address, messageId);
+  const before = (await readDevice(store, lease.address))?.account;
+  const otherAccount = before !== undefined && before !== phone;
+  // What was queued was meant to come from the account before. Whoever follows us must still see that it was another.
+  if (otherAccount) await cancelOpenSends(task);
+  await recordAccount(store, lease.address, phone);
   await observe(task, { status: 'connecting', reason: 'restoring', phone }, 'linked');
-  logger.info('device linked', { otherAccount: changed });
+  logger.info('device linked', { otherAccount });
 }
 
-function reasonOf(outcome: DisconnectOutcome): Reason {
-  switch (outcome.kind) {
-    case 'linkExpired':
-      return 'link_expired';
-    case 'linkRefused':
-    case 'loggedOut':
-      return 'link_refused';
-    case 'banned':
-      return 'banned';
-    case 'temporarilyBanned':
-      return 'temporarily_banned';
-    case 'clientOutdated':
-      return 'client_outdated';
-    case 'notMultiDevice':
-      return 'not_multi_device';
-    case 'rateLimited':
-      return 'rate_limited';
-    case 'untrusted':
-      return 'untrusted';
-    default:
-      return 'network';
-  }
+async function cancelOpenSends({ store, lease }: DeviceTask): Promise<void> {
+  for (const messageId of await listOpenSends(store, lease.address)) await cancelSend(store, lease.address, messageId);
 }

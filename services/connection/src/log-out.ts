@@ -1,16 +1,17 @@
-import { isLinked } from '@gateway/messenger/linked-account';
+import { phoneOfLinked } from '@gateway/messenger/linked-account';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
 import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
-import { type DeviceTask, observe, openTaskSession } from './device-task.js';
+import { type DeviceTask, observe, openSessionUntil } from './device-task.js';
 
-/** To open a socket and to be heard: the user waits for it. */
-const LOG_OUT_MS = 10_000;
+/** To be let in, and to be heard: ten seconds together, for the user waits. */
+const LOG_IN_MS = 6_000;
+const LOG_OUT_MS = 4_000;
 
 /** The user wants no account here and no process holds a socket: log in to log out, else wipe and say so. */
 export async function unlinkDevice(task: DeviceTask): Promise<void> {
   const outcome = await logOutAndWipe(task);
-  if (task.signal.aborted) return;
+  if (outcome === 'interrupted') return;
   await observe(task, {
     status: 'disconnected',
     reason: 'disconnected',
@@ -18,37 +19,47 @@ export async function unlinkDevice(task: DeviceTask): Promise<void> {
   });
 }
 
-/** Leaves no keys behind. `unconfirmed`: the network did not hear of it, and the phone may still list the device. */
-export async function logOutAndWipe(task: DeviceTask): Promise<'nothing' | 'confirmed' | 'unconfirmed'> {
-  const linked = await hasAccount(task);
-  const confirmed = linked && (await logOut(task));
+/**
+ * Leaves no keys behind. `unconfirmed`: the network did not hear of it, and the phone may still list the device.
+ * `interrupted`: the task must end before the network has heard; the keys stay for whoever does it next.
+ */
+export async function logOutAndWipe(
+  task: DeviceTask,
+): Promise<'nothing' | 'confirmed' | 'unconfirmed' | 'interrupted'> {
+  const { kind } = await readAccount(task);
+  const confirmed = kind === 'linked' && (await logOut(task));
+  if (task.signal.aborted && !confirmed) return 'interrupted';
   await retireKeys(task.store, task.lease, { quarantine: false });
-  if (!linked) return 'nothing';
+  if (kind === 'none') return 'nothing';
   return confirmed ? 'confirmed' : 'unconfirmed';
 }
 
-async function hasAccount({ store, lease, logger }: DeviceTask): Promise<boolean> {
+type Account = { kind: 'none' } | { kind: 'linked'; phone: string } | { kind: 'unreadable' };
+
+/** Whose keys lie in Redis. */
+export async function readAccount({ store, lease, logger }: DeviceTask): Promise<Account> {
   try {
-    return isLinked(await deviceKeyStore(store, lease).readCreds());
+    const creds = await deviceKeyStore(store, lease).readCreds();
+    const phone = phoneOfLinked(creds);
+    return phone ? { kind: 'linked', phone } : { kind: 'none' };
   } catch (thrown) {
-    // Keys that cannot be opened cannot log anything out.
-    logger.error('credentials cannot be read, they are wiped', { error: toError(thrown) });
-    return false;
+    // Keys that cannot be opened can neither log in nor out.
+    logger.error('credentials cannot be read', { error: toError(thrown) });
+    return { kind: 'unreadable' };
   }
 }
 
 async function logOut(task: DeviceTask): Promise<boolean> {
-  const deadline = AbortSignal.any([task.signal, AbortSignal.timeout(LOG_OUT_MS)]);
-  const opened = defer<boolean>();
-  const session = await openTaskSession(task, {
-    onOpen: () => opened.resolve(true),
-    // Logged out already, refused, not reachable: in each case there is nothing more to say to the network.
-    onClosed: () => opened.resolve(false),
+  const opened = defer<void>();
+  const { session, closed } = await openSessionUntil(task.signal, task, {
+    events: { onOpen: () => opened.resolve() },
+    openTimeoutMs: LOG_IN_MS,
   });
-  deadline.addEventListener('abort', () => opened.resolve(false), { once: true });
   try {
-    if (!(await opened.promise)) return false;
-    await session.logOut(LOG_OUT_MS / 2);
+    const end = await Promise.race([opened.promise, closed]);
+    // Logged out already: there is nothing more to say to the network.
+    if (end) return end.kind === 'loggedOut';
+    await session.logOut(LOG_OUT_MS);
     return true;
   } catch (thrown) {
     task.logger.warn('log-out not confirmed', { error: toError(thrown) });
