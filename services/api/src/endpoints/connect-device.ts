@@ -116,11 +116,12 @@ async function waitForCode(
 }
 
 function findCode(state: DeviceState, nowMs: number): LiveCode | DeviceState | undefined {
-  const { desired, observed } = state;
+  const { desired, observed, leaseHeld } = state;
   if (desired?.want === 'linked') return state;
   if (desired?.want !== 'linking') throw explainEnd(state);
-  // Another caller may have replaced our attempt by now: the code that is live is the answer to both.
-  const isLive = observed?.attemptId === desired.attemptId && (observed?.codeExpiresAtMs ?? 0) > nowMs;
+  // Another caller may have replaced our attempt by now: the code that is live is the answer to both. It dies with the
+  // socket of the process that showed it.
+  const isLive = leaseHeld && observed?.attemptId === desired.attemptId && (observed?.codeExpiresAtMs ?? 0) > nowMs;
   if (!isLive || !observed?.code) return undefined;
   return { code: observed.code, method: desired.method ?? 'qrCode' };
 }
