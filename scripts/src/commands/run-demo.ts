@@ -12,7 +12,7 @@ import { createProgress, type Progress } from '../demo/progress.js';
 import { runScenario } from '../demo/run-scenario.js';
 import { makeEncryptionKeys } from '../encryption-keys.js';
 import { findFreePort } from '../find-free-port.js';
-import { startEmbeddedRedis } from '../start-embedded-redis.js';
+import { openDemoRedis } from '../open-demo-redis.js';
 import { startGateway } from '../start-gateway.js';
 import { simulatorEnvironment, startSimulator } from '../start-simulator.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
@@ -56,13 +56,11 @@ interface DemoStage {
 async function playDemo({ recipients }: DemoOptions, { lifecycle, progress, logs }: DemoStage): Promise<DemoResult> {
   progress.step('Start Redis, the simulator, api, connection and sender');
   const logOf = (name: string) => openSync(`${logs}/${name}.log`, 'a', 0o600);
-  const data = makeTemporaryFolder(lifecycle, 'demo-data');
-  const redisUrl = await startEmbeddedRedis(lifecycle, { folder: data.path, logFile: `${logs}/redis.log` });
+  const redis = await openDemoRedis(lifecycle, { logFile: `${logs}/redis.log` });
   const simulatorLog = logOf('simulator');
   const simulator = await startSimulator(lifecycle, { onLine: (line) => writeSync(simulatorLog, `${line}\n`) });
   const env = {
-    REDIS_URL: redisUrl,
-    KEY_PREFIX: 'gw',
+    ...redis,
     ENCRYPTION_KEYS: makeEncryptionKeys(),
     LOG_FORMAT: 'json',
     ...simulatorEnvironment(simulator),
