@@ -1,5 +1,6 @@
--- Cancels what was not tried yet. What is in flight ends as the network says.
--- KEYS record, recipients, results, open, backlog, erasures   ARGV now ms, retention ms, erasure ms
+-- Cancels what was not tried yet. What is in flight ends as the network says, unless its account is gone.
+-- KEYS record, recipients, results, open, backlog, erasures
+-- ARGV now ms, retention ms, erasure ms, '1' to cancel also what was tried
 -- Output: how many recipients were cancelled, or -1 when there is no such send.
 --- @include "results"
 --- @include "settle"
@@ -8,7 +9,8 @@ local state = redis.call('HGET', KEYS[1], 'state')
 if not state or state == 'accepting' then return -1 end
 if state == 'closed' then return 0 end
 redis.call('HSETNX', KEYS[1], 'cancelledAtMs', ARGV[1])
-local moved = settle_queued(KEYS[1], KEYS[3], KEYS[5], CANCELLED, ARGV[1], function(r) return r.tries == 0 end)
+local tried_too = ARGV[4] == '1'
+local moved = settle_queued(KEYS[1], KEYS[3], KEYS[5], CANCELLED, ARGV[1], function(r) return tried_too or r.tries == 0 end)
 erase_spent_otp(KEYS[1], KEYS[6], ARGV[1], ARGV[3])
 close_when_settled(KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2])
 return moved

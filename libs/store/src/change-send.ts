@@ -54,11 +54,15 @@ export async function recordResults(
   return { closed: closed === 1, statuses: codes.map((code) => RECIPIENT_STATUSES[code]) };
 }
 
-/** Cancels what was not tried yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards. */
+/**
+ * Cancels what was not tried yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
+ * @param options.triedToo for another account on the device: a second try would come from somebody else.
+ */
 export async function cancelSend(
   store: Store,
   address: DeviceAddress,
   messageId: MessageId,
+  { triedToo = false }: { triedToo?: boolean } = {},
 ): Promise<{ cancelled: number } | undefined> {
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
@@ -66,6 +70,7 @@ export async function cancelSend(
     Date.now(),
     RETENTION_MS,
     ERASURE_MS,
+    triedToo ? '1' : '0',
   ]);
   return cancelled === -1 ? undefined : { cancelled: Number(cancelled) };
 }
