@@ -1,3 +1,5 @@
+import type { SendTag } from './ids.js';
+
 /** What an attachment is shown as. */
 export const MEDIA_TYPES = ['image', 'video', 'audio', 'document', 'sticker'] as const;
 export type MediaType = (typeof MEDIA_TYPES)[number];
@@ -44,7 +46,22 @@ export interface MediaUpload {
 }
 
 /** A message that can go out as it is: files are at the network already. */
-export type ReadyContent = TextContent | (MediaContent & { upload: MediaUpload });
+export type ReadyContent = (TextContent | (MediaContent & { upload: MediaUpload })) & { quoted?: Quoted };
+
+/** A message that another one answers, as the phone of its recipient shows it. */
+export interface Quoted {
+  platformId: string;
+  /** Jid of its writer; absent for our own messages. */
+  from?: string;
+  /** Absent when it is gone: phones then show their own copy. */
+  content?: ReadyContent;
+}
+
+/** What a send answers, as its record keeps it. */
+export type Reply =
+  /** A message of our own; without a `recipient` each quotes the one that it got itself. */
+  | { kind: 'own'; tag: SendTag; recipient?: number; part: number }
+  | { kind: 'received'; platformId: string; from: string };
 
 /** Messages per recipient. */
 export function countParts(content: MessageContent): number {

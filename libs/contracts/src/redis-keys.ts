@@ -70,6 +70,10 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     quarantinedCreds: `${base}:creds:quarantined`,
     /** HASH with a TTL: the send that a caller's idempotency key stands for. */
     idempotency: (tokenId: string, keyDigest: string) => `${base}:idempotency:${tokenId}:${keyDigest}`,
+    /** HASH platform id -> sealed message that the device received lately: what a reply quotes. */
+    received: `${base}:received`,
+    /** ZSET platform id -> ms of its arrival, of the same. */
+    receivedTimes: `${base}:received:times`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
     /** ZSET hash of a blob -> when it may be forgotten, in ms. */

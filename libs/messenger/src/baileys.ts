@@ -26,6 +26,7 @@ export {
   jidEncode,
   jidNormalizedUser,
   makeWASocket,
+  normalizeMessageContent,
   prepareWAMessageMedia,
   proto,
   S_WHATSAPP_NET,
@@ -35,6 +36,7 @@ export {
   USyncUser,
   type UserFacingSocketConfig,
   WA_CERT_DETAILS,
+  type WAMessage,
 } from '@whiskeysockets/baileys';
 
 /** A socket of the library, all layers. */

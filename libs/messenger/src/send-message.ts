@@ -1,8 +1,8 @@
 import type { AckOutcome } from './ack-outcomes.js';
 import type { BaileysSocket } from './baileys.js';
-import { toProto } from './content.js';
 import type { WriteGuard } from './guard-writes.js';
 import type { LookUp } from './look-up.js';
+import { toQuotingProto } from './quote.js';
 import { readRestriction } from './read-restriction.js';
 import { RecipientError, TimeoutError } from './session-errors.js';
 import type { OutgoingMessage } from './session-types.js';
@@ -34,7 +34,7 @@ async function relay(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: P
   const { sock, guard, acks, signal, sendTimeoutMs: timeoutMs } = deps;
   const jid = await findJid(deps, message.to);
   const wait = acks.expect(message.platformId);
-  const content = toProto(message.content);
+  const content = toQuotingProto(message.content, sock.user?.id);
   const { result, written } = guard.track(() => sock.relayMessage(jid, content, { messageId: message.platformId }));
   try {
     await within({ timeoutMs, what: 'send', signal }, result);

@@ -38,10 +38,22 @@ export interface SessionEvents {
    * this process. When it rejects, or never settles, the network says it again at the next login.
    */
   onReceipt(receipt: { platformIds: string[]; kind: 'delivered' | 'read'; atMs: number }): void | Promise<void>;
+  /** Somebody wrote to the account; not in groups. After an absence also what came meanwhile. */
+  onMessage?(message: IncomingMessage): void;
   /** The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for. */
   onLateRefusal(refusal: { platformId: string; code: number }): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
   onClosed(outcome: DisconnectOutcome): void;
+}
+
+export interface IncomingMessage {
+  platformId: string;
+  /** Of its writer, as the network knows them. */
+  jid: string;
+  /** Of its writer, digits. */
+  phone: string;
+  /** The beginning of what a person reads; empty for files without a caption. */
+  text: string;
 }
 
 export interface OutgoingMessage {

@@ -15,6 +15,7 @@ import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } f
 import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
 import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
+import { watchMessages } from './watch-messages.js';
 import { within } from './within.js';
 
 export interface SessionDeps {
@@ -168,6 +169,7 @@ export class Session implements MessengerSession {
       if (connection === 'open') this.#onOpen();
     });
     holdReceipts(sock, (receipt) => events.onReceipt(receipt));
+    watchMessages(sock, (message) => events.onMessage?.(message));
   }
 
   #onOpen(): void {

@@ -10,8 +10,8 @@ import {
   proto,
   type UserFacingSocketConfig,
 } from './baileys.js';
-import { toProto } from './content.js';
 import { adaptLogger } from './log-adapter.js';
+import { toQuotingProto } from './quote.js';
 import { asCacheStore, type SessionCaches } from './session-caches.js';
 import type { Endpoint } from './trust.js';
 
@@ -64,7 +64,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     makeSignalRepository: signalRepository(caches),
     async getMessage({ id }) {
       const content = id ? await getMessage(id) : undefined;
-      return content && toProto(content);
+      return content && toQuotingProto(content, auth.creds.me?.id);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { MessageContent, SendKind } from '@gateway/contracts/message-content';
+import type { MessageContent, Reply, SendKind } from '@gateway/contracts/message-content';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/statuses';
@@ -13,6 +13,8 @@ export interface NewSend {
   content: MessageContent;
   /** Messages per recipient. */
   parts: number;
+  /** The message that this one answers. */
+  reply?: Reply;
   /** Normalised digits, each once. */
   recipients: readonly string[];
   tokenId: string;
@@ -83,6 +85,7 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
   return [
     ...['v', RECORD_VERSION, 'kind', send.kind, 'total', total, 'parts', send.parts],
     ...['content', store.vault.seal(JSON.stringify(send.content), `${recordKey}/content`)],
+    ...(send.reply ? ['reply', JSON.stringify(send.reply)] : []),
     ...['tokenId', send.tokenId, 'requestId', send.requestId],
     ...['createdAtMs', send.nowMs, 'expiresAtMs', send.expiresAtMs],
     ...counts,

@@ -1,5 +1,5 @@
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
-import type { MessageContent, SendKind } from '@gateway/contracts/message-content';
+import type { MessageContent, Reply, SendKind } from '@gateway/contracts/message-content';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import {
   RECIPIENT_BYTES,
@@ -27,6 +27,8 @@ export interface SendRecord {
   cancelledAtMs?: number;
   /** When the network accepted it; OTPs only. */
   sentAtMs?: number;
+  /** The message that this one answers. */
+  reply?: Reply;
   counts: StatusCounts;
 }
 
@@ -49,6 +51,7 @@ const FIELDS = [
   'expiresAtMs',
   'cancelledAtMs',
   'sentAtMs',
+  'reply',
 ] as const;
 
 /** The send of a message id, `undefined` when there is none (any more). Throws for records of an unknown version. */
@@ -63,11 +66,15 @@ export async function readSend(
 }
 
 /** The send that a platform id belongs to. */
-async function readSendByTag(store: Store, address: DeviceAddress, tag: SendTag): Promise<SendRecord | undefined> {
+export async function readSendByTag(
+  store: Store,
+  address: DeviceAddress,
+  tag: SendTag,
+): Promise<SendRecord | undefined> {
   const { record } = sendKeys(store.space, address, tag);
   const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
-  const [v, messageId, state, kind, total, parts, tokenId, requestId, createdAtMs, expiresAtMs, ...times] = values;
-  const [cancelledAtMs, sentAtMs] = times;
+  const [v, messageId, state, kind, total, parts, tokenId, requestId, createdAtMs, expiresAtMs, ...more] = values;
+  const [cancelledAtMs, sentAtMs, reply] = more;
   if (!messageId) return undefined;
   if (Number(v) !== RECORD_VERSION) throw new Error(`send record of unknown version ${v}`);
   const counts = values.slice(FIELDS.length).map(Number);
@@ -86,6 +93,7 @@ async function readSendByTag(store: Store, address: DeviceAddress, tag: SendTag)
   };
   if (cancelledAtMs) send.cancelledAtMs = Number(cancelledAtMs);
   if (sentAtMs) send.sentAtMs = Number(sentAtMs);
+  if (reply) send.reply = JSON.parse(reply) as Reply;
   return send;
 }
 

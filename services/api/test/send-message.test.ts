@@ -198,14 +198,6 @@ describe('POST /send', () => {
     expect(Date.now() - startedAt).to.be.below(3_000);
   });
 
-  it('refuses what it cannot do yet instead of leaving it out', async () => {
-    const message = 'is not supported yet';
-    await expectDetails({ to: ACCOUNT, text: 'x', attachment: { type: 'image' }, existingMessageId: 'msg_x' }, [
-      { path: ['attachment'], message },
-      { path: ['existingMessageId'], message },
-    ]);
-  });
-
   it("sends from the token's own device", async () => {
     const shop = { workspace: 'main', device: 'shop' };
     await linkDevice(space.store, shop);

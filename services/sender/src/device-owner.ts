@@ -19,6 +19,7 @@ import { readDeviceState, recordObserved } from '@gateway/store/device-state';
 import { readDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
+import { recordReceived } from '@gateway/store/received-messages';
 import type { Store } from '@gateway/store/store';
 import { type AfterClose, decideAfterClose } from './decide-after-close.js';
 import { DeviceScheduler } from './device-scheduler.js';
@@ -227,6 +228,10 @@ export class DeviceOwner {
         guarded(recorded);
         // The network repeats what we do not confirm: a receipt survives the end of this process.
         return recorded;
+      },
+      onMessage: (message) => {
+        const { store, clock } = this.deps;
+        guarded(recordReceived(store, this.lease, { message, nowMs: clock.nowMs() }));
       },
       onLateRefusal: (refusal) => guarded(recordLateRefusal(receiptDeps, refusal)),
       onRenamed: (name) => {

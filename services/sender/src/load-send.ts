@@ -6,9 +6,10 @@ import { openSend } from '@gateway/store/accept-send';
 import { recordResults } from '@gateway/store/change-send';
 import { type RecipientView, readContent, readRecipients, readSend, type SendRecord } from '@gateway/store/read-send';
 import type { SchedulerDeps } from './device-scheduler.js';
+import { loadQuotes } from './load-quotes.js';
 import { OpenSend } from './open-send.js';
 
-type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger'>;
+type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'ids'>;
 
 /**
  * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
@@ -22,7 +23,9 @@ export async function loadSend(deps: LoadDeps, messageId: string, finish: () => 
   if (record?.state !== 'open') return undefined;
   const recipients = await readRecipients(store, lease.address, record.tag, { from: 0, limit: LIMITS.maxRecipients });
   const content = await readMessageContent(deps, record, recipients);
-  return content && new OpenSend({ record, recipients, content, finish });
+  if (!content) return undefined;
+  const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, record.reply);
+  return new OpenSend({ record, recipients, content, quoteFor, finish });
 }
 
 async function readMessageContent(

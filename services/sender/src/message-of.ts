@@ -1,23 +1,19 @@
-import type { DeviceAddress } from '@gateway/contracts/ids';
-import { contentOfPart, type ReadyContent } from '@gateway/contracts/message-content';
-import type { PlatformIds } from '@gateway/contracts/platform-id';
-import { readUpload } from '@gateway/store/blobs';
-import { readContent } from '@gateway/store/read-send';
-import type { Store } from '@gateway/store/store';
+import type { ReadyContent } from '@gateway/contracts/message-content';
+import { readRecipients, readSendByTag } from '@gateway/store/read-send';
+import { loadQuotes, type QuoteDeps, readOwnMessage } from './load-quotes.js';
 
 /**
  * Rebuilds a message for a phone that could not read it, from what was accepted: in any process, after any restart,
  * for as long as the send is kept. A file is not uploaded again. `undefined` for messages of other clients.
  */
-export async function messageOf(
-  deps: { store: Store; address: DeviceAddress; ids: PlatformIds },
-  platformId: string,
-): Promise<ReadyContent | undefined> {
+export async function messageOf(deps: QuoteDeps, platformId: string): Promise<ReadyContent | undefined> {
   const { store, address, ids } = deps;
   const id = ids.parse(platformId);
-  const content = id && (await readContent(store, address, id.tag));
-  const message = content && contentOfPart(content, id.part);
-  if (message?.kind !== 'media') return message;
-  const upload = await readUpload(store, address, message);
-  return upload && { ...message, upload };
+  const message = id && (await readOwnMessage(deps, id));
+  if (!message || id.part > 0) return message;
+  const { reply } = (await readSendByTag(store, address, id.tag)) ?? {};
+  if (!reply) return message;
+  const [recipient] = await readRecipients(store, address, id.tag, { from: id.recipient, limit: 1 });
+  const quoted = recipient && (await loadQuotes(deps, reply))(recipient.to);
+  return quoted ? { ...message, quoted } : message;
 }

@@ -6,6 +6,7 @@ import {
   type ReadyContent,
 } from '@gateway/contracts/message-content';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
+import type { QuoteFor } from './load-quotes.js';
 
 /** One message to go out. */
 export interface WorkItem {
@@ -53,6 +54,7 @@ export class OpenSend {
   private readonly tried: Set<number>;
   private readonly inFlight = new Set<number>();
   private readonly numbers: string[];
+  private readonly quoteFor: QuoteFor;
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
   private readonly accepted: Map<number, number>;
   private upload: MediaUpload | undefined;
@@ -63,6 +65,7 @@ export class OpenSend {
     record: SendRecord;
     recipients: readonly RecipientView[];
     content: MessageContent;
+    quoteFor?: QuoteFor;
     finish: () => void;
   }) {
     this.record = options.record;
@@ -70,6 +73,7 @@ export class OpenSend {
     this.tag = options.record.tag;
     this.content = options.content;
     this.finish = options.finish;
+    this.quoteFor = options.quoteFor ?? (() => undefined);
     this.numbers = options.recipients.map(({ to }) => to);
     const queued = options.recipients.filter(({ status }) => status === 'queued');
     this.accepted = new Map(
@@ -140,7 +144,10 @@ export class OpenSend {
     this.inFlight.add(recipient);
     this.tried.add(recipient);
     const part = this.firstMissingPart(recipient);
-    return { send: this, recipient, part, to: this.numbers[recipient]!, content: this.contentOf(part) };
+    const to = this.numbers[recipient]!;
+    // One quote per answer: the text that follows a file stands for itself.
+    const quoted = part === 0 ? this.quoteFor(to) : undefined;
+    return { send: this, recipient, part, to, content: { ...this.contentOf(part), ...(quoted && { quoted }) } };
   }
 
   /** The network has this part: the recipient is settled, or its next part goes out before other recipients'. */

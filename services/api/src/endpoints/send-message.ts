@@ -1,10 +1,12 @@
 import { LIMITS } from '@gateway/contracts/limits';
+import type { Reply } from '@gateway/contracts/message-content';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
 import { answerRepeat, repeatKeyOf } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call, Endpoint } from '../endpoint.js';
 import { estimateFinishMs } from '../estimate-finish.js';
+import { findReply } from '../find-reply.js';
 import { Joi } from '../input-types.js';
 import { recordSend } from '../record-send.js';
 import { requireLinkedDevice } from '../require-device.js';
@@ -16,7 +18,7 @@ interface SendBody {
   to: string[];
   text: string;
   attachment?: never;
-  existingMessageId?: never;
+  existingMessageId?: string;
 }
 
 type SendCall = Call<NoQuery, SendBody>;
@@ -40,7 +42,12 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
     text: Joi.string().max(LIMITS.maxTextCharacters).custom(refuseBrokenText).description('The text of the message.'),
     attachment: notYet,
-    existingMessageId: notYet,
+    existingMessageId: Joi.string()
+      .max(100)
+      .description(
+        'A message to answer: a `messageId` of this device, or the id at the network of one that it sent, or received in ' +
+          'the last 7 days. Of a list each recipient quotes the message that they got themselves.',
+      ),
   })
     .or('text', 'attachment')
     .messages({ 'object.missing': 'either text or attachment must be provided' }),
@@ -73,7 +80,8 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     if (repeated) return repeated;
     await requireLinkedDevice(deps.store, call.address);
     if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
-    const send = toSend(call, deps);
+    const reply = await replyOf(call, deps);
+    const send: NewSend = { ...toSend(call, deps), ...(reply && { reply }) };
     const finishMs = await estimateFinishMs(deps, call.address, send.recipients.length);
     if (finishMs > send.expiresAtMs) throw new ApiError('queue_would_expire');
     const answer = {
@@ -99,6 +107,11 @@ function toSend({ body, token, requestId }: SendCall, { clock }: ApiDeps): NewSe
     nowMs,
     expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000,
   };
+}
+
+async function replyOf({ address, body }: SendCall, deps: ApiDeps): Promise<Reply | undefined> {
+  const { existingMessageId, to } = body;
+  return existingMessageId === undefined ? undefined : findReply(deps, address, { existingMessageId, to });
 }
 
 /** Half a surrogate pair cannot be written in UTF-8: the phone would show something else than was asked for. */

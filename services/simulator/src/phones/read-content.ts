@@ -81,8 +81,10 @@ function detailsOf({
 type Quoting = { contextInfo?: proto.IContextInfo | null };
 
 function withQuote(read: ReadContent, content: Quoting): ReadContent {
-  const quoted = content.contextInfo?.stanzaId;
-  return quoted ? { ...read, details: { ...read.details, quoted } } : read;
+  const { stanzaId: quoted, participant: quotedFrom, quotedMessage } = content.contextInfo ?? {};
+  if (!quoted) return read;
+  const { text: quotedText = null } = quotedMessage ? readContent(quotedMessage) : {};
+  return { ...read, details: { ...read.details, quoted, quotedFrom, quotedText } };
 }
 
 /** The field's own name, for kinds without a word of their own. */

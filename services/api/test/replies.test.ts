@@ -1,0 +1,109 @@
+import { platformIds } from '@gateway/contracts/platform-id';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { readDevice } from '@gateway/store/devices';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { readSend } from '@gateway/store/read-send';
+import { readReceived, recordReceived } from '@gateway/store/received-messages';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
+import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+
+const [ANN, BEN, CYD] = ['447700900001', '447700900002', '447700900003'] as const;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+describe('existingMessageId of POST /send', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let owner: DeviceOwner;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space);
+    owner = await linkDevice(space.store);
+  });
+  afterEach(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  const send = (to: string | string[], existingMessageId?: string, token = api.token): Promise<Answer> =>
+    api.call('POST', '/send', { token, json: { to, text: 'hello', ...(existingMessageId && { existingMessageId }) } });
+  const sent = async (to: string | string[]) => String((await send(to)).body.messageId);
+  const replyOf = async ({ body }: Answer) => (await readSend(space.store, DEFAULT, String(body.messageId)))?.reply;
+  const receive = (platformId: string, nowMs = Date.now(), lease: Lease = owner.lease) =>
+    recordReceived(space.store, lease, {
+      message: { platformId, jid: `${ANN}@s.whatsapp.net`, phone: ANN, text: 'a question' },
+      nowMs,
+    });
+  function expectRefused({ status, body }: Answer, path: (string | number)[]): void {
+    expect(status).to.equal(400);
+    expect(body.error).to.equal('Invalid request data');
+    expect((body.details as { path: unknown }[])[0]!.path).to.deep.equal(path);
+  }
+
+  it('takes the messageId of a list: each quotes their own', async () => {
+    const list = await sent([ANN, BEN, CYD]);
+    const answer = await send([CYD, ANN], list);
+    expect(answer.status).to.equal(202);
+    const { tag } = (await readSend(space.store, DEFAULT, list))!;
+    expect(await replyOf(answer)).to.deep.equal({ kind: 'own', tag, part: 0 });
+  });
+
+  it('takes the id at the network of a message that the device sent', async () => {
+    const { tag } = (await readSend(space.store, DEFAULT, await sent([ANN, BEN])))!;
+    const ids = platformIds((await readDevice(space.store, DEFAULT))!.idKey);
+    const platformId = ids.make({ tag, recipient: 1, part: 0 });
+    expect(await replyOf(await send(BEN, platformId))).to.deep.equal({ kind: 'own', tag, recipient: 1, part: 0 });
+    expectRefused(await send(ANN, platformId), ['to']);
+    expectRefused(await send(ANN, ids.make({ tag, recipient: 2, part: 0 })), ['existingMessageId']);
+  });
+
+  it('takes the id of a message that the device received in the last 7 days', async () => {
+    await receive('3EB0AAAA');
+    const from = `${ANN}@s.whatsapp.net`;
+    expect(await replyOf(await send(ANN, '3EB0AAAA'))).to.deep.equal({
+      kind: 'received',
+      platformId: '3EB0AAAA',
+      from,
+    });
+    expectRefused(await send(BEN, '3EB0AAAA'), ['to']);
+    await receive('3EB0BBBB', Date.now() - 7 * DAY_MS - 1);
+    expectRefused(await send(ANN, '3EB0BBBB'), ['existingMessageId']);
+  });
+
+  it('refuses a recipient who was not in the list, by their place in `to`', async () => {
+    const list = await sent([ANN, BEN]);
+    expectRefused(await send([ANN, CYD, BEN], list), ['to', 1]);
+    expectRefused(await send(CYD, list), ['to']);
+  });
+
+  it('refuses what this device never sent or received', async () => {
+    await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+    const { value } = await api.newToken({ device: 'shop' });
+    const list = await sent([ANN, BEN]);
+    expectRefused(await send(ANN, list, value), ['existingMessageId']);
+    for (const id of ['msg_x', 'x', `msg_${'0'.repeat(24)}`, '3EB0123456789012345678', 'x'.repeat(101)]) {
+      expectRefused(await send(ANN, id), ['existingMessageId']);
+    }
+  });
+
+  it('remembers received messages sealed, only the newest, and under the lease', async () => {
+    await receive('3EB0AAAA');
+    const keys = deviceKeys(space.store.space, DEFAULT);
+    const stored = await space.clients.commands.hget(keys.received, '3EB0AAAA');
+    expect(stored).not.to.match(/question|4477/);
+    expect(await space.clients.commands.pttl(keys.received)).to.be.within(7 * DAY_MS - 5_000, 7 * DAY_MS);
+    await space.clients.commands.zadd(
+      keys.receivedTimes,
+      ...Array.from({ length: 5_000 }, (_, i) => [1e15 + i, `x${i}`]).flat(),
+    );
+    await receive('3EB0BBBB', 2e15);
+    expect(await readReceived(space.store, DEFAULT, { platformId: '3EB0AAAA', nowMs: Date.now() })).to.equal(undefined);
+    await owner.release();
+    const newer = (await acquireLease(space.store, DEFAULT, { owner: 'newer', ttlMs: 10_000 }))!;
+    const refused = await receive('3EB0CCCC').catch((thrown: Error) => thrown.name);
+    expect(refused).to.equal('FencedError');
+    await receive('3EB0CCCC', Date.now(), newer);
+  });
+});

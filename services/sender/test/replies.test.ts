@@ -1,0 +1,95 @@
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries, type ShownMessage } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000041';
+
+type Shown = ShownMessage & { details?: Record<string, unknown> };
+
+describe('replies, end to end', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({ space, simulator });
+    await gateway.link(ACCOUNT);
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const send = (body: object) => gateway.call('POST', '/send', { body });
+  const shown = (text: string, count: number) =>
+    eventually(async () => {
+      const all = (await readDeliveries(simulator, ACCOUNT)) as Shown[];
+      const found = all.filter((message) => message.text === text && message.shown > 0);
+      return found.length === count && found.sort((a, b) => a.to.localeCompare(b.to));
+    });
+
+  it('quote for each recipient of a list the message that they got themselves', async () => {
+    const numbers = makeNumbers(5, 70);
+    const { body } = await send({ to: numbers, text: 'shall we meet?' });
+    const questions = await shown('shall we meet?', 5);
+    expect((await send({ to: numbers.slice(1), text: 'at six', existingMessageId: body.messageId })).status).to.equal(
+      202,
+    );
+    const answers = await shown('at six', 4);
+    for (const [i, answer] of answers.entries()) {
+      const question = questions[i + 1]!;
+      expect(answer.to).to.equal(question.to);
+      expect(answer.details).to.deep.equal({
+        quoted: question.id,
+        quotedFrom: `${ACCOUNT}@s.whatsapp.net`,
+        quotedText: 'shall we meet?',
+      });
+    }
+  });
+
+  it('quote one message by its id at the network', async () => {
+    const [number] = makeNumbers(1, 71) as [string];
+    await send({ to: number, text: 'first' });
+    const [first] = await shown('first', 1);
+    await send({ to: number, text: 'second', existingMessageId: first!.id });
+    const [second] = await shown('second', 1);
+    expect(second!.details).to.include({ quoted: first!.id, quotedText: 'first' });
+  });
+
+  it('quote what somebody wrote to the account', async () => {
+    const [friend] = makeNumbers(1, 72) as [string];
+    const written = await fetch(`${simulator.adminUrl}/admin/phones/${friend}/messages`, {
+      method: 'POST',
+      body: JSON.stringify({ to: ACCOUNT, text: 'are you open on Sunday?' }),
+    });
+    const { id } = (await written.json()) as { id: string };
+    await eventually(
+      async () => {
+        const { status } = await send({ to: friend, text: 'from ten to four', existingMessageId: id });
+        return status === 202;
+      },
+      { everyMs: 300 },
+    );
+    const [answer] = await shown('from ten to four', 1);
+    expect(answer!.details).to.include({ quoted: id, quotedText: 'are you open on Sunday?' });
+    expect(answer!.details!.quotedFrom).to.match(/@(s\.whatsapp\.net|lid)$/);
+  });
+
+  it('quote also when the phone has to ask for the message again', async () => {
+    const [number] = makeNumbers(1, 73) as [string];
+    await send({ to: number, text: 'before' });
+    const [before] = await shown('before', 1);
+    const [device] = simulator.network.accounts.ensure(ACCOUNT).devices.keys();
+    simulator.network.phones.phone(number).forgetSession(ACCOUNT, device!);
+    await send({ to: number, text: 'after', existingMessageId: before!.id });
+    const [after] = await shown('after', 1);
+    expect(after!.arrivals).to.be.greaterThan(1);
+    expect(after!.details).to.include({ quoted: before!.id, quotedText: 'before' });
+  });
+});
