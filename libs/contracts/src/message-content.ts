@@ -63,11 +63,6 @@ export type Reply =
   | { kind: 'own'; tag: SendTag; recipient?: number; part: number }
   | { kind: 'received'; platformId: string; from: string };
 
-/** Messages per recipient. */
-export function countParts(content: MessageContent): number {
-  return content.kind === 'media' && content.followingText !== undefined ? 2 : 1;
-}
-
 /** What one message of a send says; `undefined` for a part that it does not have. */
 export function contentOfPart(content: MessageContent, part: number): MessageContent | undefined {
   if (part === 0) return content;

@@ -4,7 +4,11 @@ import type { Simulator } from '@gateway/simulator/start-simulator';
 export interface ShownMessage {
   id: string;
   to: string;
+  /** `text`, `image`, ... */
+  type?: string;
   text: string | null;
+  /** Of files: what the message says of them, and whether they are intact. */
+  details?: Record<string, unknown>;
   /** How often it was put before a person. */
   shown: number;
   /** How often it came over the wire. */
@@ -18,6 +22,13 @@ export async function readDeliveries(simulator: Simulator, from: string): Promis
   const response = await fetch(`${simulator.adminUrl}/admin/deliveries?from=${from}`);
   const body = (await response.json()) as ShownMessage[] | { deliveries: ShownMessage[] };
   return Array.isArray(body) ? body : body.deliveries;
+}
+
+/** The file of a message, as the phone that got it downloaded and decrypted it. */
+export async function readFileOnPhone(simulator: Simulator, { to, id }: ShownMessage): Promise<Buffer> {
+  const response = await fetch(`${simulator.adminUrl}/admin/phones/${to}/messages/${id}/media`);
+  if (!response.ok) throw new Error(`no file on the phone: ${await response.text()}`);
+  return Buffer.from(await response.arrayBuffer());
 }
 
 /** `count` numbers of people who exist on the simulator; the same ones for the same `series`. */

@@ -6,6 +6,7 @@ import type { Logger } from '@gateway/runtime/logger';
 import type { DoorbellListener } from '@gateway/store/doorbells';
 import type { Store } from '@gateway/store/store';
 import type { ApiMetrics } from './api-metrics.js';
+import type { FetchPolicy } from './attachments/fetch-file.js';
 import type { RedisHeadroom } from './redis-headroom.js';
 
 /** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
@@ -20,6 +21,10 @@ export interface ApiDeps {
   /** Proxies whose `X-Forwarded-For` entries are believed. */
   trustedProxies: number;
   bodyBudgetBytes: number;
+  /** Where the URL of an attachment may lead. */
+  fetchPolicy: FetchPolicy;
+  /** Bytes of attachments that each device may have stored. */
+  blobQuotaBytes: number;
   /** How long callers wait for an owner's answer, or for the network to accept an OTP. */
   waits: { codeMs: number; logoutMs: number; otpMs: number };
   metrics: ApiMetrics;

@@ -38,7 +38,7 @@ export function createApp(deps: ApiDeps): Express {
         limits.byToken(endpoint.bucket),
         readBody(bodies, endpoint.maxBodyBytes),
         validateInput(endpoint),
-        runHandler(endpoint, deps),
+        runHandler(endpoint, deps, bodies),
       ];
       for (const method of endpoint.methods) route[method](...steps);
     }

@@ -1,3 +1,5 @@
+import { ApiError } from '@gateway/runtime/errors';
+
 /**
  * Bytes of request bodies that this process may hold at one time. Without a bound, a few hundred callers with large
  * bodies would take all its memory.
@@ -10,9 +12,11 @@ export class BodyBudget {
     this.#capacityBytes = capacityBytes;
   }
 
-  /** Returns what gives the bytes back (safe to repeat), or `undefined` when there is no room. */
-  take(bytes: number): (() => void) | undefined {
-    if (this.#heldBytes + bytes > this.#capacityBytes) return undefined;
+  /** Returns what gives the bytes back (safe to repeat). Throws 503 when there is no room. */
+  takeOrRefuse(bytes: number): () => void {
+    if (this.#heldBytes + bytes > this.#capacityBytes) {
+      throw new ApiError('unavailable', { headers: { 'Retry-After': '1' } });
+    }
     this.#heldBytes += bytes;
     let given = false;
     return () => {

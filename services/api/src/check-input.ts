@@ -25,9 +25,9 @@ export function checkInput<Value>(schema: ObjectSchema<Value>, input: unknown): 
   return { value: undefined, details: details.slice(0, LIMITS.maxValidationDetails) };
 }
 
-/** A rule that asks for one of several fields has no path of its own: it names them. */
+/** A rule about the whole body that asks for one of several fields has no path of its own: it names them. */
 function toDetail({ type, path, context, message }: ValidationErrorItem): ErrorDetail {
-  const names = type === 'object.missing' ? (context?.peers as string[]) : path;
+  const names = type === 'object.missing' && path.length === 0 ? (context?.peers as string[]) : path;
   return { path: names.map(shorten), message };
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@gateway/runtime/gateway-config';
 import { readConfig } from '@gateway/runtime/read-config';
 import Joi from 'joi';
+import { type AllowedNetworks, parseNetworks } from './attachments/public-address.js';
 
 /** The settings of the API, each an environment variable of that name. */
 export interface ApiConfig extends GatewayConfig, PaceConfig {
@@ -24,6 +25,15 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   REQUEST_TIMEOUT_SECONDS: number;
   /** Bytes of request bodies that one process holds at a time; beyond it callers get a 503. Default 256 MiB. */
   BODY_BUDGET_BYTES: number;
+  /** Ports that the URL of an attachment may name. Default `80,443`. */
+  ATTACHMENT_PORTS: number[];
+  /**
+   * Networks beside the public internet that the URL of an attachment may lead to, as CIDR, such as that of your own
+   * file server. Default none. Every caller with a token can fetch from them.
+   */
+  ATTACHMENT_NETWORKS: AllowedNetworks;
+  /** Bytes of attachments that each device may have stored in Redis; beyond it callers get a 503. Default 1 GiB. */
+  BLOB_QUOTA_BYTES: number;
 }
 
 const schema = Joi.object<ApiConfig>({
@@ -35,8 +45,14 @@ const schema = Joi.object<ApiConfig>({
   REQUEST_TIMEOUT_SECONDS: Joi.number().integer().min(1).max(600).default(60),
   BODY_BUDGET_BYTES: Joi.number()
     .integer()
-    .min(4 * 1024 * 1024)
+    .min(32 * 1024 * 1024)
     .default(256 * 1024 * 1024),
+  ATTACHMENT_PORTS: Joi.string().custom(parsePorts).default([80, 443]),
+  ATTACHMENT_NETWORKS: Joi.string().custom(parseNetworks).default([]),
+  BLOB_QUOTA_BYTES: Joi.number()
+    .integer()
+    .min(32 * 1024 * 1024)
+    .default(1024 * 1024 * 1024),
 });
 
 /** The command line needs Redis, the keys, and which network it is about; nothing of the HTTP side. */
@@ -50,4 +66,10 @@ export function readApiConfig(): ApiConfig {
 
 export function readCliConfig(): CliConfig {
   return readConfig(cliSchema, process.env);
+}
+
+function parsePorts(list: string): number[] {
+  const ports = list.split(',').map(Number);
+  if (!ports.every((port) => Number.isInteger(port) && port > 0 && port < 65_536)) throw new Error('must be ports');
+  return ports;
 }

@@ -23,6 +23,8 @@ export interface Call<Query, Body> {
   /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
   signal: AbortSignal;
   logger: Logger;
+  /** Counts bytes that the request will keep in memory beside its body. Throws 503 when this process has no room. */
+  hold(bytes: number): void;
 }
 
 /** `success: true` is added on the way out. */

@@ -97,3 +97,9 @@ function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: 
 function toDigits(entry: unknown): string | undefined {
   return typeof entry === 'string' ? normalizePhoneNumber(entry) : undefined;
 }
+
+/** Half a surrogate pair cannot be written in UTF-8: the phone would show something else than was asked for. */
+export function refuseBrokenText(text: string): string {
+  if (!(text as string & { isWellFormed(): boolean }).isWellFormed()) throw new Error('must be well-formed Unicode');
+  return text;
+}

@@ -61,6 +61,8 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       defaultPace: defaultPace(config),
       trustedProxies: config.TRUST_PROXY,
       bodyBudgetBytes: config.BODY_BUDGET_BYTES,
+      fetchPolicy: { ports: config.ATTACHMENT_PORTS, networks: config.ATTACHMENT_NETWORKS },
+      blobQuotaBytes: config.BLOB_QUOTA_BYTES,
       waits: {
         codeMs: LIMITS.connectWaitSeconds * 1000,
         logoutMs: LIMITS.disconnectWaitSeconds * 1000,

@@ -60,8 +60,10 @@ describe('the documents of the API', () => {
       '503',
     ]);
     const body = JSON.stringify(send.requestBody);
-    expect(body).to.include('"maxItems":10000').and.include('"anyOf":[{"required":["text"]}]');
-    expect(body).not.to.include('attachment');
+    expect(body)
+      .to.include('"maxItems":10000')
+      .and.include('"anyOf":[{"required":["text"]},{"required":["attachment"]}]');
+    expect(body).to.include('"oneOf":[{"required":["url"]},{"required":["base64"]}]');
   });
 
   it('have a page for people, which loads and runs nothing', async () => {

@@ -1,13 +1,16 @@
 import { LIMITS } from '@gateway/contracts/limits';
-import type { Reply } from '@gateway/contracts/message-content';
+import type { MessageContent, Reply } from '@gateway/contracts/message-content';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
 import { answerRepeat, repeatKeyOf } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
+import { type Attachment, attachmentSchema } from '../attachments/attachment-schema.js';
+import { type CheckedFile, fetchRemoteFile, readInlineFile, storeFile } from '../attachments/load-attachment.js';
+import { type PlacedText, placeText } from '../attachments/place-text.js';
 import type { Call, Endpoint } from '../endpoint.js';
 import { estimateFinishMs } from '../estimate-finish.js';
 import { findReply } from '../find-reply.js';
-import { Joi } from '../input-types.js';
+import { Joi, refuseBrokenText } from '../input-types.js';
 import { recordSend } from '../record-send.js';
 import { requireLinkedDevice } from '../require-device.js';
 
@@ -16,17 +19,15 @@ type NoQuery = Record<string, never>;
 interface SendBody {
   /** Digits, doubles included. */
   to: string[];
-  text: string;
-  attachment?: never;
+  text?: string;
+  attachment?: Attachment;
   existingMessageId?: string;
 }
 
 type SendCall = Call<NoQuery, SendBody>;
 
-const notYet = Joi.forbidden().messages({ 'any.unknown': 'is not supported yet' });
-
-/** 10,000 numbers and the longest text, with every character escaped. */
-const MAX_BODY_BYTES = 2 * 1024 * 1024;
+/** The largest attachment as base64 beside 10,000 numbers and the longest text with every character escaped. */
+const MAX_BODY_BYTES = Math.ceil(LIMITS.maxAttachmentBytes / 3) * 4 + 2 * 1024 * 1024;
 
 /**
  * `POST /send`: accepts a message to one recipient or to a list. Answers once it is written down and queued, with one
@@ -41,7 +42,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   body: Joi.object<SendBody>({
     to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
     text: Joi.string().max(LIMITS.maxTextCharacters).custom(refuseBrokenText).description('The text of the message.'),
-    attachment: notYet,
+    attachment: attachmentSchema.description('A file, up to 10 MB. `text` goes with it.'),
     existingMessageId: Joi.string()
       .max(100)
       .description(
@@ -57,7 +58,10 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     summary: 'Send a message to one recipient or to a list',
     description:
       'Accepts the message, and answers once it is written down and queued. One identifier stands for the whole list; ' +
-      '`/messages/{messageId}` shows what became of each recipient. What is not sent within 24 hours expires.',
+      '`/messages/{messageId}` shows what became of each recipient. What is not sent within 24 hours expires.\n\n' +
+      'A file goes out with `attachment.caption`, or else with `text`. With both, the text follows as a message of its ' +
+      'own, as do all words with stickers and sounds, and a text too long for a caption. A recipient is as far as the ' +
+      'last of their messages.',
     answer: {
       status: 202,
       description: 'Accepted: it will be sent, also if this service is restarted now.',
@@ -75,15 +79,20 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   idempotent: true,
 
   async handle(call, deps) {
+    const { attachment, text } = call.body;
+    const inlineFile = attachment && (await readInlineFile(attachment));
     const repeat = repeatKeyOf(call, deps);
     const repeated = repeat && (await answerRepeat(call, deps, repeat, 202));
     if (repeated) return repeated;
     await requireLinkedDevice(deps.store, call.address);
     if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
     const reply = await replyOf(call, deps);
-    const send: NewSend = { ...toSend(call, deps), ...(reply && { reply }) };
-    const finishMs = await estimateFinishMs(deps, call.address, send.recipients.length);
-    if (finishMs > send.expiresAtMs) throw new ApiError('queue_would_expire');
+    const words = attachment ? placeText(attachment, text) : {};
+    const plan = planSend(call, deps, words);
+    const finishMs = await estimateFinishMs(deps, call.address, plan.recipients.length * plan.parts);
+    if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
+    const content = await toContent(call, deps, { words, inlineFile, neededUntilMs: plan.expiresAtMs });
+    const send = { ...plan, content, ...(reply && { reply }) };
     const answer = {
       status: 'queued',
       recipients: send.recipients.length,
@@ -95,12 +104,15 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   },
 };
 
-function toSend({ body, token, requestId }: SendCall, { clock }: ApiDeps): NewSend {
+function planSend(
+  { body, token, requestId }: SendCall,
+  { clock }: ApiDeps,
+  { followingText }: PlacedText,
+): Omit<NewSend, 'content'> {
   const nowMs = clock.nowMs();
   return {
-    kind: 'text',
-    content: { kind: 'text', text: body.text },
-    parts: 1,
+    kind: body.attachment ? 'media' : 'text',
+    parts: followingText === undefined ? 1 : 2,
     recipients: [...new Set(body.to)],
     tokenId: token.keyId,
     requestId,
@@ -114,8 +126,20 @@ async function replyOf({ address, body }: SendCall, deps: ApiDeps): Promise<Repl
   return existingMessageId === undefined ? undefined : findReply(deps, address, { existingMessageId, to });
 }
 
-/** Half a surrogate pair cannot be written in UTF-8: the phone would show something else than was asked for. */
-function refuseBrokenText(text: string): string {
-  if (!(text as string & { isWellFormed(): boolean }).isWellFormed()) throw new Error('must be well-formed Unicode');
-  return text;
+interface Parts {
+  words: PlacedText;
+  inlineFile: CheckedFile | undefined;
+  neededUntilMs: number;
+}
+
+async function toContent(
+  call: SendCall,
+  deps: ApiDeps,
+  { words, inlineFile, neededUntilMs }: Parts,
+): Promise<MessageContent> {
+  const { text = '', attachment } = call.body;
+  if (!attachment) return { kind: 'text', text };
+  if (!inlineFile) call.hold(LIMITS.maxAttachmentBytes);
+  const file = inlineFile ?? (await fetchRemoteFile(attachment, deps, call.signal));
+  return { ...(await storeFile(deps, call.address, { attachment, file, neededUntilMs })), ...words };
 }

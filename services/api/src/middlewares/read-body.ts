@@ -14,10 +14,8 @@ export function readBody(budget: BodyBudget, maxBodyBytes: number): RequestHandl
     if (declaredBytes === 0) return next();
     if (!isPlainJson(req)) throw new ApiError('unsupported_media_type');
     if (declaredBytes > maxBodyBytes && declaredBytes !== UNKNOWN) throw new ApiError('payload_too_large');
-    const giveBack = budget.take(Math.min(declaredBytes, maxBodyBytes));
-    if (!giveBack) throw new ApiError('unavailable', { headers: { 'Retry-After': '1' } });
     // The parsed body lives as long as the request.
-    res.once('close', giveBack);
+    res.once('close', budget.takeOrRefuse(Math.min(declaredBytes, maxBodyBytes)));
     if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
     req.body = parseJson(await readBytes(req, declaredBytes, maxBodyBytes));
     next();

@@ -1,20 +1,30 @@
 import { readDefaultDevice } from '@gateway/store/devices';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../api-deps.js';
+import type { BodyBudget } from '../body-budget.js';
 import type { Call, Endpoint } from '../endpoint.js';
 import { localsOf } from '../request-locals.js';
 import { sendAnswer } from '../send-answer.js';
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
-export function runHandler<Query, Body>(endpoint: Endpoint<Query, Body>, deps: ApiDeps): RequestHandler {
+export function runHandler<Query, Body>(
+  endpoint: Endpoint<Query, Body>,
+  deps: ApiDeps,
+  budget: BodyBudget,
+): RequestHandler {
   return async (req, res) => {
-    const { status, body, headers = {} } = await endpoint.handle(await toCall(req, res, deps), deps);
+    const { status, body, headers = {} } = await endpoint.handle(await toCall(req, res, deps, budget), deps);
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     sendAnswer(res, status, { success: true, ...body });
   };
 }
 
-async function toCall<Query, Body>(req: Request, res: Response, deps: ApiDeps): Promise<Call<Query, Body>> {
+async function toCall<Query, Body>(
+  req: Request,
+  res: Response,
+  deps: ApiDeps,
+  budget: BodyBudget,
+): Promise<Call<Query, Body>> {
   const { requestId, token, query, body, idempotencyKey } = localsOf(res);
   const gone = new AbortController();
   res.once('close', () => gone.abort());
@@ -30,5 +40,6 @@ async function toCall<Query, Body>(req: Request, res: Response, deps: ApiDeps): 
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     signal: AbortSignal.any([gone.signal, deps.stopping]),
     logger: deps.logger,
+    hold: (bytes) => void res.once('close', budget.takeOrRefuse(bytes)),
   };
 }

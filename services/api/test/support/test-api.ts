@@ -1,5 +1,6 @@
 import { createApiMetrics } from '@gateway/api/api-metrics';
 import { createApp } from '@gateway/api/app';
+import type { FetchPolicy } from '@gateway/api/attachments/fetch-file';
 import { type HttpServer, startHttpServer } from '@gateway/api/http-server';
 import { RedisHeadroom } from '@gateway/api/redis-headroom';
 import type { DeviceId } from '@gateway/contracts/ids';
@@ -57,6 +58,8 @@ export interface TestApiOptions {
   trustedProxies?: number;
   requestTimeoutMs?: number;
   bodyBudgetBytes?: number;
+  fetchPolicy?: FetchPolicy;
+  blobQuotaBytes?: number;
   waits?: { codeMs?: number; logoutMs?: number; otpMs?: number };
   headroom?: RedisHeadroom;
   logger?: Logger;
@@ -92,6 +95,8 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       defaultPace: options.pace ?? UNLIMITED_PACE,
       trustedProxies: options.trustedProxies ?? 0,
       bodyBudgetBytes: options.bodyBudgetBytes ?? 64 * 1024 * 1024,
+      fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], networks: [] },
+      blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,
       waits: { codeMs: 5_000, logoutMs: 5_000, otpMs: 5_000, ...options.waits },
       metrics: createApiMetrics(registry),
       clock: systemClock,

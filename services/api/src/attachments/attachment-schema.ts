@@ -1,0 +1,60 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/message-content';
+import { Joi, refuseBrokenText } from '../input-types.js';
+import { isPlainHttpUrl } from './fetch-file.js';
+
+/** A file to send, as the caller gives it: exactly one of `url` and `base64`. */
+export interface Attachment {
+  type: MediaType;
+  url?: string;
+  base64?: string;
+  filename?: string;
+  caption?: string;
+  mimeType?: string;
+}
+
+const ONE_SOURCE = 'exactly one of url and base64 must be provided';
+
+export const attachmentSchema = Joi.object<Attachment>({
+  type: Joi.string()
+    .valid(...MEDIA_TYPES)
+    .required()
+    .description('What the file is shown as. The bytes must be of that kind; stickers are WebP images.'),
+  url: Joi.string()
+    .max(LIMITS.maxAttachmentUrlCharacters)
+    .custom(refuseStrangeUrl)
+    .description(
+      'Where to fetch the file: http or https, a public address, no credentials. It is fetched once, while you wait: ' +
+        `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects.`,
+    ),
+  base64: Joi.string().custom(refuseBrokenBase64).description('The file itself.'),
+  filename: Joi.string()
+    .max(LIMITS.maxFilenameCharacters)
+    .pattern(/^[^\p{Cc}/\\]+$/u)
+    .custom(refuseBrokenText)
+    .description('The name that a document is shown and saved under.'),
+  caption: Joi.string()
+    .max(LIMITS.maxCaptionCharacters)
+    .custom(refuseBrokenText)
+    .description('Shown with the file; without it `text` is. Stickers and sounds take none: it follows as a message.'),
+  mimeType: Joi.string()
+    .max(255)
+    .pattern(/^[\w.+-]+\/[\w.+-]+(; ?[\w.+-]+="?[\w.+-]+"?)*$/)
+    .description('What the file is; checked against its bytes, and found out from them when it is left out.'),
+})
+  .xor('url', 'base64')
+  .messages({ 'object.missing': ONE_SOURCE, 'object.xor': ONE_SOURCE });
+
+function refuseStrangeUrl(text: string): string {
+  if (!URL.canParse(text) || !isPlainHttpUrl(new URL(text))) {
+    throw new Error('must be an http or https URL without credentials');
+  }
+  return text;
+}
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+function refuseBrokenBase64(text: string): string {
+  if (text.length % 4 !== 0 || !BASE64.test(text)) throw new Error('must be base64 with padding');
+  return text;
+}

@@ -1,0 +1,56 @@
+import type { MediaContent, MediaType } from '@gateway/contracts/message-content';
+import { parseBuffer } from 'music-metadata';
+import sharp from 'sharp';
+import { readMovie } from './read-movie.js';
+
+export type Description = Pick<MediaContent, 'width' | 'height' | 'seconds' | 'thumbnail'>;
+
+const THUMBNAIL_PIXELS = 96;
+const THUMBNAIL_QUALITY = 60;
+/** A few kilobytes can unpack into a picture that fills the memory. */
+const MAX_PIXELS = 100_000_000;
+const DECODE_SECONDS = 5;
+
+// One file is decoded once: there is nothing to remember of it.
+sharp.cache(false);
+
+/** What a phone needs to show a file well before it has it. Of a file that cannot be read, nothing: it is sent as it is. */
+export async function describeFile(bytes: Buffer, type: MediaType, mimeType: string): Promise<Description> {
+  switch (type) {
+    case 'image':
+    case 'sticker':
+      return orNothing(describeImage(bytes, type));
+    case 'audio':
+      return orNothing(describeSound(bytes, mimeType));
+    case 'video':
+      return { ...(await orNothing(describeSound(bytes, mimeType))), ...readMovie(bytes) };
+    case 'document':
+      return mimeType.startsWith('image/') ? thumbnailOnly(await orNothing(describeImage(bytes, 'image'))) : {};
+  }
+}
+
+async function describeImage(bytes: Buffer, type: 'image' | 'sticker'): Promise<Description> {
+  const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' }).timeout({ seconds: DECODE_SECONDS });
+  const { width, height } = (await image.metadata()).autoOrient;
+  if (type === 'sticker') return { width, height };
+  const thumbnail = await image
+    .autoOrient()
+    .resize(THUMBNAIL_PIXELS, THUMBNAIL_PIXELS, { fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: 'white' })
+    .jpeg({ quality: THUMBNAIL_QUALITY })
+    .toBuffer();
+  return { width, height, thumbnail: thumbnail.toString('base64') };
+}
+
+async function describeSound(bytes: Buffer, mimeType: string): Promise<Description> {
+  const { format } = await parseBuffer(bytes, { mimeType, size: bytes.length }, { duration: true, skipCovers: true });
+  return format.duration ? { seconds: Math.max(1, Math.round(format.duration)) } : {};
+}
+
+function thumbnailOnly({ thumbnail }: Description): Description {
+  return thumbnail === undefined ? {} : { thumbnail };
+}
+
+async function orNothing(description: Promise<Description>): Promise<Description> {
+  return description.catch(() => ({}));
+}

@@ -1,0 +1,65 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import type { MediaContent } from '@gateway/contracts/message-content';
+import { ApiError } from '@gateway/runtime/errors';
+import { putBlob } from '@gateway/store/blobs';
+import type { ApiDeps } from '../api-deps.js';
+import type { Attachment } from './attachment-schema.js';
+import { describeFile } from './describe-file.js';
+import { fetchFile } from './fetch-file.js';
+import { sniffFile } from './sniff-file.js';
+
+/** A file that is what its sender says it is. */
+export interface CheckedFile {
+  bytes: Buffer;
+  mimeType: string;
+}
+
+/** Of check 5: a file inside the request is looked at before anything else is done. Throws 413, or 400 with its path. */
+export async function readInlineFile(attachment: Attachment): Promise<CheckedFile | undefined> {
+  if (attachment.base64 === undefined) return undefined;
+  if (decodedBytes(attachment.base64) > LIMITS.maxAttachmentBytes) throw new ApiError('payload_too_large');
+  return checkFile(attachment, Buffer.from(attachment.base64, 'base64'));
+}
+
+/** Of check 8. Throws 413, or 400 with its path. */
+export async function fetchRemoteFile(
+  attachment: Attachment,
+  { fetchPolicy }: Pick<ApiDeps, 'fetchPolicy'>,
+  signal: AbortSignal,
+): Promise<CheckedFile> {
+  return checkFile(attachment, await fetchFile(attachment.url!, fetchPolicy, signal));
+}
+
+/** Stores the file, once whatever the number of recipients and sends, and describes it. Throws 503 when there is no room. */
+export async function storeFile(
+  { store, clock, blobQuotaBytes }: Pick<ApiDeps, 'store' | 'clock' | 'blobQuotaBytes'>,
+  address: DeviceAddress,
+  { attachment, file, neededUntilMs }: { attachment: Attachment; file: CheckedFile; neededUntilMs: number },
+): Promise<MediaContent> {
+  const { bytes, mimeType } = file;
+  const { type, filename } = attachment;
+  const description = await describeFile(bytes, type, mimeType);
+  const stored = await putBlob(store, address, {
+    ...{ bytes, neededUntilMs, nowMs: clock.nowMs(), quotaBytes: blobQuotaBytes },
+  });
+  if (stored.kind === 'full') throw new ApiError('unavailable', { headers: { 'Retry-After': '600' } });
+  return {
+    ...{ kind: 'media', type, mimeType, blob: stored.hash, sizeBytes: bytes.length },
+    ...(filename !== undefined && { filename }),
+    ...description,
+  };
+}
+
+async function checkFile(attachment: Attachment, bytes: Buffer): Promise<CheckedFile> {
+  const sniffed = await sniffFile(bytes, attachment.type, attachment.mimeType);
+  if (sniffed.kind === 'ok') return { bytes, mimeType: sniffed.mimeType };
+  const source = attachment.url === undefined ? 'base64' : 'url';
+  const path = ['attachment', sniffed.field === 'content' ? source : sniffed.field];
+  throw new ApiError('invalid_request', { details: [{ path, message: sniffed.message }] });
+}
+
+function decodedBytes(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  return (base64.length / 4) * 3 - padding;
+}

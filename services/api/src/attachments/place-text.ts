@@ -1,0 +1,20 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import type { MediaContent } from '@gateway/contracts/message-content';
+import type { Attachment } from './attachment-schema.js';
+
+export type PlacedText = Pick<MediaContent, 'caption' | 'followingText'>;
+
+/**
+ * What of the words goes onto a file and what follows it as a message of its own. The caption goes onto the file, else
+ * the text does; with both, the text follows. Stickers and sounds take none, and no phone shows a caption past its
+ * limit: then all of it follows.
+ */
+export function placeText({ type, caption }: Attachment, text: string | undefined): PlacedText {
+  if (type === 'sticker' || type === 'audio') {
+    const words = [caption, text].filter((each) => each !== undefined);
+    return words.length > 0 ? { followingText: words.join('\n\n') } : {};
+  }
+  if (caption !== undefined) return { caption, ...(text !== undefined && { followingText: text }) };
+  if (text === undefined) return {};
+  return text.length <= LIMITS.maxCaptionCharacters ? { caption: text } : { followingText: text };
+}

@@ -1,0 +1,96 @@
+import { MIMEType } from 'node:util';
+import type { MediaType } from '@gateway/contracts/message-content';
+import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
+
+export type Sniffed =
+  | { kind: 'ok' /** What the phone is told that the file is. */; mimeType: string }
+  | { kind: 'mismatch'; field: 'type' | 'mimeType' | 'content'; message: string };
+
+/** Other names of the same thing, as people write them. */
+const SYNONYMS: Record<string, string> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'audio/mp3': 'audio/mpeg',
+  'audio/x-m4a': 'audio/mp4',
+  'audio/m4a': 'audio/mp4',
+  'audio/opus': 'audio/ogg',
+  'application/ogg': 'audio/ogg',
+  'video/ogg': 'audio/ogg',
+  'audio/x-wav': 'audio/wav',
+  'audio/wave': 'audio/wav',
+  'audio/vnd.wave': 'audio/wav',
+  'audio/x-flac': 'audio/flac',
+  'audio/aacp': 'audio/aac',
+  'audio/x-aac': 'audio/aac',
+  'audio/3gpp': 'video/3gpp',
+  'video/x-m4v': 'video/mp4',
+  'text/xml': 'application/xml',
+  'application/x-zip-compressed': 'application/zip',
+  'application/x-gzip': 'application/gzip',
+  'application/x-rar': 'application/x-rar-compressed',
+  'application/vnd.rar': 'application/x-rar-compressed',
+  'text/x-vcard': 'text/vcard',
+};
+/** Containers whose bytes do not tell whether a film or a sound is in them. */
+const EITHER = new Set(['video/mp4', 'video/3gpp', 'video/webm', 'video/matroska', 'audio/ogg']);
+/** Envelopes of many formats: what is inside may have a name that the bytes do not give away. */
+const ENVELOPES: Record<string, RegExp> = {
+  'application/zip': /^application\//,
+  'application/x-cfb': /^application\//,
+  'application/xml': /\+xml$|\/html$|^application\//,
+  'application/gzip': /^application\//,
+};
+const UNKNOWN = 'application/octet-stream';
+const NAMES: Record<MediaType, string> = {
+  image: 'an image',
+  video: 'a video',
+  audio: 'a sound',
+  sticker: 'a WebP image',
+  document: 'a document',
+};
+
+/** Looks at what a file really is, and whether that is what the caller says it is. */
+export async function sniffFile(bytes: Buffer, type: MediaType, declared: string | undefined): Promise<Sniffed> {
+  if (bytes.length === 0) return { kind: 'mismatch', field: 'content', message: 'must not be empty' };
+  const found = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime;
+  if (!fits(type, found && canonical(found))) {
+    return { kind: 'mismatch', field: 'type', message: `the file is not ${NAMES[type]}` };
+  }
+  if (declared === undefined) return { kind: 'ok', mimeType: found ?? UNKNOWN };
+  if (!isSame(canonical(declared), found && canonical(found))) {
+    return { kind: 'mismatch', field: 'mimeType', message: 'does not fit the file' };
+  }
+  return { kind: 'ok', mimeType: type === 'document' || !found ? declared : forType(type, found) };
+}
+
+function fits(type: MediaType, found: string | undefined): boolean {
+  if (type === 'document') return true;
+  if (found === undefined) return false;
+  if (type === 'sticker') return found === 'image/webp';
+  return found.startsWith(`${type}/`) || (type !== 'image' && EITHER.has(found));
+}
+
+function isSame(declared: string, found: string | undefined): boolean {
+  if (declared === found || declared === UNKNOWN) return true;
+  // A format that would have been recognised was not.
+  if (found === undefined) return !RECOGNISED.has(declared);
+  if (EITHER.has(found) && subtype(declared) === subtype(found)) return true;
+  return (ENVELOPES[found]?.test(declared) ?? false) && !RECOGNISED.has(declared);
+}
+
+/** Of a container, the name that fits the kind of message. */
+function forType(type: MediaType, found: string): string {
+  return type === 'audio' && found === 'video/mp4' ? 'audio/mp4' : found;
+}
+
+function canonical(mimeType: string): string {
+  const { essence } = new MIMEType(mimeType);
+  return SYNONYMS[essence] ?? essence;
+}
+
+function subtype(mimeType: string): string {
+  return mimeType.slice(mimeType.indexOf('/') + 1);
+}
+
+/** What looks like text to it is nothing that one can rely on. */
+const RECOGNISED = new Set([...supportedMimeTypes].map(canonical).filter((mimeType) => !mimeType.startsWith('text/')));

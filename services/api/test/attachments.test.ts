@@ -1,0 +1,243 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseNetworks } from '@gateway/api/attachments/public-address';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import type { MediaContent } from '@gateway/contracts/message-content';
+import { readBlob } from '@gateway/store/blobs';
+import { readBacklog, readContent, readSend } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { makeMp4, makePdf, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
+import { expect } from 'chai';
+import { linkDevice } from './support/device-owner.js';
+import { startTestApi, type TestApi, type TestApiOptions } from './support/test-api.js';
+
+const TO = '447700900001';
+const ADDRESS = { workspace: 'main', device: 'default' };
+const ONE_SOURCE = 'exactly one of url and base64 must be provided';
+
+describe('POST /send with an attachment', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let files: Server;
+  let serve: RequestListener;
+  let fileUrl: string;
+
+  before(async () => {
+    files = createServer((req, res) => serve(req, res));
+    await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+    fileUrl = `http://127.0.0.1:${(files.address() as AddressInfo).port}/file`;
+  });
+  after(() => files.close());
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    api = await start();
+    await linkDevice(space.store);
+  });
+  afterEach(async () => {
+    await api.close();
+    await space.close();
+  });
+
+  const start = (options: TestApiOptions = {}) =>
+    startTestApi(space, {
+      fetchPolicy: { ports: [Number(new URL(fileUrl).port)], networks: parseNetworks('127.0.0.1/32') },
+      ...options,
+    });
+  const inline = (type: string, bytes: Buffer, more = {}) => ({ type, base64: bytes.toString('base64'), ...more });
+  const send = async (json: object) => {
+    const { value } = await api.newToken();
+    return api.call('POST', '/send', { json: { to: TO, ...json }, token: value });
+  };
+  async function accept(json: object): Promise<{ content: MediaContent; parts: number; messageId: string }> {
+    const { status, body } = await send(json);
+    expect(status, JSON.stringify(body)).to.equal(202);
+    const messageId = body.messageId as string;
+    const content = await readContent(space.store, ADDRESS, parseMessageId(messageId)!.tag);
+    const { parts } = (await readSend(space.store, ADDRESS, messageId))!;
+    return { content: content as MediaContent, parts, messageId };
+  }
+  async function expectDetails(json: object, details: unknown[]): Promise<void> {
+    const { status, body } = await send(json);
+    expect(status, JSON.stringify(body)).to.equal(400);
+    expect(body).to.deep.equal({ success: false, error: 'Invalid request data', details });
+  }
+  const storedOf = ({ blob: hash, sizeBytes }: MediaContent) => readBlob(space.store, ADDRESS, { hash, sizeBytes });
+
+  it('takes every type, and knows of each what a phone shows', async () => {
+    const picture = await accept({ attachment: inline('image', makePng(320, 200)) });
+    expect(picture.content).to.include({ type: 'image', mimeType: 'image/png', width: 320, height: 200 });
+    expect(Buffer.from(picture.content.thumbnail!, 'base64').subarray(0, 2).toString('hex')).to.equal('ffd8');
+    const film = await accept({ attachment: inline('video', makeMp4(640, 360, 7)) });
+    expect(film.content).to.include({ type: 'video', mimeType: 'video/mp4', width: 640, height: 360, seconds: 7 });
+    const sound = await accept({ attachment: inline('audio', makeWav(3)) });
+    expect(sound.content).to.include({ type: 'audio', mimeType: 'audio/wav', seconds: 3 });
+    const sticker = await accept({ attachment: inline('sticker', makeWebp()) });
+    expect(sticker.content).to.include({ type: 'sticker', mimeType: 'image/webp', width: 1, height: 1 });
+    const file = await accept({ attachment: inline('document', makePdf(), { filename: 'Angebot №1.pdf' }) });
+    expect(file.content).to.include({ type: 'document', mimeType: 'application/pdf', filename: 'Angebot №1.pdf' });
+    expect((await storedOf(file.content))?.equals(makePdf())).to.equal(true);
+  });
+
+  it('lets the caption go with the file, else the text; with both the text follows', async () => {
+    const picture = makePng(2, 2);
+    const captioned = await accept({ attachment: inline('image', picture, { caption: 'c' }) });
+    expect([captioned.content.caption, captioned.content.followingText, captioned.parts]).to.eql(['c', undefined, 1]);
+    const texted = await accept({ attachment: inline('image', picture), text: 't' });
+    expect([texted.content.caption, texted.content.followingText, texted.parts]).to.eql(['t', undefined, 1]);
+    const both = await accept({ attachment: inline('image', picture, { caption: 'c' }), text: 't' });
+    expect([both.content.caption, both.content.followingText, both.parts]).to.eql(['c', 't', 2]);
+    const long = 'x'.repeat(LIMITS.maxCaptionCharacters + 1);
+    const tooLong = await accept({ attachment: inline('image', picture), text: long });
+    expect([tooLong.content.caption, tooLong.content.followingText, tooLong.parts]).to.eql([undefined, long, 2]);
+  });
+
+  it('puts no words on stickers and sounds: they follow', async () => {
+    for (const attachment of [inline('sticker', makeWebp()), inline('audio', makeWav(1))]) {
+      const { content, parts } = await accept({ attachment, text: 't' });
+      expect([content.caption, content.followingText, parts]).to.eql([undefined, 't', 2]);
+      const captioned = await accept({ attachment: { ...attachment, caption: 'c' } });
+      expect([captioned.content.caption, captioned.content.followingText]).to.eql([undefined, 'c']);
+    }
+  });
+
+  it('counts both parts in the backlog of the device', async () => {
+    await accept({ to: [TO, '447700900002'], attachment: inline('sticker', makeWebp()), text: 't' });
+    expect((await readBacklog(space.store, ADDRESS)).messages).to.equal(4);
+  });
+
+  it('asks for exactly one source, and for known fields', async () => {
+    await expectDetails({ attachment: { type: 'image' } }, [{ path: ['attachment'], message: ONE_SOURCE }]);
+    const twice = { ...inline('image', makePng(1, 1)), url: 'https://example.com/x' };
+    await expectDetails({ attachment: twice }, [{ path: ['attachment'], message: ONE_SOURCE }]);
+    await expectDetails({ attachment: { ...inline('photo', makePng(1, 1)), size: 1 } }, [
+      { path: ['attachment', 'type'], message: 'must be one of [image, video, audio, document, sticker]' },
+      { path: ['attachment', 'size'], message: 'is not allowed' },
+    ]);
+    for (const base64 of ['abc', 'ab=c', 'ab c', '!!!!', 'data:image/png;base64,AAAA', '====']) {
+      await expectDetails({ attachment: { type: 'image', base64 } }, [
+        { path: ['attachment', 'base64'], message: 'must be base64 with padding' },
+      ]);
+    }
+    for (const url of [
+      'ftp://example.com/x',
+      'file:///etc/passwd',
+      'https://me:pw@example.com/',
+      'example.com',
+      'http://',
+    ]) {
+      await expectDetails({ attachment: { type: 'image', url } }, [
+        { path: ['attachment', 'url'], message: 'must be an http or https URL without credentials' },
+      ]);
+    }
+  });
+
+  it('refuses bytes that are not what they are said to be, and says where', async () => {
+    const cases: [object, string, string][] = [
+      [inline('image', makePdf()), 'type', 'the file is not an image'],
+      [inline('video', makePng(1, 1)), 'type', 'the file is not a video'],
+      [inline('audio', makePng(1, 1)), 'type', 'the file is not a sound'],
+      [inline('sticker', makePng(1, 1)), 'type', 'the file is not a WebP image'],
+      [inline('image', Buffer.from('<svg onload="x"/>')), 'type', 'the file is not an image'],
+      [inline('image', makePng(1, 1), { mimeType: 'image/jpeg' }), 'mimeType', 'does not fit the file'],
+      [inline('document', makePng(1, 1), { mimeType: 'application/pdf' }), 'mimeType', 'does not fit the file'],
+      [inline('document', Buffer.from('text'), { mimeType: 'application/pdf' }), 'mimeType', 'does not fit the file'],
+    ];
+    for (const [attachment, field, message] of cases) {
+      await expectDetails({ attachment }, [{ path: ['attachment', field], message }]);
+    }
+    const named: [Buffer, string, string][] = [
+      [Buffer.from('a,b\n1,2\n'), 'text/csv', 'text/csv'],
+      [Buffer.from('no kind at all'), 'application/octet-stream', 'application/octet-stream'],
+      [makePdf(), 'Application/PDF', 'Application/PDF'],
+    ];
+    for (const [bytes, mimeType, expected] of named) {
+      const { content } = await accept({ attachment: inline('document', bytes, { mimeType }) });
+      expect(content.mimeType).to.equal(expected);
+    }
+    expect(
+      (await accept({ attachment: inline('image', makePng(1, 1), { mimeType: 'image/PNG' }) })).content.mimeType,
+    ).to.equal('image/png');
+  });
+
+  it('answers 413 past ten megabytes, inside the request or behind a URL, also without a linked account', async () => {
+    const limit = LIMITS.maxAttachmentBytes;
+    expect((await send({ attachment: inline('document', Buffer.alloc(limit + 1)) })).status).to.equal(413);
+    expect((await send({ attachment: inline('document', Buffer.alloc(limit + 3)) })).status).to.equal(413);
+    expect((await send({ attachment: inline('document', Buffer.alloc(2 * limit)) })).status).to.equal(413);
+    serve = (_req, res) => res.end(Buffer.alloc(limit + 1));
+    const remote = await send({ attachment: { type: 'document', url: fileUrl } });
+    expect([remote.status, remote.body]).to.eql([413, { success: false, error: 'Payload too large' }]);
+    const { value } = await api.newToken({ device: 'nobody' });
+    const json = { to: TO, attachment: inline('document', Buffer.alloc(limit + 1)) };
+    expect((await api.call('POST', '/send', { json, token: value })).status).to.equal(413);
+    const small = { to: TO, attachment: inline('document', Buffer.alloc(1)) };
+    expect((await api.call('POST', '/send', { json: small, token: value })).status).to.equal(409);
+  });
+
+  it('takes ten megabytes to 1,000 recipients, and stores them once', async () => {
+    const bytes = makePng(64, 64, LIMITS.maxAttachmentBytes - 20_000);
+    const usedBytes = async () =>
+      Number(/used_memory_dataset:(\d+)/.exec(await space.clients.commands.info('memory'))![1]);
+    const before = await usedBytes();
+    const to = Array.from({ length: 1_000 }, (_, i) => String(447_700_900_000 + i));
+    const { content } = await accept({ to, attachment: inline('image', bytes) });
+    expect((await storedOf(content))?.equals(bytes)).to.equal(true);
+    serve = (_req, res) => res.end(bytes);
+    const again = await accept({ to, attachment: { type: 'document', url: fileUrl } });
+    expect(again.content.blob).to.equal(content.blob);
+    expect((await usedBytes()) - before).to.be.below(1.3 * bytes.length);
+  });
+
+  it('fetches a URL once, when everything else is well', async () => {
+    let fetched = 0;
+    serve = (_req, res) => {
+      fetched++;
+      res.end(makePng(3, 4));
+    };
+    const attachment = { type: 'image', url: fileUrl };
+    const { content } = await accept({ to: [TO, '447700900002', '447700900003'], attachment });
+    expect(content).to.include({ width: 3, height: 4 });
+    expect(fetched).to.equal(1);
+    await expectDetails({ to: 'nobody', attachment }, [
+      { path: ['to'], message: 'must be a phone number of 7 to 15 digits that starts with its country code' },
+    ]);
+    const headers = { 'idempotency-key': 'once' };
+    const { value: token } = await api.newToken();
+    const first = await api.call('POST', '/send', { json: { to: TO, attachment }, headers, token });
+    const second = await api.call('POST', '/send', { json: { to: TO, attachment }, headers, token });
+    expect(second.body).to.deep.equal(first.body);
+    expect(fetched).to.equal(2);
+  });
+
+  it('names the URL that cannot be fetched, or leads to something else', async () => {
+    serve = (_req, res) => res.writeHead(500).end();
+    const refused = [{ path: ['attachment', 'url'], message: 'could not be fetched' }];
+    await expectDetails({ attachment: { type: 'image', url: fileUrl } }, refused);
+    await expectDetails({ attachment: { type: 'image', url: 'http://169.254.169.254/latest/meta-data/' } }, refused);
+    await expectDetails({ attachment: { type: 'image', url: 'http://localhost/' } }, refused);
+    serve = (_req, res) => res.end('<html>please log in</html>');
+    await expectDetails({ attachment: { type: 'image', url: fileUrl } }, [
+      { path: ['attachment', 'type'], message: 'the file is not an image' },
+    ]);
+    serve = (_req, res) => res.end();
+    await expectDetails({ attachment: { type: 'document', url: fileUrl } }, [
+      { path: ['attachment', 'url'], message: 'must not be empty' },
+    ]);
+  });
+
+  it('answers 503 when the device has no room for more files', async () => {
+    await api.close();
+    api = await start({ blobQuotaBytes: 1_000 });
+    const { status, headers } = await send({ attachment: inline('document', Buffer.alloc(1_001)) });
+    expect([status, headers.get('retry-after')]).to.eql([503, '600']);
+    expect((await send({ attachment: inline('document', Buffer.alloc(1_000)) })).status).to.equal(202);
+  });
+
+  it('takes a picture that only begins like one as it is', async () => {
+    const broken = makePng(500, 500).subarray(0, 60);
+    const { content } = await accept({ attachment: inline('image', broken) });
+    expect(content.thumbnail).to.equal(undefined);
+    expect((await storedOf(content))?.equals(broken)).to.equal(true);
+  });
+});

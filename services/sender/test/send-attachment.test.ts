@@ -1,0 +1,180 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FaultAction } from '@gateway/simulator/faults/fault-book';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries, readFileOnPhone, type ShownMessage } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { makeMp4, makePdf, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000031';
+
+describe('an attachment, end to end', function () {
+  this.timeout(90_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  const picture = makePng(320, 200);
+  const files = createServer((_req, res) => res.end(picture));
+
+  before(async () => {
+    await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+  });
+  after(() => files.close());
+  const port = () => (files.address() as AddressInfo).port;
+  beforeEach(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({
+      ...{ space, simulator, senders: 2 },
+      env: { LEASE_TTL_MS: '2000', ATTACHMENT_PORTS: String(port()), ATTACHMENT_NETWORKS: '127.0.0.1/32' },
+    });
+    await gateway.link(ACCOUNT);
+  });
+  afterEach(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const inline = (type: string, bytes: Buffer, more = {}) => ({ type, base64: bytes.toString('base64'), ...more });
+  async function send(to: string[], body: object): Promise<string> {
+    const answer = await gateway.call('POST', '/send', { body: { to, ...body } });
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
+    return answer.body.messageId;
+  }
+  const waitForCount = (messageId: string, status: string, count: number) =>
+    eventually(
+      async () => {
+        const { body } = await gateway.call('GET', `/messages/${messageId}`);
+        return body.counts?.[status] === count && body;
+      },
+      { timeoutMs: 60_000, everyMs: 1_100, what: `${count} ${status}` },
+    );
+  /** What the phone of a number shows, in order. */
+  const shownTo = async (number: string): Promise<ShownMessage[]> =>
+    (await readDeliveries(simulator, ACCOUNT)).filter(({ to }) => to === number);
+  async function fault(on: 'upload' | 'message', action: FaultAction, more = {}): Promise<void> {
+    const body = JSON.stringify({ on, do: action, ...more });
+    const headers = { 'content-type': 'application/json' };
+    const { ok } = await fetch(`${simulator.adminUrl}/admin/faults`, { method: 'POST', headers, body });
+    expect(ok).to.equal(true);
+  }
+
+  it('of every type is on the phone byte for byte, with all that a phone shows of it', async () => {
+    const cases: [string, Buffer, object, object][] = [
+      ['image', picture, { caption: 'a picture' }, { mimeType: 'image/png', width: 320, height: 200 }],
+      ['video', makeMp4(640, 360, 7), {}, { mimeType: 'video/mp4', width: 640, height: 360, seconds: 7 }],
+      ['audio', makeWav(3), {}, { mimeType: 'audio/wav', seconds: 3 }],
+      ['sticker', makeWebp(), {}, { mimeType: 'image/webp', width: 1, height: 1 }],
+      ['document', makePdf(), { filename: 'offer.pdf' }, { mimeType: 'application/pdf', fileName: 'offer.pdf' }],
+    ];
+    const numbers = makeNumbers(cases.length, 31);
+    for (const [index, [type, bytes, more]] of cases.entries()) {
+      await send([numbers[index]!], { attachment: inline(type, bytes, more) });
+    }
+    for (const [index, [type, bytes, , details]] of cases.entries()) {
+      const [shown] = await eventually(
+        async () => {
+          const messages = await shownTo(numbers[index]!);
+          return messages.length > 0 && messages;
+        },
+        { timeoutMs: 20_000 },
+      );
+      expect(shown, type).to.include({ type, shown: 1 });
+      expect(shown!.details).to.include({ intact: true, bytes: bytes.length, ...details });
+      expect((await readFileOnPhone(simulator, shown!)).equals(bytes), `${type}: the same bytes`).to.equal(true);
+      if (type === 'image') {
+        expect(shown!.text).to.equal('a picture');
+        expect(
+          Buffer.from(shown!.details!.thumbnail as string, 'base64')
+            .subarray(0, 2)
+            .toString('hex'),
+        ).to.equal('ffd8');
+      }
+    }
+  });
+
+  it('goes to a list of 100 with one upload, and its text follows it on every phone', async () => {
+    const numbers = makeNumbers(100, 32);
+    const attachment = { type: 'image', url: `http://127.0.0.1:${port()}/picture`, caption: 'first' };
+    const messageId = await send(numbers, { attachment, text: 'second' });
+    await waitForCount(messageId, 'read', 100);
+    expect(simulator.network.counters.uploads).to.equal(1);
+    for (const number of numbers) {
+      const shown = await shownTo(number);
+      expect(shown.map(({ type, text, shown }) => [type, text, shown])).to.deep.equal([
+        ['image', 'first', 1],
+        ['text', 'second', 1],
+      ]);
+      expect(shown[0]!.details).to.include({ intact: true });
+    }
+    const again = await send(makeNumbers(3, 33), { attachment: inline('image', picture) });
+    await waitForCount(again, 'read', 3);
+    expect(simulator.network.counters.uploads, 'the next send uses the same upload').to.equal(1);
+  });
+
+  it('survives SIGKILL of its sender: every phone shows each part once, and nothing is uploaded again', async () => {
+    const numbers = makeNumbers(200, 34);
+    const messageId = await send(numbers, { attachment: inline('sticker', makeWebp()), text: 'survivor' });
+    await eventually(() => simulator.network.counters.shown >= 50, { timeoutMs: 20_000, everyMs: 5 });
+    const lease = await space.clients.commands.get(`${space.prefix}:{main/default}:lease`);
+    const owner = gateway.senders.find(({ logs }) =>
+      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
+    );
+    await owner!.kill();
+    expect(simulator.network.counters.shown, 'killed in mid-list').to.be.lessThan(400);
+    await waitForCount(messageId, 'read', 200);
+    expect(simulator.network.counters.uploads).to.equal(1);
+    for (const number of numbers) {
+      expect((await shownTo(number)).map(({ type, shown }) => [type, shown])).to.deep.equal([
+        ['sticker', 1],
+        ['text', 1],
+      ]);
+    }
+  });
+
+  it('comes again, without an upload, to a phone that could not read it', async () => {
+    const [number] = makeNumbers(1, 38);
+    const first = await send([number!], { attachment: inline('image', picture) });
+    await waitForCount(first, 'read', 1);
+    const reinstalled = await fetch(`${simulator.adminUrl}/admin/phones/${number}/reinstall`, { method: 'POST' });
+    expect(reinstalled.ok).to.equal(true);
+    const body = { attachment: inline('image', picture, { caption: 'again' }), text: 'and a text' };
+    await waitForCount(await send([number!], body), 'read', 1);
+    const [, again, text] = await shownTo(number!);
+    expect(again).to.include({ type: 'image', text: 'again', shown: 1 });
+    expect(text).to.include({ type: 'text', text: 'and a text', shown: 1 });
+    expect((await readFileOnPhone(simulator, again!)).equals(picture)).to.equal(true);
+    expect(simulator.network.counters.uploads).to.equal(1);
+  });
+
+  it('is uploaded again when the network did not take it', async () => {
+    await fault('upload', { error: 503 }, { count: 2 });
+    const messageId = await send(makeNumbers(2, 35), { attachment: inline('document', makePdf()) });
+    await waitForCount(messageId, 'read', 2);
+    expect(simulator.network.counters.uploads).to.equal(1);
+  });
+
+  it('that is gone from the store fails its recipients, and says why', async () => {
+    await fault('upload', { error: 503 }, { count: 2 });
+    const messageId = await send(makeNumbers(2, 36), { attachment: inline('document', makePdf()) });
+    const chunks = await space.clients.commands.keys(`${space.prefix}:*:blob:*`);
+    expect(chunks).to.have.length(1);
+    await space.clients.commands.del(...chunks);
+    const { recipients } = await waitForCount(messageId, 'failed', 2);
+    expect(recipients[0]).to.include({ status: 'failed', error: 'attachment_unreadable' });
+  });
+
+  it('sends what is missing when only its second part was refused for now', async () => {
+    await fault('message', { ackError: 503 }, { skip: 1, count: 1 });
+    const [number] = makeNumbers(1, 37);
+    const messageId = await send([number!], { attachment: inline('audio', makeWav(1)), text: 'and this' });
+    await waitForCount(messageId, 'read', 1);
+    expect((await shownTo(number!)).map(({ type, shown, arrivals }) => [type, shown, arrivals])).to.deep.equal([
+      ['audio', 1, 1],
+      ['text', 1, 1],
+    ]);
+  });
+});
