@@ -5,9 +5,6 @@ export interface KeySpace {
   prefix: string;
 }
 
-export type DeviceKeys = ReturnType<typeof deviceKeys>;
-export type SendKeys = ReturnType<typeof sendKeys>;
-
 /** The data model's version, checked at start. */
 export const schemaKey = ({ prefix }: KeySpace) => `${prefix}:schema`;
 
