@@ -84,15 +84,8 @@ export async function findDeviceByShortId(
 }
 
 /** Remembers which account is linked; another one than before must not get the old one's queue. */
-export async function recordAccount(
-  store: Store,
-  address: DeviceAddress,
-  phone: string,
-): Promise<{ changed: boolean }> {
-  const { device } = deviceKeys(store.space, address);
-  const before = await store.redis.hget(device, 'account');
-  await store.redis.hset(device, 'account', phone);
-  return { changed: before !== null && before !== phone };
+export async function recordAccount(store: Store, address: DeviceAddress, phone: string): Promise<void> {
+  await store.redis.hset(deviceKeys(store.space, address).device, 'account', phone);
 }
 
 /** Which devices are to be held, and by whom each lease is held now. */

@@ -81,5 +81,6 @@ async function finishLink(task: DeviceTask, phone: string): Promise<void> {
 }
 
 async function cancelOpenSends({ store, lease }: DeviceTask): Promise<void> {
-  for (const messageId of await listOpenSends(store, lease.address)) await cancelSend(store, lease.address, messageId);
+  for (const messageId of await listOpenSends(store, lease.address))
+    await cancelSend(store, lease.address, messageId, { triedToo: true });
 }

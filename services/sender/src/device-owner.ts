@@ -67,6 +67,8 @@ export class DeviceOwner {
   state: OwnerState = 'opening';
   /** Resolves when the lease is given back, or lost. */
   readonly ended: Promise<void>;
+  /** It ended for a reason that may still be there: claiming the device again at once would be of no use. */
+  failed = false;
   private readonly address: DeviceAddress;
   private readonly logger: Logger;
   private readonly results: ResultWriter;
@@ -369,7 +371,10 @@ export class DeviceOwner {
   private fail(error: Error): void {
     if (this.state === 'ended') return;
     if (error instanceof FencedError) this.logger.warn('ownership lost', { error });
-    else this.logger.error('owner failed, the device is given back', { error });
+    else {
+      this.failed = true;
+      this.logger.error('owner failed, the device is given back', { error });
+    }
     this.endSoon();
   }
 

@@ -3,6 +3,7 @@ import type { Pace } from '@gateway/contracts/pace';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
+import { SessionEndedError } from '@gateway/messenger/session-errors';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
 import type { JobOutcome } from '@gateway/queue/consumer';
 import type { Clock } from '@gateway/runtime/clock';
@@ -61,6 +62,8 @@ export class DeviceScheduler {
   private session: MessengerSession | undefined;
   private relays = 0;
   private unacked = 0;
+  /** When the network last said anything of a message, by the monotonic clock. */
+  private answeredAtMs = 0;
   private lookUps = 0;
   private stopped = false;
   private pace: Pace;
@@ -182,16 +185,22 @@ export class DeviceScheduler {
       const { ack } = await session.send({ to, platformId, content });
       this.awaitAck(session, item, ack);
     } catch (thrown) {
+      // The next session takes it up at once; another failure is about this one message, and waits.
+      if (thrown instanceof SessionEndedError) return send.putBack([recipient]);
       logger.warn('message not written', { messageId: send.messageId, error: toError(thrown) });
       send.retryLater(recipient, clock.nowMs());
     }
   }
 
   private awaitAck(session: MessengerSession, item: WorkItem, ack: Promise<AckOutcome>): void {
+    const { clock } = this.deps;
+    const writtenAtMs = clock.monotonicMs();
     this.unacked++;
     void ack
       .then((outcome) => {
-        if (outcome.kind === 'unacknowledged') this.deps.onStalled(session);
+        // A session on which later messages were answered is alive: then it is this one message that is not.
+        if (outcome.kind !== 'unacknowledged') this.answeredAtMs = clock.monotonicMs();
+        else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
         return this.settle(item, outcome);
       })
       .catch((error: unknown) => this.deps.onFailed(toError(error)))
@@ -211,14 +220,18 @@ export class DeviceScheduler {
         logger.debug('message acknowledged', {
           messageId: send.messageId,
           requestId: send.record.requestId,
-          recipient,
+          recipientIndex: recipient,
         });
         send.acceptedPart(recipient, part);
         break;
       case 'refused':
       case 'restricted':
         await results.write(send.tag, { recipient, part, event: 'failed', errorCode: outcome.code });
-        logger.warn('message refused by the network', { messageId: send.messageId, recipient, code: outcome.code });
+        logger.warn('message refused by the network', {
+          messageId: send.messageId,
+          recipientIndex: recipient,
+          networkCode: outcome.code,
+        });
         send.settled(recipient);
         break;
       case 'retryLater':
@@ -228,7 +241,7 @@ export class DeviceScheduler {
         break;
       case 'unacknowledged':
         // It may have arrived. The same id goes out again on the next session, and the phone drops the double.
-        send.putBack([recipient]);
+        send.unanswered(recipient, clock.nowMs());
         break;
     }
     this.finishDone();

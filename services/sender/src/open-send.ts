@@ -53,6 +53,7 @@ export class OpenSend {
   /** Recipients that may have the message: by a former owner's try, or by one of ours. */
   private readonly tried: Set<number>;
   private readonly inFlight = new Set<number>();
+  private readonly unansweredOnce = new Set<number>();
   private readonly numbers: string[];
   private readonly quoteFor: QuoteFor;
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
@@ -128,6 +129,17 @@ export class OpenSend {
   putBack(indices: readonly number[]): void {
     for (const index of indices) this.inFlight.delete(index);
     this.waiting.unshift(...indices);
+  }
+
+  /**
+   * No ack: again at once, as the phone may have it. After the second time in turn, with pauses: a message that the
+   * network never answers, or closes the connection for, must not hold up the others for as long as the send lives.
+   */
+  unanswered(index: number, nowMs: number): void {
+    const again = this.unansweredOnce.has(index);
+    this.unansweredOnce.add(index);
+    if (again) this.retryLater(index, nowMs);
+    else this.putBack([index]);
   }
 
   /** To the end of the list, with a pause that doubles at each try. */

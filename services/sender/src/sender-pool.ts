@@ -21,6 +21,7 @@ export interface PoolDeps extends OwnerDeps {
 export const TICK_MS = 1_000;
 /** An opening costs 40 ms of CPU; more at a time would delay the renewals of leases. */
 const MAX_OPENINGS = 8;
+const REST_AFTER_FAILURE_MS = 5_000;
 /** Devices that move for balance alone, per tick. */
 const MOVES_PER_TICK = 2;
 /** Sends in Redis are compared with what is at work, per device, every so many ticks. */
@@ -36,6 +37,8 @@ export class SenderPool {
   private readonly membership: StableMembership;
   private readonly stopListening: () => void;
   private assigned = { basis: '', assignment: new Map<DeviceId, string>() };
+  /** When devices whose owner has failed may be claimed again, by the monotonic clock. */
+  private readonly notBeforeMs = new Map<DeviceId, number>();
   private stopped = false;
   private ticks = 0;
   private readonly loop: Promise<void>;
@@ -44,7 +47,8 @@ export class SenderPool {
     this.membership = new StableMembership(deps.clock.monotonicMs);
     this.stopListening = deps.doorbells.on((bell) => {
       if (bell.workspace !== deps.workspace) return;
-      this.owners.get(bell.device)?.look();
+      // What owners say themselves is not news to them.
+      if (bell.topic === 'sends' || bell.topic === 'desired') this.owners.get(bell.device)?.look();
       if (bell.topic === 'lease' || bell.topic === 'desired') this.wakeUp.ring();
     });
     this.loop = this.run();
@@ -107,7 +111,8 @@ export class SenderPool {
   private async claimOrphans(orphans: readonly DeviceAddress[]): Promise<void> {
     for (const address of orphans) {
       if (this.stopped || this.countStates().opening >= MAX_OPENINGS) return;
-      if (!this.owners.has(address.device)) await this.claim(address);
+      const rests = (this.notBeforeMs.get(address.device) ?? 0) > this.deps.clock.monotonicMs();
+      if (!rests && !this.owners.has(address.device)) await this.claim(address);
     }
   }
 
@@ -118,6 +123,9 @@ export class SenderPool {
     this.owners.set(address.device, owner);
     void owner.ended.then(() => {
       this.owners.delete(address.device);
+      // What made it fail (a key that cannot be opened, say) is still there in a millisecond.
+      if (owner.failed) this.notBeforeMs.set(address.device, this.deps.clock.monotonicMs() + REST_AFTER_FAILURE_MS);
+      else this.notBeforeMs.delete(address.device);
       this.wakeUp.ring();
     });
   }

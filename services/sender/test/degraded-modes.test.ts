@@ -90,6 +90,13 @@ describe('degraded modes of the sender', function () {
     expect(done.recipients[2]).to.include({ to: numbers[2], status: 'failed', error: 'network_403' });
   });
 
+  it('stops at once when the network bans the account in mid-list (403)', async () => {
+    fault({ on: 'message', do: { streamError: 403 }, skip: 5, count: 1 });
+    await send(makeNumbers(60, series), 'the last one');
+    const status = await gateway.waitForStatus('disconnected', device);
+    expect(status.reason).to.equal('banned');
+  });
+
   it('never repeats what a restricted account was refused (463)', async () => {
     const [number] = makeNumbers(1, series);
     const rule = fault({ on: 'message', match: { recipient: number! }, do: { ackError: 463 } });

@@ -102,6 +102,20 @@ describe('OpenSend', () => {
     }
   });
 
+  it('tries a message that got no answer again at once, and then with pauses: it must not hold up the others', () => {
+    const send = openSend();
+    expect(take(send)?.recipient).to.equal(0);
+    send.unanswered(0, 0);
+    expect(lookUp(send)).to.deep.equal([0]);
+    send.addReady([0]);
+    send.takeReady();
+    send.takeReady();
+    expect(send.takeReady()?.recipient).to.equal(0);
+    send.unanswered(0, 0);
+    expect(lookUp(send, { nowMs: 1_999 })).to.deep.equal([]);
+    expect(lookUp(send, { nowMs: 2_000 })).to.deep.equal([0]);
+  });
+
   it('drops at a cancel all who were not tried, and goes on with the others', () => {
     const send = openSend([recipient(0), recipient(1), recipient(2), recipient(3, 'queued', 1)]);
     send.addReady(lookUp(send));
