@@ -13,7 +13,8 @@ export interface Answer {
 
 export interface GatewayOptions {
   space: RedisSpace;
-  simulator: Simulator;
+  /** In this process or in another. */
+  simulator: Pick<Simulator, 'socketUrl' | 'adminUrl' | 'rootPublicKeyHex'>;
   /** Default 1. */
   senders?: number;
   /** Settings of every service, beside those that the test run needs. */

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { sleep } from '@gateway/runtime/clock';
+import { eventually } from '@gateway/testkit/eventually';
+import type { StockMethods } from './stock-main.js';
+import type { Benchmark } from './support/benchmark.js';
+import { Child } from './support/child.js';
+import { compare } from './support/compare.js';
+import { openStage, type Stage } from './support/stage.js';
+
+const DEVICES = 300;
+const STOCK_CLIENTS = 60;
+const LINKS_AT_A_TIME = 6;
+const SETTLE_MS = 5_000;
+const BETWEEN_MS = 1_000;
+
+/** What a device costs that only waits: its socket, its queue worker, its caches. */
+export const idleBenchmark: Benchmark = {
+  name: 'idle',
+  summary: 'resident memory per idle device, 300 in one sender / per stock Baileys socket with keys in memory',
+  goal: '<= 2',
+  async run(context) {
+    const stage = await openStage(context, { decryptSample: 0 });
+    const { socketUrl, adminUrl } = stage.simulator;
+    const network = { socketUrl, adminUrl };
+
+    context.say(`linking ${STOCK_CLIENTS} stock clients`);
+    const linker = new Child<StockMethods>(context.lifecycle, 'stock-main');
+    const numbers = Array.from({ length: STOCK_CLIENTS }, (_, i) => String(999_200_000_000 + i));
+    const states = await linker.call('link', { network, numbers });
+    await linker.stop();
+    // In a fresh process: what linking leaves behind is not what an idle socket costs.
+    const stock = new Child<StockMethods>(context.lifecycle, 'stock-main');
+    await stock.call('logIn', { network, states: [] });
+    const stockEmpty = await readResidentBytes(stock.pid);
+    await stock.call('logIn', { network, states });
+
+    context.say(`linking ${DEVICES} devices`);
+    const [sender] = stage.gateway.senders;
+    const senderEmpty = await readResidentBytes(sender!.pid);
+    await linkDevices(stage, context.say);
+    await sleep(SETTLE_MS);
+
+    const unit = 'MB per device';
+    const perDevice = async (pid: number, empty: number, devices: number) => {
+      await sleep(BETWEEN_MS);
+      return ((await readResidentBytes(pid)) - empty) / devices / 1024 / 1024;
+    };
+    const found = await compare(context, {
+      ours: () => perDevice(sender!.pid, senderEmpty, DEVICES),
+      baseline: () => perDevice(stock.pid, stockEmpty, STOCK_CLIENTS),
+      unit,
+    });
+    return { ...found, unit, devices: DEVICES, stockClients: STOCK_CLIENTS };
+  },
+};
+
+async function linkDevices({ gateway }: Stage, say: (line: string) => void): Promise<void> {
+  const left = Array.from({ length: DEVICES }, (_, i) => i).values();
+  const linkInTurn = async () => {
+    for (const i of left) {
+      await eventually(() => gateway.link(String(999_100_000_000 + i), `idle-${i}`).then(() => true), {
+        timeoutMs: 60_000,
+        everyMs: 1_000,
+      });
+      if (i % 50 === 49) say(`${i + 1} linked`);
+    }
+  };
+  await Promise.all(Array.from({ length: LINKS_AT_A_TIME }, linkInTurn));
+}
+
+async function readResidentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+}

@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+import { toError } from '@gateway/runtime/errors';
+import { Lifecycle } from '@gateway/runtime/lifecycle';
+import { createLogger } from '@gateway/runtime/logger';
+import { BENCHMARKS } from './benchmarks.js';
+import type { Benchmark } from './support/benchmark.js';
+
+/** `npm run bench -- NAME [--json]`: one benchmark; its last line is one JSON object. Without a name, what there is. */
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' } }, allowPositionals: true });
+  const [name] = positionals;
+  const benchmark = BENCHMARKS.find((each) => each.name === name);
+  if (benchmark) return run(benchmark, values.json ? process.stderr : process.stdout);
+  if (name) console.error(`There is no benchmark ${name}.\n`);
+  console.log(listOf(BENCHMARKS));
+  return name ? 1 : 0;
+}
+
+async function run({ name, summary, goal, run: measure }: Benchmark, notes: NodeJS.WriteStream): Promise<number> {
+  const lifecycle = new Lifecycle({
+    logger: createLogger({ service: 'bench', level: 'warn' }),
+    partTimeoutMs: 20_000,
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void lifecycle.stop());
+  process.on('disconnect', () => void lifecycle.stop());
+  const say = (line: string) => void notes.write(`${line}\n`);
+  say(`${name}: ${summary}\ngoal: ${goal}\n`);
+  try {
+    const finding = await measure({ lifecycle, say });
+    await lifecycle.stop();
+    console.log(JSON.stringify({ name, ...finding }));
+    return 0;
+  } catch (thrown) {
+    if (!lifecycle.stopping.aborted) console.error(toError(thrown));
+    await lifecycle.stop();
+    return 1;
+  }
+}
+
+function listOf(benchmarks: readonly Benchmark[]): string {
+  const lines = benchmarks.map(
+    ({ name, summary, goal }) => `  ${name.padEnd(10)} ${summary}\n  ${''.padEnd(10)} ${goal}`,
+  );
+  return ['npm run bench -- NAME [--json]', '', ...lines].join('\n');
+}
+
+process.exit(await main());

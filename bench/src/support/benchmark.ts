@@ -1,0 +1,29 @@
+import type { Lifecycle } from '@gateway/runtime/lifecycle';
+
+/** What a benchmark found out. `ratio` is `ours / baseline`; which way is good, its goal says. */
+export interface Finding {
+  ratio: number;
+  ours: number;
+  baseline: number;
+  unit: string;
+  /** Measurements of each side that the medians are of. */
+  runs: number;
+  /** Figures that only this benchmark has. */
+  [extra: string]: unknown;
+}
+
+export interface BenchContext {
+  /** Whatever is started is stopped with it. */
+  lifecycle: Lifecycle;
+  /** A line for people. */
+  say(line: string): void;
+}
+
+export interface Benchmark {
+  name: string;
+  /** What is measured against what. */
+  summary: string;
+  /** What the ratio should be. Shown, never asserted. */
+  goal: string;
+  run(context: BenchContext): Promise<Finding>;
+}

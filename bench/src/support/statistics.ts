@@ -1,0 +1,17 @@
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** Between two values where the place falls between them. @param share 0 to 1. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)]!;
+  const above = sorted[Math.ceil(place)]!;
+  return below + (above - below) * (place - Math.floor(place));
+}
+
+/** To four digits: the rest is noise. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(4));
+}
