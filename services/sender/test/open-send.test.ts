@@ -144,4 +144,64 @@ describe('OpenSend', () => {
     expect(send.hasReady).to.equal(false);
     expect(lookUp(send)).to.deep.equal([0, 1, 2]);
   });
+
+  describe('of a file', () => {
+    const upload = { url: '', directPath: '/x', mediaKey: '', fileSha256: '', fileEncSha256: '', atMs: 0 };
+    const mediaSend = (recipients = [recipient(0), recipient(1)]) =>
+      new OpenSend({
+        record: {
+          ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'media', total: recipients.length, parts: 2 },
+          ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+        },
+        recipients,
+        content: {
+          ...{ kind: 'media', type: 'sticker', mimeType: 'image/webp', blob: 'b', sizeBytes: 1 },
+          followingText: 'and this',
+        },
+        finish: () => {},
+      });
+
+    it('hands nothing out before the file is at the network', () => {
+      const send = mediaSend();
+      expect(take(send)).to.equal(undefined);
+      expect(send.mayUpload(0)).to.equal(true);
+      send.uploaded(upload);
+      expect(send.mayUpload(0)).to.equal(false);
+      expect(send.takeReady()?.content).to.deep.include({ kind: 'media', upload });
+    });
+
+    it('gives a recipient the second part once the first was accepted, before it turns to others', () => {
+      const send = mediaSend();
+      send.uploaded(upload);
+      expect(take(send)).to.include({ recipient: 0, part: 0 });
+      send.acceptedPart(0, 0);
+      const second = send.takeReady()!;
+      expect(second).to.include({ recipient: 0, part: 1 });
+      expect(second.content).to.deep.equal({ kind: 'text', text: 'and this' });
+      send.acceptedPart(0, 1);
+      expect(send.takeReady()).to.include({ recipient: 1, part: 0 });
+    });
+
+    it('repeats only the part that is missing, also after a hand-over', () => {
+      const send = mediaSend([{ ...recipient(0, 'queued', 1), partsAcked: 1 }]);
+      send.uploaded(upload);
+      expect(take(send)).to.include({ recipient: 0, part: 1 });
+      send.retryLater(0, 0);
+      expect(take(send, 60_000)).to.include({ recipient: 0, part: 1 });
+      send.acceptedPart(0, 1);
+      expect(send.isDone).to.equal(true);
+    });
+
+    it('waits longer after each upload that failed, and gives up after a while', () => {
+      const send = mediaSend();
+      expect(send.retryUpload(0)).to.equal(true);
+      expect(send.mayUpload(1_999)).to.equal(false);
+      expect(send.mayUpload(2_000)).to.equal(true);
+      let tries = 1;
+      while (send.retryUpload(0)) tries++;
+      expect(tries).to.equal(11);
+      expect(send.takeUnsent()).to.deep.equal([0, 1]);
+      expect(send.isDone).to.equal(true);
+    });
+  });
 });
