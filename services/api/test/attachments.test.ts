@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { crc32 } from 'node:zlib';
 import { parseNetworks } from '@gateway/api/attachments/public-address';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
@@ -232,6 +233,17 @@ describe('POST /send with an attachment', () => {
     const { status, headers } = await send({ attachment: inline('document', Buffer.alloc(1_001)) });
     expect([status, headers.get('retry-after')]).to.eql([503, '600']);
     expect((await send({ attachment: inline('document', Buffer.alloc(1_000)) })).status).to.equal(202);
+  });
+
+  it('unpacks no picture that would fill the memory', async () => {
+    const bomb = makePng(50, 50);
+    bomb.writeUInt32BE(60_000, 16);
+    bomb.writeUInt32BE(60_000, 20);
+    bomb.writeUInt32BE(crc32(bomb.subarray(12, 29)), 29);
+    const startedAt = performance.now();
+    const contents = await Promise.all([1, 2, 3].map(() => accept({ attachment: inline('image', bomb) })));
+    expect(contents.map(({ content }) => content.thumbnail)).to.deep.equal([undefined, undefined, undefined]);
+    expect(performance.now() - startedAt).to.be.below(3_000);
   });
 
   it('takes a picture that only begins like one as it is', async () => {

@@ -8,25 +8,37 @@ export type Description = Pick<MediaContent, 'width' | 'height' | 'seconds' | 't
 const THUMBNAIL_PIXELS = 96;
 const THUMBNAIL_QUALITY = 60;
 /** A few kilobytes can unpack into a picture that fills the memory. */
-const MAX_PIXELS = 100_000_000;
+const MAX_PIXELS = 50_000_000;
 const DECODE_SECONDS = 5;
 
 // One file is decoded once: there is nothing to remember of it.
 sharp.cache(false);
+sharp.concurrency(1);
 
 /** What a phone needs to show a file well before it has it. Of a file that cannot be read, nothing: it is sent as it is. */
 export async function describeFile(bytes: Buffer, type: MediaType, mimeType: string): Promise<Description> {
   switch (type) {
     case 'image':
     case 'sticker':
-      return orNothing(describeImage(bytes, type));
+      return orNothing(inTurn(() => describeImage(bytes, type)));
     case 'audio':
       return orNothing(describeSound(bytes, mimeType));
     case 'video':
       return { ...(await orNothing(describeSound(bytes, mimeType))), ...readMovie(bytes) };
     case 'document':
-      return mimeType.startsWith('image/') ? thumbnailOnly(await orNothing(describeImage(bytes, 'image'))) : {};
+      return mimeType.startsWith('image/')
+        ? thumbnailOnly(await orNothing(inTurn(() => describeImage(bytes, 'image'))))
+        : {};
   }
+}
+
+let lastImage: Promise<unknown> = Promise.resolve();
+
+/** One picture at a time: unpacked, fifty million pixels are 200 MB. */
+function inTurn(describe: () => Promise<Description>): Promise<Description> {
+  const mine = lastImage.then(describe);
+  lastImage = mine.catch(() => {});
+  return mine;
 }
 
 async function describeImage(bytes: Buffer, type: 'image' | 'sticker'): Promise<Description> {
