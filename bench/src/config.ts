@@ -1,5 +1,11 @@
 /** `BENCH_CPU_PROFILES=folder` has every service of the gateway write a CPU profile there when it ends. */
 export function profileSettings(): Record<string, string> {
   const folder = process.env.BENCH_CPU_PROFILES;
-  return folder ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` } : {};
+  const module = new URL('support/write-cpu-profile.js', import.meta.url).href;
+  return folder ? { NODE_OPTIONS: `--import=${module}`, BENCH_CPU_PROFILES: folder } : {};
+}
+
+/** Where this process shall write its own. */
+export function profileFolder(): string {
+  return process.env.BENCH_CPU_PROFILES ?? '.';
 }
