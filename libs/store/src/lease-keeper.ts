@@ -25,6 +25,7 @@ interface Keeping {
  * renewals are late. A frozen process that wakes up finds its deadlines passed before it can write a stanza.
  */
 export class LeaseKeeper {
+  /** By device and epoch: epochs count per device, so the tokens of two devices may well be the same. */
   private readonly kept = new Map<string, Keeping>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -41,13 +42,13 @@ export class LeaseKeeper {
     const lease = await acquireLease(store, address, { owner, ttlMs });
     if (!lease) return undefined;
     const keeping = { lease, validUntilMs: askedAtMs + ttlMs, ended: new AbortController() };
-    this.kept.set(lease.token, keeping);
+    this.kept.set(nameOf(lease), keeping);
     return { ...lease, lost: keeping.ended.signal, assertHeld: () => this.assertHeld(keeping) };
   }
 
   /** Gives a lease back. Safe to repeat, and when Redis is away: it then ends by its TTL. */
   async release(lease: Lease): Promise<void> {
-    this.end(lease.token);
+    this.end(lease);
     await releaseLease(this.deps.store, lease).catch((error: unknown) => {
       this.deps.logger.warn('lease not released, it ends by itself', { device: lease.address.device, error });
     });
@@ -56,12 +57,12 @@ export class LeaseKeeper {
   /** Stops renewing. Leases that were not released end by their TTL. */
   stop(): void {
     clearInterval(this.timer);
-    for (const token of [...this.kept.keys()]) this.end(token);
+    for (const { lease } of [...this.kept.values()]) this.end(lease);
   }
 
   private assertHeld(keeping: Keeping): void {
     if (!keeping.ended.signal.aborted && this.deps.clock.monotonicMs() < keeping.validUntilMs) return;
-    this.end(keeping.lease.token);
+    this.end(keeping.lease);
     throw new FencedError({ step: 'deadline passed' });
   }
 
@@ -72,19 +73,24 @@ export class LeaseKeeper {
   private async renew(keeping: Keeping): Promise<void> {
     const { store, clock, logger, ttlMs } = this.deps;
     const askedAtMs = clock.monotonicMs();
-    if (askedAtMs >= keeping.validUntilMs) return this.end(keeping.lease.token);
+    if (askedAtMs >= keeping.validUntilMs) return this.end(keeping.lease);
     // A renewal that hangs while Redis is away must not keep us from noticing the deadline: checks go by the clock.
     const renewed = await renewLease(store, keeping.lease, ttlMs).catch(() => undefined);
     if (renewed) keeping.validUntilMs = askedAtMs + ttlMs;
     if (renewed === false) {
       logger.warn('lease lost', { device: keeping.lease.address.device, epoch: keeping.lease.epoch });
-      this.end(keeping.lease.token);
+      this.end(keeping.lease);
     }
   }
 
-  private end(token: string): void {
-    const keeping = this.kept.get(token);
-    this.kept.delete(token);
+  private end(lease: Lease): void {
+    const name = nameOf(lease);
+    const keeping = this.kept.get(name);
+    this.kept.delete(name);
     keeping?.ended.abort();
   }
+}
+
+function nameOf({ address, token }: Lease): string {
+  return `${address.workspace}/${address.device} ${token}`;
 }

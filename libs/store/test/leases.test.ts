@@ -48,6 +48,20 @@ describe('LeaseKeeper', () => {
     expect(await keeper('b', { ttlMs: 300 }).acquire(address)).to.equal(undefined);
   });
 
+  it('keeps the leases of several devices apart, although their epochs are the same', async () => {
+    const a = keeper('a', { ttlMs: 300 });
+    a.start();
+    const first = (await a.acquire(address))!;
+    const second = (await a.acquire({ ...address, device: 'phone-2' }))!;
+    expect(second.token).to.equal(first.token);
+    await a.release(second);
+    const began = performance.now();
+    await eventually(() => performance.now() - began > 900);
+    first.assertHeld();
+    expect(second.lost.aborted).to.equal(true);
+    expect(await keeper('b', { ttlMs: 300 }).acquire(address)).to.equal(undefined);
+  });
+
   it('fences itself when its renewals are late, by its own clock, before it asks Redis', async () => {
     let now = 0;
     const a = keeper('a', { ttlMs: 10_000, monotonicMs: () => now });
