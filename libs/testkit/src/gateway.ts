@@ -1,5 +1,8 @@
+import { deriveStatus } from '@gateway/contracts/device-state';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { createApiToken } from '@gateway/store/api-tokens';
+import { readDeviceState } from '@gateway/store/device-state';
 import { eventually } from './eventually.js';
 import type { RedisSpace } from './redis-space.js';
 import { ServiceProcess } from './service-process.js';
@@ -17,6 +20,8 @@ export interface GatewayOptions {
   simulator: Pick<Simulator, 'socketUrl' | 'adminUrl' | 'rootPublicKeyHex'>;
   /** Default 1. */
   senders?: number;
+  /** Processes of the connection service. Default 1. */
+  connections?: number;
   /** Settings of every service, beside those that the test run needs. */
   env?: Record<string, string>;
 }
@@ -24,8 +29,8 @@ export interface GatewayOptions {
 /** The whole gateway, each service in a process of its own, against a simulator. */
 export class Gateway {
   readonly senders: ServiceProcess[] = [];
+  readonly connections: ServiceProcess[] = [];
   private api!: ServiceProcess;
-  private connection!: ServiceProcess;
   private apiUrl = '';
   private readonly tokens = new Map<string, string>();
 
@@ -33,7 +38,7 @@ export class Gateway {
 
   static async start(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(options);
-    gateway.connection = await ServiceProcess.start('connection', gateway.env());
+    for (let i = 0; i < (options.connections ?? 1); i++) await gateway.addConnection();
     for (let i = 0; i < (options.senders ?? 1); i++) await gateway.addSender();
     gateway.api = await ServiceProcess.start('api', { ...gateway.env(), API_PORT: '0' });
     gateway.apiUrl = `http://127.0.0.1:${(await gateway.api.waitForLog((line) => line.message === 'api listens')).port}`;
@@ -46,9 +51,22 @@ export class Gateway {
     return sender;
   }
 
+  private async addConnection(): Promise<void> {
+    this.connections.push(await ServiceProcess.start('connection', this.env()));
+  }
+
+  /** Which of the processes holds a device. */
+  async findOwner(device = 'default'): Promise<ServiceProcess | undefined> {
+    const { store } = this.options.space;
+    const lease = await store.redis.get(deviceKeys(store.space, { workspace: 'main', device }).lease);
+    return [...this.senders, ...this.connections].find(({ logs }) =>
+      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
+    );
+  }
+
   /** Everything that the services have logged so far. */
   logs(): Record<string, unknown>[] {
-    return [this.api, this.connection, ...this.senders].flatMap(({ logs }) => logs);
+    return [this.api, ...this.connections, ...this.senders].flatMap(({ logs }) => logs);
   }
 
   /** Calls the public API with the token of a device. */
@@ -82,20 +100,23 @@ export class Gateway {
     await this.waitForStatus('connected', device);
   }
 
-  /** Polls more slowly than the limit of `/status`. */
+  /** Asks the API only when Redis says so already: `/status` has a limit. */
   async waitForStatus(status: string, device = 'default', timeoutMs = 20_000): Promise<Answer['body']> {
+    const { store } = this.options.space;
     return eventually(
       async () => {
+        const { desired, observed, leaseHeld } = await readDeviceState(store, { workspace: 'main', device });
+        if (deriveStatus(desired, observed, leaseHeld).status !== status) return false;
         const { body } = await this.call('GET', '/status', { device });
         return body.status === status && body;
       },
-      { timeoutMs, everyMs: 400, what: `status ${status}` },
+      { timeoutMs, what: `status ${status}` },
     );
   }
 
   /** Stops every service. Throws when one had to be killed. */
   async close(): Promise<void> {
-    const processes = [this.api, this.connection, ...this.senders].filter(Boolean);
+    const processes = [this.api, ...this.connections, ...this.senders].filter(Boolean);
     const stopped = await Promise.all(processes.map((running) => running.stop()));
     if (stopped.includes(false)) throw new Error('a service did not stop when it was asked to');
   }

@@ -63,7 +63,7 @@ const IGNORED: SessionEvents = {
   onClosed: () => {},
 };
 
-export interface TaskSession {
+interface TaskSession {
   session: MessengerSession;
   /** Resolves when the session is over. */
   closed: Promise<DisconnectOutcome>;

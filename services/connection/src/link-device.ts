@@ -28,7 +28,9 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   if (phone) return finishLink(task, phone);
   if (task.signal.aborted) return;
   await retireKeys(task.store, task.lease, { quarantine: false });
-  await observeEnd(task, reasonOf(outcome));
+  const reason = reasonOf(outcome);
+  // Nobody tries again by itself, as `network` promises: the user asks for a new code.
+  await observeEnd(task, reason === 'network' ? 'link_timeout' : reason);
 }
 
 /** The account that accepted this very attempt, before its process died. */

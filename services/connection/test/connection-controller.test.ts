@@ -147,10 +147,13 @@ describe('the connection controller', () => {
     const { settings } = simulator.network;
     const usual = { ...settings };
     Object.assign(settings, { qrCodes: 1, firstQrMs: 300 });
-    await start();
-    await device.askToLink();
-    await device.becomes('unlinked', { status: 'disconnected', reason: 'link_expired' });
-    Object.assign(settings, usual);
+    try {
+      await start();
+      await device.askToLink();
+      await device.becomes('unlinked', { status: 'disconnected', reason: 'link_expired' });
+    } finally {
+      Object.assign(settings, usual);
+    }
   });
 
   it('ends an attempt with a number that the network refuses as refused', async () => {

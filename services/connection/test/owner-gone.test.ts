@@ -1,0 +1,108 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { readDeviceState } from '@gateway/store/device-state';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const LEASE_TTL_MS = 1_500;
+
+/** The tests build on each other: processes go and come. */
+describe('a device whose owner is gone', function () {
+  this.timeout(40_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  const [first, second, third] = makeNumbers(3, 11) as [string, string, string];
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    const env = { LEASE_TTL_MS: String(LEASE_TTL_MS), HOLD_AFTER_MS: '500' };
+    gateway = await Gateway.start({ space, simulator, senders: 0, connections: 2, env });
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const devicesOf = (number: string) => simulator.network.accounts.find(number)?.devices.size;
+  const connect = (device: string) => gateway.call('POST', '/connect?rawQrCode=true', { device });
+  async function credsOf(device: string): Promise<boolean> {
+    return (await space.store.redis.exists(deviceKeys(space.store.space, { workspace: 'main', device }).creds)) === 1;
+  }
+
+  it('cannot be linked while no sender lives', async () => {
+    const { status, body, headers } = await connect('first');
+    expect(status).to.equal(503);
+    expect(body).to.include({ success: false, error: 'No sender available' });
+    expect(headers.get('retry-after')).to.match(/^\d+$/);
+  });
+
+  it('is linked by another connection process when the first dies in the middle, with a code of its own', async () => {
+    await gateway.addSender();
+    const { body } = await connect('first');
+    const owner = await gateway.findOwner('first');
+    expect(gateway.connections).to.include(owner);
+    await owner!.kill();
+    const code = await eventually(
+      async () => {
+        const again = await connect('first');
+        return again.body.qrCode !== undefined && again.body.qrCode !== body.qrCode && again.body.qrCode;
+      },
+      { everyMs: 1_000, what: 'a code of the other process' },
+    );
+    await simulator.pairing.scanQr(code, first);
+    await gateway.waitForStatus('connected', 'first');
+  });
+
+  it('is connected for no longer than the lease, then connecting', async () => {
+    await gateway.link(second, 'second');
+    const [sender] = gateway.senders;
+    const killedAtMs = performance.now();
+    await sender!.kill();
+    expect((await gateway.waitForStatus('connecting', 'second', 5_000)).reason).to.equal('owner_lost');
+    expect(performance.now() - killedAtMs).to.be.lessThan(LEASE_TTL_MS + 500);
+  });
+
+  it('disconnects all the same: the network is told, the keys are wiped', async () => {
+    const { body } = await gateway.call('POST', '/disconnect', { device: 'first' });
+    expect(body.message).to.equal('Disconnected and logged out.');
+    expect(devicesOf(first)).to.equal(0);
+    expect(await credsOf('first')).to.equal(false);
+  });
+
+  it('is held by the connection service while no sender comes, and released to one that does', async () => {
+    await gateway.waitForStatus('connected', 'second');
+    expect(gateway.connections).to.include(await gateway.findOwner('second'));
+    const sender = await gateway.addSender();
+    await eventually(async () => (await gateway.findOwner('second')) === sender, { what: 'the sender owns it' });
+    await gateway.waitForStatus('connected', 'second');
+    expect(devicesOf(second)).to.equal(1);
+  });
+
+  it('disconnects right after the SIGKILL too, as soon as the lease is over', async () => {
+    await gateway.link(third, 'third');
+    await gateway.senders.at(-1)!.kill();
+    const { body } = await gateway.call('POST', '/disconnect', { device: 'third' });
+    expect(body.message).to.equal('Disconnected and logged out.');
+    expect(devicesOf(third)).to.equal(0);
+    expect(await credsOf('third')).to.equal(false);
+  });
+
+  it('disconnects while the network is down: the keys are wiped, and the phone may still list it', async () => {
+    await gateway.waitForStatus('connected', 'second');
+    await simulator.close();
+    await eventually(async () => {
+      const { observed, leaseHeld } = await readDeviceState(space.store, { workspace: 'main', device: 'second' });
+      return !leaseHeld || observed?.status !== 'connected';
+    });
+    const { body } = await gateway.call('POST', '/disconnect', { device: 'second' });
+    expect(body.success).to.equal(true);
+    expect(body.message).to.match(/the phone may still list this device/);
+    expect(await credsOf('second')).to.equal(false);
+    expect((await gateway.call('GET', '/status', { device: 'second' })).body.status).to.equal('disconnected');
+  });
+});
