@@ -62,6 +62,8 @@ describe('outcomes of a disconnect', () => {
   it('tells used-up codes from a lost connection while linking', () => {
     const ended = { error: boom(408), nowMs: NOW_MS };
     expect(toDisconnectOutcome({ ...ended, linking: { codesLeft: 0 } })).to.deep.equal({ kind: 'linkExpired' });
+    const hungUp = toDisconnectOutcome({ ...ended, error: boom(428), linking: { codesLeft: 0 } });
+    expect(hungUp, 'the network counts the time of the last code too').to.deep.equal({ kind: 'linkExpired' });
     expect(toDisconnectOutcome({ ...ended, linking: { codesLeft: 2 } })).to.include({ kind: 'reconnect' });
   });
 
