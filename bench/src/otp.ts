@@ -33,7 +33,7 @@ export const otpBenchmark: Benchmark = {
       context.say(`round ${round + 1}: p95 ${of(busyNow)} during a list, ${of(idleNow)} on an idle device`);
     }
     const [ours, baseline] = [percentile(busy, 0.95), percentile(idle, 0.95)];
-    const p99 = { ours: percentile(busy, 0.99), baseline: percentile(idle, 0.99) };
+    const p99 = { ours: rounded(percentile(busy, 0.99)), baseline: rounded(percentile(idle, 0.99)) };
     const p95Ratio = rounded(ours / baseline);
     return {
       ...{ ratio: p95Ratio, ours: rounded(ours), baseline: rounded(baseline), unit: 'ms (p95)', runs: ROUNDS },
