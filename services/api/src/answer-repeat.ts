@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { ApiError } from '@gateway/runtime/errors';
 import { findRepeat, idempotencyKey, type Repeat } from '@gateway/store/idempotency';
 import { readSend } from '@gateway/store/read-send';
+import { stringify } from 'safe-stable-stringify';
 import type { ApiDeps } from './api-deps.js';
 import type { Answer, Call } from './endpoint.js';
 import { promiseSend } from './promise-send.js';
@@ -21,10 +22,10 @@ export function repeatKeyOf(
   { store }: ApiDeps,
 ): RepeatKey | undefined {
   if (callersKey === undefined) return undefined;
-  const sorted = Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     key: idempotencyKey(store, address, token.keyId, callersKey),
-    fingerprint: createHash('sha256').update(JSON.stringify(sorted)).digest(),
+    // The order of fields, at any depth, is no part of what was asked for.
+    fingerprint: createHash('sha256').update(stringify(body)).digest(),
   };
 }
 

@@ -46,6 +46,16 @@ describe('Idempotency-Key', () => {
     await other.close();
   });
 
+  it('knows a request again whose fields come in another order, at any depth', async () => {
+    const { to, text } = TEXT;
+    const [type, base64, caption] = ['document', 'AAAA', 'c'];
+    const first = await send('order-7', { to, text, attachment: { type, base64, caption } });
+    const again = await send('order-7', { attachment: { caption, base64, type }, text, to });
+    expect([again.status, again.body]).to.deep.equal([202, first.body]);
+    const reordered = await send('order-7', { to: [...to].reverse(), text, attachment: { type, base64, caption } });
+    expect(reordered.status, 'the order of recipients is not that of fields').to.equal(422);
+  });
+
   it('answers a repeat although the device is down by now', async () => {
     const first = await send('order-7');
     await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
