@@ -66,7 +66,13 @@ export class Gateway {
 
   /** Everything that the services have logged so far. */
   logs(): Record<string, unknown>[] {
-    return [this.api, ...this.connections, ...this.senders].flatMap(({ logs }) => logs);
+    return this.processes().flatMap(({ logs }) => logs);
+  }
+
+  /** What `/metrics` of every running service says. */
+  async metrics(): Promise<string[]> {
+    const running = this.processes().filter(({ isRunning }) => isRunning);
+    return Promise.all(running.map((service) => service.metrics()));
   }
 
   /** Calls the public API with the token of a device. */
@@ -116,9 +122,12 @@ export class Gateway {
 
   /** Stops every service. Throws when one had to be killed. */
   async close(): Promise<void> {
-    const processes = [this.api, ...this.connections, ...this.senders].filter(Boolean);
-    const stopped = await Promise.all(processes.map((running) => running.stop()));
+    const stopped = await Promise.all(this.processes().map((running) => running.stop()));
     if (stopped.includes(false)) throw new Error('a service did not stop when it was asked to');
+  }
+
+  private processes(): ServiceProcess[] {
+    return [this.api, ...this.connections, ...this.senders].filter(Boolean);
   }
 
   private async tokenOf(device: string): Promise<string> {

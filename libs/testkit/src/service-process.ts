@@ -43,6 +43,12 @@ export class ServiceProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
+  /** What its `/metrics` says. */
+  async metrics(): Promise<string> {
+    const { opsPort } = await this.waitForLog((line) => typeof line.opsPort === 'number');
+    return (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
+  }
+
   signal(name: NodeJS.Signals): void {
     this.child.kill(name);
   }

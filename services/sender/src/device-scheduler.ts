@@ -96,7 +96,8 @@ export class DeviceScheduler {
   async handleJob(job: SendJob): Promise<JobOutcome> {
     if (this.stopped) return { kind: 'later', delayMs: 0 };
     if (this.has(job.messageId)) return { kind: 'done' };
-    if (job.priority !== 'otp' && this.open.size >= MAX_OPEN_LISTS) return { kind: 'later', delayMs: LATER_MS };
+    if (job.priority !== 'otp' && this.open.size + this.loading.size >= MAX_OPEN_LISTS)
+      return { kind: 'later', delayMs: LATER_MS };
     return runInContext({ requestId: job.requestId, messageId: job.messageId, device: job.device }, () =>
       this.work(job),
     );
