@@ -10,13 +10,14 @@ import { RECIPIENT_STATUSES, type RecipientStatus } from './statuses.js';
  * result, 16 bytes, big-endian:
  *   0      status code
  *   1      tries so far
- *   2      parts in flight, a bit each
+ *   2      parts in flight, a bit each: claimed, and nothing was heard since
  *   3      parts acknowledged, a bit each
  *   4-5    error code
  *   6-11   time of the last change, ms
  *   12     parts delivered, a bit each
  *   13     parts read, a bit each
- *   14-15  zero
+ *   14     parts in doubt, a bit each: an earlier try was never answered, so the phone may have it whatever came later
+ *   15     zero
  */
 export const RECORD_VERSION = 1;
 export const RECIPIENT_BYTES = 8;
@@ -27,6 +28,7 @@ export interface RecipientResult {
   tries: number;
   partsInFlight: number;
   partsAcked: number;
+  partsInDoubt: number;
   errorCode: number;
   atMs: number;
 }
@@ -66,5 +68,6 @@ export function readResult(results: Buffer, index: number): RecipientResult {
     partsAcked: results.readUInt8(at + 3),
     errorCode: results.readUInt16BE(at + 4),
     atMs: results.readUIntBE(at + 6, 6),
+    partsInDoubt: results.readUInt8(at + 14),
   };
 }

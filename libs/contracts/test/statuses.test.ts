@@ -81,7 +81,15 @@ describe('the layout of a send', () => {
   it('starts with everybody queued', () => {
     const results = emptyResults(3, 1_700_000_000_123);
     expect(readResult(results, 2)).to.deep.equal({
-      ...{ status: 'queued', tries: 0, partsInFlight: 0, partsAcked: 0, errorCode: 0, atMs: 1_700_000_000_123 },
+      ...{
+        status: 'queued',
+        tries: 0,
+        partsInFlight: 0,
+        partsAcked: 0,
+        partsInDoubt: 0,
+        errorCode: 0,
+        atMs: 1_700_000_000_123,
+      },
     });
   });
 });

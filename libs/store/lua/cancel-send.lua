@@ -1,6 +1,7 @@
--- Cancels what was not tried yet. What is in flight ends as the network says, unless its account is gone.
+-- Cancels what no phone can have: what was not tried, or was refused for now. What is in flight ends as the network
+-- says, unless its account is gone.
 -- KEYS record, recipients, results, open, backlog, erasures
--- ARGV now ms, retention ms, erasure ms, '1' to cancel also what was tried
+-- ARGV now ms, retention ms, erasure ms, '1' to cancel also what may have arrived
 -- Output: how many recipients were cancelled, or -1 when there is no such send.
 --- @include "results"
 --- @include "settle"
@@ -10,7 +11,9 @@ if not state or state == 'accepting' then return -1 end
 if state == 'closed' then return 0 end
 redis.call('HSETNX', KEYS[1], 'cancelledAtMs', ARGV[1])
 local tried_too = ARGV[4] == '1'
-local moved = settle_queued(KEYS[1], KEYS[3], KEYS[5], CANCELLED, ARGV[1], function(r) return tried_too or r.tries == 0 end)
+local moved = settle_queued(KEYS[1], KEYS[3], KEYS[5], CANCELLED, ARGV[1], function(r)
+  return tried_too or not may_be_shown(r)
+end)
 erase_spent_otp(KEYS[1], KEYS[6], ARGV[1], ARGV[3])
 close_when_settled(KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2])
 return moved

@@ -1,5 +1,5 @@
 -- The last check before a message goes out, and the mark that it may have gone out.
--- A recipient that was tried before goes on after a cancel: nobody knows whether that try arrived.
+-- A recipient of whose last try nobody knows whether it arrived goes on after a cancel.
 -- KEYS lease, record, results   ARGV token, now ms, recipient, part
 -- Output: 'claimed' | 'fenced' | 'settled' | 'cancelled' | 'expired'
 --- @include "check-lease"
@@ -10,7 +10,9 @@ local mask = bit.lshift(1, tonumber(ARGV[4]))
 if not r or r.status ~= QUEUED or bit.band(r.acked, mask) ~= 0 then return 'settled' end
 local expires, cancelled = unpack(redis.call('HMGET', KEYS[2], 'expiresAtMs', 'cancelledAtMs'))
 if tonumber(expires) <= tonumber(ARGV[2]) then return 'expired' end
-if cancelled and r.tries == 0 then return 'cancelled' end
+if cancelled and not may_be_shown(r) then return 'cancelled' end
+-- The try before this one was never answered, and an answer to this one will say nothing of it.
+r.doubt = bit.bor(r.doubt, bit.band(r.in_flight, mask))
 r.in_flight = bit.bor(r.in_flight, mask)
 r.tries = math.min(r.tries + 1, 255)
 r.at = tonumber(ARGV[2])

@@ -2,20 +2,23 @@
 -- come too late or twice change nothing.
 -- KEYS lease, record, recipients, results, open, backlog, erasures
 -- ARGV token, now ms, retention ms, erasure ms, then (recipient, part, event, error code) ...
---   events: acked | delivered | read | failed | returned (not in flight any more, to be tried again)
+--   events: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
 -- Output: { 'ok' | 'fenced' | 'gone', 1 when this closed the send else 0, status code of each recipient after its event ... }
 --- @include "check-lease"
 --- @include "results"
 --- @include "settle"
 --- @include "erase"
 if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced', 0 } end
-local parts, kind = unpack(redis.call('HMGET', KEYS[2], 'parts', 'kind'))
+local parts, kind, cancelled = unpack(redis.call('HMGET', KEYS[2], 'parts', 'kind', 'cancelledAtMs'))
 if not parts then return { 'gone', 0 } end
 local full = bit.lshift(1, tonumber(parts)) - 1
 
 local function next_status(r, event)
   if event == 'failed' then
     return (r.status == QUEUED or r.status == SENT) and FAILED or r.status
+  end
+  if event == 'returned' then
+    return (r.status == QUEUED and cancelled and not may_be_shown(r)) and CANCELLED or r.status
   end
   if r.status == FAILED or r.status == CANCELLED then return r.status end
   if r.read == full then return READ end
@@ -41,7 +44,7 @@ for i = 5, #ARGV, 4 do
     if r.status ~= before then
       r.at = tonumber(ARGV[2])
       -- Somebody waits to be told when an OTP was accepted, and its delivery may come before they look.
-      if kind == 'otp' and r.status ~= FAILED then redis.call('HSETNX', KEYS[2], 'sentAtMs', ARGV[2]) end
+      if kind == 'otp' and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', KEYS[2], 'sentAtMs', ARGV[2]) end
       move_counts(KEYS[2], KEYS[6], before, r.status, 1)
     end
     save_result(KEYS[4], index, r)

@@ -115,6 +115,37 @@ describe('sends', () => {
     expect(await cancelSend(space.store, address, messageId), 'safe to repeat').to.deep.equal({ cancelled: 0 });
   });
 
+  it('cancels whom the network refused for now: no phone can show that message', async () => {
+    const { messageId, tag } = await openedSend();
+    for (const recipient of [0, 1]) await claim(tag, recipient);
+    await record(tag, { recipient: 0, part: 0, event: 'returned' });
+    expect(await cancelSend(space.store, address, messageId)).to.deep.equal({ cancelled: 2 });
+    expect(await claim(tag, 0)).to.equal('settled');
+    const { statuses, closed } = await record(tag, { recipient: 1, part: 0, event: 'returned' });
+    expect(statuses, 'in flight at the cancel, refused after it').to.deep.equal(['cancelled']);
+    expect(closed).to.equal(true);
+    expect(await counts(messageId)).to.include({ cancelled: 3, queued: 0 });
+    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+  });
+
+  it('never calls cancelled what a phone may show: after a try without an answer, refusals of later ones say nothing', async () => {
+    const { messageId, tag } = await openedSend({ parts: 2 });
+    await claim(tag, 0);
+    await claim(tag, 0);
+    await record(tag, { recipient: 0, part: 0, event: 'returned' });
+    await claim(tag, 1);
+    await record(tag, { recipient: 1, part: 0, event: 'acked' });
+    await claim(tag, 1, 1);
+    await record(tag, { recipient: 1, part: 1, event: 'returned' });
+    expect(await cancelSend(space.store, address, messageId)).to.deep.equal({ cancelled: 1 });
+    expect(await claim(tag, 0), 'its first try').to.equal('claimed');
+    expect(await claim(tag, 1, 1), 'its first part').to.equal('claimed');
+    const { statuses } = await record(tag, { recipient: 0, part: 0, event: 'returned' });
+    expect(statuses).to.deep.equal(['queued']);
+    const [row] = await readRecipients(space.store, address, tag, { from: 0, limit: 1 });
+    expect(row).to.include({ partsInFlight: 0, partsInDoubt: 1 });
+  });
+
   it('cancels what is in flight too when the account is another one: the next try would come from somebody else', async () => {
     const { messageId, tag } = await openedSend();
     await claim(tag, 0);

@@ -110,7 +110,7 @@ export class DeviceScheduler {
     await eraseSpentOtps(store, lease.address, clock.nowMs());
     for (const send of this.open.values()) {
       const record = await readSend(store, lease.address, send.messageId);
-      if (!record || record.cancelledAtMs) send.dropUntried();
+      if (!record || record.cancelledAtMs) send.dropCancelled();
     }
     this.finishDone();
     this.wakeUp.ring();
@@ -187,9 +187,9 @@ export class DeviceScheduler {
       this.awaitAck(session, item, ack);
     } catch (thrown) {
       // The next session takes it up at once; another failure is about this one message, and waits.
-      if (thrown instanceof SessionEndedError) return send.putBack([recipient]);
+      if (thrown instanceof SessionEndedError) return this.comeBack(item, () => send.putBack([recipient]));
       logger.warn('message not written', { messageId: send.messageId, error: toError(thrown) });
-      send.retryLater(recipient, clock.nowMs());
+      await this.comeBack(item, () => send.retryLater(recipient, clock.nowMs()));
     }
   }
 
@@ -211,8 +211,9 @@ export class DeviceScheduler {
       });
   }
 
-  private async settle({ send, recipient, part }: WorkItem, outcome: AckOutcome): Promise<void> {
+  private async settle(item: WorkItem, outcome: AckOutcome): Promise<void> {
     const { clock, results, metrics, logger } = this.deps;
+    const { send, recipient, part } = item;
     metrics.countAck(outcome.kind);
     switch (outcome.kind) {
       case 'accepted':
@@ -237,8 +238,7 @@ export class DeviceScheduler {
         break;
       case 'retryLater':
       case 'staleDevices':
-        await results.write(send.tag, { recipient, part, event: 'returned' });
-        send.retryLater(recipient, clock.nowMs());
+        await this.comeBack(item, () => send.retryLater(recipient, clock.nowMs()));
         break;
       case 'unacknowledged':
         // It may have arrived. The same id goes out again on the next session, and the phone drops the double.
@@ -248,11 +248,19 @@ export class DeviceScheduler {
     this.finishDone();
   }
 
+  /** This try reached nobody, and Redis is told so: a cancel that came meanwhile, or comes now, ends it. */
+  private async comeBack({ send, recipient, part }: WorkItem, tryAgain: () => void): Promise<void> {
+    const status = await this.deps.results.write(send.tag, { recipient, part, event: 'returned' });
+    if (status === 'queued') tryAgain();
+    else send.settled(recipient);
+    this.finishDone();
+  }
+
   private async skip({ send, recipient, part }: WorkItem, claim: 'settled' | 'cancelled' | 'expired'): Promise<void> {
     // A receipt for a former owner's try may have settled this part and not the next.
     if (claim === 'settled') send.acceptedPart(recipient, part);
     else send.settled(recipient);
-    if (claim === 'cancelled') send.dropUntried();
+    if (claim === 'cancelled') send.dropCancelled();
     if (claim === 'expired') await this.refresh();
     this.finishDone();
   }

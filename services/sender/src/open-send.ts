@@ -50,8 +50,8 @@ export class OpenSend {
   private ready: number[] = [];
   private retries: Retry[] = [];
   private readonly tries = new Map<number, number>();
-  /** Recipients that may have the message: by a former owner's try, or by one of ours. */
-  private readonly tried: Set<number>;
+  /** Recipients whose phones may show some of the message: they go on after a cancel. */
+  private readonly doubtful: Set<number>;
   private readonly inFlight = new Set<number>();
   private readonly unansweredOnce = new Set<number>();
   private readonly numbers: string[];
@@ -80,10 +80,10 @@ export class OpenSend {
     this.accepted = new Map(
       queued.map(({ index, partsAcked }) => [index, partsAcked] as const).filter(([, acked]) => acked > 0),
     );
-    this.tried = new Set(queued.filter(({ tries }) => tries > 0).map(({ index }) => index));
     // Those that a former owner had in flight go first: their phones may have the message already.
-    const untried = queued.filter(({ tries }) => tries === 0).map(({ index }) => index);
-    this.waiting = [...this.tried, ...untried];
+    const [doubtful, others] = [queued.filter(mayBeShown), queued.filter((recipient) => !mayBeShown(recipient))];
+    this.doubtful = new Set(doubtful.map(({ index }) => index));
+    this.waiting = [...doubtful, ...others].map(({ index }) => index);
   }
 
   get isDone(): boolean {
@@ -138,6 +138,7 @@ export class OpenSend {
   unanswered(index: number, nowMs: number): void {
     const again = this.unansweredOnce.has(index);
     this.unansweredOnce.add(index);
+    this.doubtful.add(index);
     if (again) this.retryLater(index, nowMs);
     else this.putBack([index]);
   }
@@ -154,7 +155,6 @@ export class OpenSend {
     if (!this.hasReady) return undefined;
     const recipient = this.ready.shift()!;
     this.inFlight.add(recipient);
-    this.tried.add(recipient);
     const part = this.firstMissingPart(recipient);
     const to = this.numbers[recipient]!;
     // One quote per answer: the text that follows a file stands for itself.
@@ -171,6 +171,7 @@ export class OpenSend {
     }
     this.inFlight.delete(index);
     this.tries.delete(index);
+    this.doubtful.add(index);
     this.ready.unshift(index);
   }
 
@@ -178,6 +179,7 @@ export class OpenSend {
     this.inFlight.delete(index);
     this.tries.delete(index);
     this.accepted.delete(index);
+    this.doubtful.delete(index);
   }
 
   /** All recipients that wait for something: nothing more goes out to them. */
@@ -193,8 +195,8 @@ export class OpenSend {
   }
 
   /** The send was cancelled: only those go on of whom nobody knows whether they have the message. */
-  dropUntried(): void {
-    this.keepWaiting((index) => this.tried.has(index));
+  dropCancelled(): void {
+    this.keepWaiting((index) => this.doubtful.has(index));
   }
 
   /** Look-ups were made for a session that is gone. */
@@ -228,6 +230,11 @@ export class OpenSend {
     this.retries = this.retries.filter(({ atMs }) => atMs > nowMs);
     this.waiting.push(...due.map(({ index }) => index));
   }
+}
+
+/** The same as libs/store/lua/includes/results.lua says. */
+function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
+  return (partsInFlight | partsInDoubt | partsAcked) > 0;
 }
 
 function pauseAfter(tries: number): number {

@@ -118,6 +118,21 @@ describe('degraded modes of the sender', function () {
     expect(out + done.counts.cancelled).to.equal(400);
   });
 
+  it('stops at once, after a cancel, to try whom the network refuses for now', async () => {
+    const [busy, fine] = makeNumbers(2, series);
+    const rule = fault({ on: 'message', match: { recipient: busy! }, do: { ackError: 429 } });
+    const messageId = await send([busy!, fine!], 'later');
+    await waitFor(messageId, { read: 1 });
+    await gateway.call('DELETE', `/messages/${messageId}`, { device });
+    const done = await waitFor(messageId, { queued: 0 }, 5_000);
+    expect(done.counts).to.include({ cancelled: 1, read: 1 });
+    const { hits } = rule;
+    const next = await send([fine!], 'and on');
+    await waitFor(next, { read: 1 });
+    expect(rule.hits).to.equal(hits);
+    await expectShownOnce([fine!, fine!]);
+  });
+
   it('goes on with other sends beside a poison job and a record that nobody can read', async () => {
     const [first, second] = makeNumbers(2, series);
     const keys = deviceKeys(space.store.space, { workspace: 'main', device });

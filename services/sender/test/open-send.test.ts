@@ -5,7 +5,7 @@ import { expect } from 'chai';
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
 const recipient = (index: number, status: RecipientStatus = 'queued', tries = 0) => ({
   ...{ index, to: `49151000000${index}`, status, tries },
-  ...{ partsInFlight: 0, partsAcked: 0, errorCode: 0, atMs: 0 },
+  ...{ partsInFlight: tries > 0 ? 1 : 0, partsInDoubt: 0, partsAcked: 0, errorCode: 0, atMs: 0 },
 });
 
 function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): OpenSend {
@@ -116,15 +116,22 @@ describe('OpenSend', () => {
     expect(lookUp(send, { nowMs: 2_000 })).to.deep.equal([0]);
   });
 
-  it('drops at a cancel all who were not tried, and goes on with the others', () => {
+  it('drops at a cancel all whose phones cannot show it, and goes on with the others', () => {
     const send = openSend([recipient(0), recipient(1), recipient(2), recipient(3, 'queued', 1)]);
     send.addReady(lookUp(send));
-    expect([send.takeReady(), send.takeReady()].map((item) => item?.recipient)).to.deep.equal([3, 0]);
+    const taken = [send.takeReady(), send.takeReady(), send.takeReady()].map((item) => item?.recipient);
+    expect(taken).to.deep.equal([3, 0, 1]);
     send.putBack([3]);
     send.retryLater(0, 0);
-    send.dropUntried();
+    send.unanswered(1, 0);
+    send.dropCancelled();
     expect(send.hasReady).to.equal(false);
-    expect(lookUp(send, { nowMs: 2_000 })).to.deep.equal([3, 0]);
+    expect(lookUp(send, { nowMs: 2_000 })).to.deep.equal([1, 3]);
+  });
+
+  it('takes whom the network refused in the turn of the list, and not before the others', () => {
+    const refused = { ...recipient(2, 'queued', 1), partsInFlight: 0 };
+    expect(lookUp(openSend([recipient(0), recipient(1), refused]))).to.deep.equal([0, 1, 2]);
   });
 
   it('drops everything when its time is over, but waits for what is in flight', () => {

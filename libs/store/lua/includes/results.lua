@@ -4,13 +4,14 @@ local QUEUED, SENT, DELIVERED, READ, FAILED, EXPIRED, CANCELLED = 0, 1, 2, 3, 4,
 local STATUS_NAMES = { [0] = 'queued', 'sent', 'delivered', 'read', 'failed', 'expired', 'cancelled' }
 
 local function decode_result(bytes)
-  local status, tries, in_flight, acked, err, at, delivered, read = struct.unpack('>BBBBI2I6BB', bytes)
+  local status, tries, in_flight, acked, err, at, delivered, read, doubt = struct.unpack('>BBBBI2I6BBB', bytes)
   return { status = status, tries = tries, in_flight = in_flight, acked = acked, err = err, at = at,
-    delivered = delivered, read = read }
+    delivered = delivered, read = read, doubt = doubt }
 end
 
 local function encode_result(r)
-  return struct.pack('>BBBBI2I6BBI2', r.status, r.tries, r.in_flight, r.acked, r.err, r.at, r.delivered, r.read, 0)
+  return struct.pack('>BBBBI2I6BBBB', r.status, r.tries, r.in_flight, r.acked, r.err, r.at, r.delivered, r.read,
+    r.doubt, 0)
 end
 
 local function load_result(results_key, index)
@@ -22,4 +23,9 @@ end
 
 local function save_result(results_key, index, r)
   redis.call('SETRANGE', results_key, index * RESULT_BYTES, encode_result(r))
+end
+
+-- Whether the phone may show any part of the message, as far as we know: that is never called cancelled.
+local function may_be_shown(r)
+  return r.in_flight + r.doubt + r.acked > 0
 end
