@@ -26,11 +26,26 @@ const number = fc.oneof(
   fc.integer(),
   fc.jsonValue(),
 );
+/** URLs lead nowhere, and none asks for a name: this is not about other people's servers. */
+const attachment = fc.record(
+  {
+    type: fc.oneof(fc.constantFrom('image', 'video', 'audio', 'document', 'sticker'), fc.jsonValue()),
+    base64: fc.oneof(fc.base64String({ maxLength: 400 }), fc.string()),
+    url: fc.oneof(
+      fc.constantFrom('http://127.0.0.1/', 'http://[::1]/x', 'http://2130706433/', 'file:///x'),
+      fc.string(),
+    ),
+    filename: fc.oneof(fc.constant('offer.pdf'), fc.string({ unit: 'binary' }), fc.jsonValue()),
+    caption: fc.oneof(fc.string(), fc.jsonValue()),
+    mimeType: fc.oneof(fc.constantFrom('image/png', 'text/plain; charset=utf-8', 'a/b;c=d'), fc.string()),
+  },
+  { requiredKeys: ['type'] },
+);
 const sendBody = fc.record(
   {
     to: fc.oneof(number, fc.array(number, { maxLength: 50 })),
     text: fc.oneof(fc.string(), fc.string({ unit: 'binary', maxLength: 300 }), fc.jsonValue()),
-    attachment: fc.jsonValue(),
+    attachment: fc.oneof({ weight: 3, arbitrary: attachment }, fc.jsonValue()),
     existingMessageId: fc.string(),
   },
   { requiredKeys: [] },
@@ -150,12 +165,9 @@ describe('requests that nobody thought of', function () {
     return { status: response.statusCode!, headers: received, body: JSON.parse(answer) as { error?: string } };
   }
 
-  const paths = new Map<string, string[]>();
-  for (const { path, methods } of ENDPOINTS) paths.set(path, [...(paths.get(path) ?? []), ...methods]);
-
-  for (const [path, methods] of paths) {
-    it(`get an answer of the contract from ${path}`, async () => {
-      const device = path.split('/')[1]!;
+  for (const { path, methods, docs } of ENDPOINTS) {
+    it(`get an answer of the contract from ${docs.operationId}`, async () => {
+      const device = docs.operationId.toLowerCase();
       await linkDevice(space.store, { workspace: 'main', device });
       const seen = new Set<number>();
       const attempt = fc.oneof({ weight: 9, arbitrary: attempts(methods) }, goodAttempts(path, methods));
@@ -169,15 +181,14 @@ describe('requests that nobody thought of', function () {
           const answer = await call(device, target, tried);
           checkAnswer(tried.method, target, answer);
           seen.add(answer.status);
-          expect(answer.status).not.to.be.oneOf([500, 502, 503]);
+          expect(answer.status, JSON.stringify(answer.body)).not.to.be.oneOf([500, 502, 503]);
           // No connection service runs here: a link that is really asked for cannot get a code.
           if (answer.status === 504) expect(target).to.match(/^\/connect/);
         }),
         { numRuns: fuzzRuns() },
       );
       // Nor a sender: what waits for the network is told that it goes on without them.
-      const { answer, otherAnswers = [] } = ENDPOINTS.find((endpoint) => endpoint.path === path)!.docs;
-      const success = (otherAnswers[0] ?? answer).status;
+      const success = (docs.otherAnswers?.[0] ?? docs.answer).status;
       const wanted = path.includes(':') ? [404, 400, 405] : [success, 400, 405];
       expect([...seen]).to.include.members(wanted);
     });

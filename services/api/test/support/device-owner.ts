@@ -20,7 +20,7 @@ export interface DeviceOwner {
 /** What connection and sender do to a device, without a socket. */
 export async function ownDevice(store: Store, address: DeviceAddress = DEFAULT): Promise<DeviceOwner> {
   await ensureDevice(store, address);
-  const lease = (await acquireLease(store, address, { owner: 'test-owner', ttlMs: 60_000 }))!;
+  const lease = (await acquireLease(store, address, { owner: 'test-owner', ttlMs: 60 * 60_000 }))!;
   return {
     lease,
     observe: async (observed, want) => {
@@ -44,7 +44,7 @@ export async function linkDevice(store: Store, address: DeviceAddress = DEFAULT)
   return owner;
 }
 
-/** A sender with room for devices. */
+/** A sender with room for devices, for as long as any test takes. */
 export async function addSender(store: Store, load = { held: 0, capacity: 10 }): Promise<void> {
-  await beatHeart(store, 'main', 'sender', { self: { id: 'test-sender', ...load }, ttlMs: 60_000 });
+  await beatHeart(store, 'main', 'sender', { self: { id: 'test-sender', ...load }, ttlMs: 60 * 60_000 });
 }
