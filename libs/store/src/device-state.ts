@@ -2,6 +2,7 @@ import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gat
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
+import { ringDoorbell } from './doorbells.js';
 import type { Lease } from './leases.js';
 import type { Store } from './store.js';
 
@@ -81,6 +82,24 @@ export async function recordObserved(
   );
   if (reply === 'fenced') throw new FencedError({ step: 'record observed' });
   return reply as 'ok' | 'moved';
+}
+
+/**
+ * Writes what the owner of a device sees, under the attempt that it acts on, and tells whoever waits for it; nothing
+ * (`moved`) when the user has asked for something else. Throws `FencedError` for a stale owner.
+ */
+export async function reportObserved(
+  store: Store,
+  lease: Lease,
+  actedOn: DesiredState,
+  observed: Omit<ObservedState, 'sinceMs' | 'attemptId'>,
+  want?: Want,
+): Promise<'ok' | 'moved'> {
+  const attempt = actedOn.attemptId ? { attemptId: actedOn.attemptId } : {};
+  const change = { actedOn, observed: { ...observed, ...attempt }, ...(want && { want }) };
+  const outcome = await recordObserved(store, lease, change);
+  await ringDoorbell(store, { topic: 'observed', ...lease.address });
+  return outcome;
 }
 
 function toObserved(fields: Record<string, string>): ObservedState {

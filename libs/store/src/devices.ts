@@ -88,19 +88,19 @@ export async function recordAccount(store: Store, address: DeviceAddress, phone:
   await store.redis.hset(deviceKeys(store.space, address).device, 'account', phone);
 }
 
-/** Which devices are to be held, and by whom each lease is held now. */
-export async function listLinkedDevices(
+/** Which of these devices are to be linked, and the process that holds each one's lease now. */
+export async function readOwners(
   store: Store,
   workspace: Workspace,
-): Promise<{ address: DeviceAddress; owner: string | undefined }[]> {
-  const devices = await listDevices(store, workspace);
-  const found = await Promise.all(
+  devices: readonly DeviceId[],
+): Promise<Map<DeviceId, string | undefined>> {
+  const owners = new Map<DeviceId, string | undefined>();
+  await Promise.all(
     devices.map(async (device) => {
-      const address = { workspace, device };
-      const keys = deviceKeys(store.space, address);
+      const keys = deviceKeys(store.space, { workspace, device });
       const [want, lease] = await Promise.all([store.redis.hget(keys.desired, 'want'), store.redis.get(keys.lease)]);
-      return { address, want, owner: lease?.slice(0, lease.lastIndexOf(':')) };
+      if (want === 'linked') owners.set(device, lease?.slice(0, lease.lastIndexOf(':')));
     }),
   );
-  return found.filter(({ want }) => want === 'linked').map(({ address, owner }) => ({ address, owner }));
+  return owners;
 }

@@ -9,8 +9,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logger';
 import { deviceKeyStore } from '@gateway/store/device-keys';
-import { recordObserved } from '@gateway/store/device-state';
-import { ringDoorbell } from '@gateway/store/doorbells';
+import { reportObserved } from '@gateway/store/device-state';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
 
@@ -30,21 +29,13 @@ export interface DeviceTask extends TaskDeps {
   signal: AbortSignal;
 }
 
-/** Writes what this task sees, and tells whoever waits for it; nothing (`moved`) when the user has asked for something else. */
-export async function observe(
-  task: DeviceTask,
+/** Writes what this task sees; nothing (`moved`) when the user has asked for something else. */
+export function observe(
+  { store, lease, desired }: DeviceTask,
   observed: Omit<ObservedState, 'sinceMs'>,
   want?: Want,
 ): Promise<'ok' | 'moved'> {
-  const { store, lease, desired } = task;
-  const attempt = desired.attemptId ? { attemptId: desired.attemptId } : {};
-  const outcome = await recordObserved(store, lease, {
-    actedOn: desired,
-    observed: { ...observed, ...attempt },
-    ...(want && { want }),
-  });
-  await ringDoorbell(store, { topic: 'observed', ...lease.address });
-  return outcome;
+  return reportObserved(store, lease, desired, observed, want);
 }
 
 export async function observeEnd(task: DeviceTask, reason: Reason): Promise<void> {

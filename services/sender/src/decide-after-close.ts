@@ -1,5 +1,5 @@
 import type { Reason } from '@gateway/contracts/device-state';
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
+import type { SocketEnd } from './device-socket.js';
 
 /** What an owner does after its socket has ended. */
 export type AfterClose =
@@ -16,10 +16,12 @@ const LONG_MS = 5 * 60_000;
 const REPLACED_PAUSE_MS = 10_000;
 
 /** One answer for every way in which a socket ends; the compiler sees to it that none is missing. */
-export function decideAfterClose(outcome: DisconnectOutcome, nowMs: number): AfterClose {
+export function decideAfterClose(outcome: SocketEnd, nowMs: number): AfterClose {
   switch (outcome.kind) {
     case 'restart':
       return { kind: 'reopenNow' };
+    case 'stalled':
+      return { kind: 'reopen', reason: 'network', minMs: 0 };
     case 'reconnect':
       return { kind: 'reopen', reason: 'network', minMs: outcome.backoff === 'server' ? 1_000 : 0 };
     case 'unknown':

@@ -1,59 +1,31 @@
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import type { Pace } from '@gateway/contracts/pace';
-import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
-import { openSession } from '@gateway/messenger/open-session';
-import { createSessionCaches, type SessionCaches } from '@gateway/messenger/session-caches';
-import { KeysUnreadableError } from '@gateway/messenger/session-errors';
-import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
-import type { Endpoint } from '@gateway/messenger/trust';
-import { type Consumer, createConsumer } from '@gateway/queue/consumer';
-import type { Producer } from '@gateway/queue/producer';
-import { type Clock, sleep } from '@gateway/runtime/clock';
+import { platformIds } from '@gateway/contracts/platform-id';
+import type { MessengerSession } from '@gateway/messenger/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
-import { dropAbandonedSends } from '@gateway/store/accept-send';
-import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
-import { readDeviceState, recordObserved } from '@gateway/store/device-state';
+import { retireKeys } from '@gateway/store/device-keys';
+import { readDeviceState, reportObserved } from '@gateway/store/device-state';
 import { readDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
-import type { HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
-import { recordReceived } from '@gateway/store/received-messages';
-import type { Store } from '@gateway/store/store';
-import { type AfterClose, decideAfterClose } from './decide-after-close.js';
-import { DeviceScheduler } from './device-scheduler.js';
-import { MediaUploads } from './media-uploads.js';
-import { messageOf } from './message-of.js';
-import { recordLateRefusal, recordReceipt } from './receipts.js';
+import type { HeldLease } from '@gateway/store/lease-keeper';
+import { TimeoutError } from 'p-queue';
+import { decideAfterClose } from './decide-after-close.js';
+import { DeviceSocket, type SocketEnd } from './device-socket.js';
+import { DeviceWork } from './device-work.js';
+import type { ProcessDeps } from './process-deps.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
 import { ReplacedCount } from './replaced-count.js';
 import { ResultWriter } from './result-writer.js';
-import type { SenderMetrics } from './sender-metrics.js';
-import type { UploadSlots } from './upload-slots.js';
-import { WakeJobs } from './wake-jobs.js';
 import { WakeUp } from './wake-up.js';
-
-export interface OwnerDeps {
-  store: Store;
-  keeper: LeaseKeeper;
-  producer: Producer;
-  clock: Clock;
-  logger: Logger;
-  metrics: SenderMetrics;
-  endpoint: Endpoint;
-  defaultPace: Pace;
-  ackTimeoutMs: number;
-  /** Shared by all devices of the process. */
-  uploadSlots: UploadSlots;
-}
 
 export type OwnerState = 'opening' | 'open' | 'waiting' | 'ended';
 
 const LOG_OUT_MS = 5_000;
-const QUEUE_CONCURRENCY = 200;
-const CONSUMER_CLOSE_MS = 2_000;
-const AFTER_STALL: AfterClose = { kind: 'reopen', reason: 'network', minMs: 0 };
+/** A doorbell comes first; this is for lost ones. */
+const LOOK_MS = 5_000;
+/** A socket that the network lets wait uses no CPU: it goes on, and the next one may open. */
+const MAX_OPENING_MS = 3_000;
 
 /**
  * Owns one device in this process, from the lease to its release:
@@ -71,229 +43,97 @@ export class DeviceOwner {
   failed = false;
   private readonly address: DeviceAddress;
   private readonly logger: Logger;
-  private readonly results: ResultWriter;
-  private readonly caches: SessionCaches = createSessionCaches();
   private readonly backoff: ReconnectBackoff;
   private readonly replaced: ReplacedCount;
   private readonly wakeUp = new WakeUp();
-  private readonly wakeJobs: WakeJobs;
-  private ids!: PlatformIds;
-  private scheduler: DeviceScheduler | undefined;
-  private session: MessengerSession | undefined;
-  private closed: DisconnectOutcome | undefined;
-  private account: { phone: string; name?: string } | undefined;
-  private profilePic: string | undefined;
-  /** We closed the socket to open another one. */
-  private rebuilding = false;
-  private ending = false;
+  private readonly ending = new AbortController();
+  private socket: DeviceSocket | undefined;
+  private work: DeviceWork | undefined;
 
   constructor(
-    private readonly deps: OwnerDeps,
+    private readonly deps: ProcessDeps,
     private readonly lease: HeldLease,
   ) {
-    const { store, clock, producer } = deps;
     this.address = lease.address;
     this.logger = deps.logger.child({ device: lease.address.device, epoch: lease.epoch });
-    this.results = new ResultWriter({ store, lease, clock });
-    this.backoff = new ReconnectBackoff(clock.monotonicMs);
-    this.replaced = new ReplacedCount(clock.monotonicMs);
-    this.wakeJobs = new WakeJobs({ store, producer, lease, clock, logger: this.logger });
-    lease.lost.addEventListener('abort', () => this.wakeUp.ring(), { once: true });
+    this.backoff = new ReconnectBackoff(deps.clock.monotonicMs);
+    this.replaced = new ReplacedCount(deps.clock.monotonicMs);
+    lease.lost.addEventListener('abort', () => this.endSoon(), { once: true });
     this.ended = this.run();
   }
 
   /** Something may have changed: called on doorbells. */
   look(): void {
     this.wakeUp.ring();
-    void this.refreshPace();
+    void this.work?.refreshPace();
     void this.refreshSends();
-  }
-
-  /** An operator may have given the device another pace. */
-  private async refreshPace(): Promise<void> {
-    const device = await readDevice(this.deps.store, this.address).catch(() => undefined);
-    if (device) this.scheduler?.keepPace(device.pace ?? this.deps.defaultPace);
   }
 
   /** Each tick: sends in Redis are compared with what this process works on. */
   async refreshSends(): Promise<void> {
-    const { scheduler } = this;
-    if (!scheduler || this.mustEnd()) return;
-    try {
-      await dropAbandonedSends(this.deps.store, this.address, {
-        nowMs: this.deps.clock.nowMs(),
-        hasJob: (messageId) => this.deps.producer.hasSend(this.address, messageId),
-      });
-      await scheduler.refresh();
-      await this.wakeJobs.addMissing((messageId) => scheduler.has(messageId));
-    } catch (thrown) {
-      this.fail(toError(thrown));
-    }
+    if (this.mustEnd()) return;
+    await this.work?.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));
   }
 
   /** Gives the device to whoever claims it next; the list in flight goes over with the same ids. */
   async handOver(): Promise<void> {
-    this.ending = true;
-    this.wakeUp.ring();
+    this.endSoon();
     await this.ended;
   }
 
   private async run(): Promise<void> {
-    let consumer: Consumer | undefined;
     try {
-      consumer = await this.startWork();
-      await this.keepOpen();
+      const socket = await this.prepare();
+      await this.keepOpen(socket);
     } catch (thrown) {
       this.fail(toError(thrown));
     } finally {
-      await this.release(consumer);
+      await this.release();
       this.state = 'ended';
     }
   }
 
-  private async startWork(): Promise<Consumer> {
-    const { store, clock, metrics, defaultPace } = this.deps;
-    const device = await readDevice(store, this.address);
-    if (!device) throw new Error('a linked device without a record');
-    this.ids = platformIds(device.idKey);
-    const scheduler = new DeviceScheduler({
-      ...{ store, clock, metrics, lease: this.lease, logger: this.logger, ids: this.ids, results: this.results },
-      uploads: new MediaUploads({ store, clock, lease: this.lease, slots: this.deps.uploadSlots }),
-      pace: device.pace ?? defaultPace,
-      onFailed: (error) => this.fail(error),
-      onStalled: (session) => this.rebuild(session),
-    });
-    this.scheduler = scheduler;
-    // Jobs first: a queue worker takes what is there without being woken. A wake-up could still go to the connection of
-    // a frozen former owner.
-    await this.refreshSends();
-    return createConsumer({
-      connection: store.redis,
-      space: store.space,
-      address: this.address,
-      handlers: { send: (job) => scheduler.handleJob(job) },
-      concurrency: QUEUE_CONCURRENCY,
-      logger: this.logger,
-    });
-  }
-
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */
-  private async keepOpen(): Promise<void> {
+  private async keepOpen(socket: DeviceSocket): Promise<void> {
     while (!this.mustEnd()) {
       const { desired, hasKeys } = await readDeviceState(this.deps.store, this.address);
-      if (desired?.want !== 'linked') return this.letGo(desired);
+      if (desired?.want !== 'linked') return this.letGo(socket, desired);
       if (!hasKeys) return this.unlink(desired, 'logged_out', false);
-      if (!this.session && !this.closed) await this.open(desired);
-      if (this.closed) await this.afterClose(desired, this.closed);
-      else await this.wakeUp.wait(1_000);
+      const end = socket.takeEnd();
+      if (end) await this.afterEnd(desired, end);
+      else if (socket.exists) await this.wakeUp.wait(LOOK_MS);
+      else await this.open(socket, desired);
     }
   }
 
-  private async open(desired: DesiredState): Promise<void> {
+  private async open(socket: DeviceSocket, desired: DesiredState): Promise<void> {
     this.state = 'opening';
-    this.closed = undefined;
-    try {
-      this.session = await this.openSocket(desired);
-    } catch (thrown) {
-      if (!(thrown instanceof KeysUnreadableError)) throw thrown;
-      this.closed = { kind: 'keysUnreadable' };
-    }
+    const options = { signal: this.ending.signal, timeout: MAX_OPENING_MS };
+    await this.deps.openings
+      .add(() => socket.open(desired), options)
+      .catch((thrown: unknown) => {
+        if (!(thrown instanceof TimeoutError) && !this.mustEnd()) throw thrown;
+      });
   }
 
-  private openSocket(desired: DesiredState): Promise<MessengerSession> {
-    const { store, endpoint, ackTimeoutMs } = this.deps;
-    return openSession({
-      keyStore: deviceKeyStore(store, this.lease),
-      caches: this.caches,
-      endpoint,
-      logger: this.logger,
-      getMessage: (platformId) => messageOf({ store, address: this.address, ids: this.ids }, platformId),
-      assertMayWrite: () => this.lease.assertHeld(),
-      ackTimeoutMs,
-      events: this.sessionEvents(desired),
-    });
-  }
-
-  private sessionEvents(desired: DesiredState): SessionEvents {
-    const receiptDeps = { ids: this.ids, results: this.results };
-    const guarded = (work: Promise<unknown>) => void work.catch((thrown: unknown) => this.fail(toError(thrown)));
-    return {
-      onCode: () => {},
-      onLinked: () => {},
-      onOpen: (account) => {
-        this.account = account;
-        guarded(this.opened(desired));
-      },
-      onReceipt: (receipt) => {
-        this.deps.metrics.countReceipts(receipt.kind, receipt.platformIds.length);
-        const recorded = recordReceipt(receiptDeps, receipt);
-        guarded(recorded);
-        // The network repeats what we do not confirm: a receipt survives the end of this process.
-        return recorded;
-      },
-      onMessage: (message) => {
-        const { store, clock } = this.deps;
-        guarded(recordReceived(store, this.lease, { message, nowMs: clock.nowMs() }));
-      },
-      onLateRefusal: (refusal) => guarded(recordLateRefusal(receiptDeps, refusal)),
-      onRenamed: (name) => {
-        if (this.account) this.account.name = name;
-        guarded(this.showProfile(desired));
-      },
-      onClosed: (outcome) => {
-        this.scheduler?.detach();
-        this.session = undefined;
-        this.closed = outcome;
-        this.wakeUp.ring();
-      },
-    };
-  }
-
-  /** The socket is open and the network does not answer on it: another one may be better. Safe to repeat. */
-  private rebuild(session: MessengerSession): void {
-    if (this.session !== session) return;
-    this.rebuilding = true;
-    this.scheduler?.detach();
-    void session.close();
-  }
-
-  private async opened(desired: DesiredState): Promise<void> {
-    const { session } = this;
-    if (!session) return;
+  private opened(session: MessengerSession): void {
     this.state = 'open';
     this.backoff.opened();
     this.logger.info('device connected');
-    await this.showProfile(desired);
-    if (this.session !== session) return;
-    this.scheduler?.attach(session);
-    this.profilePic = await session.fetchProfilePicture().catch(() => undefined);
-    if (this.profilePic && this.session === session) await this.showProfile(desired);
+    this.work?.attach(session);
   }
 
-  private async showProfile(desired: DesiredState): Promise<void> {
-    const { account, profilePic } = this;
-    if (!account || this.state !== 'open') return;
-    const profile = { phone: account.phone, name: account.name ?? account.phone, ...(profilePic && { profilePic }) };
-    await this.observe(desired, { status: 'connected', ...profile });
-  }
-
-  private async afterClose(desired: DesiredState, outcome: DisconnectOutcome): Promise<void> {
-    this.closed = undefined;
-    // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
-    const stalled = this.rebuilding && outcome.kind === 'closedByUs';
-    this.rebuilding = false;
-    const next = stalled ? AFTER_STALL : decideAfterClose(outcome, this.deps.clock.nowMs());
-    this.deps.metrics.countDisconnect(stalled ? 'stalled' : outcome.kind);
+  private async afterEnd(desired: DesiredState, end: SocketEnd): Promise<void> {
+    const next = decideAfterClose(end, this.deps.clock.nowMs());
+    this.deps.metrics.countDisconnect(end.kind);
     this.logger.warn('socket ended', {
-      outcome: stalled ? 'stalled' : outcome.kind,
+      outcome: end.kind,
       next: next.kind,
-      ...('code' in outcome && { networkCode: outcome.code }),
+      ...('code' in end && { networkCode: end.code }),
     });
     if (next.kind === 'release' || this.mustEnd()) return this.endSoon();
     if (next.kind === 'unlink') return this.unlink(desired, next.reason, next.quarantine);
-    if (next.kind === 'reopen' && outcome.kind === 'replaced' && this.replaced.isTooOften()) {
-      return this.unlink(desired, 'replaced', true);
-    }
+    if (end.kind === 'replaced' && this.replaced.isTooOften()) return this.unlink(desired, 'replaced', true);
     if (next.kind === 'reopen') await this.pause(desired, next);
   }
 
@@ -301,10 +141,10 @@ export class DeviceOwner {
   private async pause(desired: DesiredState, { reason, minMs }: { reason: Reason; minMs: number }): Promise<void> {
     const { clock, store } = this.deps;
     this.state = 'waiting';
-    await this.observe(desired, { status: 'connecting', reason });
+    await this.report(desired, { status: 'connecting', reason });
     const untilMs = clock.monotonicMs() + this.backoff.nextDelayMs(minMs);
     while (!this.mustEnd() && clock.monotonicMs() < untilMs) {
-      await this.wakeUp.wait(Math.min(1_000, untilMs - clock.monotonicMs()));
+      await this.wakeUp.wait(Math.min(LOOK_MS, untilMs - clock.monotonicMs()));
       if ((await readDeviceState(store, this.address)).desired?.attemptId !== desired.attemptId) return;
     }
   }
@@ -313,19 +153,13 @@ export class DeviceOwner {
    * The user wants no account here, or another one. With a socket open the network is told; without one the lease goes
    * to the connection service, which logs in to log out.
    */
-  private async letGo(desired: DesiredState | undefined): Promise<void> {
-    const { session } = this;
+  private async letGo(socket: DeviceSocket, desired: DesiredState | undefined): Promise<void> {
     this.endSoon();
-    if (!session || this.state !== 'open') return;
-    const confirmed = await session.logOut(LOG_OUT_MS).then(
-      () => true,
-      () => false,
-    );
-    await session.close();
+    if (this.state !== 'open' || !socket.exists) return;
+    const logout = (await socket.logOut(LOG_OUT_MS)) ? 'confirmed' : 'unconfirmed';
     await retireKeys(this.deps.store, this.lease, { quarantine: false });
     if (desired?.want === 'unlinked') {
-      const logout = confirmed ? ('confirmed' as const) : ('unconfirmed' as const);
-      await this.observe(desired, { status: 'disconnected', reason: 'disconnected', logout });
+      await this.report(desired, { status: 'disconnected', reason: 'disconnected', logout });
     }
   }
 
@@ -334,38 +168,56 @@ export class DeviceOwner {
     this.endSoon();
     this.logger.error('device unlinked', { reason });
     await retireKeys(this.deps.store, this.lease, { quarantine });
-    await this.observe(desired, { status: 'disconnected', reason }, 'unlinked');
+    await this.report(desired, { status: 'disconnected', reason }, 'unlinked');
   }
 
-  private async observe(desired: DesiredState, observed: Omit<ObservedState, 'sinceMs'>, want?: Want): Promise<void> {
-    const { store } = this.deps;
-    const attempt = desired.attemptId ? { attemptId: desired.attemptId } : {};
-    await recordObserved(store, this.lease, {
-      actedOn: desired,
-      observed: { ...observed, ...attempt },
-      ...(want && { want }),
+  private async prepare(): Promise<DeviceSocket> {
+    const { deps, lease, logger } = this;
+    const device = await readDevice(deps.store, this.address);
+    if (!device) throw new Error('a linked device without a record');
+    const shared = {
+      ...{ ...deps, lease, logger, device },
+      ids: platformIds(device.idKey),
+      results: new ResultWriter({ ...deps, lease }),
+      onFailed: (error: Error) => this.fail(error),
+    };
+    const socket = new DeviceSocket({
+      ...shared,
+      onOpen: (session) => this.opened(session),
+      onEnd: () => {
+        this.work?.detach();
+        this.wakeUp.ring();
+      },
     });
-    await ringDoorbell(store, { topic: 'observed', ...this.address });
+    this.socket = socket;
+    this.work = new DeviceWork({
+      ...shared,
+      onStalled: (session) => {
+        this.work?.detach();
+        socket.giveUp(session);
+      },
+    });
+    await this.work.start();
+    return socket;
+  }
+
+  private async report(desired: DesiredState, observed: Omit<ObservedState, 'sinceMs'>, want?: Want): Promise<void> {
+    await reportObserved(this.deps.store, this.lease, desired, observed, want);
   }
 
   /**
    * Lets go in an order in which the next owner waits for nothing but the last acks: no more work, the socket closed and
    * its keys written, then the lease. The queue worker ends behind it; jobs that it still takes are given back.
    */
-  private async release(consumer: Consumer | undefined): Promise<void> {
+  private async release(): Promise<void> {
     const { keeper, store } = this.deps;
-    const { session } = this;
-    await this.scheduler?.stop();
-    const consumerClosed = consumer?.close().catch((thrown: unknown) => {
-      this.logger.warn('queue worker not closed', { error: toError(thrown) });
+    await this.work?.stop();
+    await this.socket?.close().catch((thrown: unknown) => {
+      this.logger.warn('session not closed', { error: toError(thrown) });
     });
-    await session
-      ?.close()
-      .catch((thrown: unknown) => this.logger.warn('session not closed', { error: toError(thrown) }));
     await keeper.release(this.lease);
     await ringDoorbell(store, { topic: 'lease', ...this.address });
-    // A worker that cannot reach Redis must not keep us.
-    await Promise.race([consumerClosed, sleep(CONSUMER_CLOSE_MS)]);
+    await this.work?.ended();
   }
 
   private fail(error: Error): void {
@@ -379,11 +231,11 @@ export class DeviceOwner {
   }
 
   private endSoon(): void {
-    this.ending = true;
+    this.ending.abort();
     this.wakeUp.ring();
   }
 
   private mustEnd(): boolean {
-    return this.ending || this.lease.lost.aborted;
+    return this.ending.signal.aborted;
   }
 }

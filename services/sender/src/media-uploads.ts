@@ -5,8 +5,8 @@ import type { Clock } from '@gateway/runtime/clock';
 import { extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/blobs';
 import type { Lease } from '@gateway/store/leases';
 import type { Store } from '@gateway/store/store';
+import type PQueue from 'p-queue';
 import type { OpenSend } from './open-send.js';
-import type { UploadSlots } from './upload-slots.js';
 
 export type UploadOutcome =
   | { kind: 'uploaded'; upload: MediaUpload }
@@ -24,7 +24,7 @@ export class MediaUploads {
   /** Under way, by blob and type: two sends of one file wait for the same upload. */
   private readonly running = new Map<string, Promise<UploadOutcome>>();
 
-  constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock; slots: UploadSlots }) {}
+  constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock; uploads: PQueue }) {}
 
   /** Rejects when the network did not take the file now: try again later. */
   ensure(session: MessengerSession, send: OpenSend, media: MediaContent): Promise<UploadOutcome> {
@@ -47,8 +47,8 @@ export class MediaUploads {
   }
 
   private upload(session: MessengerSession, send: OpenSend, media: MediaContent): Promise<UploadOutcome> {
-    const { store, lease, slots } = this.deps;
-    return slots.use(async () => {
+    const { store, lease, uploads } = this.deps;
+    return uploads.add(async () => {
       const bytes = await this.readFile(media);
       if (bytes instanceof Error) return { kind: 'unreadable', error: bytes };
       const upload = await session.uploadMedia(media, bytes);

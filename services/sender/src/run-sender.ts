@@ -12,14 +12,16 @@ import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { LeaseKeeper } from '@gateway/store/lease-keeper';
 import { checkSchema, createStore } from '@gateway/store/store';
+import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
 import { createSenderMetrics } from './sender-metrics.js';
 import { SenderPool, TICK_MS } from './sender-pool.js';
 import { startSweeper } from './sweeper.js';
-import { UploadSlots } from './upload-slots.js';
 
 /** Files of up to ten megabytes in memory at a time. */
 const MAX_UPLOADS = 4;
+/** A socket costs some 40 ms of CPU until it is open. */
+const MAX_OPENINGS = 8;
 
 /** Builds a sender from the bottom up; the lifecycle stops it from the top down. */
 export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Promise<{ opsPort: number }> {
@@ -52,7 +54,8 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
     maxDevices: config.MAX_DEVICES,
     memberTtlMs: Math.max(config.LEASE_TTL_MS * 0.6, TICK_MS * 2.5),
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
-    uploadSlots: new UploadSlots(MAX_UPLOADS),
+    uploads: new PQueue({ concurrency: MAX_UPLOADS }),
+    openings: new PQueue({ concurrency: MAX_OPENINGS }),
   });
   lifecycle.add('devices', () => pool.stop());
   lifecycle.add('sweeper', startSweeper(shared));

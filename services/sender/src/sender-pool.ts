@@ -1,14 +1,15 @@
 import type { DeviceAddress, DeviceId, Workspace } from '@gateway/contracts/ids';
 import { toError } from '@gateway/runtime/errors';
-import { listLinkedDevices } from '@gateway/store/devices';
 import type { DoorbellListener } from '@gateway/store/doorbells';
 import { beatHeart, leaveMembers, type Member } from '@gateway/store/members';
 import { assignDevices } from './assign-devices.js';
-import { DeviceOwner, type OwnerDeps, type OwnerState } from './device-owner.js';
+import { DeviceOwner, type OwnerState } from './device-owner.js';
+import { FleetView } from './fleet-view.js';
+import type { ProcessDeps } from './process-deps.js';
 import { StableMembership } from './stable-membership.js';
 import { WakeUp } from './wake-up.js';
 
-export interface PoolDeps extends OwnerDeps {
+export interface PoolDeps extends ProcessDeps {
   workspace: Workspace;
   /** Of this process, in leases and in the member set. */
   processId: string;
@@ -19,8 +20,6 @@ export interface PoolDeps extends OwnerDeps {
 }
 
 export const TICK_MS = 1_000;
-/** An opening costs 40 ms of CPU; more at a time would delay the renewals of leases. */
-const MAX_OPENINGS = 8;
 const REST_AFTER_FAILURE_MS = 5_000;
 /** Devices that move for balance alone, per tick. */
 const MOVES_PER_TICK = 2;
@@ -35,6 +34,9 @@ export class SenderPool {
   private readonly owners = new Map<DeviceId, DeviceOwner>();
   private readonly wakeUp = new WakeUp();
   private readonly membership: StableMembership;
+  private readonly fleet: FleetView;
+  /** To be held here, and held by nobody. */
+  private orphans: DeviceAddress[] = [];
   private readonly stopListening: () => void;
   private assigned = { basis: '', assignment: new Map<DeviceId, string>() };
   /** When devices whose owner has failed may be claimed again, by the monotonic clock. */
@@ -45,12 +47,16 @@ export class SenderPool {
 
   constructor(private readonly deps: PoolDeps) {
     this.membership = new StableMembership(deps.clock.monotonicMs);
+    this.fleet = new FleetView(deps);
     this.stopListening = deps.doorbells.on((bell) => {
       if (bell.workspace !== deps.workspace) return;
       // What owners say themselves is not news to them.
       if (bell.topic === 'sends' || bell.topic === 'desired') this.owners.get(bell.device)?.look();
-      if (bell.topic === 'lease' || bell.topic === 'desired') this.wakeUp.ring();
+      if (bell.topic !== 'lease' && bell.topic !== 'desired') return;
+      this.fleet.noteChange(bell.device);
+      this.wakeUp.ring();
     });
+    deps.openings.on('next', () => void this.claimOrphans().catch(this.logFailure));
     this.loop = this.run();
   }
 
@@ -77,7 +83,7 @@ export class SenderPool {
       try {
         await this.tick();
       } catch (thrown) {
-        this.deps.logger.warn('tick failed', { error: toError(thrown) });
+        this.logFailure(thrown);
       }
       await this.wakeUp.wait(TICK_MS);
     }
@@ -87,17 +93,14 @@ export class SenderPool {
     const { store, workspace, processId, maxDevices } = this.deps;
     const self: Member = { id: processId, held: this.owners.size, capacity: maxDevices };
     const members = await beatHeart(store, workspace, 'sender', { self, ttlMs: this.deps.memberTtlMs });
-    const linked = await listLinkedDevices(store, workspace);
-    const assignment = this.assign(
-      linked.map(({ address }) => address.device),
-      members,
-    );
+    const linked = await this.fleet.read(members);
+    const assignment = this.assign([...linked.keys()], members);
     const isOurs = (device: DeviceId) => assignment.get(device) === processId;
-    await this.claimOrphans(
-      linked.filter(({ address, owner }) => !owner && isOurs(address.device)).map(({ address }) => address),
-    );
-    if (this.membership.isStable(members))
-      this.giveBack(linked.map(({ address }) => address.device).filter((device) => !isOurs(device)));
+    this.orphans = [...linked]
+      .filter(([device, owner]) => !owner && isOurs(device))
+      .map(([device]) => ({ workspace, device }));
+    await this.claimOrphans();
+    if (this.membership.isStable(members)) this.giveBack([...linked.keys()].filter((device) => !isOurs(device)));
     if (this.ticks++ % REFRESH_TICKS === 0) for (const owner of this.owners.values()) void owner.refreshSends();
   }
 
@@ -108,10 +111,13 @@ export class SenderPool {
     return this.assigned.assignment;
   }
 
-  private async claimOrphans(orphans: readonly DeviceAddress[]): Promise<void> {
-    for (const address of orphans) {
-      if (this.stopped || this.countStates().opening >= MAX_OPENINGS) return;
-      const rests = (this.notBeforeMs.get(address.device) ?? 0) > this.deps.clock.monotonicMs();
+  /** As many as may open now; the others when one of these is open. */
+  private async claimOrphans(): Promise<void> {
+    const { openings, clock } = this.deps;
+    while (!this.stopped && this.countStates().opening < openings.concurrency) {
+      const address = this.orphans.shift();
+      if (!address) return;
+      const rests = (this.notBeforeMs.get(address.device) ?? 0) > clock.monotonicMs();
       if (!rests && !this.owners.has(address.device)) await this.claim(address);
     }
   }
@@ -134,4 +140,8 @@ export class SenderPool {
     const moving = elsewhere.filter((device) => this.owners.get(device)?.state === 'open').slice(0, MOVES_PER_TICK);
     for (const device of moving) void this.owners.get(device)?.handOver();
   }
+
+  private readonly logFailure = (thrown: unknown): void => {
+    this.deps.logger.warn('tick failed', { error: toError(thrown) });
+  };
 }

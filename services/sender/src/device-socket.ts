@@ -1,0 +1,178 @@
+import type { DesiredState } from '@gateway/contracts/device-state';
+import type { PlatformIds } from '@gateway/contracts/platform-id';
+import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
+import { openSession } from '@gateway/messenger/open-session';
+import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { KeysUnreadableError } from '@gateway/messenger/session-errors';
+import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
+import type { Endpoint } from '@gateway/messenger/trust';
+import type { Clock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logger';
+import { deviceKeyStore } from '@gateway/store/device-keys';
+import { reportObserved } from '@gateway/store/device-state';
+import type { HeldLease } from '@gateway/store/lease-keeper';
+import { recordReceived } from '@gateway/store/received-messages';
+import type { Store } from '@gateway/store/store';
+import { messageOf } from './message-of.js';
+import { recordLateRefusal, recordReceipt } from './receipts.js';
+import type { ResultWriter } from './result-writer.js';
+import type { SenderMetrics } from './sender-metrics.js';
+
+/** Why a socket is no more. `stalled`: we gave it up, because the network did not answer on it. */
+export type SocketEnd = DisconnectOutcome | { kind: 'stalled' };
+
+export interface SocketDeps {
+  store: Store;
+  lease: HeldLease;
+  clock: Clock;
+  logger: Logger;
+  metrics: SenderMetrics;
+  endpoint: Endpoint;
+  ackTimeoutMs: number;
+  ids: PlatformIds;
+  results: ResultWriter;
+  /** The account is logged in, and its state written: messages may go out. */
+  onOpen(session: MessengerSession): void;
+  onEnd(): void;
+  /** What the socket reported could not be written. */
+  onFailed(error: Error): void;
+}
+
+/** The sockets of one device, one after the other, and what they report. */
+export class DeviceSocket {
+  private readonly caches = createSessionCaches();
+  private connecting: Promise<MessengerSession> | undefined;
+  private session: MessengerSession | undefined;
+  private end: SocketEnd | undefined;
+  private stalled = false;
+  private account: { phone: string; name?: string } | undefined;
+  private profilePic: string | undefined;
+
+  constructor(private readonly deps: SocketDeps) {}
+
+  /** Connecting, or connected. */
+  get exists(): boolean {
+    return this.session !== undefined;
+  }
+
+  /** Why the last socket ended: said once. */
+  takeEnd(): SocketEnd | undefined {
+    const { end } = this;
+    this.end = undefined;
+    return end;
+  }
+
+  /** Starts a socket; resolves when it is logged in, or has ended. */
+  async open(desired: DesiredState): Promise<void> {
+    const decided = defer<void>();
+    try {
+      this.connecting = this.connect(desired, decided.resolve);
+      this.session = await this.connecting;
+    } catch (thrown) {
+      if (!(thrown instanceof KeysUnreadableError)) throw thrown;
+      return this.ended({ kind: 'keysUnreadable' });
+    }
+    await decided.promise;
+  }
+
+  /** Ends the socket, and waits for its keys to be written. Safe to repeat. */
+  async close(): Promise<void> {
+    await this.connecting?.catch(() => undefined);
+    await this.session?.close();
+  }
+
+  /** The network does not answer on this socket: another one may be better. Safe to repeat. */
+  giveUp(session: MessengerSession): void {
+    if (this.session !== session) return;
+    this.stalled = true;
+    void session.close();
+  }
+
+  /** Removes the device from the account; whether the network has confirmed that. */
+  async logOut(timeoutMs: number): Promise<boolean> {
+    const { session } = this;
+    const confirmed = await session?.logOut(timeoutMs).then(
+      () => true,
+      () => false,
+    );
+    await session?.close();
+    return confirmed ?? false;
+  }
+
+  private connect(desired: DesiredState, onDecided: () => void): Promise<MessengerSession> {
+    const { store, lease, endpoint, ackTimeoutMs, ids, logger } = this.deps;
+    return openSession({
+      keyStore: deviceKeyStore(store, lease),
+      caches: this.caches,
+      endpoint,
+      logger,
+      getMessage: (platformId) => messageOf({ store, address: lease.address, ids }, platformId),
+      assertMayWrite: () => lease.assertHeld(),
+      ackTimeoutMs,
+      events: {
+        ...this.messageEvents(),
+        onCode: () => {},
+        onLinked: () => {},
+        onOpen: (account) => {
+          this.account = account;
+          this.guard(this.opened(desired, onDecided));
+        },
+        onRenamed: (name) => {
+          if (this.account) this.account.name = name;
+          this.guard(this.showProfile(desired));
+        },
+        onClosed: (outcome) => {
+          // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
+          this.ended(this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome);
+          onDecided();
+        },
+      },
+    });
+  }
+
+  private messageEvents(): Pick<SessionEvents, 'onReceipt' | 'onMessage' | 'onLateRefusal'> {
+    const { store, lease, clock, metrics } = this.deps;
+    return {
+      onReceipt: (receipt) => {
+        metrics.countReceipts(receipt.kind, receipt.platformIds.length);
+        const recorded = recordReceipt(this.deps, receipt);
+        this.guard(recorded);
+        // The network repeats what we do not confirm: a receipt survives the end of this process.
+        return recorded;
+      },
+      onMessage: (message) => this.guard(recordReceived(store, lease, { message, nowMs: clock.nowMs() })),
+      onLateRefusal: (refusal) => this.guard(recordLateRefusal(this.deps, refusal)),
+    };
+  }
+
+  private async opened(desired: DesiredState, onDecided: () => void): Promise<void> {
+    const { session } = this;
+    if (!session) return;
+    await this.showProfile(desired);
+    if (this.session !== session) return;
+    this.deps.onOpen(session);
+    onDecided();
+    this.profilePic = await session.fetchProfilePicture().catch(() => undefined);
+    if (this.profilePic && this.session === session) await this.showProfile(desired);
+  }
+
+  private async showProfile(desired: DesiredState): Promise<void> {
+    const { account, profilePic } = this;
+    if (!account || !this.session) return;
+    const profile = { phone: account.phone, name: account.name ?? account.phone, ...(profilePic && { profilePic }) };
+    await reportObserved(this.deps.store, this.deps.lease, desired, { status: 'connected', ...profile });
+  }
+
+  private ended(end: SocketEnd): void {
+    this.session = undefined;
+    this.stalled = false;
+    this.end = end;
+    this.deps.onEnd();
+  }
+
+  private guard(work: Promise<unknown>): void {
+    void work.catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
+  }
+}

@@ -1,0 +1,98 @@
+import type { PlatformIds } from '@gateway/contracts/platform-id';
+import type { MessengerSession } from '@gateway/messenger/session-types';
+import { type Consumer, createConsumer } from '@gateway/queue/consumer';
+import { sleep } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logger';
+import { dropAbandonedSends } from '@gateway/store/accept-send';
+import { type Device, readDevice } from '@gateway/store/devices';
+import type { HeldLease } from '@gateway/store/lease-keeper';
+import { DeviceScheduler } from './device-scheduler.js';
+import { MediaUploads } from './media-uploads.js';
+import type { ProcessDeps } from './process-deps.js';
+import type { ResultWriter } from './result-writer.js';
+import { WakeJobs } from './wake-jobs.js';
+
+export interface WorkDeps extends ProcessDeps {
+  lease: HeldLease;
+  logger: Logger;
+  device: Device;
+  ids: PlatformIds;
+  results: ResultWriter;
+  onFailed(error: Error): void;
+  onStalled(session: MessengerSession): void;
+}
+
+const QUEUE_CONCURRENCY = 200;
+const CONSUMER_CLOSE_MS = 2_000;
+
+/** The sends of one device: the worker of its queue, the scheduler that sends, and the sends that lost their job. */
+export class DeviceWork {
+  private readonly scheduler: DeviceScheduler;
+  private readonly wakeJobs: WakeJobs;
+  private consumer: Consumer | undefined;
+  private consumerClosed: Promise<void> | undefined;
+
+  constructor(private readonly deps: WorkDeps) {
+    this.scheduler = new DeviceScheduler({
+      ...deps,
+      uploads: new MediaUploads(deps),
+      pace: deps.device.pace ?? deps.defaultPace,
+    });
+    this.wakeJobs = new WakeJobs(deps);
+  }
+
+  /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
+  async start(): Promise<void> {
+    const { store, lease, logger } = this.deps;
+    await this.refreshSends();
+    this.consumer = createConsumer({
+      connection: store.redis,
+      space: store.space,
+      address: lease.address,
+      handlers: { send: (job) => this.scheduler.handleJob(job) },
+      concurrency: QUEUE_CONCURRENCY,
+      logger,
+    });
+  }
+
+  attach(session: MessengerSession): void {
+    this.scheduler.attach(session);
+  }
+
+  detach(): void {
+    this.scheduler.detach();
+  }
+
+  /** An operator may have given the device another pace. */
+  async refreshPace(): Promise<void> {
+    const { store, lease, defaultPace } = this.deps;
+    const device = await readDevice(store, lease.address).catch(() => undefined);
+    if (device) this.scheduler.keepPace(device.pace ?? defaultPace);
+  }
+
+  /** Compares the sends in Redis with what this process works on. Rejects when Redis, or our lease, is not there. */
+  async refreshSends(): Promise<void> {
+    const { store, producer, clock, lease } = this.deps;
+    await dropAbandonedSends(store, lease.address, {
+      nowMs: clock.nowMs(),
+      hasJob: (messageId) => producer.hasSend(lease.address, messageId),
+    });
+    await this.scheduler.refresh();
+    await this.wakeJobs.addMissing((messageId) => this.scheduler.has(messageId));
+  }
+
+  /** No more messages; resolves when the last acks are in, or late. The worker takes no more jobs either. */
+  async stop(): Promise<void> {
+    // The worker first: it would take the jobs again that the scheduler gives back.
+    this.consumerClosed = this.consumer?.close().catch((thrown: unknown) => {
+      this.deps.logger.warn('queue worker not closed', { error: toError(thrown) });
+    });
+    await this.scheduler.stop();
+  }
+
+  /** Resolves when the worker has ended; one that cannot reach Redis does not keep us. */
+  async ended(): Promise<void> {
+    await Promise.race([this.consumerClosed, sleep(CONSUMER_CLOSE_MS)]);
+  }
+}

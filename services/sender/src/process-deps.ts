@@ -1,0 +1,26 @@
+import type { Pace } from '@gateway/contracts/pace';
+import type { Endpoint } from '@gateway/messenger/trust';
+import type { Producer } from '@gateway/queue/producer';
+import type { Clock } from '@gateway/runtime/clock';
+import type { Logger } from '@gateway/runtime/logger';
+import type { LeaseKeeper } from '@gateway/store/lease-keeper';
+import type { Store } from '@gateway/store/store';
+import type PQueue from 'p-queue';
+import type { SenderMetrics } from './sender-metrics.js';
+
+/** What all devices of a process share. */
+export interface ProcessDeps {
+  store: Store;
+  keeper: LeaseKeeper;
+  producer: Producer;
+  clock: Clock;
+  logger: Logger;
+  metrics: SenderMetrics;
+  endpoint: Endpoint;
+  defaultPace: Pace;
+  ackTimeoutMs: number;
+  /** Bounds the uploads of the process, and with them the files in its memory. */
+  uploads: PQueue;
+  /** Bounds how many sockets open at a time: their CPU time would delay the renewals of leases. */
+  openings: PQueue;
+}
