@@ -99,6 +99,47 @@ describe('groups', () => {
     expect(Object.keys(await bob.socket.groupFetchAllParticipating())).to.include(group);
   });
 
+  it('tells every member of a change, also who made it and who it is about', async () => {
+    const group = await createGroup('news for all', [bob, carol]);
+    for (const action of ['promote', 'demote', 'remove'] as const) {
+      const told = [alice, bob, carol].map(
+        ({ socket }) =>
+          new Promise<string[]>((resolve) =>
+            socket.ev.on('group-participants.update', (update) => {
+              if (update.id === group && update.action === action) resolve(update.participants.map(({ id }) => id));
+            }),
+          ),
+      );
+      await alice.socket.groupParticipantsUpdate(group, [carol.jid], action);
+      const carolsLid = carol.state.creds.me!.lid!.replace(/:\d+@/, '@');
+      expect(await Promise.all(told)).to.deep.equal([[carolsLid], [carolsLid], [carolsLid]]);
+    }
+  });
+
+  it('lets people wait where admins decide who comes in', async () => {
+    const group = await createGroup('by invitation', []);
+    await alice.socket.groupJoinApprovalMode(group, 'on');
+    const code = (await alice.socket.groupInviteCode(group))!;
+    await Promise.all([bob.socket.groupAcceptInvite(code), carol.socket.groupAcceptInvite(code)]);
+    const waiting = await alice.socket.groupRequestParticipantsList(group);
+    expect(waiting.map(({ phone_number }) => phone_number)).to.have.members([bob.jid, carol.jid]);
+    const joined = seesGroup(bob, 'by invitation');
+    const approved = await alice.socket.groupRequestParticipantsUpdate(group, [bob.jid], 'approve');
+    await alice.socket.groupRequestParticipantsUpdate(group, [carol.jid], 'reject');
+    expect(approved.map(({ status }) => status)).to.deep.equal(['200']);
+    await joined;
+    expect((await alice.socket.groupMetadata(group)).participants).to.have.length(2);
+    expect(await alice.socket.groupRequestParticipantsList(group)).to.deep.equal([]);
+  });
+
+  it('does not put numbers into a group that are not on the messenger', async () => {
+    await network.admin('PUT', '/admin/phones/4913000000404', { exists: false });
+    const jid = '4913000000404@s.whatsapp.net';
+    const { id, participants } = await alice.socket.groupCreate('nobody', [jid]);
+    expect(participants).to.have.length(1);
+    expect((await alice.socket.groupParticipantsUpdate(id, [jid], 'add'))[0]?.status).to.equal('404');
+  });
+
   it('lets only admins change who is in a group', async () => {
     const group = await createGroup('admins only', [bob]);
     const refused = await bob.socket.groupParticipantsUpdate(group, [carol.jid], 'add').catch((error: Error) => error);

@@ -1,3 +1,4 @@
+import { eventually } from '@gateway/testkit/eventually';
 import { proto, USyncQuery, USyncUser } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
@@ -107,6 +108,24 @@ describe('look-ups', () => {
     expect(await ack).to.include({ error: '463' });
     await network.admin('PUT', `/admin/accounts/${client.number}`, { restrictions: {} });
     expect(await client.socket.fetchAccountReachoutTimelock()).to.deep.include({ isActive: false });
+  });
+
+  it('gives settings that one client changed to the others of the account, one by one', async () => {
+    const [one, two] = [await network.link({}, '4918100000001'), await network.link({}, '4918100000001')];
+    const jid = '4918100000002@s.whatsapp.net';
+    const names: (string | undefined)[] = [];
+    two.socket.ev.on('contacts.upsert', (contacts) => names.push(...contacts.map(({ name }) => name)));
+    for (const fullName of ['First', 'Second', 'Third']) await one.socket.addOrEditContact(jid, { fullName });
+    await eventually(() => expect(names.at(-1)).to.equal('Third'));
+    const three = await network.link({}, '4918100000001');
+    const known = new Promise<boolean>((resolve) => {
+      three.socket.ev.on(
+        'contacts.upsert',
+        (contacts) => contacts.some(({ name }) => name === 'Third') && resolve(true),
+      );
+    });
+    await three.socket.resyncAppState(['critical_unblock_low'], true);
+    expect(await known).to.equal(true);
   });
 
   it('keeps what clients of an account tell each other through shared settings', async () => {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Agent } from 'node:https';
 import { eventually } from '@gateway/testkit/eventually';
+import type { WAMessage } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
 
@@ -36,6 +37,24 @@ describe('media', () => {
     await client.socket.relayMessage('4914000000002@s.whatsapp.net', message, {});
     const { details } = await firstRow('4914000000002');
     expect(details).to.deep.include({ intact: false, problem: 'file was not uploaded' });
+  });
+
+  it('is where the own phone says when a client could not fetch it', async () => {
+    const [alice, bob] = [await network.link({ fetchAgent: agent() }), await network.link()];
+    const received = new Promise<WAMessage>((resolve) => {
+      bob.socket.ev.on('messages.upsert', ({ messages }) => {
+        for (const each of messages) if (each.message?.documentMessage) resolve(each);
+      });
+    });
+    await alice.socket.sendMessage(bob.jid, { document: file, mimetype: 'application/pdf', fileName: 'a.pdf' });
+    const message = await received;
+    const { directPath } = message.message!.documentMessage!;
+    message.message!.documentMessage!.directPath = '/lost';
+    const updated = await bob.socket.updateMediaMessage(message);
+    expect(updated.message?.documentMessage?.directPath).to.equal(directPath);
+    message.key.id = 'UNKNOWN';
+    const refused = await bob.socket.updateMediaMessage(message).catch((error: Error) => error);
+    expect(refused).to.be.instanceOf(Error);
   });
 
   it('fails uploads on demand', async () => {

@@ -76,6 +76,11 @@ export class Account {
     return account;
   }
 
+  /** The user of one of its clients is looking. */
+  get isHere(): boolean {
+    return [...this.devices.values()].some(({ available }) => available);
+  }
+
   get isLinked(): boolean {
     return this.devices.size > 0;
   }

@@ -83,6 +83,7 @@ function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
     if (exists !== undefined) network.directory.setExists(number, exists);
     const now = network.phones.setHabits(number, habits);
     if (habits.online) office.phones.wake(number);
+    if (habits.online !== undefined) network.presences.tell(number, habits.online);
     return { body: { number, exists: network.directory.exists(number), ...now } };
   });
   router.on('GET /admin/phones/:number/messages', ({ params: { number = '' } }) => ({

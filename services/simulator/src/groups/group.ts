@@ -17,6 +17,8 @@ export class Group {
   ephemeralSeconds = 0;
   memberAddMode = 'admin_add';
   joinApproval = false;
+  /** Who wants to come in, and since when (Unix milliseconds). */
+  readonly requests = new Map<string, number>();
   inviteCode: string;
 
   constructor(id: string, about: { creator: string; subject: string; inviteCode: string; atMs: number }) {

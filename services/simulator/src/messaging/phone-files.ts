@@ -37,6 +37,15 @@ export class PhoneFiles {
     return { bytes: openMedia(this.#store, found), mimeType: found.pointer.mimetype ?? 'application/octet-stream' };
   }
 
+  /** Where the file of a message is said to be, and with which keys. */
+  pointerOf(row: InboxRow): FoundMedia | undefined {
+    return this.#files.get(row);
+  }
+
+  isThere({ pointer }: FoundMedia): boolean {
+    return this.#store.find(pointer.directPath ?? '') !== undefined;
+  }
+
   #check(found: FoundMedia): FileCheck {
     const { directPath, mediaKey, fileSha256 } = found.pointer;
     const keys = Buffer.concat([Buffer.from(mediaKey ?? []), Buffer.from(fileSha256 ?? [])]);

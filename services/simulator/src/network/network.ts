@@ -1,6 +1,7 @@
 import type { proto } from '@whiskeysockets/baileys';
 import { Histogram } from 'prom-client';
 import { AccountRegistry } from '../accounts/account-registry.js';
+import { PresenceBoard } from '../accounts/presence-board.js';
 import { Seed } from '../crypto/seed.js';
 import { Directory } from '../directory/directory.js';
 import { FaultBook } from '../faults/fault-book.js';
@@ -38,6 +39,7 @@ export interface Network {
   readonly directory: Directory;
   readonly phones: PhoneBook;
   readonly accounts: AccountRegistry;
+  readonly presences: PresenceBoard;
   readonly groups: GroupRegistry;
   readonly media: MediaStore;
   readonly faults: FaultBook;
@@ -61,6 +63,7 @@ export function makeNetwork(seedText: string, settings: NetworkSettings, logger:
     directory: new Directory(seed),
     phones: new PhoneBook(new PhoneKeyring(seed)),
     accounts: new AccountRegistry(seed),
+    presences: new PresenceBoard(),
     groups: new GroupRegistry(),
     media: new MediaStore(),
     faults: new FaultBook(() => {

@@ -31,6 +31,11 @@ export class Session {
     if (this.state !== 'closed') this.#wire.send(stanza);
   }
 
+  /** Somebody whom this client watches came or went. */
+  tellPresence(jid: string, isHere: boolean): void {
+    this.send(node('presence', isHere ? { from: jid } : { from: jid, type: 'unavailable', last: 'deny' }));
+  }
+
   /** An id for a stanza that the server starts. */
   nextId(): string {
     this.#lastId += 1;
@@ -83,9 +88,15 @@ export class Session {
   end(): void {
     this.state = 'closed';
     const { device } = this;
+    const { presences, accounts } = this.#network;
+    presences.forget(this);
     if (!device) return;
     device.mailbox.detach(this);
-    if (device.connection === this) device.connection = undefined;
+    if (device.connection !== this) return;
+    device.connection = undefined;
+    if (!device.available) return;
+    device.available = false;
+    presences.tell(device.number, accounts.find(device.number)?.isHere ?? false);
   }
 
   #say(last: BinaryNode): void {

@@ -1,3 +1,4 @@
+import { proto } from '@whiskeysockets/baileys';
 import { type BinaryNode, bytesOf, childNamed, childrenNamed, node, SERVER, stamp } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -22,7 +23,7 @@ function answerCollection(server: Server, client: Client, collection: BinaryNode
     return node('collection', attrs, [node('error', { code: '409', text: 'conflict' }), node('patches', {}, missed)]);
   }
   if (patch) {
-    patches.push(patch);
+    patches.push(numbered(patch, patches.length + 1));
     tellOtherDevices(server, client, name, patches.length);
     return node('collection', { name, version: String(patches.length) });
   }
@@ -32,6 +33,11 @@ function answerCollection(server: Server, client: Client, collection: BinaryNode
     { name, version: String(since) },
     news.length > 0 ? [node('patches', {}, news)] : undefined,
   );
+}
+
+/** The server writes its number into a patch: whoever gets several at once tells them apart by it. */
+function numbered(patch: Buffer, version: number): Buffer {
+  return Buffer.from(proto.SyncdPatch.encode({ ...proto.SyncdPatch.decode(patch), version: { version } }).finish());
 }
 
 function patchesOf(server: Server, { device }: Client, name: string): Buffer[] {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type BinaryNode, childNamed, node } from '../wire/nodes.js';
+import { type BinaryNode, childNamed, childrenOf, node } from '../wire/nodes.js';
 import { handleMessage } from './handle-message.js';
 import { handleChatState, handlePresence } from './handle-presence.js';
 import { handleReceipt } from './handle-receipt.js';
@@ -30,12 +30,16 @@ export function dispatchStanza(server: Server, client: Client, stanza: BinaryNod
   }
 }
 
-/** Links to calls are given out; calls themselves are not carried. */
+/** Links to calls are given out; calls themselves are acknowledged and lead nowhere. */
 function answerCall({ session }: Client, call: BinaryNode): void {
+  const { id, to } = call.attrs;
   const media = childNamed(call, 'link_create')?.attrs.media;
-  if (media === undefined) return;
+  if (media === undefined) {
+    const type = childrenOf(call)[0]?.tag;
+    return session.send(node('ack', { class: 'call', id, from: to, type }));
+  }
   const token = randomBytes(16).toString('base64url').slice(0, 22);
-  session.send(node('call', { from: call.attrs.to, id: call.attrs.id }, [node('link_create', { media, token })]));
+  session.send(node('call', { from: to, id }, [node('link_create', { media, token })]));
 }
 
 function handleQuery(server: Server, client: Client, query: BinaryNode): void {

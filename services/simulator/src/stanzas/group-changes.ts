@@ -2,11 +2,11 @@ import type { Group } from '../groups/group.js';
 import { participantNode } from '../groups/group-node.js';
 import { newInviteCode } from '../groups/group-registry.js';
 import { announceGroup, announceMembership } from '../messaging/announce-group.js';
-import { type BinaryNode, childNamed, childrenNamed, node, textOf } from '../wire/nodes.js';
+import { type BinaryNode, childNamed, node, textOf } from '../wire/nodes.js';
+import { numbersIn, type Outcome } from './group-outcome.js';
+import { decideRequests } from './membership-requests.js';
 import type { Client, Server } from './stanza-context.js';
 
-/** What a query about groups answers, or the code of its refusal. */
-export type Outcome = BinaryNode[] | number;
 type GroupChange = (server: Server, client: Client, group: Group, change: BinaryNode) => Outcome;
 
 /** What members may do to a group, by the name of the node that asks for it. Whether they may was decided before. */
@@ -18,6 +18,7 @@ export const GROUP_CHANGES: Record<string, GroupChange> = {
   subject: changeSubject,
   description: changeDescription,
   invite: renewInvite,
+  membership_requests_action: decideRequests,
   announcement: turnOn('announcement'),
   not_announcement: turnOff('announcement'),
   locked: turnOn('locked'),
@@ -45,7 +46,7 @@ function addMembers(server: Server, client: Client, group: Group, change: Binary
     {},
     added.map((number) => participantNode(directory, number)),
   );
-  announceGroup(server.network, { group, by: client.device.number, change: news }, before, client.device);
+  announceGroup(server.network, { group, by: client.device.number, change: news }, before);
   announceMembership(server.network, group, client.device.number, added);
   const errorOf = (number: string) => (added.includes(number) ? undefined : before.includes(number) ? '409' : '404');
   return [
@@ -66,12 +67,7 @@ function removeMembers(server: Server, client: Client, group: Group, change: Bin
     {},
     removed.map((number) => participantNode(directory, number)),
   );
-  announceGroup(
-    server.network,
-    { group, by: client.device.number, change: news },
-    [...group.members.keys()],
-    client.device,
-  );
+  announceGroup(server.network, { group, by: client.device.number, change: news }, [...group.members.keys()]);
   for (const number of removed) group.members.delete(number);
   const errorOf = (number: string) => (removed.includes(number) ? undefined : '404');
   return [
@@ -94,12 +90,7 @@ function setRole(role: 'admin' | undefined): GroupChange {
       {},
       members.map((number) => participantNode(directory, number)),
     );
-    announceGroup(
-      server.network,
-      { group, by: client.device.number, change: news },
-      group.members.keys(),
-      client.device,
-    );
+    announceGroup(server.network, { group, by: client.device.number, change: news }, group.members.keys());
     const errorOf = (number: string) => (members.includes(number) ? undefined : '404');
     return [
       node(
@@ -152,12 +143,6 @@ function turnOff(name: string): GroupChange {
 }
 
 function tell(server: Server, client: Client, group: Group, change: BinaryNode): Outcome {
-  announceGroup(server.network, { group, by: client.device.number, change }, group.members.keys(), client.device);
+  announceGroup(server.network, { group, by: client.device.number, change }, group.members.keys());
   return [];
-}
-
-/** Numbers of the people a query names. */
-export function numbersIn(server: Server, parent: BinaryNode): string[] {
-  const { directory } = server.network;
-  return childrenNamed(parent, 'participant').flatMap(({ attrs }) => directory.resolve(attrs.jid)?.number ?? []);
 }

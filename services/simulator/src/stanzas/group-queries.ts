@@ -2,17 +2,26 @@ import type { Group } from '../groups/group.js';
 import { groupNode, participantNode } from '../groups/group-node.js';
 import { announceGroup, announceMembership } from '../messaging/announce-group.js';
 import { type BinaryNode, childrenNamed, childrenOf, node } from '../wire/nodes.js';
-import { GROUP_CHANGES, numbersIn, type Outcome } from './group-changes.js';
+import { GROUP_CHANGES } from './group-changes.js';
+import { numbersIn, type Outcome } from './group-outcome.js';
+import { listRequests, requestMembership } from './membership-requests.js';
 import type { Client, Server } from './stanza-context.js';
 
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
+const NOT_IMPLEMENTED = 501;
+
+const REFUSALS: Record<number, string> = {
+  [FORBIDDEN]: 'forbidden',
+  [NOT_FOUND]: 'item-not-found',
+  [NOT_IMPLEMENTED]: 'feature-not-implemented',
+};
 
 /** Groups: create, look up, join, and change; the changes are in `group-changes.ts`. */
 export function answerGroups(server: Server, client: Client, query: BinaryNode): void {
   const outcome = query.attrs.to === '@g.us' ? answerAll(server, client, query) : answerOne(server, client, query);
   if (Array.isArray(outcome)) client.session.reply(query, outcome);
-  else client.session.replyError(query, outcome, outcome === FORBIDDEN ? 'forbidden' : 'item-not-found');
+  else client.session.replyError(query, outcome, REFUSALS[outcome] ?? 'not-acceptable');
 }
 
 function answerAll(server: Server, client: Client, query: BinaryNode): Outcome {
@@ -36,21 +45,28 @@ function answerAll(server: Server, client: Client, query: BinaryNode): Outcome {
 
 function create(server: Server, client: Client, ask: BinaryNode): Outcome {
   const { groups, directory, now } = server.network;
+  if (isAboutCommunities(ask)) return NOT_IMPLEMENTED;
   const { number } = client.device;
   const group = groups.create(number, ask.attrs.subject ?? '', now());
-  for (const each of numbersIn(server, ask)) group.members.set(each, undefined);
-  announceMembership(server.network, group, number, group.members.keys(), client.device);
+  for (const each of numbersIn(server, ask)) if (directory.exists(each)) group.members.set(each, undefined);
+  announceMembership(server.network, group, number, group.members.keys());
   return [groupNode(directory, group)];
+}
+
+/** Groups of groups are not modelled. */
+function isAboutCommunities(ask: BinaryNode): boolean {
+  return childrenOf(ask).some(({ tag }) => tag === 'parent' || tag === 'linked_parent' || tag === 'community');
 }
 
 function leave(server: Server, { device }: Client, ask: BinaryNode): Outcome {
   const { groups, directory } = server.network;
+  if (isAboutCommunities(ask)) return NOT_IMPLEMENTED;
   const ids = childrenNamed(ask, 'group').map(({ attrs }) => attrs.id ?? '');
   for (const id of ids) {
     const group = groups.find(id);
     if (!group?.members.has(device.number)) continue;
     const change = node('remove', {}, [participantNode(directory, device.number)]);
-    announceGroup(server.network, { group, by: device.number, change }, group.members.keys(), device);
+    announceGroup(server.network, { group, by: device.number, change }, group.members.keys());
     group.members.delete(device.number);
   }
   return [
@@ -68,6 +84,9 @@ function answerInvite(server: Server, client: Client, query: BinaryNode, ask: Bi
   const group = groups.findByInvite(ask.attrs.code);
   if (!group) return NOT_FOUND;
   if (query.attrs.type === 'get') return [groupNode(directory, group)];
+  if (group.joinApproval && !group.members.has(client.device.number)) {
+    return requestMembership(server, client.device.number, group);
+  }
   join(server, client, group);
   return [node('group', { jid: group.jid })];
 }
@@ -93,6 +112,9 @@ function answerOne(server: Server, client: Client, query: BinaryNode): Outcome {
   if (query.attrs.type === 'get') {
     if (ask.tag === 'query') return [groupNode(directory, group)];
     if (ask.tag === 'invite') return [node('invite', { code: group.inviteCode })];
+    if (ask.tag === 'membership_approval_requests') {
+      return group.isAdmin(number) ? [listRequests(server, group)] : FORBIDDEN;
+    }
     return [node(ask.tag)];
   }
   const change = GROUP_CHANGES[ask.tag];

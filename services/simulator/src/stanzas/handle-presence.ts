@@ -3,16 +3,24 @@ import type { Client, Server } from './stanza-context.js';
 
 /** "I am here", or "tell me about somebody". */
 export function handlePresence(server: Server, { session, device }: Client, presence: BinaryNode): void {
-  const { directory, accounts, phones } = server.network;
-  const { type, to, name } = presence.attrs;
+  const { directory, accounts, presences } = server.network;
+  const { type, to = '', name } = presence.attrs;
   if (type === 'subscribe') {
     const person = directory.resolve(to);
     if (!person || !directory.exists(person.number)) return;
-    const kind = phones.habitsOf(person.number).online ? undefined : 'unavailable';
-    return session.send(node('presence', { from: to, type: kind }));
+    presences.watch(person.number, session, to);
+    return session.tellPresence(to, isHere(server, person.number));
   }
   if (name) accounts.ensure(device.number).pushName = name;
-  if (type) device.available = type === 'available';
+  if (!type) return;
+  device.available = type === 'available';
+  presences.tell(device.number, isHere(server, device.number));
+}
+
+/** Where a client is linked, its user is where it says; everybody else is there as long as the phone is on. */
+function isHere({ network: { accounts, phones } }: Server, number: string): boolean {
+  const account = accounts.find(number);
+  return account?.isLinked ? account.isHere : phones.habitsOf(number).online;
 }
 
 /** "Is typing ..." goes to the clients of the person it is for. */

@@ -1,3 +1,4 @@
+import { answerMediaRetry } from '../messaging/answer-media-retry.js';
 import { type BinaryNode, childrenNamed, childrenOf, node, stamp } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -13,6 +14,7 @@ export function handleReceipt(server: Server, { session, device }: Client, recei
   const ids = [id, ...childrenNamed(childrenOf(receipt)[0], 'item').map(({ attrs }) => attrs.id ?? '')];
   if (type !== 'retry') for (const each of ids) device.mailbox.confirmMessage(each, [participant ?? to ?? '', ...own]);
   if (type === 'hist_sync') device.introduced = true;
+  if (type === 'server-error') answerMediaRetry(server.network, server.office.phones.files, device, receipt);
   if (OWN_AFFAIRS.has(type ?? '')) return;
   const sender = directory.resolve(participant ?? to);
   if (!sender) return;
