@@ -31,7 +31,8 @@ export class Gateway {
   readonly senders: ServiceProcess[] = [];
   readonly connections: ServiceProcess[] = [];
   private api!: ServiceProcess;
-  private apiUrl = '';
+  /** Of the API, with its version. */
+  baseUrl = '';
   private readonly tokens = new Map<string, string>();
 
   private constructor(private readonly options: GatewayOptions) {}
@@ -41,7 +42,8 @@ export class Gateway {
     for (let i = 0; i < (options.connections ?? 1); i++) await gateway.addConnection();
     for (let i = 0; i < (options.senders ?? 1); i++) await gateway.addSender();
     gateway.api = await ServiceProcess.start('api', { ...gateway.env(), API_PORT: '0' });
-    gateway.apiUrl = `http://127.0.0.1:${(await gateway.api.waitForLog((line) => line.message === 'api listens')).port}`;
+    const { port } = await gateway.api.waitForLog((line) => line.message === 'api listens');
+    gateway.baseUrl = `http://127.0.0.1:${port}/api/messenger/v1`;
     return gateway;
   }
 
@@ -81,7 +83,7 @@ export class Gateway {
     path: string,
     { device = 'default', body, headers }: { device?: string; body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
-    const response = await fetch(`${this.apiUrl}/api/messenger/v1${path}`, {
+    const response = await fetch(`${this.baseUrl}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${await this.tokenOf(device)}`,
@@ -130,7 +132,7 @@ export class Gateway {
     return [this.api, ...this.connections, ...this.senders].filter(Boolean);
   }
 
-  private async tokenOf(device: string): Promise<string> {
+  async tokenOf(device: string): Promise<string> {
     const known = this.tokens.get(device);
     if (known) return known;
     const { value } = await createApiToken(this.options.space.store, 'main', { name: 'test', device });

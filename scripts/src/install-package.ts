@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+
+export interface Package {
+  /** Its name with apt, and with brew. */
+  apt: string;
+  brew: string;
+  /** What Debian starts when it is installed, and nobody asked for. */
+  service?: string;
+}
+
+/** True when a package manager was there, we may use it, and it did its work. */
+export async function installPackage(wanted: Package): Promise<boolean> {
+  if ((await outputOf('apt-get', ['--version'])) !== undefined) return installWithApt(wanted);
+  if ((await outputOf('brew', ['--version'])) !== undefined) return installWithBrew(wanted);
+  return false;
+}
+
+/** What a program prints, or `undefined` when it is not there or fails. */
+export async function outputOf(program: string, args: string[]): Promise<string | undefined> {
+  try {
+    return (await execute(program, args)).stdout;
+  } catch {
+    return undefined;
+  }
+}
+
+async function installWithApt({ apt: name, service }: Package): Promise<boolean> {
+  const rights = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+  if (rights.length > 0 && (await outputOf('sudo', ['-n', 'true'])) === undefined) return false;
+  console.error(`Installing ${name} with apt ...`);
+  const apt = [...rights, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq'];
+  // A stale index is no obstacle when the package is in it all the same.
+  await outputOf(...split([...apt, 'update']));
+  const installed = await outputOf(...split([...apt, 'install', '-y', '--no-install-recommends', name]));
+  if (service) await stopService(rights, service);
+  return installed !== undefined;
+}
+
+async function stopService(rights: string[], service: string): Promise<void> {
+  await outputOf(...split([...rights, 'systemctl', 'disable', '--now', service]));
+  await outputOf(...split([...rights, 'service', service, 'stop']));
+}
+
+async function installWithBrew({ brew: name }: Package): Promise<boolean> {
+  console.error(`Installing ${name} with brew ...`);
+  return (await outputOf('brew', ['install', '--quiet', name])) !== undefined;
+}
+
+function split([program = '', ...args]: string[]): [string, string[]] {
+  return [program, args];
+}

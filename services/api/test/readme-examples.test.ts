@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { launcherConfig } from '@gateway/scripts/config';
+import { ROOT } from '@gateway/scripts/paths';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { readDeliveries, readFileOnPhone } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { makePdf } from '@gateway/testkit/sample-files';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000023';
+const execute = promisify(execFile);
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const blocksOf = (language: string) =>
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code]) => code!);
+/** Each with its lines joined, as a shell reads them. */
+const commands = blocksOf('sh')
+  .flatMap((code) => code.replaceAll('\\\n', ' ').split('\n'))
+  .filter((line) => line.includes('curl'));
+const programs = blocksOf('js').filter((code) => code.includes('fetch('));
+
+describe('the examples of the README', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  let folder: string;
+  let environment: Record<string, string>;
+  const run: string[] = [];
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({ space, simulator });
+    folder = mkdtempSync(join(tmpdir(), 'readme-'));
+    // What is asked of curl beyond the example: no progress, and the status behind the body.
+    writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\nwrite-out = "\\n%{http_code}"\n');
+    writeFileSync(join(folder, 'offer.pdf'), makePdf());
+    environment = { CURL_HOME: folder, BASE: gateway.baseUrl, TOKEN: await gateway.tokenOf('default') };
+  });
+  after(async () => {
+    rmSync(folder, { recursive: true });
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const start = async (program: string, args: string[]): Promise<string> =>
+    (await execute(program, args, { cwd: folder, env: { ...launcherConfig.environment, ...environment } })).stdout;
+  /** Runs the one command that matches, just as it is written. */
+  async function curl(matches: RegExp): Promise<{ status: number; body: Record<string, unknown> }> {
+    const found = commands.filter((command) => matches.test(command));
+    expect(found, String(matches)).to.have.length(1);
+    run.push(found[0]!);
+    const [body, status] = (await start('sh', ['-c', found[0]!])).split('\n');
+    return { status: Number(status), body: JSON.parse(body!) };
+  }
+  const shownTo = (number: string, type: string) =>
+    eventually(async () => {
+      const all = await readDeliveries(simulator, ACCOUNT);
+      return all.find((message) => message.to === number && message.type === type && message.shown > 0);
+    });
+
+  it('link an account and tell its status', async () => {
+    const { status, body } = await curl(/-X POST .*\/connect"/);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.qrCode).to.match(/^data:image\/png;base64,/);
+    await gateway.link(ACCOUNT);
+    expect((await curl(/\/status"/)).body).to.include({ success: true, status: 'connected', phone: ACCOUNT });
+  });
+
+  it('send, show and cancel', async () => {
+    const { status, body } = await curl(/\/send"/);
+    expect([status, body.recipients], JSON.stringify(body)).to.deep.equal([202, 2]);
+    environment.MESSAGE_ID = String(body.messageId);
+    expect((await shownTo('447700900123', 'text')).text).to.equal('Hello');
+    const shown = await curl(/Bearer \$TOKEN" "\$BASE\/messages/);
+    expect(shown.status).to.equal(200);
+    expect(shown.body).to.include({ messageId: body.messageId });
+    expect((await curl(/-X DELETE/)).status).to.equal(200);
+    const otp = await curl(/\/otp"/);
+    expect(otp.status, JSON.stringify(otp.body)).to.equal(200);
+    expect(otp.body.data).to.include({ code: '482913' });
+  });
+
+  it('send a file with fetch, once', async () => {
+    expect(programs).to.have.length(1);
+    writeFileSync(join(folder, 'example.mjs'), programs[0]!);
+    const first = await start(process.execPath, ['example.mjs']);
+    expect(first).to.match(/^msg_\w+\n$/);
+    expect(await start(process.execPath, ['example.mjs'])).to.equal(first);
+    const shown = await shownTo('447700900123', 'document');
+    expect(shown).to.include({ text: 'As promised' });
+    expect(shown.details).to.include({ fileName: 'offer.pdf' });
+    expect((await readFileOnPhone(simulator, shown)).equals(makePdf())).to.equal(true);
+  });
+
+  it('disconnect, and are all tried here', async () => {
+    const { status, body } = await curl(/\/disconnect"/);
+    expect([status, body.success], JSON.stringify(body)).to.deep.equal([200, true]);
+    expect(run).to.have.members(commands);
+  });
+});
