@@ -10,6 +10,7 @@ const OWN_ERRORS = {
   too_many_attempts: 5,
   attachment_unreadable: 6,
   attachment_not_uploaded: 7,
+  recipient_opted_out: 8,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

@@ -26,6 +26,12 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     token: (keyId: string) => `${base}:token:${keyId}`,
     /** SET of key ids of all tokens. */
     tokens: `${base}:tokens`,
+    /** HASH digits -> when and how that person opted out: one of many small ones (docs/adr/0008). */
+    optOuts: (bucket: number) => `${base}:opt-outs:${bucket}`,
+    /** STRING, a bit per bucket of opt-outs: set when it has any. */
+    optOutBuckets: `${base}:opt-out-buckets`,
+    /** STRING: how many have opted out. */
+    optOutCount: `${base}:opt-out-count`,
     /** Counter keys of rate limits start with this. */
     rateLimits: `${base}:limit:`,
   };

@@ -1,0 +1,43 @@
+/** How somebody got onto the list. The order is the storage code: append only, at most eight. */
+export const OPT_OUT_SOURCES = ['reply', 'api', 'cli'] as const;
+export type OptOutSource = (typeof OPT_OUT_SOURCES)[number];
+
+/** What a whole message may say to mean it: the words of the carriers' code of conduct, and how people say them in Arabic. */
+const STOP_WORDS: ReadonlySet<string> = new Set([
+  ...['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout', 'opt out'],
+  ...['ايقاف', 'اوقف', 'اوقفوا', 'توقف', 'توقفوا', 'قف', 'الغاء', 'ستوب'],
+  ...['ايقاف الرسائل', 'اوقف الرسائل', 'اوقفوا الرسائل', 'ايقاف الاشتراك', 'الغاء الاشتراك', 'الغ الاشتراك'],
+]);
+/** "Yes" is not among them, as it is with some: it answers other questions too. */
+const START_WORDS: ReadonlySet<string> = new Set([
+  ...['start', 'unstop', 'subscribe'],
+  ...['اشتراك', 'اشترك', 'ابدا', 'استئناف'],
+]);
+
+const LONGEST_CHARACTERS = 100;
+
+/**
+ * Whether a message asks for no more messages, or for messages again. Only a message that says nothing else counts:
+ * "stop" and "Stop!" do, "don't stop" does not.
+ */
+export function readWish(text: string): 'stop' | 'start' | undefined {
+  if (text.length > LONGEST_CHARACTERS) return undefined;
+  const words = plainWords(text);
+  if (STOP_WORDS.has(words)) return 'stop';
+  return START_WORDS.has(words) ? 'start' : undefined;
+}
+
+/**
+ * Words as they are compared: without case, punctuation, symbols, vowel marks, tatweel and marks of direction, and with
+ * one form for letters that people write in several.
+ */
+function plainWords(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/[\p{Mn}\p{Cf}\u0640]/gu, '')
+    .replace(/[\u0622\u0623\u0625\u0671]/g, '\u0627')
+    .replace(/[\u0649\u06cc]/g, '\u064a')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}

@@ -1,0 +1,165 @@
+import { crc32 } from 'node:zlib';
+import type { Workspace } from '@gateway/contracts/ids';
+import { OPT_OUT_SOURCES, type OptOutSource } from '@gateway/contracts/opt-outs';
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { ScriptArgument } from './load-scripts.js';
+import type { Store } from './store.js';
+
+/** Somebody who wants no messages from any device of the workspace. */
+export interface OptOut {
+  /** Digits, in the form that all ways to write the number share. */
+  phone: string;
+  source: OptOutSource;
+  /** To the second. */
+  atMs: number;
+}
+
+/** Redis keeps hashes of this size as packed lists: 23 bytes a person, where one hash for all would take 72. */
+const BUCKETS = 4_096;
+const MAX_ADDED_AT_ONCE = 1_000;
+/** A value is seconds * this + source: one integer, which a packed list keeps in nine bytes. */
+const SOURCES = 8;
+
+/** Whoever is on the list already stays as they came. Safe to repeat. Answers how many are new. */
+export async function addOptOuts(
+  store: Store,
+  workspace: Workspace,
+  { numbers, source, atMs }: { numbers: readonly string[]; source: OptOutSource; atMs: number },
+): Promise<number> {
+  const phones = [...new Set(numbers.map(canonicalPhoneNumber))];
+  let added = 0;
+  for (let from = 0; from < phones.length; from += MAX_ADDED_AT_ONCE) {
+    const batch = phones.slice(from, from + MAX_ADDED_AT_ONCE);
+    added += await addBatch(store, workspace, { phones: batch, value: toValue(source, atMs) });
+  }
+  return added;
+}
+
+async function addBatch(
+  store: Store,
+  workspace: Workspace,
+  { phones, value }: { phones: readonly string[]; value: number },
+): Promise<number> {
+  const keys = workspaceKeys(store.space, workspace);
+  const list = [keys.optOutCount, keys.optOutBuckets];
+  const places = new Map<number, number>();
+  const args: ScriptArgument[] = [value];
+  for (const phone of phones) {
+    const bucket = bucketOf(phone);
+    if (!places.has(bucket)) places.set(bucket, list.push(keys.optOuts(bucket)));
+    args.push(places.get(bucket)!, bucket, phone);
+  }
+  return Number(await store.run('add-opt-outs', list, args));
+}
+
+/** An operator takes somebody off the list, however they came onto it. `false`: they were not on it. Safe to repeat. */
+export async function removeOptOut(store: Store, workspace: Workspace, number: string): Promise<boolean> {
+  return remove(store, workspace, number, '');
+}
+
+/** Somebody asks for messages again: that takes back what they asked for before, not what an operator decided. */
+export async function takeBackOptOut(
+  store: Store,
+  workspace: Workspace,
+  { number, atMs }: { number: string; atMs: number },
+): Promise<boolean> {
+  return remove(store, workspace, number, toSeconds(atMs));
+}
+
+async function remove(store: Store, workspace: Workspace, number: string, replySeconds: number | ''): Promise<boolean> {
+  const keys = workspaceKeys(store.space, workspace);
+  const phone = canonicalPhoneNumber(number);
+  const bucket = bucketOf(phone);
+  const list = [keys.optOutCount, keys.optOutBuckets, keys.optOuts(bucket)];
+  return (await store.run('remove-opt-out', list, [phone, bucket, replySeconds])) === 1;
+}
+
+/** The entry of a number, however it is written; `undefined` when there is none. */
+export async function findOptOut(store: Store, workspace: Workspace, number: string): Promise<OptOut | undefined> {
+  const phone = canonicalPhoneNumber(number);
+  const value = await store.redis.hget(workspaceKeys(store.space, workspace).optOuts(bucketOf(phone)), phone);
+  return value === null ? undefined : toOptOut(phone, value);
+}
+
+/** Those of the numbers whose people have opted out: one round trip, whatever their number. */
+export async function findOptedOut(
+  store: Store,
+  workspace: Workspace,
+  numbers: readonly string[],
+): Promise<Set<string>> {
+  const keys = workspaceKeys(store.space, workspace);
+  const found = await Promise.all(
+    numbers.map((number) => {
+      const phone = canonicalPhoneNumber(number);
+      return store.redis.hexists(keys.optOuts(bucketOf(phone)), phone);
+    }),
+  );
+  return new Set(numbers.filter((_, i) => found[i] === 1));
+}
+
+export async function countOptOuts(store: Store, workspace: Workspace): Promise<number> {
+  return Number((await store.redis.get(workspaceKeys(store.space, workspace).optOutCount)) ?? 0);
+}
+
+/**
+ * A page of the list, in an order of no meaning that does not change: whoever is on the list for the whole time is on
+ * exactly one page.
+ * @param after the last one of the page before.
+ */
+export async function listOptOuts(
+  store: Store,
+  workspace: Workspace,
+  { after, limit }: { after?: string; limit: number },
+): Promise<OptOut[]> {
+  const keys = workspaceKeys(store.space, workspace);
+  const [bits, count] = await Promise.all([store.redis.getBuffer(keys.optOutBuckets), countOptOuts(store, workspace)]);
+  const first = after === undefined ? 0 : bucketOf(after);
+  const buckets = bucketsIn(bits).filter((bucket) => bucket >= first);
+  const page: OptOut[] = [];
+  // As many at a time as the page probably takes.
+  const step = Math.max(1, Math.ceil((limit * bucketsIn(bits).length) / Math.max(count, 1)));
+  for (let from = 0; from < buckets.length && page.length < limit; from += step) {
+    const read = buckets.slice(from, from + step).map((bucket) => store.redis.hgetall(keys.optOuts(bucket)));
+    for (const entries of await Promise.all(read)) page.push(...sorted(entries));
+    if (from === 0 && after !== undefined && buckets[0] === first) dropUpTo(page, after);
+  }
+  return page.slice(0, limit);
+}
+
+function sorted(entries: Record<string, string>): OptOut[] {
+  return Object.entries(entries)
+    .map(([phone, value]) => toOptOut(phone, value))
+    .sort((a, b) => Number(a.phone) - Number(b.phone));
+}
+
+/** Takes what earlier pages had from the beginning, which is all of the bucket of `after`. */
+function dropUpTo(page: OptOut[], after: string): void {
+  const bucket = bucketOf(after);
+  const next = page.findIndex(({ phone }) => bucketOf(phone) !== bucket || Number(phone) > Number(after));
+  page.splice(0, next === -1 ? page.length : next);
+}
+
+function bucketsIn(bits: Buffer | null): number[] {
+  return Array.from({ length: (bits?.length ?? 0) * 8 }, (_, bucket) => bucket).filter(
+    (bucket) => (bits![bucket >> 3]! & (0x80 >> (bucket & 7))) !== 0,
+  );
+}
+
+function bucketOf(phone: string): number {
+  return crc32(phone) % BUCKETS;
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+function toValue(source: OptOutSource, atMs: number): number {
+  return toSeconds(atMs) * SOURCES + OPT_OUT_SOURCES.indexOf(source);
+}
+
+function toOptOut(phone: string, value: string): OptOut {
+  const source = OPT_OUT_SOURCES[Number(value) % SOURCES];
+  if (!source) throw new Error('an opt-out from a source that this version does not know');
+  return { phone, source, atMs: Math.floor(Number(value) / SOURCES) * 1000 };
+}
