@@ -79,6 +79,8 @@ export interface MessengerSession {
   uploadMedia(media: Pick<MediaContent, 'type' | 'mimeType'>, bytes: Buffer): Promise<MediaUpload>;
   /** Asks which of the numbers are on the messenger, and prepares their keys for sending, many at a time. */
   lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>>;
+  /** The number under which the network knows whoever a number leads to, once it was looked up; before, the number itself. */
+  numberOf(number: string): string;
   /** URL of the account's picture, `undefined` when hidden. Bounded in time. */
   fetchProfilePicture(): Promise<string | undefined>;
   /** Removes this device from the account at the network; rejects when the network did not confirm within `timeoutMs`. */

@@ -112,6 +112,11 @@ export class Session implements MessengerSession {
     return this.#lookUp.lookUp(numbers);
   }
 
+  numberOf(number: string): string {
+    const decoded = jidDecode(this.#lookUp.jidOf(number) ?? '');
+    return decoded?.server === 's.whatsapp.net' ? decoded.user : number;
+  }
+
   async fetchProfilePicture(): Promise<string | undefined> {
     this.#assertOpen();
     const { sock, end } = this.#deps;

@@ -13,6 +13,7 @@ import type { Logger } from '@gateway/runtime/logger';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
+import { findOptedOut } from '@gateway/store/opt-outs';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 import { failRecipients, loadSend } from './load-send.js';
@@ -51,7 +52,8 @@ const LAST_ACKS_MS = 500;
 
 /**
  * Decides, message by message, what the device sends next: OTPs first, then the open lists in turn. Before each
- * message it asks the pace, and claims the recipient in Redis, which also checks lease, cancel and expiry.
+ * message it asks the pace, and claims the recipient in Redis, which also checks lease, cancel, expiry, and
+ * whether they have opted out.
  *
  * Without a session (before the first, between two) everything waits. `stop` is final.
  */
@@ -179,8 +181,16 @@ export class DeviceScheduler {
   private async relay(session: MessengerSession, item: WorkItem): Promise<void> {
     const { store, lease, clock, ids, logger } = this.deps;
     const { send, recipient, part, to, content } = item;
-    const claim = await claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() });
+    // Both in one round trip, and the list after the mark: whoever opts out before it gets nothing.
+    const [claim, optedOut] = await Promise.all([
+      claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
+      this.findOptedOut(send, [to, session.numberOf(to)]),
+    ]);
     if (claim !== 'claimed') return this.skip(item, claim);
+    if (optedOut.size > 0) {
+      await this.failUnsent(send, recipient, 'recipient_opted_out');
+      return this.finishDone();
+    }
     const platformId = ids.make({ tag: send.tag, recipient, part });
     try {
       const { ack } = await session.send({ to, platformId, content });
@@ -293,9 +303,10 @@ export class DeviceScheduler {
   private async lookUp(
     session: MessengerSession,
     send: OpenSend,
-    batch: { index: number; to: string }[],
+    upcoming: { index: number; to: string }[],
   ): Promise<void> {
     const { clock, logger } = this.deps;
+    const batch = await this.dropOptedOut(send, upcoming);
     const found = await session.lookUp(batch.map(({ to }) => to)).catch((thrown: unknown) => {
       logger.warn('look-up failed', { messageId: send.messageId, error: toError(thrown) });
       return new Map<string, LookUpResult>();
@@ -304,7 +315,7 @@ export class DeviceScheduler {
     for (const { index, to } of batch) {
       const result = found.get(to);
       if (result && 'exists' in result && result.exists) ready.push(index);
-      else if (result && 'exists' in result) await this.failMissing(send, index);
+      else if (result && 'exists' in result) await this.failUnsent(send, index, 'not_on_messenger');
       else if (this.session === session) send.retryLater(index, clock.nowMs());
       else send.putBack([index]);
     }
@@ -312,9 +323,30 @@ export class DeviceScheduler {
     else send.putBack(ready);
   }
 
-  private async failMissing(send: OpenSend, recipient: number): Promise<void> {
-    const errorCode = ownErrorCode('not_on_messenger');
-    await this.deps.results.write(send.tag, { recipient, part: 0, event: 'failed', errorCode });
+  /** Those of a batch who take messages. The others cost neither a look-up nor a place in the pace. */
+  private async dropOptedOut<Upcoming extends { index: number; to: string }>(
+    send: OpenSend,
+    upcoming: Upcoming[],
+  ): Promise<Upcoming[]> {
+    const optedOut = await this.findOptedOut(
+      send,
+      upcoming.map(({ to }) => to),
+    );
+    if (optedOut.size === 0) return upcoming;
+    const dropped = upcoming.filter(({ to }) => optedOut.has(to));
+    await Promise.all(dropped.map(({ index }) => this.failUnsent(send, index, 'recipient_opted_out')));
+    return upcoming.filter(({ to }) => !optedOut.has(to));
+  }
+
+  /** A code goes out all the same: whoever gets one has just asked for it. */
+  private async findOptedOut(send: OpenSend, numbers: readonly string[]): Promise<Set<string>> {
+    const { store, lease } = this.deps;
+    return send.record.kind === 'otp' ? new Set() : findOptedOut(store, lease.address.workspace, numbers);
+  }
+
+  private async failUnsent(send: OpenSend, recipient: number, error: OwnRecipientError): Promise<void> {
+    this.deps.metrics.countUnsent(error, 1);
+    await this.deps.results.write(send.tag, { recipient, part: 0, event: 'failed', errorCode: ownErrorCode(error) });
     send.settled(recipient);
   }
 
@@ -356,7 +388,9 @@ export class DeviceScheduler {
 
   /** Nobody has got anything of this send by us, and nobody will. */
   private async giveUp(send: OpenSend, error: OwnRecipientError): Promise<void> {
-    await failRecipients(this.deps, send.record, send.takeUnsent(), error);
+    const unsent = send.takeUnsent();
+    this.deps.metrics.countUnsent(error, unsent.length);
+    await failRecipients(this.deps, send.record, unsent, error);
   }
 
   private anyReady(): boolean {

@@ -1,3 +1,4 @@
+import type { OwnRecipientError } from '@gateway/contracts/recipient-errors';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import { makeCounter, makeGauge, makeHistogram, type Registry } from '@gateway/runtime/metrics';
 
@@ -24,6 +25,11 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     help: 'Receipts from phones.',
     labels: ['kind'],
   });
+  const unsent = makeCounter(registry, {
+    name: 'gateway_recipients_unsent_total',
+    help: 'Recipients who get nothing, without the network having refused it, by the reason.',
+    labels: ['reason'],
+  });
   const disconnects = makeCounter(registry, {
     name: 'gateway_disconnects_total',
     help: 'Ends of sockets by their reason.',
@@ -42,6 +48,7 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     countAck: (outcome: AckOutcome['kind']) => acks.inc({ outcome }),
     observeAck: (kind: string, ms: number) => acceptToAck.observe({ kind }, ms / 1000),
     countReceipts: (kind: string, count: number) => receipts.inc({ kind }, count),
+    countUnsent: (reason: OwnRecipientError, count: number) => unsent.inc({ reason }, count),
     countDisconnect: (outcome: string) => disconnects.inc({ outcome }),
   };
 }
