@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { GatewayError } from './errors.js';
 
 /** The oldest version that has every command of our scripts and of BullMQ's. */
 const MINIMUM_VERSION = [6, 2] as const;
@@ -18,6 +19,16 @@ export async function checkRedisSettings(client: Redis): Promise<string[]> {
   }
   if (info.aof_enabled !== '1') problems.push('appendonly is off, must be on: a restart would lose accepted messages');
   return problems;
+}
+
+/** Throws `redis_settings` when this Redis could lose messages: a process that starts on it must not go on. */
+export async function refuseWrongSettings(client: Redis): Promise<void> {
+  const problems = await checkRedisSettings(client);
+  if (problems.length === 0) return;
+  throw new GatewayError({
+    code: 'redis_settings',
+    message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
+  });
 }
 
 function parseInfo(text: string): Record<string, string | undefined> {

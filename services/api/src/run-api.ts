@@ -2,14 +2,13 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/pace';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
-import { GatewayError } from '@gateway/runtime/errors';
 import { loggerOptions } from '@gateway/runtime/gateway-config';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
 import { createLogger } from '@gateway/runtime/logger';
 import { createMetrics } from '@gateway/runtime/metrics';
 import { startOpsServer } from '@gateway/runtime/ops-server';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
-import { checkRedisSettings } from '@gateway/runtime/redis-settings';
+import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { checkSchema, createStore } from '@gateway/store/store';
 import { createApiMetrics } from './api-metrics.js';
@@ -31,7 +30,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   const space = { prefix: config.KEY_PREFIX };
   const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
   await checkSchema(store);
-  await refuseWrongSettings(checkRedisSettings(redis.failFast));
+  await refuseWrongSettings(redis.failFast);
 
   const doorbells = await DoorbellListener.listen(redis.subscriber, space);
   lifecycle.add('doorbells', async () => doorbells.close());
@@ -80,13 +79,4 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
 
 function defaultPace({ PACE_PER_MINUTE: messagesPerMinute }: ApiConfig) {
   return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };
-}
-
-async function refuseWrongSettings(check: Promise<string[]>): Promise<void> {
-  const problems = await check;
-  if (problems.length === 0) return;
-  throw new GatewayError({
-    code: 'redis_settings',
-    message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
-  });
 }

@@ -30,19 +30,26 @@ interface RunningTask {
 
 type RealDuty = Exclude<Duty, { kind: 'none' }>;
 
+/** Devices that need nothing call when that changes; this often they are looked at all the same. */
+const TICKS_PER_ROUND = 10;
+
 /**
- * Looks at every device on each tick, and at one device on its doorbell; does what `decideDuty` says, one task per
- * device at a time, under the device's lease. With several processes the lease decides which of them does it.
+ * Looks at devices that may need something on each tick, at the others now and then, and at one device on its doorbell;
+ * does what `decideDuty` says, one task per device at a time, under the device's lease. With several processes the
+ * lease decides which of them does it.
  */
 export class ConnectionController {
   private readonly tasks = new Map<DeviceId, RunningTask>();
   /** Since when a device has been seen linked and without an owner, by the monotonic clock. */
   private readonly unheldSinceMs = new Map<DeviceId, number>();
+  /** Nothing is to be done for them, and whoever is at work on them is known. */
+  private readonly settled = new Set<DeviceId>();
   private readonly looks = new Map<DeviceId, Promise<void>>();
   /** Devices whose doorbell rang during a look: what it rang for may have come after the read. */
   private readonly lookAgain = new Set<DeviceId>();
   private readonly stopListening: () => void;
   private timer: NodeJS.Timeout | undefined;
+  private ticks = 0;
   private stopped = false;
 
   constructor(private readonly deps: ControllerDeps) {
@@ -69,7 +76,10 @@ export class ConnectionController {
 
   private async tick(): Promise<void> {
     try {
-      for (const device of await listDevices(this.deps.store, this.deps.workspace)) this.look(device);
+      if (this.ticks++ % TICKS_PER_ROUND === 0) this.settled.clear();
+      for (const device of await listDevices(this.deps.store, this.deps.workspace)) {
+        if (!this.settled.has(device)) this.look(device);
+      }
       await Promise.all(this.looks.values());
     } catch (thrown) {
       this.deps.logger.warn('tick failed', { error: toError(thrown) });
@@ -100,6 +110,8 @@ export class ConnectionController {
   private async lookOnce(device: DeviceId): Promise<void> {
     const state = await readDeviceState(this.deps.store, this.address(device));
     this.noteUnheld(device, state);
+    if (isSettled(state)) this.settled.add(device);
+    else this.settled.delete(device);
     const task = this.tasks.get(device);
     if (task && isOutdated(task.desired, state.desired)) task.cancel.abort();
     if (!task && (await this.decide(device, state)).kind !== 'none') await this.claim(device);
@@ -175,6 +187,14 @@ function logFailure(logger: Logger, error: Error): false {
   if (error instanceof FencedError) logger.warn('ownership lost', { error });
   else logger.error('task failed', { error });
   return false;
+}
+
+/** Until somebody rings: what is asked for is there, or is being kept up by its owner. */
+function isSettled({ desired, observed, leaseHeld, hasKeys }: DeviceState): boolean {
+  if (desired?.want === 'linked') return leaseHeld;
+  return (
+    !desired || (desired.want === 'unlinked' && !leaseHeld && !hasKeys && observed?.attemptId === desired.attemptId)
+  );
 }
 
 function isOutdated(actedOn: DesiredState, desired: DesiredState | undefined): boolean {

@@ -7,6 +7,7 @@ import { createLogger } from '@gateway/runtime/logger';
 import { createMetrics, makeGauge } from '@gateway/runtime/metrics';
 import { startOpsServer } from '@gateway/runtime/ops-server';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { LeaseKeeper } from '@gateway/store/lease-keeper';
 import { checkSchema, createStore } from '@gateway/store/store';
@@ -25,6 +26,7 @@ export async function runConnection(config: ConnectionConfig, lifecycle: Lifecyc
   await clients.waitForReady();
   const store = createStore({ redis: clients.commands, space, encryptionKeys: config.ENCRYPTION_KEYS });
   await checkSchema(store);
+  await refuseWrongSettings(clients.commands);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells', async () => doorbells.close());

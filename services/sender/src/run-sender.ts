@@ -9,6 +9,7 @@ import { createLogger } from '@gateway/runtime/logger';
 import { createMetrics } from '@gateway/runtime/metrics';
 import { startOpsServer } from '@gateway/runtime/ops-server';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { LeaseKeeper } from '@gateway/store/lease-keeper';
 import { checkSchema, createStore } from '@gateway/store/store';
@@ -34,6 +35,7 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
   await clients.waitForReady();
   const store = createStore({ redis: clients.commands, space, encryptionKeys: config.ENCRYPTION_KEYS });
   await checkSchema(store);
+  await refuseWrongSettings(clients.commands);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells', async () => doorbells.close());
