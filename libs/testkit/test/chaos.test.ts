@@ -9,18 +9,21 @@ describe('a gateway under fire', () => {
     const seed = Date.now() % 1_000_000;
     const result = await runChaos({ rounds: 1, seed, devices: 2, recipients: 300, say: () => {} });
     const again = `repeat it with: npm run chaos -- --rounds 1 --devices 2 --recipients 300 --seed ${seed}`;
-    expect(result, again).to.include({ shown: result.recipients, failed: 0, expired: 0, lost: 0, duplicates: 0 });
+    expect(result, again).to.include({ expired: 0, lost: 0, duplicates: 0 });
+    expect(result.shown + result.failed, again).to.equal(result.recipients);
+    expect(result.shown).to.be.at.least(result.recipients * 0.95);
     expect(result.recipients, 'two lists, and one-time passwords between').to.be.greaterThan(600);
     expect(result.kills).to.be.greaterThan(0);
   });
 });
 
 describe('the account of a chaos run', () => {
-  const message = (to: string, status: 'sent' | 'failed' | 'expired' = 'sent') => ({
+  const message = (to: string, status: 'sent' | 'failed' | 'expired' = 'sent', mayFail = false) => ({
     from: '1',
     to,
     marker: 'm',
     status,
+    mayFail,
   });
   const row = (to: string, shown: number, text = 'm') => ({
     ...{ id: 'x', to, text, shown, arrivals: shown, deliveredAt: null, readAt: null },
@@ -32,6 +35,11 @@ describe('the account of a chaos run', () => {
     expect(accountFor(promised, shown)).to.deep.equal({
       ...{ recipients: 5, shown: 2, failed: 1, expired: 1, lost: 3, duplicates: 1 },
     });
+  });
+
+  it('does not call lost what the fault plan refused, unless nobody was told that it failed', () => {
+    const account = accountFor([message('a', 'failed', true), message('b', 'sent', true)], new Map());
+    expect(account).to.include({ failed: 1, lost: 1 });
   });
 
   it('counts a message that came under two ids as doubled', () => {

@@ -9,6 +9,8 @@ export interface PromisedMessage {
   /** The text, which no other send has. */
   marker: string;
   status: RecipientView['status'];
+  /** The fault plan refuses it: it may fail. */
+  mayFail: boolean;
 }
 
 export interface Account {
@@ -16,7 +18,7 @@ export interface Account {
   shown: number;
   failed: number;
   expired: number;
-  /** Promised and shown by no phone. No fault of the plan is a reason for that, so failed and expired ones count too. */
+  /** Promised and shown by no phone, and not failed by the fault plan. One that failed or expired without it counts too. */
   lost: number;
   /** Shown more than once. */
   duplicates: number;
@@ -32,12 +34,12 @@ export function accountFor(promised: readonly PromisedMessage[], shown: Readonly
       times.set(key, (times.get(key) ?? 0) + count);
     }
   }
-  for (const { from, to, marker, status } of promised) {
+  for (const { from, to, marker, status, mayFail } of promised) {
     const count = times.get(`${from} ${to} ${marker}`) ?? 0;
     if (count > 0) account.shown++;
     else if (status === 'failed') account.failed++;
     else if (status === 'expired') account.expired++;
-    if (count === 0) account.lost++;
+    if (count === 0 && !(mayFail && status === 'failed')) account.lost++;
     if (count > 1) account.duplicates++;
   }
   return account;

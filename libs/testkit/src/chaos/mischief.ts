@@ -14,18 +14,26 @@ export interface Mischief {
 type Rule = Parameters<Simulator['network']['faults']['add']>[0];
 
 /** Faults of the network from which nothing may be lost: none of them is a final refusal. */
-const NETWORK_FAULTS: Rule['do'][] = [
-  { dropAck: true },
-  { silent: true },
-  { closeBeforeAck: true },
-  { closeBeforeAck: true, accept: false },
-  { closeAfterAck: true },
-  { streamError: 503 },
-  { streamError: 515 },
-  { ackError: 429 },
-  { ackError: 479 },
-  { ackError: 503 },
-  { delayMs: 200, jitterMs: 400 },
+const NETWORK_FAULTS: Pick<Rule, 'on' | 'do'>[] = [
+  { on: 'message', do: { dropAck: true } },
+  { on: 'message', do: { silent: true } },
+  { on: 'message', do: { closeBeforeAck: true } },
+  { on: 'message', do: { closeBeforeAck: true, accept: false } },
+  { on: 'message', do: { closeAfterAck: true } },
+  { on: 'message', do: { streamError: 503 } },
+  { on: 'message', do: { streamError: 515 } },
+  { on: 'message', do: { ackError: 429 } },
+  { on: 'message', do: { ackError: 479 } },
+  { on: 'message', do: { ackError: 503 } },
+  { on: 'message', do: { delayMs: 200, jitterMs: 400 } },
+  { on: 'iq', do: { error: 503 } },
+  { on: 'iq', do: { delayMs: 300, jitterMs: 600 } },
+  { on: 'receipt', do: { silent: true } },
+  { on: 'upload', do: { error: 500 } },
+  { on: 'wire', do: { bytesPerSecond: 20_000 } },
+  { on: 'login', do: { error: 503 } },
+  { on: 'connect', do: { error: 503 } },
+  { on: 'connect', do: { silent: true } },
 ];
 
 /**
@@ -92,7 +100,7 @@ async function doHarm(
       return fleet.freeze(victim, duration);
     case 'network':
       done.faults++;
-      simulator.network.faults.add({ on: 'message', do: fault, count });
+      simulator.network.faults.add({ ...fault, count });
       return;
     case 'cut':
       done.faults++;

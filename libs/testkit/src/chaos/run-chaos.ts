@@ -4,14 +4,19 @@ import { createLogger } from '@gateway/runtime/logger';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { createApiToken } from '@gateway/store/api-tokens';
+import { readDeviceState } from '@gateway/store/device-state';
+import { listMembers } from '@gateway/store/members';
 import { readRecipients, readSend } from '@gateway/store/read-send';
 import { createStore, type Store } from '@gateway/store/store';
+import PQueue from 'p-queue';
 import { eventually } from '../eventually.js';
 import { makeNumbers, readDeliveries, type ShownMessage } from '../phones.js';
+import { makePng } from '../sample-files.js';
 import { type Account, accountFor, type PromisedMessage } from './account-for.js';
 import { postUntilAnswered } from './client.js';
 import { Fleet } from './fleet.js';
 import { type Mischief, makeMischief } from './mischief.js';
+import { planRefusals } from './plan-refusals.js';
 import { Random } from './random.js';
 import { findFreePort, RedisProcess } from './redis-process.js';
 
@@ -37,9 +42,12 @@ interface Line {
 }
 
 const ENCRYPTION_KEY = '0b'.repeat(32);
-const SETTLE_MS = 180_000;
+const SETTLE_MS = 300_000;
+/** Devices that are linked, or given a list. */
+const AT_A_TIME = 16;
 /** Per device: `/otp` takes ten a minute. */
 const OTP_EVERY_MS = 7_000;
+const LEAST_OTP_GAP_MS = 500;
 
 /** Runs a gateway of several processes through everything that can go wrong, and accounts for every message. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -58,7 +66,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   try {
     const bases = await startFleet(fleet, redis, simulator);
     const lines = await linkDevices(store, simulator, bases, options.devices);
-    options.say(`${fleet.places.length} processes, ${lines.length} devices linked`);
+    options.say(`${fleet.places.length} processes, ${lines.length} devices linked; ${await describeShares(store)}`);
     const total: ChaosResult = { rounds: options.rounds, seed: options.seed, ...NOTHING };
     for (let round = 1; round <= options.rounds; round++) {
       const result = await runRound({ ...options, round, random, redis, simulator, store, fleet, bases, lines });
@@ -89,27 +97,48 @@ async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulato
     LOG_LEVEL: 'warn',
   };
   for (const _ of [1, 2]) await fleet.add('connection', { ...env, LOG_LEVEL: 'info' });
-  for (const _ of [1, 2, 3]) await fleet.add('sender', { ...env, LOG_LEVEL: 'info' });
+  for (const _ of [1, 2, 3, 4]) await fleet.add('sender', { ...env, LOG_LEVEL: 'info' });
   const ports = [await findFreePort(), await findFreePort()];
   for (const port of ports) await fleet.add('api', { ...env, LOG_LEVEL: 'info', API_PORT: String(port) });
   return ports.map((port) => `http://127.0.0.1:${port}/api/messenger/v1`);
 }
 
+/** How the linked devices are shared out among the senders. */
+async function describeShares(store: Store): Promise<string> {
+  const held = (await listMembers(store, 'main', 'sender')).map((sender) => sender.held);
+  return `held by the senders: ${held.join(', ')}`;
+}
+
 async function linkDevices(store: Store, simulator: Simulator, bases: string[], count: number): Promise<Line[]> {
-  const lines: Line[] = [];
-  for (let i = 0; i < count; i++) {
-    const device = `chaos-${i}`;
-    const number = String(491_600_000_000 + i);
-    const { value: token } = await createApiToken(store, 'main', { name: device, device });
-    const answer = await postUntilAnswered(bases, '/connect?rawQrCode=true', { token, body: {} });
-    await fetch(`${simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain' },
-      body: String(answer.body.qrCode),
-    });
-    lines.push({ address: { workspace: 'main', device }, number, token });
-  }
+  const linking = new PQueue({ concurrency: AT_A_TIME });
+  const lines = await linking.addAll(
+    Array.from({ length: count }, (_, i) => () => linkDevice(store, simulator, bases, i)),
+  );
+  await eventually(() => allAreConnected(store, lines), {
+    timeoutMs: SETTLE_MS,
+    everyMs: 500,
+    what: 'every device connected',
+  });
   return lines;
+}
+
+async function linkDevice(store: Store, simulator: Simulator, bases: string[], i: number): Promise<Line> {
+  const device = `chaos-${i}`;
+  const number = String(491_600_000_000 + i);
+  const { value: token } = await createApiToken(store, 'main', { name: device, device });
+  const answer = await postUntilAnswered(bases, '/connect?rawQrCode=true', { token, body: {} });
+  const scan = await fetch(`${simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain' },
+    body: String(answer.body.qrCode),
+  });
+  if (!scan.ok) throw new Error(`${device} not linked: ${await scan.text()}`);
+  return { address: { workspace: 'main', device }, number, token };
+}
+
+async function allAreConnected(store: Store, lines: readonly Line[]): Promise<boolean> {
+  const states = await Promise.all(lines.map(({ address }) => readDeviceState(store, address)));
+  return states.every(({ observed }) => observed?.status === 'connected');
 }
 
 interface Round extends ChaosOptions {
@@ -127,13 +156,15 @@ interface PromisedSend {
   line: Line;
   messageId: string;
   marker: string;
+  /** Recipients whom the fault plan refuses. */
+  refused: ReadonlySet<string>;
 }
 
 async function runRound(round: Round): Promise<Account & Mischief> {
   const stop = new AbortController();
   const mischief = makeMischief(round, stop.signal);
-  const sends: PromisedSend[] = [];
-  for (const line of round.lines) sends.push(await sendList(round, line));
+  const sending = new PQueue({ concurrency: AT_A_TIME });
+  const sends = await sending.addAll(round.lines.map((line) => () => sendList(round, line)));
   const otps = sendOtps(round, sends, stop.signal);
   // Half of the work is done under fire, and the rest while everything heals.
   await eventually(() => isHalfDone(round, sends), {
@@ -150,13 +181,18 @@ async function runRound(round: Round): Promise<Account & Mischief> {
   return { ...(await takeAccount(round, sends)), ...done };
 }
 
-async function sendList({ bases, round, recipients, seed }: Round, line: Line): Promise<PromisedSend> {
+async function sendList(world: Round, line: Line): Promise<PromisedSend> {
+  const { bases, round, recipients, seed, lines, simulator } = world;
   const marker = `chaos ${seed}/${round}/${line.address.device}`;
   const series = round * 1_000 + Number(line.address.device.split('-')[1]);
-  const body = { to: makeNumbers(recipients, series), text: marker };
+  const to = makeNumbers(recipients, series);
+  const refused = await planRefusals(simulator, new Random(seed + series), { from: line.number, to });
+  // The text is then the caption.
+  const attachment = { type: 'image', base64: makePng(64, 64).toString('base64') };
+  const body = { to, text: marker, ...(line === lines[0] && { attachment }) };
   const answer = await postUntilAnswered(bases, '/send', { token: line.token, body });
   if (answer.status !== 202) throw new Error(`list refused: ${JSON.stringify(answer)}`);
-  return { line, messageId: String(answer.body.messageId), marker };
+  return { line, messageId: String(answer.body.messageId), marker, refused };
 }
 
 /** One-time passwords between the lists, for as long as the mischief goes on: each to a number of its own. */
@@ -164,7 +200,7 @@ async function sendOtps(round: Round, sends: PromisedSend[], stop: AbortSignal):
   for (let i = 0; !stop.aborted; i++) {
     const line = round.lines[i % round.lines.length]!;
     sends.push(await sendOtp(round, line, i));
-    await sleep(OTP_EVERY_MS / round.lines.length, stop).catch(() => {});
+    await sleep(Math.max(OTP_EVERY_MS / round.lines.length, LEAST_OTP_GAP_MS), stop).catch(() => {});
   }
 }
 
@@ -174,7 +210,7 @@ async function sendOtp({ bases, round }: Round, line: Line, i: number): Promise<
   const answer = await postUntilAnswered(bases, '/otp', { token: line.token, body: { phone, code } });
   if (answer.status > 202) throw new Error(`OTP refused: ${JSON.stringify(answer)}`);
   const { messageId } = answer.body.data as { messageId: string };
-  return { line, messageId, marker: otpText(code, 'English') };
+  return { line, messageId, marker: otpText(code, 'English'), refused: new Set() };
 }
 
 async function isHalfDone({ store, recipients }: Round, sends: readonly PromisedSend[]): Promise<boolean> {
@@ -196,11 +232,13 @@ async function countQueued(store: Store, sends: readonly PromisedSend[]): Promis
 async function takeAccount({ store, simulator, recipients }: Round, sends: readonly PromisedSend[]): Promise<Account> {
   const promised: PromisedMessage[] = [];
   const shown = new Map<string, ShownMessage[]>();
-  for (const { line, messageId, marker } of sends) {
+  for (const { line, messageId, marker, refused } of sends) {
     const send = await readSend(store, line.address, messageId);
     if (!send) throw new Error('a promised send has no record any more');
     const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients });
-    for (const { to, status } of rows) promised.push({ from: line.number, to, marker, status });
+    for (const { to, status } of rows) {
+      promised.push({ from: line.number, to, marker, status, mayFail: refused.has(to) });
+    }
     shown.set(line.number, await readDeliveries(simulator, line.number));
   }
   return accountFor(promised, shown);
