@@ -14,10 +14,12 @@ export const coldBenchmark: Benchmark = {
   async run(context) {
     const race = await openRace(context);
     const nearby = await measure(context, race, { roundTripMs: 0, baselineRecipients: 300, series: 1 });
+    const cpuMsPerMessage = race.takeCpu();
     const faraway = await measure(context, race, { roundTripMs: 100, baselineRecipients: 50, series: 101 });
     return {
       ...nearby,
       unit: UNIT,
+      cpuMsPerMessage,
       ratios: { rtt0: nearby.ratio, rtt100: faraway.ratio },
       rtt100: { ours: faraway.ours, baseline: faraway.baseline },
     };

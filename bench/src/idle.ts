@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { sleep } from '@gateway/runtime/clock';
 import { eventually } from '@gateway/testkit/eventually';
+import type { ServiceProcess } from '@gateway/testkit/service-process';
 import type { StockMethods } from './stock-main.js';
 import type { Benchmark } from './support/benchmark.js';
 import { Child } from './support/child.js';
 import { compare } from './support/compare.js';
+import { readResidentBytes } from './support/process-usage.js';
 import { openStage, type Stage } from './support/stage.js';
 
 const DEVICES = 300;
@@ -28,25 +29,27 @@ export const idleBenchmark: Benchmark = {
     const numbers = Array.from({ length: STOCK_CLIENTS }, (_, i) => String(999_200_000_000 + i));
     const states = await linker.call('link', { network, numbers });
     await linker.stop();
-    // In a fresh process: what linking leaves behind is not what an idle socket costs.
+    // Both in a fresh process: what linking leaves behind is not what an idle socket costs.
     const stock = new Child<StockMethods>(context.lifecycle, 'stock-main');
     await stock.call('logIn', { network, states: [] });
-    const stockEmpty = await readResidentBytes(stock.pid);
+    const stockEmpty = readResidentBytes(stock.pid);
     await stock.call('logIn', { network, states });
 
     context.say(`linking ${DEVICES} devices`);
-    const [sender] = stage.gateway.senders;
-    const senderEmpty = await readResidentBytes(sender!.pid);
     await linkDevices(stage, context.say);
+    await stage.gateway.senders[0]!.stop();
+    const sender = await stage.gateway.addSender();
+    const senderEmpty = readResidentBytes(sender.pid);
+    await eventually(() => countConnected(sender) === DEVICES, { timeoutMs: 120_000, what: 'all devices connected' });
     await sleep(SETTLE_MS);
 
     const unit = 'MB per device';
     const perDevice = async (pid: number, empty: number, devices: number) => {
       await sleep(BETWEEN_MS);
-      return ((await readResidentBytes(pid)) - empty) / devices / 1024 / 1024;
+      return (readResidentBytes(pid) - empty) / devices / 1024 / 1024;
     };
     const found = await compare(context, {
-      ours: () => perDevice(sender!.pid, senderEmpty, DEVICES),
+      ours: () => perDevice(sender.pid, senderEmpty, DEVICES),
       baseline: () => perDevice(stock.pid, stockEmpty, STOCK_CLIENTS),
       unit,
     });
@@ -68,7 +71,6 @@ async function linkDevices({ gateway }: Stage, say: (line: string) => void): Pro
   await Promise.all(Array.from({ length: LINKS_AT_A_TIME }, linkInTurn));
 }
 
-async function readResidentBytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+function countConnected({ logs }: ServiceProcess): number {
+  return new Set(logs.filter(({ message }) => message === 'device connected').map(({ device }) => device)).size;
 }
