@@ -5,7 +5,9 @@ import type { ExpressMethods } from './express-main.js';
 import type { Benchmark } from './support/benchmark.js';
 import { Child } from './support/child.js';
 import { compare } from './support/compare.js';
+import { readCpuMs } from './support/process-usage.js';
 import { openStage, type Stage } from './support/stage.js';
+import { median, rounded } from './support/statistics.js';
 
 const ACCOUNT = '999100000001';
 const CALLERS = 32;
@@ -31,12 +33,23 @@ export const httpBenchmark: Benchmark = {
       if (!value) throw new Error('there are not enough tokens for so many requests');
       return `Bearer ${value}`;
     };
-    const ours = () => countAnswers(apiPort(stage), '/api/messenger/v1/status', nextToken);
-    const baseline = () => countAnswers(barePort, '/status');
+    const cpu = { ours: [] as number[], baseline: [] as number[] };
+    const measure = async (side: keyof typeof cpu, pid: number, count: () => Promise<number>) => {
+      const cpuBefore = readCpuMs(pid);
+      const perSecond = await count();
+      cpu[side].push((readCpuMs(pid) - cpuBefore) / (perSecond * (MEASURE_MS / 1000)));
+      return perSecond;
+    };
+    const { api } = stage.gateway;
+    const status = () => countAnswers(apiPort(stage), '/api/messenger/v1/status', nextToken);
+    const ours = () => measure('ours', api.pid, status);
+    const baseline = () => measure('baseline', bare.pid, () => countAnswers(barePort, '/status'));
     await ours();
     await baseline();
     const unit = 'requests/s';
-    return { ...(await compare(context, { ours, baseline, unit, rounds: 7 })), unit };
+    const found = await compare(context, { ours, baseline, unit, rounds: 7 });
+    const cpuMsPerRequest = { ours: rounded(median(cpu.ours)), baseline: rounded(median(cpu.baseline)) };
+    return { ...found, unit, cpuMsPerRequest };
   },
 };
 

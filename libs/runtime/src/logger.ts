@@ -35,15 +35,36 @@ export function createLogger({ service, level = 'info', pretty, destination = pr
   const asText = pretty ?? (destination as { isTTY?: boolean }).isTTY === true;
   const sink = winston.createLogger({
     level,
-    format: asText ? formatPretty() : winston.format.json({ deterministic: false }),
+    // The fields are plain data by then: winston's own JSON format looks for cycles and big integers in every line.
+    format: asText ? formatPretty() : winston.format.printf((line) => JSON.stringify(line)),
     transports: [new winston.transports.Stream({ stream: destination })],
   });
-  return writeTo(sink, { service });
+  return writeTo(sink, { service }, destination === process.stdout ? gatherLines(destination) : () => {});
 }
 
-function writeTo(sink: winston.Logger, fixed: LogFields): Logger {
+/**
+ * Lines of one turn of the event loop go out in one write: to a pipe each write waits for the kernel. Nothing is lost
+ * when the process ends by itself.
+ */
+function gatherLines(destination: Writable): () => void {
+  let gathering = false;
+  const flush = () => {
+    if (gathering) destination.uncork();
+    gathering = false;
+  };
+  process.on('exit', flush);
+  return () => {
+    if (gathering) return;
+    gathering = true;
+    destination.cork();
+    setImmediate(flush);
+  };
+}
+
+function writeTo(sink: winston.Logger, fixed: LogFields, beforeLine: () => void): Logger {
   const write = (level: LogLevel) => (message: string, fields?: LogFields) => {
     if (!sink.isLevelEnabled(level)) return;
+    beforeLine();
     const own = { time: new Date().toISOString(), level, message: redactText(message) };
     // Twice: for the order of the line, and so that no field takes the place of these.
     sink.log({ ...own, ...redactFields({ ...fixed, ...currentContext(), ...fields }), ...own });
@@ -53,6 +74,6 @@ function writeTo(sink: winston.Logger, fixed: LogFields): Logger {
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
-    child: (fields) => writeTo(sink, { ...fixed, ...fields }),
+    child: (fields) => writeTo(sink, { ...fixed, ...fields }, beforeLine),
   };
 }

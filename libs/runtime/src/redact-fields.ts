@@ -49,10 +49,25 @@ function redactObject(fields: object, depth: number): Record<string, unknown> {
 }
 
 function redactField(name: string, value: unknown, depth: number): unknown {
-  const plainName = name.toLowerCase().replace(/[_-]/g, '');
-  if (SECRET_FIELDS.has(plainName)) return REDACTED;
-  if (PHONE_FIELDS.has(plainName)) return maskNumbers(value);
+  const kind = kindOf(name);
+  if (kind === 'secret') return REDACTED;
+  if (kind === 'phone') return maskNumbers(value);
   return redactValue(value, depth + 1);
+}
+
+type FieldKind = 'secret' | 'phone' | 'other';
+
+/** By name, as it was logged. Names come from the code, so there are few; a bound all the same. */
+const kinds = new Map<string, FieldKind>();
+const MAX_KNOWN_NAMES = 1_000;
+
+function kindOf(name: string): FieldKind {
+  const known = kinds.get(name);
+  if (known) return known;
+  const plainName = name.toLowerCase().replace(/[_-]/g, '');
+  const kind = SECRET_FIELDS.has(plainName) ? 'secret' : PHONE_FIELDS.has(plainName) ? 'phone' : 'other';
+  if (kinds.size < MAX_KNOWN_NAMES) kinds.set(name, kind);
+  return kind;
 }
 
 function redactValue(value: unknown, depth: number): unknown {

@@ -53,7 +53,7 @@ export async function listApiTokens(store: Store, workspace: Workspace): Promise
   return tokens.filter((token) => token !== undefined).sort((a, b) => a.createdAtMs - b.createdAtMs);
 }
 
-/** Works from the next request on, on every replica. Safe to repeat: the first time counts. */
+/** Works within a second, on every replica of the api. Safe to repeat: the first time counts. */
 export async function revokeApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
   const token = await findApiToken(store, workspace, keyId);
   if (!token) return undefined;
@@ -61,7 +61,7 @@ export async function revokeApiToken(store: Store, workspace: Workspace, keyId: 
   return findApiToken(store, workspace, keyId);
 }
 
-/** Remembers that a token was used; writes at most once a minute per token, on however many replicas. */
+/** Remembers that a token was used, here and in Redis; writes at most once a minute per token, on however many replicas. */
 export async function recordTokenUse(
   store: Store,
   workspace: Workspace,
@@ -69,6 +69,7 @@ export async function recordTokenUse(
   nowMs: number,
 ): Promise<void> {
   if (nowMs - (token.lastUsedAtMs ?? 0) < USE_INTERVAL_MS) return;
+  token.lastUsedAtMs = nowMs;
   const key = workspaceKeys(store.space, workspace).token(token.keyId);
   await store.run('record-token-use', [key], [nowMs, USE_INTERVAL_MS]);
 }

@@ -16,16 +16,20 @@ export interface DeviceState {
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const [desired, observed, lease, creds] = await Promise.all([
-    store.redis.hgetall(keys.desired),
-    store.redis.hgetall(keys.observed),
-    store.redis.exists(keys.lease),
-    store.redis.exists(keys.creds),
-  ]);
+  const reply = await store.run('read-device-state', [keys.desired, keys.observed, keys.lease, keys.creds], []);
+  const [desired, observed, lease, creds] = reply as [string[], string[], number, number];
   const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
-  if (desired.want) state.desired = desired as unknown as DesiredState;
-  if (observed.status) state.observed = toObserved(observed);
+  const wanted = toFields(desired);
+  if (wanted.want) state.desired = wanted as unknown as DesiredState;
+  const seen = toFields(observed);
+  if (seen.status) state.observed = toObserved(seen);
   return state;
+}
+
+function toFields(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let i = 0; i + 1 < flat.length; i += 2) fields[flat[i]!] = flat[i + 1]!;
+  return fields;
 }
 
 /** The user wants an account on this device. Safe to repeat: a running attempt goes on. Ring `desired` afterwards. */

@@ -30,7 +30,7 @@ export interface GatewayOptions {
 export class Gateway {
   readonly senders: ServiceProcess[] = [];
   readonly connections: ServiceProcess[] = [];
-  private api!: ServiceProcess;
+  api!: ServiceProcess;
   /** Of the API, with its version. */
   baseUrl = '';
   private readonly tokens = new Map<string, string>();

@@ -13,16 +13,19 @@ const MESSAGES = {
 /** A name that we do not know is echoed, but not at any length. */
 const MAX_NAME_CHARACTERS = 100;
 
-/** Checks input against a schema: every problem (the first 100), none with a value in it, unknown fields refused. */
-export function checkInput<Value>(schema: ObjectSchema<Value>, input: unknown): Checked<Value> {
-  const { value, error } = schema.validate(dropExcessNames(schema, input), {
-    abortEarly: false,
-    errors: { label: false },
-    messages: MESSAGES,
-  });
-  const details = [...refuseProto(input), ...(error?.details ?? []).map(toDetail)];
-  if (details.length === 0) return { value: value as Value, details: [] };
-  return { value: undefined, details: details.slice(0, LIMITS.maxValidationDetails) };
+/**
+ * Makes what checks input against a schema: every problem (the first 100), none with a value in it, unknown fields
+ * refused. Once per schema: with the rules put into it beforehand a check costs a tenth.
+ */
+export function inputCheck<Value>(plain: ObjectSchema<Value>): (input: unknown) => Checked<Value> {
+  const schema = plain.prefs({ abortEarly: false, errors: { label: false }, messages: MESSAGES });
+  const known = Object.keys(plain.describe().keys ?? {});
+  return (input) => {
+    const { value, error } = schema.validate(dropExcessNames(known, input));
+    const details = [...refuseProto(input), ...(error?.details ?? []).map(toDetail)];
+    if (details.length === 0) return { value: value as Value, details: [] };
+    return { value: undefined, details: details.slice(0, LIMITS.maxValidationDetails) };
+  };
 }
 
 /** A rule about the whole body that asks for one of several fields has no path of its own: it names them. */
@@ -36,9 +39,8 @@ function shorten(name: string | number): string | number {
 }
 
 /** A body of two megabytes can hold 200,000 unknown names; Joi would build an error for each. Known ones stay. */
-function dropExcessNames(schema: ObjectSchema, input: unknown): unknown {
+function dropExcessNames(known: readonly string[], input: unknown): unknown {
   if (!isObject(input) || Object.keys(input).length <= LIMITS.maxValidationDetails) return input;
-  const known = Object.keys(schema.describe().keys ?? {});
   const unknown = Object.keys(input).filter((name) => !known.includes(name));
   const kept = [...known, ...unknown.slice(0, LIMITS.maxValidationDetails)].filter((name) =>
     Object.hasOwn(input, name),

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findApiToken } from '@gateway/store/api-tokens';
 import { readDevice } from '@gateway/store/devices';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { ACCOUNT, linkDevice } from './support/device-owner.js';
@@ -53,7 +54,7 @@ describe('the command line', function () {
     expect(listed.stdout).not.to.include(stored!.hash);
 
     expect((await cli(`token revoke ${keyId}`)).stdout).to.include('revoked');
-    expect((await api.call('GET', '/status', { token })).status).to.equal(401);
+    await eventually(async () => (await api.call('GET', '/status', { token })).status === 401, { timeoutMs: 3_000 });
     expect((await cli('token list')).stdout).to.include('revoked');
   });
 

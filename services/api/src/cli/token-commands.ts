@@ -29,7 +29,7 @@ export function addTokenCommands(program: Command): void {
     .action(() => run(list));
   token
     .command('revoke')
-    .description('stop a token at once, everywhere and for good')
+    .description('stop a token within a second, everywhere and for good')
     .argument('<keyId>', 'the KEY of the list, or the whole token')
     .action((keyId: string) => run((context) => revoke(context, keyId)));
 }

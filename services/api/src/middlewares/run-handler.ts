@@ -26,8 +26,6 @@ async function toCall<Query, Body>(
   budget: BodyBudget,
 ): Promise<Call<Query, Body>> {
   const { requestId, token, query, body, idempotencyKey } = localsOf(res);
-  const gone = new AbortController();
-  res.once('close', () => gone.abort());
   const { store, workspace } = deps;
   return {
     requestId,
@@ -38,8 +36,20 @@ async function toCall<Query, Body>(
     query: query as Query,
     body: body as Body,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    signal: AbortSignal.any([gone.signal, deps.stopping]),
-    logger: deps.logger,
+    // Made for the few that ask: most requests neither wait nor log.
+    get signal() {
+      return AbortSignal.any([whenGone(res), deps.stopping]);
+    },
+    get logger() {
+      return deps.logger.child({ requestId });
+    },
     hold: (bytes) => void res.once('close', budget.takeOrRefuse(bytes)),
   };
+}
+
+function whenGone(res: Response): AbortSignal {
+  const gone = new AbortController();
+  if (res.closed) gone.abort();
+  else res.once('close', () => gone.abort());
+  return gone.signal;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type RequestHandler, Router } from 'express';
+import type { Express, RequestHandler } from 'express';
 import { buildOpenApi } from '../documents/build-openapi.js';
 import { renderPage } from '../documents/render-page.js';
 import type { Endpoint } from '../endpoint.js';
@@ -9,13 +9,11 @@ import { localsOf } from '../request-locals.js';
 export const DOCUMENT_PATHS = ['/openapi.json', '/docs'] as const;
 
 /** Serves the OpenAPI document and a page of it. Made once: they change with the code only. */
-export function serveDocuments(endpoints: readonly Endpoint[], basePath: string): Router {
+export function serveDocuments(app: Express, endpoints: readonly Endpoint[], basePath: string): void {
   const document = buildOpenApi(endpoints, basePath);
   const [jsonPath, pagePath] = DOCUMENT_PATHS;
-  const router = Router({ caseSensitive: true });
-  router.get(`${basePath}${jsonPath}`, serve(jsonPath, 'application/json; charset=utf-8', JSON.stringify(document)));
-  router.get(`${basePath}${pagePath}`, serve(pagePath, 'text/html; charset=utf-8', renderPage(document)));
-  return router;
+  app.get(`${basePath}${jsonPath}`, serve(jsonPath, 'application/json; charset=utf-8', JSON.stringify(document)));
+  app.get(`${basePath}${pagePath}`, serve(pagePath, 'text/html; charset=utf-8', renderPage(document)));
 }
 
 function serve(route: string, type: string, content: string): RequestHandler {

@@ -1,5 +1,4 @@
 import { takeOrMakeRequestId } from '@gateway/contracts/ids';
-import { runInContext } from '@gateway/runtime/context';
 import type { RequestHandler } from 'express';
 import { localsOf } from '../request-locals.js';
 
@@ -8,5 +7,5 @@ export const takeRequestId: RequestHandler = (req, res, next) => {
   const requestId = takeOrMakeRequestId(req.get('x-request-id'));
   localsOf(res).requestId = requestId;
   res.setHeader('X-Request-Id', requestId);
-  runInContext({ requestId }, next);
+  next();
 };

@@ -2,16 +2,18 @@ import type { ErrorDetail } from '@gateway/contracts/errors';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
 import type { RequestHandler } from 'express';
-import { checkInput } from '../check-input.js';
+import { inputCheck } from '../check-input.js';
 import type { Endpoint } from '../endpoint.js';
 import { localsOf } from '../request-locals.js';
 
 /** Check 5: query, body and the header of repeats; all problems at once. */
 export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): RequestHandler {
+  const checkQuery = inputCheck(endpoint.query);
+  const checkBody = inputCheck(endpoint.body);
   return (req, res, next) => {
     const { token: _checkedBefore, ...given } = req.query;
-    const query = checkInput(endpoint.query, given);
-    const body = checkInput(endpoint.body, req.body ?? (req.body === null ? null : {}));
+    const query = checkQuery(given);
+    const body = checkBody(req.body ?? (req.body === null ? null : {}));
     const idempotencyKey = endpoint.idempotent && req.get('idempotency-key');
     const details: ErrorDetail[] = [...query.details, ...body.details, ...checkKey(idempotencyKey)];
     if (details.length > 0) {
