@@ -18,6 +18,8 @@ export interface Device {
   idKey: Buffer;
   /** Digits of the account that was linked last. */
   account?: string;
+  /** Since when it is that account: what the device sent before came from another one. */
+  accountSinceMs?: number;
   /** The operator's own pace, when it is not the default. */
   pace?: Pace;
 }
@@ -47,6 +49,7 @@ export async function readDevice(store: Store, address: DeviceAddress): Promise<
     idKey: store.vault.open(found.idKey, `${device}/idKey`),
   };
   if (found.account) read.account = String(found.account);
+  if (found.accountSinceMs) read.accountSinceMs = Number(found.accountSinceMs);
   if (found.pace) read.pace = JSON.parse(String(found.pace)) as Pace;
   return read;
 }
@@ -81,11 +84,6 @@ export async function findDeviceByShortId(
 ): Promise<DeviceId | undefined> {
   const found = await store.redis.hget(workspaceKeys(store.space, workspace).shortDeviceIds, short);
   return found ?? undefined;
-}
-
-/** Remembers which account is linked; another one than before must not get the old one's queue. */
-export async function recordAccount(store: Store, address: DeviceAddress, phone: string): Promise<void> {
-  await store.redis.hset(deviceKeys(store.space, address).device, 'account', phone);
 }
 
 /** Which of these devices are to be linked, and the process that holds each one's lease now. */

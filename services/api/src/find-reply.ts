@@ -3,8 +3,8 @@ import { LIMITS } from '@gateway/contracts/limits';
 import type { Reply } from '@gateway/contracts/message-content';
 import { platformIds } from '@gateway/contracts/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
-import { readDevice } from '@gateway/store/devices';
-import { readRecipients, readSend, readSendByTag } from '@gateway/store/read-send';
+import { type Device, readDevice } from '@gateway/store/devices';
+import { readRecipients, readSend, readSendByTag, type SendRecord } from '@gateway/store/read-send';
 import { readReceived } from '@gateway/store/received-messages';
 import type { ApiDeps } from './api-deps.js';
 
@@ -25,9 +25,10 @@ export async function findReply(
   address: DeviceAddress,
   { existingMessageId, to }: { existingMessageId: string; to: readonly string[] },
 ): Promise<Reply> {
+  const device = await readDevice(deps.store, address);
   const found =
-    (await findSend(deps, address, existingMessageId)) ??
-    (await findOwnMessage(deps, address, existingMessageId)) ??
+    (device && (await findSend(deps, { address, device }, existingMessageId))) ??
+    (device && (await findOwnMessage(deps, { address, device }, existingMessageId))) ??
     (await findReceived(deps, address, existingMessageId));
   if (!found)
     throw refuse([{ path: ['existingMessageId'], message: 'is no message that this device sent or received' }]);
@@ -41,21 +42,30 @@ export async function findReply(
   return found.reply;
 }
 
+interface OwnDevice {
+  address: DeviceAddress;
+  device: Device;
+}
+
 /** Each recipient of a list answers to what they got themselves. */
-async function findSend(deps: FindDeps, address: DeviceAddress, id: string): Promise<Answerable | undefined> {
-  const send = parseMessageId(id) && (await readSend(deps.store, address, id));
-  if (!send || send.state === 'accepting') return undefined;
-  const numbers = await numbersOf(deps, address, { tag: send.tag, from: 0, limit: LIMITS.maxRecipients });
+async function findSend(deps: FindDeps, own: OwnDevice, id: string): Promise<Answerable | undefined> {
+  const send = parseMessageId(id) && (await readSend(deps.store, own.address, id));
+  if (!send || send.state === 'accepting' || isOfFormerAccount(send, own)) return undefined;
+  const numbers = await numbersOf(deps, own.address, { tag: send.tag, from: 0, limit: LIMITS.maxRecipients });
   return { reply: { kind: 'own', tag: send.tag, part: 0 }, numbers };
 }
 
-async function findOwnMessage(deps: FindDeps, address: DeviceAddress, id: string): Promise<Answerable | undefined> {
-  const device = await readDevice(deps.store, address);
-  const own = device && platformIds(device.idKey).parse(id);
-  const send = own && (await readSendByTag(deps.store, address, own.tag));
-  if (!send || own.recipient >= send.total || own.part >= send.parts) return undefined;
-  const numbers = await numbersOf(deps, address, { tag: own.tag, from: own.recipient, limit: 1 });
-  return { reply: { kind: 'own', ...own }, numbers };
+async function findOwnMessage(deps: FindDeps, own: OwnDevice, platformId: string): Promise<Answerable | undefined> {
+  const id = platformIds(own.device.idKey).parse(platformId);
+  const send = id && (await readSendByTag(deps.store, own.address, id.tag));
+  if (!send || id.recipient >= send.total || id.part >= send.parts || isOfFormerAccount(send, own)) return undefined;
+  const numbers = await numbersOf(deps, own.address, { tag: id.tag, from: id.recipient, limit: 1 });
+  return { reply: { kind: 'own', ...id }, numbers };
+}
+
+/** Whoever got it knows it from somebody else: the account on the device cannot quote it. */
+function isOfFormerAccount({ createdAtMs }: SendRecord, { device }: OwnDevice): boolean {
+  return createdAtMs < (device.accountSinceMs ?? 0);
 }
 
 async function findReceived(deps: FindDeps, address: DeviceAddress, id: string): Promise<Answerable | undefined> {

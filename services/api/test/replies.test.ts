@@ -4,6 +4,7 @@ import { readDevice } from '@gateway/store/devices';
 import { acquireLease, type Lease } from '@gateway/store/leases';
 import { readSend } from '@gateway/store/read-send';
 import { readReceived, recordReceived } from '@gateway/store/received-messages';
+import { takeAccount } from '@gateway/store/take-account';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
@@ -86,6 +87,19 @@ describe('existingMessageId of POST /send', () => {
     for (const id of ['msg_x', 'x', `msg_${'0'.repeat(24)}`, '3EB0123456789012345678', 'x'.repeat(101)]) {
       expectRefused(await send(ANN, id), ['existingMessageId']);
     }
+  });
+
+  it('refuses what belongs to the account that was linked before', async () => {
+    const take = (phone: string) => takeAccount(space.store, owner.lease, { phone, nowMs: Date.now() });
+    await take('447700900123');
+    const list = await sent(ANN);
+    await receive('3EB0AAAA');
+    expect(await take('447700900123')).to.deep.equal({ isOther: false });
+    for (const id of [list, '3EB0AAAA']) expect((await send(ANN, id)).status).to.equal(202);
+    expect(await take('447700900124')).to.deep.equal({ isOther: true });
+    for (const id of [list, '3EB0AAAA']) expectRefused(await send(ANN, id), ['existingMessageId']);
+    expect(await space.clients.commands.exists(deviceKeys(space.store.space, DEFAULT).received)).to.equal(0);
+    expect((await send(ANN, await sent(ANN))).status).to.equal(202);
   });
 
   it('remembers received messages sealed, only the newest, and under the lease', async () => {

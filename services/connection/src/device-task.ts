@@ -60,7 +60,7 @@ interface TaskSession {
   closed: Promise<DisconnectOutcome>;
 }
 
-type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked'> & {
+type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onMessage' | 'onReceipt'> & {
   onOpen(account: { phone: string; name?: string }, session: MessengerSession): void;
 };
 

@@ -1,10 +1,8 @@
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { toError } from '@gateway/runtime/errors';
-import { cancelSend } from '@gateway/store/change-send';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState } from '@gateway/store/device-state';
-import { readDevice, recordAccount } from '@gateway/store/devices';
-import { listOpenSends } from '@gateway/store/read-send';
+import { takeAccount } from '@gateway/store/take-account';
 import { type DeviceTask, observe, observeEnd, openSessionUntil } from './device-task.js';
 import { logOutAndWipe, readAccount } from './log-out.js';
 import { reasonOf } from './reason-of.js';
@@ -72,17 +70,8 @@ async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
 }
 
 async function finishLink(task: DeviceTask, phone: string): Promise<void> {
-  const { store, lease, logger } = task;
-  const before = (await readDevice(store, lease.address))?.account;
-  const otherAccount = before !== undefined && before !== phone;
-  // What was queued was meant to come from the account before. Whoever follows us must still see that it was another.
-  if (otherAccount) await cancelOpenSends(task);
-  await recordAccount(store, lease.address, phone);
+  const { store, lease, clock, logger } = task;
+  const { isOther } = await takeAccount(store, lease, { phone, nowMs: clock.nowMs() });
   await observe(task, { status: 'connecting', reason: 'restoring', phone }, 'linked');
-  logger.info('device linked', { otherAccount });
-}
-
-async function cancelOpenSends({ store, lease }: DeviceTask): Promise<void> {
-  for (const messageId of await listOpenSends(store, lease.address))
-    await cancelSend(store, lease.address, messageId, { triedToo: true });
+  logger.info('device linked', { otherAccount: isOther });
 }

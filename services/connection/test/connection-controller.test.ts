@@ -1,5 +1,4 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { recordAccount } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { beatHeart } from '@gateway/store/members';
 import { eventually } from '@gateway/testkit/eventually';
@@ -219,7 +218,7 @@ describe('the connection controller', () => {
     const account = () => space.clients.commands.hget(device.keys.device, 'account');
     await start();
     await device.askToLink();
-    await recordAccount(space.store, device.address, '491700000000');
+    await space.clients.commands.hset(device.keys.device, 'account', '491700000000');
     // A send that cannot be cancelled: the process might as well have died there.
     await space.clients.commands.set(device.keys.openSends, 'broken');
     await device.scan(await device.nextCode());

@@ -3,7 +3,7 @@ import { type Simulator, startSimulator } from '@gateway/simulator/start-simulat
 import { readDeviceState } from '@gateway/store/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
-import { makeNumbers } from '@gateway/testkit/phones';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -29,6 +29,23 @@ describe('a device whose owner is gone', function () {
   });
 
   const devicesOf = (number: string) => simulator.network.accounts.find(number)?.devices.size;
+  /** A phone that is off at first. */
+  const [friend] = makeNumbers(1, 12) as [string];
+  let messageId: string;
+  let written: string;
+  const setOnline = (number: string, online: boolean) => admin('PUT', `/phones/${number}`, { online });
+  async function admin(method: string, path: string, body: object): Promise<Record<string, unknown>> {
+    const response = await fetch(`${simulator.adminUrl}/admin${path}`, { method, body: JSON.stringify(body) });
+    expect(response.ok, await response.clone().text()).to.equal(true);
+    return (await response.json()) as Record<string, unknown>;
+  }
+  async function sendTo(to: string, message: object): Promise<string> {
+    const { status, body } = await gateway.call('POST', '/send', { device: 'second', body: { to, ...message } });
+    expect(status, JSON.stringify(body)).to.equal(202);
+    return body.messageId;
+  }
+  const statusOf = async (id: string) =>
+    (await gateway.call('GET', `/messages/${id}`, { device: 'second' })).body.status;
   const connect = (device: string) => gateway.call('POST', '/connect?rawQrCode=true', { device });
   async function credsOf(device: string): Promise<boolean> {
     return (await space.store.redis.exists(deviceKeys(space.store.space, { workspace: 'main', device }).creds)) === 1;
@@ -60,6 +77,9 @@ describe('a device whose owner is gone', function () {
 
   it('is connected for no longer than the lease, then connecting', async () => {
     await gateway.link(second, 'second');
+    await setOnline(friend, false);
+    messageId = await sendTo(friend, { text: 'sent before' });
+    await eventually(async () => (await statusOf(messageId)) === 'sent', { everyMs: 200 });
     const [sender] = gateway.senders;
     const killedAtMs = performance.now();
     await sender!.kill();
@@ -77,10 +97,23 @@ describe('a device whose owner is gone', function () {
   it('is held by the connection service while no sender comes, and released to one that does', async () => {
     await gateway.waitForStatus('connected', 'second');
     expect(gateway.connections).to.include(await gateway.findOwner('second'));
+    await setOnline(friend, true);
+    written = String((await admin('POST', `/phones/${friend}/messages`, { to: second, text: 'did you call?' })).id);
+    const { received } = deviceKeys(space.store.space, { workspace: 'main', device: 'second' });
+    await eventually(async () => (await space.store.redis.hexists(received, written)) === 1, { what: 'it is kept' });
     const sender = await gateway.addSender();
     await eventually(async () => (await gateway.findOwner('second')) === sender, { what: 'the sender owns it' });
     await gateway.waitForStatus('connected', 'second');
     expect(devicesOf(second)).to.equal(1);
+  });
+
+  it('has lost nothing that its phones said meanwhile', async () => {
+    await eventually(async () => (await statusOf(messageId)) === 'read', { everyMs: 200 });
+    await sendTo(friend, { text: 'I did', existingMessageId: written });
+    const answer = await eventually(async () =>
+      (await readDeliveries(simulator, second)).find(({ text, shown }) => text === 'I did' && shown > 0),
+    );
+    expect(answer.details).to.include({ quoted: written, quotedText: 'did you call?' });
   });
 
   it('disconnects right after the SIGKILL too, as soon as the lease is over', async () => {

@@ -3,6 +3,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries, type ShownMessage } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { makePng, makeWav } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 
 const ACCOUNT = '491700000041';
@@ -79,6 +80,30 @@ describe('replies, end to end', function () {
     const [answer] = await shown('from ten to four', 1);
     expect(answer!.details).to.include({ quoted: id, quotedText: 'are you open on Sunday?' });
     expect(answer!.details!.quotedFrom).to.match(/@(s\.whatsapp\.net|lid)$/);
+  });
+
+  it('quote a picture, and are one', async () => {
+    const [number] = makeNumbers(1, 74) as [string];
+    const picture = { type: 'image', base64: makePng(32, 20).toString('base64') };
+    await send({ to: number, attachment: { ...picture, caption: 'this one?' } });
+    const [question] = await shown('this one?', 1);
+    await send({ to: number, attachment: { ...picture, caption: 'no, that' }, existingMessageId: question!.id });
+    const [answer] = await shown('no, that', 1);
+    expect(answer).to.include({ type: 'image' });
+    expect(answer!.details).to.include({ intact: true, quoted: question!.id, quotedText: 'this one?' });
+  });
+
+  it('quote, of several parts, with the first', async () => {
+    const [number] = makeNumbers(1, 75) as [string];
+    await send({ to: number, text: 'how does it sound?' });
+    const [question] = await shown('how does it sound?', 1);
+    const attachment = { type: 'audio', base64: makeWav(1).toString('base64') };
+    await send({ to: number, attachment, text: 'like this', existingMessageId: question!.id });
+    const [text] = await shown('like this', 1);
+    const [, sound] = (await readDeliveries(simulator, ACCOUNT)).filter(({ to }) => to === number) as Shown[];
+    expect(sound).to.include({ type: 'audio' });
+    expect(sound!.details).to.include({ quoted: question!.id, quotedText: 'how does it sound?' });
+    expect(text!.details ?? {}).not.to.have.property('quoted');
   });
 
   it('quote also when the phone has to ask for the message again', async () => {

@@ -1,13 +1,12 @@
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import { cancelSend } from '@gateway/store/change-send';
 import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState, recordObserved, requestUnlink } from '@gateway/store/device-state';
-import { ensureDevice, readDefaultDevice, readDevice, recordAccount } from '@gateway/store/devices';
+import { ensureDevice, readDefaultDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { Lease } from '@gateway/store/leases';
-import { listOpenSends } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
+import { takeAccount } from '@gateway/store/take-account';
 import { type AuthFolder, readAuthFolder } from './auth-folder.js';
 import type { CliContext } from './cli-context.js';
 import { withDevice } from './take-device.js';
@@ -72,19 +71,10 @@ async function writeSession(store: Store, lease: Lease, session: AuthFolder): Pr
     await keyStore.commit({ keys: session.keys.slice(from, from + KEYS_PER_COMMIT) });
   }
   await keyStore.commit({ contacts: session.contacts });
-  // What was queued was meant to come from the account before. Whoever follows us must still see that it was another.
-  const before = (await readDevice(store, address))?.account;
-  if (before !== undefined && before !== session.phone) await cancelOpenSends(store, address);
-  await recordAccount(store, address, session.phone);
+  await takeAccount(store, lease, { phone: session.phone, nowMs: Date.now() });
   const { desired } = await readDeviceState(store, address);
   const observed = { status: 'connecting', reason: 'restoring', phone: session.phone } as const;
   const outcome = await recordObserved(store, lease, { actedOn: desired, observed, want: 'linked' });
   if (outcome === 'moved') throw new Error('somebody is linking or unlinking the device: try again');
   await keyStore.commit({ creds: session.creds });
-}
-
-async function cancelOpenSends(store: Store, address: DeviceAddress): Promise<void> {
-  for (const messageId of await listOpenSends(store, address)) {
-    await cancelSend(store, address, messageId, { triedToo: true });
-  }
 }

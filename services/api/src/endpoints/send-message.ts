@@ -47,7 +47,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
       .max(100)
       .description(
         'A message to answer: a `messageId` of this device, or the id at the network of one that it sent, or received in ' +
-          'the last 7 days. Of a list each recipient quotes the message that they got themselves.',
+          'the last 7 days, with the account that is linked now. Of a list each recipient quotes the message that they got themselves.',
       ),
   })
     .or('text', 'attachment')

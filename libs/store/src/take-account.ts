@@ -1,0 +1,36 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { cancelSend } from './change-send.js';
+import { readDevice } from './devices.js';
+import type { Lease } from './leases.js';
+import { listOpenSends } from './read-send.js';
+import type { Store } from './store.js';
+
+/**
+ * Remembers which account is linked from now on; whether it is another than before. Then what was queued is cancelled,
+ * for it was meant to come from the account before, and what that one received is forgotten. A process that dies in
+ * between is followed by one that still sees another account. Throws `FencedError` for a stale owner.
+ */
+export async function takeAccount(
+  store: Store,
+  lease: Lease,
+  { phone, nowMs }: { phone: string; nowMs: number },
+): Promise<{ isOther: boolean }> {
+  const { address } = lease;
+  const before = (await readDevice(store, address))?.account;
+  if (before === phone) return { isOther: false };
+  const isOther = before !== undefined;
+  if (isOther) {
+    for (const messageId of await listOpenSends(store, address)) {
+      await cancelSend(store, address, messageId, { triedToo: true });
+    }
+  }
+  const keys = deviceKeys(store.space, address);
+  const reply = await store.run(
+    'change-account',
+    [keys.lease, keys.device, keys.received, keys.receivedTimes],
+    [lease.token, phone, nowMs],
+  );
+  if (reply === 'fenced') throw new FencedError({ step: 'change account' });
+  return { isOther };
+}
