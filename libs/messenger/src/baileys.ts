@@ -7,6 +7,7 @@ import { fastCurve } from './fast-curve.js';
 export {
   type AuthenticationCreds,
   type AuthenticationState,
+  areJidsSameUser,
   type BinaryNode,
   Browsers,
   BufferJSON,
@@ -35,6 +36,7 @@ export {
   USyncQuery,
   USyncUser,
   type UserFacingSocketConfig,
+  unpadRandomMax16,
   WA_CERT_DETAILS,
   type WAMessage,
 } from '@whiskeysockets/baileys';

@@ -38,8 +38,11 @@ export interface SessionEvents {
    * this process. When it rejects, or never settles, the network says it again at the next login.
    */
   onReceipt(receipt: { platformIds: string[]; kind: 'delivered' | 'read'; atMs: number }): void | Promise<void>;
-  /** Somebody wrote to the account; not in groups. After an absence also what came meanwhile. */
-  onMessage?(message: IncomingMessage): void;
+  /**
+   * Somebody wrote to the account; not in groups. After an absence also what came meanwhile. Confirmed as receipts are,
+   * and nothing else comes in before; when it rejects, the session ends.
+   */
+  onMessage?(message: IncomingMessage): void | Promise<void>;
   /** The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for. */
   onLateRefusal(refusal: { platformId: string; code: number }): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
@@ -54,6 +57,8 @@ export interface IncomingMessage {
   phone: string;
   /** The beginning of what a person reads; empty for files without a caption. */
   text: string;
+  /** When the network took it, to the second. */
+  atMs: number;
 }
 
 export interface OutgoingMessage {

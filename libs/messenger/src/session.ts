@@ -5,6 +5,7 @@ import type { AuthState } from './auth-state.js';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
 import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
+import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
 import { LookUp } from './look-up.js';
 import { sendMessage } from './send-message.js';
@@ -15,7 +16,6 @@ import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } f
 import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
 import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
-import { watchMessages } from './watch-messages.js';
 import { within } from './within.js';
 
 export interface SessionDeps {
@@ -168,13 +168,16 @@ export class Session implements MessengerSession {
   }
 
   #listen(): void {
-    const { sock, events } = this.#deps;
+    const { sock, events, end } = this.#deps;
     sock.ev.on('creds.update', () => this.#onCreds());
     sock.ev.on('connection.update', ({ connection }) => {
       if (connection === 'open') this.#onOpen();
     });
     holdReceipts(sock, (receipt) => events.onReceipt(receipt));
-    watchMessages(sock, (message) => events.onMessage?.(message));
+    holdMessages(sock, {
+      onMessage: (message) => events.onMessage?.(message),
+      onFailed: (error) => end.begin(toFailureOutcome(error)),
+    });
   }
 
   #onOpen(): void {

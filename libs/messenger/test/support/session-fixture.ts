@@ -8,7 +8,7 @@ import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/
 import { eventually } from '@gateway/testkit/eventually';
 import { MemoryKeyStore } from './memory-key-store.js';
 
-type EventName = 'code' | 'linked' | 'open' | 'renamed' | 'receipt' | 'lateRefusal' | 'closed';
+type EventName = 'code' | 'linked' | 'open' | 'renamed' | 'receipt' | 'message' | 'lateRefusal' | 'closed';
 /** Everything a session reported, in order. */
 export type Report = { [Name in EventName]: { event: Name; value: ValueOf<Name> } }[EventName];
 type ValueOf<Name extends EventName> = Parameters<NonNullable<SessionEvents[`on${Capitalize<Name>}`]>>[0];
@@ -135,6 +135,7 @@ async function openTestSession(
       onOpen: note('open'),
       onRenamed: note('renamed'),
       onReceipt: note('receipt'),
+      onMessage: note('message'),
       onLateRefusal: note('lateRefusal'),
       onClosed: note('closed'),
     },

@@ -1,0 +1,116 @@
+import type { IncomingMessage, SessionEvents } from '@gateway/messenger/session-types';
+import { defer } from '@gateway/runtime/deferred';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { type Device, makeNumbers, type TestSession, useSessions } from './support/session-fixture.js';
+
+describe('receiving a message', () => {
+  const sessions = useSessions();
+  let device: Device;
+  let friend: string;
+
+  beforeEach(async () => {
+    device = await sessions.link();
+    [friend] = makeNumbers(1) as [string];
+  });
+
+  /** Logs in, and takes messages with `onMessage`. */
+  async function open(onMessage?: SessionEvents['onMessage']): Promise<TestSession> {
+    const test = await sessions.open(device.keyStore);
+    if (onMessage) Object.assign(test.options.events, { onMessage });
+    await test.next('open');
+    return test;
+  }
+  const write = async (text: string): Promise<string> => {
+    const path = `phones/${friend}/messages`;
+    return (await sessions.admin<{ id: string }>('POST', path, { to: device.phone, text })).id;
+  };
+  /** Whether the network still has a message, to say it again at the next login. */
+  function isKept(id: string): boolean {
+    const [linked] = sessions.simulator.network.accounts.ensure(device.phone).devices.values();
+    return linked!.mailbox.save().some(({ attrs }) => attrs.id === id);
+  }
+  const textsOf = ({ reports }: TestSession) =>
+    reports.flatMap((report) => (report.event === 'message' ? [report.value.text] : []));
+
+  it('tells who wrote what, and when', async () => {
+    const test = await open();
+    const id = await write('are you open on Sunday?');
+    const message = await test.next('message');
+    expect(message).to.include({ platformId: id, phone: friend, text: 'are you open on Sunday?' });
+    expect(message.atMs).to.be.closeTo(Date.now(), 5_000);
+    await eventually(() => !isKept(id));
+  });
+
+  it('is confirmed to the network only when it is written down', async () => {
+    const written = defer<void>();
+    const heard: IncomingMessage[] = [];
+    await open((message) => {
+      heard.push(message);
+      return written.promise;
+    });
+    const id = await write('STOP');
+    await eventually(() => heard.length === 1);
+    const second = await write('and another thing');
+    expect(isKept(id)).to.equal(true);
+    written.resolve();
+    await eventually(() => !isKept(id) && !isKept(second));
+    expect(heard.map(({ text }) => text)).to.deep.equal(['STOP', 'and another thing']);
+  });
+
+  it('can be read again by the next login when the process died before it was written down', async () => {
+    const first = await open();
+    await write('a session to begin with');
+    await eventually(() => textsOf(first).length === 1);
+    await first.session.close();
+
+    const heard: string[] = [];
+    const dying = await open(({ text }) => {
+      heard.push(text);
+      return new Promise(() => {});
+    });
+    const id = await write('STOP');
+    await eventually(() => heard.includes('STOP'));
+    await dying.session.close();
+
+    const next = await open();
+    await eventually(() => textsOf(next).includes('STOP'));
+    await eventually(() => !isKept(id));
+    expect(textsOf(next)).to.deep.equal(['STOP']);
+  });
+
+  it('ends the session when it cannot be written down, and comes again', async () => {
+    const failing = await open(() => Promise.reject(new Error('the store is away')));
+    const id = await write('STOP');
+    await failing.next('closed');
+    expect(isKept(id)).to.equal(true);
+    const next = await open();
+    await eventually(() => textsOf(next).includes('STOP'));
+  });
+
+  it('comes in the order it was written in, also what came during an absence', async () => {
+    const texts = ['STOP', 'START', 'STOP'];
+    const ids: string[] = [];
+    for (const text of texts) ids.push(await write(text));
+    const test = await open();
+    await eventually(() => textsOf(test).length === 3);
+    expect(textsOf(test)).to.deep.equal(texts);
+    await eventually(() => !ids.some(isKept));
+  });
+
+  it("is nobody else's business: not that of the account itself, nor of its other devices", async () => {
+    const test = await open();
+    const other = await sessions.link(device.phone);
+    const sibling = await sessions.open(other.keyStore);
+    await sibling.next('open');
+    const { ack } = await sibling.session.send({
+      to: friend,
+      platformId: '3EB0000000000000000ABC',
+      content: { kind: 'text', text: 'STOP' },
+    });
+    await ack;
+    await write('the last word');
+    await eventually(() => textsOf(test).length > 0);
+    expect(textsOf(test)).to.deep.equal(['the last word']);
+  });
+});
