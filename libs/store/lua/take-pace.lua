@@ -5,9 +5,14 @@
 --- @include "check-lease"
 if not holds_lease(KEYS[1], ARGV[1]) then return -1 end
 local now, gap, burst = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
--- What lies further ahead than this pace can reach was written under a wrong clock, or a slower pace.
-local due = math.min(math.max(tonumber(redis.call('HGET', KEYS[2], 'dueMs') or 0), now), now + ARGV[5])
+local written = tonumber(redis.call('HGET', KEYS[2], 'dueMs') or 0)
+-- What lies further ahead than this pace can reach was written under a wrong clock, or a slower pace. It is written anew,
+-- or it would be as far ahead at each asking.
+local due = math.min(math.max(written, now), now + ARGV[5])
 local wait = due - (burst - 1) * gap - now
-if wait > 0 then return math.ceil(wait) end
+if wait > 0 then
+  if due < written then redis.call('HSET', KEYS[2], 'dueMs', due) end
+  return math.ceil(wait)
+end
 redis.call('HSET', KEYS[2], 'dueMs', due + gap)
 return 0

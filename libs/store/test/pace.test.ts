@@ -51,7 +51,16 @@ describe('the pace of a device', () => {
 
   it('does not stand still after a clock that was an hour ahead', async () => {
     await take(1_000_000 + 3_600_000);
-    expect(await take(1_000_000)).to.be.at.most(2_000);
+    const waitMs = await take(1_000_000);
+    expect(waitMs).to.be.at.most(2_000);
+    expect(await take(1_000_000 + waitMs)).to.equal(0);
+  });
+
+  it('is the new one at once when an operator makes it faster', async () => {
+    await take(1_000_000, { ...even, messagesPerMinute: 1 / 60 });
+    const waitMs = await take(1_000_000);
+    expect(waitMs).to.be.at.most(2_000);
+    expect(await take(1_000_000 + waitMs)).to.equal(0);
   });
 
   it('is no limit at all with 0 messages per minute', async () => {
