@@ -10,6 +10,7 @@ import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logger';
 import { deviceKeyStore } from '@gateway/store/device-keys';
 import { reportObserved } from '@gateway/store/device-state';
+import { recordIncoming } from '@gateway/store/incoming-messages';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
 
@@ -85,7 +86,15 @@ export async function openSessionUntil(
     getMessage: async () => undefined,
     assertMayWrite: () => task.lease.assertHeld(),
     ackTimeoutMs: ACK_TIMEOUT_MS,
-    events: { ...IGNORED, ...others, onOpen: (account) => onOpen(account, session), onClosed: closed.resolve },
+    events: {
+      ...IGNORED,
+      ...others,
+      onOpen: (account) => onOpen(account, session),
+      // Messages that wait for the account come with the login, whatever it is for.
+      onMessage: async (message) =>
+        void (await recordIncoming(task.store, task.lease, { message, nowMs: task.clock.nowMs() })),
+      onClosed: closed.resolve,
+    },
   });
   const close = () => void session.close();
   signal.addEventListener('abort', close, { once: true });

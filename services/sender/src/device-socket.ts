@@ -12,8 +12,8 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { deviceKeyStore } from '@gateway/store/device-keys';
 import { reportObserved } from '@gateway/store/device-state';
+import { recordIncoming } from '@gateway/store/incoming-messages';
 import type { HeldLease } from '@gateway/store/lease-keeper';
-import { recordReceived } from '@gateway/store/received-messages';
 import type { Store } from '@gateway/store/store';
 import { messageOf } from './message-of.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
@@ -142,7 +142,13 @@ export class DeviceSocket {
         // The network repeats what we do not confirm: a receipt survives the end of this process.
         return recorded;
       },
-      onMessage: (message) => this.guard(recordReceived(store, lease, { message, nowMs: clock.nowMs() })),
+      onMessage: (message) => {
+        const recorded = recordIncoming(store, lease, { message, nowMs: clock.nowMs() }).then((change) => {
+          if (change) metrics.countOptOutReply(change);
+        });
+        this.guard(recorded);
+        return recorded;
+      },
       onLateRefusal: (refusal) => this.guard(recordLateRefusal(this.deps, refusal)),
     };
   }

@@ -30,6 +30,11 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     help: 'Recipients who get nothing, without the network having refused it, by the reason.',
     labels: ['reason'],
   });
+  const optOutReplies = makeCounter(registry, {
+    name: 'gateway_opt_out_replies_total',
+    help: 'People who asked for no more messages, or for messages again, by writing so.',
+    labels: ['change'],
+  });
   const disconnects = makeCounter(registry, {
     name: 'gateway_disconnects_total',
     help: 'Ends of sockets by their reason.',
@@ -49,6 +54,7 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     observeAck: (kind: string, ms: number) => acceptToAck.observe({ kind }, ms / 1000),
     countReceipts: (kind: string, count: number) => receipts.inc({ kind }, count),
     countUnsent: (reason: OwnRecipientError, count: number) => unsent.inc({ reason }, count),
+    countOptOutReply: (change: 'optedOut' | 'optedIn') => optOutReplies.inc({ change }),
     countDisconnect: (outcome: string) => disconnects.inc({ outcome }),
   };
 }

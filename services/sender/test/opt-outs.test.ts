@@ -1,7 +1,7 @@
 import type { Pace } from '@gateway/contracts/pace';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { setPace } from '@gateway/store/devices';
-import { addOptOuts } from '@gateway/store/opt-outs';
+import { addOptOuts, countOptOuts, findOptedOut, findOptOut } from '@gateway/store/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
@@ -19,7 +19,7 @@ describe('people who opted out, end to end', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator });
+    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '2000', HOLD_AFTER_MS: '300' } });
     await gateway.link(ACCOUNT);
   });
   after(async () => {
@@ -46,6 +46,15 @@ describe('people who opted out, end to end', function () {
     );
   const shown = async (text: string) =>
     (await readDeliveries(simulator, ACCOUNT)).filter((message) => message.text === text).map(({ to }) => to);
+
+  const write = async (from: string, text: string): Promise<void> => {
+    const response = await fetch(`${simulator.adminUrl}/admin/phones/${from}/messages`, {
+      method: 'POST',
+      body: JSON.stringify({ to: ACCOUNT, text }),
+    });
+    expect(response.status).to.equal(201);
+  };
+  const isOptedOut = async (number: string) => (await findOptOut(space.store, 'main', number)) !== undefined;
 
   it('get nothing of a list, and the answer says of each why', async () => {
     const numbers = makeNumbers(30, 81);
@@ -78,5 +87,56 @@ describe('people who opted out, end to end', function () {
     await optOut(number);
     const { status, body } = await gateway.call('POST', '/otp', { body: { phone: number, code: '482913' } });
     expect(status, JSON.stringify(body)).to.equal(200);
+  });
+
+  it('may say so in mid-list, in English or in Arabic: they get nothing any more', async () => {
+    await setPace(space.store, ADDRESS, { messagesPerMinute: 600, burst: 1, jitter: 0 });
+    const numbers = makeNumbers(40, 84);
+    const [english, arabic] = numbers.slice(-2) as [string, string];
+    const messageId = await send(numbers, 'mid-list');
+    await eventually(async () => (await shown('mid-list')).length >= 3, { everyMs: 50 });
+    await Promise.all([write(english, 'Stop.'), write(arabic, 'إيقَاف')]);
+    const { counts, recipients } = await finish(messageId);
+    expect(counts).to.include({ failed: 2, read: 38 });
+    for (const recipient of recipients.slice(-2)) expect(recipient.error).to.equal('recipient_opted_out');
+    expect(await shown('mid-list')).to.have.members(numbers.slice(0, -2));
+    expect(await findOptOut(space.store, 'main', english)).to.include({ phone: english, source: 'reply' });
+  });
+
+  it('may come back by saying so, and not otherwise', async () => {
+    const [number] = makeNumbers(1, 85) as [string];
+    await write(number, 'STOP');
+    await eventually(() => isOptedOut(number));
+    await write(number, 'yes');
+    await write(number, 'START');
+    await eventually(async () => !(await isOptedOut(number)));
+    expect((await finish(await send([number], 'welcome back'))).counts).to.include({ read: 1 });
+  });
+
+  it('are heard by each of many, however the sender dies in between', async () => {
+    const numbers = makeNumbers(60, 86);
+    const before = await countOptOuts(space.store, 'main');
+    const writing = Promise.all(numbers.map((number) => write(number, 'UNSUBSCRIBE')));
+    await eventually(async () => (await countOptOuts(space.store, 'main')) > before + 5, { everyMs: 1 });
+    await gateway.senders.at(-1)!.kill();
+    await gateway.addSender();
+    await writing;
+    await eventually(async () => (await findOptedOut(space.store, 'main', numbers)).size === 60, { timeoutMs: 30_000 });
+  });
+
+  it('are heard also while no sender has the device', async () => {
+    const [number] = makeNumbers(1, 87) as [string];
+    await gateway.waitForStatus('connected');
+    await gateway.senders.at(-1)!.stop();
+    await write(number, 'توقف');
+    await eventually(() => isOptedOut(number), { timeoutMs: 20_000 });
+    expect(gateway.connections).to.include(await gateway.findOwner());
+    await gateway.addSender();
+  });
+
+  it('and what they wrote, are in no log', () => {
+    const logs = JSON.stringify(gateway.logs());
+    expect(logs).not.to.match(/UNSUBSCRIBE|توقف/);
+    for (const number of makeNumbers(60, 86)) expect(logs).not.to.include(number);
   });
 });
