@@ -109,13 +109,14 @@ describe('the list of those who opted out', () => {
     expect(seen.size).to.be.at.least(2_500).and.at.most(2_501);
   });
 
-  it('takes 40 bytes a person at most', async () => {
+  it('takes 40 bytes a person at most', async function () {
+    this.timeout(10_000);
     const numbers = Array.from({ length: 40_000 }, (_, i) => String(447_700_000_000 + i * 7));
     await add(numbers);
     const keys = workspaceKeys(space.store.space, 'main');
-    let bytes = 0;
-    for (let bucket = 0; bucket < 4_096; bucket++)
-      bytes += (await space.store.redis.memory('USAGE', keys.optOuts(bucket))) ?? 0;
+    const buckets = Array.from({ length: 4_096 }, (_, bucket) => keys.optOuts(bucket));
+    const sizes = await Promise.all(buckets.map((bucket) => space.store.redis.memory('USAGE', bucket)));
+    const bytes = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
     expect(bytes / numbers.length).to.be.below(40);
   });
 });
