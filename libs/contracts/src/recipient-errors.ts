@@ -4,10 +4,7 @@
  */
 const OWN_ERRORS = {
   not_on_messenger: 1,
-  send_aborted: 2,
   content_unreadable: 3,
-  invalid_job: 4,
-  too_many_attempts: 5,
   attachment_unreadable: 6,
   attachment_not_uploaded: 7,
   recipient_opted_out: 8,

@@ -32,9 +32,12 @@ export interface ConsumerOptions {
   logger: Logger;
 }
 
-/** After a SIGKILL, BullMQ gives a job out again when its lock has ended and a check has seen it. */
+/**
+ * After a SIGKILL, BullMQ gives a job out again when its lock has ended and a check has seen it. Nobody waits for that:
+ * the next owner adds jobs of its own. With a thousand queues in a process, checks should be rare.
+ */
 const LOCK_MS = 15_000;
-const STALLED_CHECK_MS = 5_000;
+const STALLED_CHECK_MS = 15_000;
 /** BullMQ never resets its count of stalls, so with its default the third kill in the life of a list would fail it. */
 const UNLIMITED_STALLS = 1_000_000_000;
 /** An idle Worker asks Redis this seldom; a new job wakes it at once. */

@@ -49,7 +49,8 @@ export class ConnectionController {
   private readonly lookAgain = new Set<DeviceId>();
   private readonly stopListening: () => void;
   private timer: NodeJS.Timeout | undefined;
-  private ticks = 0;
+  /** How often it has looked at the devices. */
+  ticks = 0;
   private stopped = false;
 
   constructor(private readonly deps: ControllerDeps) {

@@ -187,8 +187,7 @@ describe('the connection controller', () => {
       await linked();
       await aliveSender(0);
       const logins = simulator.network.counters.logins;
-      await start({ holdAfterMs });
-      await new Promise((resolve) => setTimeout(resolve, 3 * holdAfterMs));
+      await (await start({ holdAfterMs })).looksAtAll();
       expect(simulator.network.counters.logins).to.equal(logins);
     });
 
@@ -204,26 +203,26 @@ describe('the connection controller', () => {
 
     it('and does not fight with another client that uses its keys', async () => {
       await linked();
-      await start({ holdAfterMs });
+      const process = await start({ holdAfterMs });
       await device.becomes('linked', { status: 'connected' });
       const { logins } = simulator.network.counters;
       for (const each of simulator.network.accounts.find(device.number)!.devices.values()) each.connection?.replace();
       await device.becomes('linked', { status: 'connecting', reason: 'replaced' });
-      await new Promise((resolve) => setTimeout(resolve, 3 * holdAfterMs));
+      await process.looksAtAll();
       expect(simulator.network.counters.logins).to.equal(logins);
     });
   });
 
   it('cancels what was queued for another account before it takes note of the new one', async () => {
     const account = () => space.clients.commands.hget(device.keys.device, 'account');
-    await start();
+    const process = await start();
     await device.askToLink();
     await space.clients.commands.hset(device.keys.device, 'account', '491700000000');
     // A send that cannot be cancelled: the process might as well have died there.
     await space.clients.commands.set(device.keys.openSends, 'broken');
     await device.scan(await device.nextCode());
     await eventually(async () => (await device.keysLeft()).includes('creds'));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await process.looksAtAll();
     expect(await account()).to.equal('491700000000');
     await space.clients.commands.del(device.keys.openSends);
     await device.becomes('linked');
@@ -239,7 +238,7 @@ describe('the connection controller', () => {
 
   it('gives an attempt that failed by surprise another try on the next tick, not at once', async () => {
     let tries = 0;
-    await start({
+    const process = await start({
       wrap: (keeper) => ({
         release: (lease) => keeper.release({ ...lease, token: lease.token.slice(0, -1) }),
         async acquire(address) {
@@ -253,7 +252,7 @@ describe('the connection controller', () => {
     await device.askToLink();
     await eventually(() => tries > 0);
     const before = tries;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(tries - before).to.be.at.most(6);
+    await process.looksAtAll();
+    expect(tries - before).to.be.at.most(13);
   });
 });

@@ -13,6 +13,8 @@ import { eventually } from '@gateway/testkit/eventually';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 
 export interface ConnectionProcess {
+  /** Waits until it has looked at every device, several times since now. */
+  looksAtAll(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -35,6 +37,10 @@ export async function startController(
     tickMs: 100,
   });
   return {
+    looksAtAll: async () => {
+      const from = controller.ticks;
+      await eventually(() => controller.ticks >= from + 12, { what: 'twelve ticks' });
+    },
     stop: async () => {
       await controller.stop();
       keeper.stop();
