@@ -40,6 +40,7 @@ export const RATE_LIMITS = {
   send: 30,
   otp: 10,
   messages: 60,
+  optOuts: 60,
   other: 60,
 } as const;
 

@@ -17,7 +17,7 @@ interface DocumentedExtension extends Extension {
   jsonSchema(schema: AnySchema, json: Record<string, unknown>): Record<string, unknown>;
 }
 
-const NUMBER_MESSAGE = 'must be a phone number of 7 to 15 digits that starts with its country code';
+export const NUMBER_MESSAGE = 'must be a phone number of 7 to 15 digits that starts with its country code';
 const NUMBER_SCHEMA = {
   type: 'string',
   description: 'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are dropped.',

@@ -34,6 +34,8 @@ describe('the documents of the API', () => {
       '/connect',
       '/disconnect',
       '/messages/{messageId}',
+      '/opt-outs',
+      '/opt-outs/{phone}',
       '/otp',
       '/send',
       '/status',

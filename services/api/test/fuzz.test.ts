@@ -104,6 +104,7 @@ function goodAttempts(path: string, methods: readonly string[]): fc.Arbitrary<At
   const bodies: Record<string, fc.Arbitrary<object>> = {
     '/send': fc.record({ to: fc.constant('447700900001'), text: fc.string({ minLength: 1 }) }),
     '/otp': fc.record({ phone: fc.constant('447700900001'), code: fc.integer({ min: 1_000, max: 99_999_999 }) }),
+    '/opt-outs': fc.record({ phone: fc.array(fc.constantFrom('447700900001', '+44 7700 900-002'), { minLength: 1 }) }),
   };
   return fc.record({
     method: fc.constantFrom(...methods.map((method) => method.toUpperCase())),
@@ -173,7 +174,7 @@ describe('requests that nobody thought of', function () {
       const attempt = fc.oneof({ weight: 9, arbitrary: attempts(methods) }, goodAttempts(path, methods));
       const segment = fc.oneof(
         fc.string().map(encodeURIComponent),
-        fc.constantFrom('msg_x', '%zz', `msg_${'0'.repeat(24)}`),
+        fc.constantFrom('msg_x', '%zz', '447700900001', '+44%207700', `msg_${'0'.repeat(24)}`),
       );
       await fc.assert(
         fc.asyncProperty(attempt, segment, async (tried, id) => {

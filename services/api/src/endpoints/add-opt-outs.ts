@@ -1,0 +1,55 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import { addOptOuts as addToList } from '@gateway/store/opt-outs';
+import type { Endpoint } from '../endpoint.js';
+import { Joi } from '../input-types.js';
+
+type NoQuery = Record<string, never>;
+
+interface AddBody {
+  /** Digits, doubles included. */
+  phone: string[];
+}
+
+/** 10,000 numbers with their separators. */
+const MAX_BODY_BYTES = LIMITS.maxRecipients * 50;
+
+/** `POST /opt-outs`: these people get no messages from the workspace any more. Safe to repeat. */
+export const addOptOuts: Endpoint<NoQuery, AddBody> = {
+  methods: ['post'],
+  path: '/opt-outs',
+  bucket: 'optOuts',
+  query: Joi.object<NoQuery>({}),
+  body: Joi.object<AddBody>({
+    phone: Joi.recipients().required().description('One phone number or a list of them.'),
+  }),
+  maxBodyBytes: MAX_BODY_BYTES,
+  docs: {
+    operationId: 'addOptOuts',
+    summary: 'Add people who want no messages',
+    description:
+      'From now on no device of the workspace sends them anything but one-time passwords: of sends that are queued, too, ' +
+      'they get nothing, and are `failed` with `recipient_opted_out`. Whoever is on the list already stays as they are. ' +
+      'Safe to repeat.',
+    answer: {
+      status: 200,
+      description: 'They are on the list.',
+      body: Joi.object({
+        added: Joi.number().integer().required().description('People who are new on the list.'),
+        unchanged: Joi.number().integer().required().description('People who were on it already.'),
+        duplicates: Joi.number().integer().required().description('Numbers in the request that are of one person.'),
+      }),
+    },
+    errors: [],
+  },
+
+  async handle({ body, workspace, logger }, { store, clock }) {
+    const people = new Set(body.phone.map(canonicalPhoneNumber)).size;
+    const added = await addToList(store, workspace, { numbers: body.phone, source: 'api', atMs: clock.nowMs() });
+    logger.info('opt-outs added', { added });
+    return {
+      status: 200,
+      body: { added, unchanged: people - added, duplicates: body.phone.length - people },
+    };
+  },
+};

@@ -1,0 +1,41 @@
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import { removeOptOut as removeFromList } from '@gateway/store/opt-outs';
+import type { Endpoint } from '../endpoint.js';
+import { Joi } from '../input-types.js';
+import { NO_BODY_BYTES, noBody } from '../no-body.js';
+import { optedOutPhoneSchema, readPhone } from '../opt-out-fields.js';
+
+type Nothing = Record<string, never>;
+
+/** `DELETE /opt-outs/{phone}`: somebody may get messages again. Safe to repeat. */
+export const removeOptOut: Endpoint<Nothing, Nothing> = {
+  methods: ['delete'],
+  path: '/opt-outs/:phone',
+  bucket: 'optOuts',
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'removeOptOut',
+    summary: 'Take somebody off the list of opt-outs',
+    description:
+      'They get messages again, from the next one on. Only for people who have asked for it: whoever writes START is ' +
+      'taken off without a request. Safe to repeat.',
+    answer: {
+      status: 200,
+      description: 'They are not on the list.',
+      body: Joi.object({
+        phone: optedOutPhoneSchema.required(),
+        removed: Joi.boolean().required().description('Whether they were on it.'),
+      }),
+    },
+    errors: [],
+  },
+
+  async handle({ params, workspace, logger }, { store }) {
+    const number = readPhone(params);
+    const removed = await removeFromList(store, workspace, number);
+    logger.info('opt-out removed', { removed });
+    return { status: 200, body: { phone: canonicalPhoneNumber(number), removed } };
+  },
+};

@@ -1,0 +1,41 @@
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import { findOptOut } from '@gateway/store/opt-outs';
+import type { Endpoint } from '../endpoint.js';
+import { Joi } from '../input-types.js';
+import { NO_BODY_BYTES, noBody } from '../no-body.js';
+import { describeOptOut, optedOutPhoneSchema, optOutSourceSchema, readPhone } from '../opt-out-fields.js';
+
+type Nothing = Record<string, never>;
+
+/** `GET /opt-outs/{phone}`: whether somebody wants messages. A number that is not on the list is an answer, no error. */
+export const showOptOut: Endpoint<Nothing, Nothing> = {
+  methods: ['get'],
+  path: '/opt-outs/:phone',
+  bucket: 'optOuts',
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'showOptOut',
+    summary: 'Tell whether somebody opted out',
+    description: 'Looks one number up in the list of people who want no messages, however it is written.',
+    answer: {
+      status: 200,
+      description: 'Whether they are on the list.',
+      body: Joi.object({
+        phone: optedOutPhoneSchema.required(),
+        optedOut: Joi.boolean().required(),
+        source: optOutSourceSchema,
+        at: Joi.string().description('Since when; ISO 8601.'),
+      }),
+    },
+    errors: [],
+  },
+
+  async handle({ params, workspace }, { store }) {
+    const number = readPhone(params);
+    const found = await findOptOut(store, workspace, number);
+    const phone = canonicalPhoneNumber(number);
+    return { status: 200, body: { phone, optedOut: found !== undefined, ...(found && describeOptOut(found)) } };
+  },
+};
