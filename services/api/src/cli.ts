@@ -1,12 +1,15 @@
 import { toError } from '@gateway/runtime/errors';
 import { Command } from 'commander';
 import { addDeviceCommands } from './cli/device-commands.js';
+import { addOptOutCommands } from './cli/opt-out-commands.js';
 import { addSendCommands } from './cli/send-commands.js';
 import { addTokenCommands } from './cli/token-commands.js';
 
 /** The operators' command line: `npm run cli -- token create --name my-app`. */
 const program = new Command('cli')
-  .description('Tokens, devices and sends of the gateway. Works on the Redis of REDIS_URL; the API need not run.')
+  .description(
+    'Tokens, devices, sends and opt-outs of the gateway. Works on the Redis of REDIS_URL; the API need not run.',
+  )
   .option('--json', 'print JSON instead of text')
   .configureHelp({ showGlobalOptions: true })
   .showHelpAfterError();
@@ -14,6 +17,7 @@ const program = new Command('cli')
 addTokenCommands(program);
 addDeviceCommands(program);
 addSendCommands(program);
+addOptOutCommands(program);
 
 try {
   await program.parseAsync();
