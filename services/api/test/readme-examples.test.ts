@@ -87,6 +87,13 @@ describe('the examples of the README', function () {
     expect(otp.body.data).to.include({ code: '482913' });
   });
 
+  it('keep messages from people who want none', async () => {
+    expect((await curl(/-d .*\/opt-outs"/)).body).to.include({ success: true, added: 1 });
+    const { body } = await curl(/Bearer \$TOKEN" "\$BASE\/opt-outs/);
+    expect(body.optOuts).to.have.length(1);
+    expect((body.optOuts as object[])[0]).to.include({ phone: '447700900125', source: 'api' });
+  });
+
   it('send a file with fetch, once', async () => {
     expect(programs).to.have.length(1);
     writeFileSync(join(folder, 'example.mjs'), programs[0]!);
