@@ -14,6 +14,8 @@ export interface SendDeps {
   guard: WriteGuard;
   acks: AckWatch;
   lookUp: LookUp;
+  /** The network has accepted a message to this jid. */
+  onAccepted(jid: string): void;
   sendTimeoutMs: number;
   /** A send took longer than that: the library's one mutex is stuck, and only a new socket has another. */
   onStall(): void;
@@ -26,11 +28,16 @@ export interface SendDeps {
  * is uncertain it resolves, and the verdict will be `unacknowledged`.
  */
 export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
-  const { ack } = await relay(deps, message);
-  return { ack: ack.then((verdict) => refineVerdict(deps, message, verdict)) };
+  const { ack, jid } = await relay(deps, message);
+  const verdict = ack.then(async (first) => {
+    const last = await refineVerdict(deps, message, first);
+    if (last.kind === 'accepted') deps.onAccepted(jid);
+    return last;
+  });
+  return { ack: verdict };
 }
 
-async function relay(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
+async function relay(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome>; jid: string }> {
   const { sock, guard, acks, signal, sendTimeoutMs: timeoutMs } = deps;
   const jid = await findJid(deps, message.to);
   const wait = acks.expect(message.platformId);
@@ -47,7 +54,7 @@ async function relay(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: P
     }
   }
   wait.startClock();
-  return { ack: wait.outcome };
+  return { ack: wait.outcome, jid };
 }
 
 async function findJid({ lookUp }: SendDeps, number: string): Promise<string> {

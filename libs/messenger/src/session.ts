@@ -7,6 +7,7 @@ import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js'
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
+import { noteIssuedToken } from './issued-tokens.js';
 import { LookUp } from './look-up.js';
 import { sendMessage } from './send-message.js';
 import type { SessionCaches } from './session-caches.js';
@@ -86,13 +87,15 @@ export class Session implements MessengerSession {
 
   async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
     this.#assertOpen();
-    const { sock, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
+    const { sock, auth, caches, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
     return sendMessage(
       {
         sock,
         guard: this.#guard,
         acks: this.#acks,
         lookUp: this.#lookUp,
+        // Keys that cannot be read or written end the session by way of the key store.
+        onAccepted: (jid) => void noteIssuedToken({ sock, keys: auth.keys, caches }, jid).catch(() => {}),
         sendTimeoutMs,
         onStall: () => this.#stall('sending'),
         signal: end.signal,

@@ -62,6 +62,23 @@ describe('sending a text', () => {
     expect(heard).to.deep.equal(['first delivered', 'first read']);
   });
 
+  it('issues a contact a privacy token with the first message, and asks the network nothing with the next', async () => {
+    const [to] = makeNumbers(1) as [string];
+    const countQueries = async () => (await sessions.admin<{ iqs: number }>('GET', 'counters')).iqs;
+    /** The library asks right behind a message: a look-up after it is answered later. */
+    const queriesOf = async (work: () => Promise<unknown>) => {
+      const before = await countQueries();
+      await work();
+      await test.session.lookUp(makeNumbers(1));
+      return (await countQueries()) - before;
+    };
+    await send(to);
+    const noted = () => [...test.keyStore.keys].filter(([name]) => name.startsWith('tctoken/'));
+    await eventually(() => noted().some(([, value]) => Buffer.from(value).includes('senderTimestamp')));
+    const without = await queriesOf(async () => {});
+    expect(await queriesOf(() => send(to))).to.equal(without);
+  });
+
   it('shows one message when the same id is sent again', async () => {
     const [to] = makeNumbers(1) as [string];
     const platformId = makePlatformId();

@@ -9,6 +9,8 @@ export interface RedisClientsOptions {
   logger: Logger;
   /** Shown by `CLIENT LIST`. */
   name?: string;
+  /** How `queue` treats an outage: like `commands` (the default) for workers, like `failFast` where a caller waits. */
+  queueLike?: 'commands' | 'failFast';
 }
 
 /** One connection per purpose: they differ in what happens while Redis is away. */
@@ -17,6 +19,8 @@ export interface RedisClients {
   commands: Redis;
   /** Fails in under 3 s when Redis does not answer. For whoever has a caller waiting. */
   failFast: Redis;
+  /** For BullMQ alone: it teaches its connection two hundred commands, which every pipeline there has to carry. */
+  queue: Redis;
   /** Only for subscriptions; renews them by itself after an outage. */
   subscriber: Redis;
   /** Rejects when Redis has not answered on all of them within `timeoutMs`. */
@@ -47,13 +51,19 @@ const PURPOSES = {
 } as const satisfies Record<string, RedisOptions>;
 
 /** Makes the connections of a process. They connect at once, and again after every outage. */
-export function createRedisClients({ url, logger, name = 'gateway' }: RedisClientsOptions): RedisClients {
-  const make = (purpose: keyof typeof PURPOSES) => {
-    const client = new Redis(url, { ...PURPOSES[purpose], retryStrategy, connectionName: `${name}-${purpose}` });
+export function createRedisClients(options: RedisClientsOptions): RedisClients {
+  const { url, logger, name = 'gateway', queueLike = 'commands' } = options;
+  const make = (behaviour: keyof typeof PURPOSES, purpose: string = behaviour) => {
+    const client = new Redis(url, { ...PURPOSES[behaviour], retryStrategy, connectionName: `${name}-${purpose}` });
     logOutages(client, logger.child({ connection: purpose }));
     return client;
   };
-  const clients = { commands: make('commands'), failFast: make('failFast'), subscriber: make('subscriber') };
+  const clients = {
+    commands: make('commands'),
+    failFast: make('failFast'),
+    queue: make(queueLike, 'queue'),
+    subscriber: make('subscriber'),
+  };
   const all = Object.values(clients);
   const pings = setInterval(() => ping(clients.subscriber), PING_EVERY_MS).unref();
   return {

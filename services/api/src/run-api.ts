@@ -24,7 +24,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   lifecycle.logger = logger;
   const registry = createMetrics('api', { processMetrics: true });
 
-  const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'api' });
+  const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'api', queueLike: 'failFast' });
   lifecycle.add('redis', () => redis.close());
   await redis.waitForReady();
   const space = { prefix: config.KEY_PREFIX };
@@ -34,7 +34,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
 
   const doorbells = await DoorbellListener.listen(redis.subscriber, space);
   lifecycle.add('doorbells', async () => doorbells.close());
-  const producer = createProducer({ connection: redis.failFast, space });
+  const producer = createProducer({ connection: redis.queue, space });
   lifecycle.add('producer', () => producer.close());
 
   const ops = await startOpsServer({

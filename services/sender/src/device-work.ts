@@ -44,10 +44,10 @@ export class DeviceWork {
 
   /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
   async start(): Promise<void> {
-    const { store, lease, logger } = this.deps;
+    const { store, queueConnection, lease, logger } = this.deps;
     await this.refreshSends();
     this.consumer = createConsumer({
-      connection: store.redis,
+      connection: queueConnection,
       space: store.space,
       address: lease.address,
       handlers: { send: (job) => this.scheduler.handleJob(job) },

@@ -3,6 +3,7 @@ import type { Endpoint } from '@gateway/messenger/trust';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logger';
+import type { RedisClients } from '@gateway/runtime/redis-clients';
 import type { LeaseKeeper } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
 import type PQueue from 'p-queue';
@@ -13,6 +14,8 @@ export interface ProcessDeps {
   store: Store;
   keeper: LeaseKeeper;
   producer: Producer;
+  /** For the workers of all devices. */
+  queueConnection: RedisClients['queue'];
   clock: Clock;
   logger: Logger;
   metrics: SenderMetrics;

@@ -39,7 +39,7 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells', async () => doorbells.close());
-  const producer = createProducer({ connection: clients.commands, space });
+  const producer = createProducer({ connection: clients.queue, space });
   lifecycle.add('producer', producer.close);
   const processId = makeProcessId('sender', hostname());
   const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: processId, ttlMs: config.LEASE_TTL_MS });
@@ -50,7 +50,7 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
   const metrics = createSenderMetrics(registry, () => pool.countStates());
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };
   const pool: SenderPool = new SenderPool({
-    ...{ ...shared, metrics, doorbells, processId },
+    ...{ ...shared, metrics, doorbells, processId, queueConnection: clients.queue },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,
