@@ -11,6 +11,8 @@ export function acceptUpgrades(http: HttpServer, network: Network, gate: Gate): 
   const webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   const unanswered = new Set<Duplex>();
   http.on('upgrade', (request, socket, head) => {
+    // A client that hangs up before it has its answer.
+    socket.on('error', () => socket.destroy());
     if (new URL(request.url ?? '/', 'http://simulator').pathname !== PATH) return refuse(socket, 404);
     const fault = network.faults.strike('connect', {});
     if (fault?.error) return refuse(socket, fault.error);
@@ -34,6 +36,5 @@ function refuse(socket: Duplex, status: number): void {
 
 function hold(socket: Duplex, unanswered: Set<Duplex>): void {
   unanswered.add(socket);
-  socket.on('error', () => {});
   socket.on('close', () => unanswered.delete(socket));
 }
