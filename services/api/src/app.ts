@@ -20,6 +20,7 @@ export function createApp(deps: ApiDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.enable('case sensitive routing');
+  app.enable('strict routing');
   app.set('trust proxy', deps.trustedProxies);
   app.set('query parser', 'simple');
 

@@ -1,6 +1,6 @@
 import type { ErrorDetail } from '@gateway/contracts/errors';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { ObjectSchema, ValidationErrorItem } from 'joi';
+import type { AnySchema, ObjectSchema, ValidationErrorItem } from 'joi';
 
 export type Checked<Value> = { value: Value; details: [] } | { value: undefined; details: ErrorDetail[] };
 
@@ -19,10 +19,10 @@ const MAX_NAME_CHARACTERS = 100;
  */
 export function inputCheck<Value>(plain: ObjectSchema<Value>): (input: unknown) => Checked<Value> {
   const schema = plain.prefs({ abortEarly: false, errors: { label: false }, messages: MESSAGES });
-  const known = Object.keys(plain.describe().keys ?? {});
+  const known = namesOf(plain);
   return (input) => {
     const { value, error } = schema.validate(dropExcessNames(known, input));
-    const details = [...refuseProto(input), ...(error?.details ?? []).map(toDetail)];
+    const details = [...refuseProto(input, []), ...(error?.details ?? []).map(toDetail)];
     if (details.length === 0) return { value: value as Value, details: [] };
     return { value: undefined, details: details.slice(0, LIMITS.maxValidationDetails) };
   };
@@ -38,21 +38,32 @@ function shorten(name: string | number): string | number {
   return typeof name === 'string' ? name.slice(0, MAX_NAME_CHARACTERS) : name;
 }
 
-/** A body of two megabytes can hold 200,000 unknown names; Joi would build an error for each. Known ones stay. */
-function dropExcessNames(known: readonly string[], input: unknown): unknown {
-  if (!isObject(input) || Object.keys(input).length <= LIMITS.maxValidationDetails) return input;
-  const unknown = Object.keys(input).filter((name) => !known.includes(name));
-  const kept = [...known, ...unknown.slice(0, LIMITS.maxValidationDetails)].filter((name) =>
-    Object.hasOwn(input, name),
-  );
-  return Object.fromEntries(kept.map((name) => [name, input[name]]));
+/** The names of an object's fields, and those of the objects among them. */
+type Names = Map<string, Names>;
+
+function namesOf(schema: AnySchema): Names {
+  const names = Object.keys((schema.describe() as { keys?: object }).keys ?? {});
+  return new Map(names.map((name) => [name, namesOf((schema as ObjectSchema).extract(name))]));
+}
+
+/** A body of megabytes can hold a million unknown names; Joi would build an error for each. Known ones stay. */
+function dropExcessNames(known: Names, input: unknown): unknown {
+  if (!isObject(input)) return input;
+  const fields = Object.entries(input);
+  if (fields.length <= LIMITS.maxValidationDetails && !fields.some(([, value]) => isObject(value))) return input;
+  const unknown = fields.filter(([name]) => !known.has(name)).slice(0, LIMITS.maxValidationDetails);
+  const kept = fields
+    .filter(([name]) => known.has(name))
+    .map(([name, value]) => [name, dropExcessNames(known.get(name)!, value)]);
+  return Object.fromEntries([...kept, ...unknown]);
 }
 
 /** `JSON.parse` makes an own field of this name, which Joi passes over. */
-function refuseProto(input: unknown): ErrorDetail[] {
-  return isObject(input) && Object.hasOwn(input, '__proto__')
-    ? [{ path: ['__proto__'], message: 'is not allowed' }]
-    : [];
+function refuseProto(input: unknown, path: readonly string[]): ErrorDetail[] {
+  if (!isObject(input)) return [];
+  const own = Object.hasOwn(input, '__proto__') ? [{ path: [...path, '__proto__'], message: 'is not allowed' }] : [];
+  // Deeper than an attachment is there is nothing but unknown fields, which are refused as a whole.
+  return path.length > 0 ? own : [...own, ...Object.keys(input).flatMap((name) => refuseProto(input[name], [name]))];
 }
 
 function isObject(input: unknown): input is Record<string, unknown> {

@@ -1,6 +1,16 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
+import { takeOrMakeRequestId } from '@gateway/contracts/ids';
+import { sendAnswer } from './send-answer.js';
 
 export interface HttpServerOptions {
   host: string;
@@ -31,11 +41,18 @@ export async function startHttpServer({ host, port, requestTimeoutMs, app }: Htt
     // Node would answer for us, without a body.
     requireHostHeader: false,
   });
-  server.on('request', app);
+  /** What is being answered on a connection: the latest of its requests. */
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const answer: RequestListener = (req, res) => {
+    answering.set(req.socket, res);
+    app(req, res);
+  };
+  server.on('request', answer);
   // Who asks first whether to send a body is told by the answer, or by the step that reads it.
-  server.on('checkContinue', app);
-  server.on('checkExpectation', app);
-  server.on('clientError', answerBrokenRequest);
+  server.on('checkContinue', answer);
+  server.on('checkExpectation', answer);
+  server.on('connect', (req, socket) => answerTunnel(app, req, socket));
+  server.on('clientError', (error, socket) => answerBroken(error, socket, answering.get(socket)));
   await listen(server, port, host);
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
 }
@@ -63,25 +80,48 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** What is not HTTP, too large or too slow never reaches the app; it is answered in the same shape all the same. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
+/** Node would hang up on whoever asks for a tunnel; here it is a method like any other, of no path that we know. */
+function answerTunnel(app: RequestListener, req: IncomingMessage, socket: Duplex): void {
+  if (!req.url?.startsWith('/')) req.url = '/';
+  const res = new ServerResponse(req);
+  res.shouldKeepAlive = false;
+  res.assignSocket(req.socket);
+  res.once('finish', () => socket.end());
+  socket.on('error', () => socket.destroy());
+  app(req, res as Parameters<RequestListener>[1]);
+}
+
+const BROKEN: Record<string, ApiErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+/**
+ * What is not HTTP, too large or too slow is answered in the same shape as all else: by the response of its request, with
+ * the headers that are known by then, or on the bare connection when no request was made out.
+ */
+function answerBroken(error: NodeJS.ErrnoException, socket: Duplex, res: ServerResponse | undefined): void {
+  const code = BROKEN[error.code ?? ''] ?? 'invalid_request';
+  const { status, message } = API_ERRORS[code];
+  const details = code === 'invalid_request' && { details: [{ path: [], message: 'must be valid HTTP' }] };
+  const body = { success: false, error: message, ...details };
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else if (!res || res.writableFinished) writeAnswer(socket, status, JSON.stringify(body));
+  // Its answer, or that of an earlier request, is on its way: there is nothing to add to it.
+  else if (res.headersSent || res.socket !== socket) socket.destroy();
+  else {
+    res.shouldKeepAlive = false;
+    sendAnswer(res, { status, body });
   }
-  const status = statusOf(error.code);
-  const body = JSON.stringify({ success: false, error: STATUS_CODES[status] });
+}
+
+function writeAnswer(socket: Duplex, status: number, body: string): void {
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${takeOrMakeRequestId(undefined)}`,
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-}
-
-function statusOf(code: string | undefined): number {
-  if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
-  return 400;
 }

@@ -10,9 +10,11 @@ export type Operation = ReturnType<typeof toOperation>;
 const COMMON_ERRORS: readonly ApiErrorCode[] = [
   'invalid_request',
   'invalid_token',
+  'request_timeout',
   'payload_too_large',
   'unsupported_media_type',
   'rate_limited',
+  'headers_too_large',
   'internal',
   'unavailable',
 ];

@@ -14,13 +14,13 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
       const log = error.apiCode === 'internal' ? logger.error : logger.warn;
       log('request failed with an error', { requestId, route, reason: error.apiCode, error: error.cause ?? error });
     }
-    for (const [name, value] of Object.entries(error.headers)) res.setHeader(name, value);
-    sendAnswer(res, error.status, {
+    const body = {
       success: false,
       error: error.publicMessage,
       ...(error.details && { details: error.details }),
       ...(error.resetInSeconds !== undefined && { resetIn: error.resetInSeconds }),
-    });
+    };
+    sendAnswer(res, { status: error.status, body, headers: error.headers });
     // What is left of a body that nobody will read is let through to nowhere, so that the caller gets the answer.
     if (!req.complete) req.resume();
   };

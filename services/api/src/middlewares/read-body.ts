@@ -12,7 +12,7 @@ export function readBody(budget: BodyBudget, maxBodyBytes: number): RequestHandl
   return async (req, res, next) => {
     const declaredBytes = declaredLength(req);
     if (declaredBytes === 0) return next();
-    if (!isPlainJson(req)) throw new ApiError('unsupported_media_type');
+    if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
     if (declaredBytes > maxBodyBytes && declaredBytes !== UNKNOWN) throw new ApiError('payload_too_large');
     // The parsed body lives as long as the request.
     res.once('close', budget.takeOrRefuse(Math.min(declaredBytes, maxBodyBytes)));
@@ -30,8 +30,14 @@ function declaredLength(req: Request): number {
   return Number(req.get('content-length') ?? 0);
 }
 
-function isPlainJson(req: Request): boolean {
-  if ((req.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity') return false;
+/** Not packed, neither for its whole way nor from hop to hop. */
+function isPlain(req: Request): boolean {
+  const encoding = req.get('content-encoding') ?? 'identity';
+  const transfer = req.get('transfer-encoding') ?? 'chunked';
+  return encoding.toLowerCase() === 'identity' && transfer.toLowerCase() === 'chunked';
+}
+
+function isJson(req: Request): boolean {
   try {
     const type = new MIMEType(req.get('content-type') ?? '');
     const charset = type.params.get('charset')?.toLowerCase() ?? 'utf-8';

@@ -13,9 +13,8 @@ export function runHandler<Query, Body>(
   budget: BodyBudget,
 ): RequestHandler {
   return async (req, res) => {
-    const { status, body, headers = {} } = await endpoint.handle(await toCall(req, res, deps, budget), deps);
-    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-    sendAnswer(res, status, { success: true, ...body });
+    const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, budget), deps);
+    sendAnswer(res, { ...answer, body: { success: true, ...body } });
   };
 }
 

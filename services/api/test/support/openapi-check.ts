@@ -52,5 +52,5 @@ function findResponse(method: string, path: string, status: number): string {
 }
 
 function toPattern(template: string): RegExp {
-  return new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`);
+  return new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
 }

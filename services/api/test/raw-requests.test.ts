@@ -1,0 +1,170 @@
+import { brotliCompressSync, deflateSync } from 'node:zlib';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { linkDevice } from './support/device-owner.js';
+import { checkAnswer } from './support/openapi-check.js';
+import { exchange, type RawAnswer } from './support/raw-request.js';
+import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+
+const TEXT = JSON.stringify({ to: '447700900001', text: 'hello' });
+const JSON_TYPE = 'Content-Type: application/json';
+const CHUNKED = 'Transfer-Encoding: chunked';
+const inChunks = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+
+describe('requests that no client library would write', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let token: string;
+
+  before(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space, { requestTimeoutMs: 2_000 });
+    await linkDevice(space.store);
+  });
+  after(async () => {
+    await api.close();
+    await space.close();
+  });
+  beforeEach(async () => {
+    token = (await api.newToken()).value;
+  });
+
+  const head = (method: string, path: string, headers: string[] = [], version = '1.1') =>
+    [`${method} ${path} HTTP/${version}`, 'Host: x', `Authorization: Bearer ${token}`, ...headers, '', ''].join('\r\n');
+  const post = (headers: string[], body: string | Buffer = TEXT) => [
+    head('POST', `${BASE}/send`, [`Content-Length: ${Buffer.byteLength(body)}`, ...headers]),
+    body,
+  ];
+  /** In the shape of the contract, and nothing but JSON. */
+  function check(what: string, { status, headers, body }: RawAnswer, method = 'POST', path = '/send'): void {
+    expect(headers.get('content-type'), what).to.equal('application/json; charset=utf-8');
+    checkAnswer(method, path, { status, headers, body: JSON.parse(body) });
+  }
+  async function expectStatus(status: number, request: (string | Buffer)[]): Promise<RawAnswer> {
+    const [answer] = await exchange(api.port, request);
+    const what = String(request[0]).slice(0, 200);
+    check(what, answer!);
+    expect(answer!.status, what).to.equal(status);
+    return answer!;
+  }
+
+  it('are refused with 415 when their body is packed, or not JSON in UTF-8', async () => {
+    await expectStatus(415, post([JSON_TYPE, 'Content-Encoding: br'], brotliCompressSync(TEXT)));
+    await expectStatus(415, post([JSON_TYPE, 'Content-Encoding: deflate'], deflateSync(TEXT)));
+    await expectStatus(415, post([JSON_TYPE, 'Content-Encoding: gzip, identity']));
+    await expectStatus(415, [
+      head('POST', `${BASE}/send`, [JSON_TYPE, 'Transfer-Encoding: gzip, chunked']),
+      inChunks(TEXT),
+    ]);
+    for (const type of ['application/json; charset=utf-16', 'application/problem+json', 'text/json', '*/*', '']) {
+      await expectStatus(415, post([`Content-Type: ${type}`]));
+    }
+    await expectStatus(415, post([]));
+  });
+
+  it('are understood when they are unusual only', async () => {
+    await expectStatus(202, post([JSON_TYPE, 'Content-Encoding: identity']));
+    await expectStatus(202, post(['Content-Type: APPLICATION/json;charset="UTF-8"'], `\ufeff  ${TEXT}\n`));
+    await expectStatus(202, [head('POST', `${BASE}/send`, [JSON_TYPE, CHUNKED]), inChunks(TEXT)]);
+    await expectStatus(202, [head('POST', `${BASE}/send`, [JSON_TYPE, `Content-Length: ${TEXT.length}`], '1.0'), TEXT]);
+    await expectStatus(202, post([JSON_TYPE, 'Expect: cake']));
+    await expectStatus(202, post([JSON_TYPE, 'Connection: Upgrade', 'Upgrade: websocket']));
+  });
+
+  it('are refused with 400 when they are not HTTP, or could be read in two ways', async () => {
+    const path = `${BASE}/send`;
+    const broken: (string | Buffer)[][] = [
+      [head('POST', path, [JSON_TYPE, CHUNKED, 'Content-Length: 5']), inChunks(TEXT)],
+      [head('POST', path, [JSON_TYPE, `Content-Length: ${TEXT.length}`, 'Content-Length: 45']), TEXT],
+      [head('POST', path, [JSON_TYPE, 'Content-Length: -1']), TEXT],
+      [head('POST', path, [JSON_TYPE, 'Content-Length: 0x2c']), TEXT],
+      [head('POST', path, [JSON_TYPE, CHUNKED]), `zz\r\n${TEXT}\r\n0\r\n\r\n`],
+      [head('POST', path, ['X Y: 1'])],
+      [head('POST', path, ['X: a\0b'])],
+      [head('POST', path, ['X: a', ' folded'])],
+      [head('POST', `${BASE}/s\u00e4nd`)],
+      [head('BREW', path)],
+      [head('post', path)],
+      [head('POST', path).replaceAll('\r\n', '\n')],
+      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      [Buffer.from('16030100c8010000c40303', 'hex')],
+    ];
+    for (const request of broken) {
+      const { body } = await expectStatus(400, request);
+      expect(JSON.parse(body).error).to.equal('Invalid request data');
+    }
+    await expectStatus(431, [head('POST', path, [`X: ${'x'.repeat(17_000)}`])]);
+    await expectStatus(431, [head('POST', `${path}?${'x'.repeat(17_000)}`)]);
+  });
+
+  it('are unknown (404) when they only look like a path of ours', async () => {
+    const paths = [
+      ...[
+        '/status/',
+        '/STATUS',
+        '//status',
+        '/status%00',
+        '/status%2f',
+        '/status;x=1',
+        '/%2e%2e/v1/status',
+        '/st%61tus/x',
+      ],
+      ...['/messages/%2e%2e%2fstatus', '/messages/%00', '/messages/__proto__', `/messages/${'x'.repeat(8_000)}`],
+    ].map((path) => BASE + path);
+    for (const path of [...paths, `/${BASE}/status`, '/', '*', BASE, `${BASE}/docs/`]) {
+      const [answer] = await exchange(api.port, [head('GET', path)]);
+      check(path, answer!);
+      expect(answer!.status, path.slice(0, 100)).to.equal(404);
+    }
+  });
+
+  it('are refused with 405 whatever the method is called, tunnels too', async () => {
+    for (const method of ['TRACE', 'PROPFIND', 'M-SEARCH', 'PURGE', 'OPTIONS', 'CONNECT']) {
+      const { headers } = await expectStatus(405, [head(method, `${BASE}/send`)]);
+      expect(headers.get('allow')).to.equal('POST');
+    }
+    const [tunnel] = await exchange(api.port, [head('CONNECT', 'example.com:443')]);
+    check('a tunnel', tunnel!);
+    expect(tunnel!.status).to.equal(404);
+    const [stranger] = await exchange(api.port, ['CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n']);
+    expect(stranger!.status).to.equal(401);
+  });
+
+  it('are all answered, in order, when they come without waiting for the answers', async () => {
+    const three = head('GET', `${BASE}/status`) + head('GET', '/nothing') + post([JSON_TYPE]).join('');
+    const answers = await exchange(api.port, [three, head('GET', `${BASE}/messages/x`)], { answers: 4 });
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 404, 202, 404]);
+  });
+
+  it('keep their id and limits to the end, also when they end too late', async () => {
+    const slow = [
+      head('POST', `${BASE}/send`, [JSON_TYPE, `Content-Length: ${TEXT.length}`, 'X-Request-Id: slow-1']),
+      '{"to":',
+    ];
+    const { headers } = await expectStatus(408, slow);
+    expect(headers.get('x-request-id')).to.equal('slow-1');
+    expect(headers.get('x-ratelimit-remaining')).to.equal('29');
+    expect(headers.get('connection')).to.equal('close');
+  });
+
+  it('cannot reach a prototype, nor make us work with names without end', async () => {
+    const sent = (body: object | string) =>
+      exchange(api.port, post([JSON_TYPE], typeof body === 'string' ? body : JSON.stringify(body)));
+    const own = '"to":"447700900001","text":"x"';
+    for (const [body, path] of [
+      [`{${own},"__proto__":{"a":1}}`, ['__proto__']],
+      [`{${own},"constructor":{"prototype":{"a":1}}}`, ['constructor']],
+      [`{${own},"attachment":{"type":"document","base64":"AAAA","__proto__":{"a":1}}}`, ['attachment', '__proto__']],
+    ] as const) {
+      const [answer] = await sent(body);
+      expect(answer!.status).to.equal(400);
+      expect(JSON.parse(answer!.body).details[0].path).to.deep.equal(path);
+    }
+    const names = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`name${i}`, 1]));
+    const startedAt = performance.now();
+    const [answer] = await sent({ to: '447700900001', attachment: { type: 'document', base64: 'AAAA', ...names } });
+    expect(answer!.status).to.equal(400);
+    expect(JSON.parse(answer!.body).details).to.have.length(100);
+    expect(performance.now() - startedAt).to.be.below(5_000);
+  });
+});
