@@ -61,13 +61,13 @@ interface TaskSession {
   closed: Promise<DisconnectOutcome>;
 }
 
-type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onMessage' | 'onReceipt'> & {
+type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onReceipt'> & {
   onOpen(account: { phone: string; name?: string }, session: MessengerSession): void;
 };
 
 /**
  * A socket of this device, closed as soon as `signal` is aborted. The connection service never sends messages, so it
- * has none to repeat.
+ * has none to repeat. What people write meanwhile is kept: it comes with the login, whatever that is for.
  */
 export async function openSessionUntil(
   signal: AbortSignal,
@@ -90,7 +90,6 @@ export async function openSessionUntil(
       ...IGNORED,
       ...others,
       onOpen: (account) => onOpen(account, session),
-      // Messages that wait for the account come with the login, whatever it is for.
       onMessage: async (message) =>
         void (await recordIncoming(task.store, task.lease, { message, nowMs: task.clock.nowMs() })),
       onClosed: closed.resolve,

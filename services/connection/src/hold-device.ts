@@ -1,8 +1,6 @@
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { sleep } from '@gateway/runtime/clock';
-import { toError } from '@gateway/runtime/errors';
 import { retireKeys } from '@gateway/store/device-keys';
-import { recordReceived } from '@gateway/store/received-messages';
 import { type DeviceTask, observe, observeEnd, openSessionUntil } from './device-task.js';
 import { reasonOf } from './reason-of.js';
 import { senderHasRoom } from './sender-room.js';
@@ -12,7 +10,7 @@ const LOOK_FOR_SENDER_MS = 1_000;
 /**
  * Keeps a linked device connected while no sender has room for it, and lets go as soon as one does. It does not send,
  * and it does not reconnect: when the socket ends, the device is free again after the pause that the reason calls for.
- * What people write meanwhile is kept for replies. What becomes of sent messages is not confirmed to the network, which
+ * What becomes of sent messages is not confirmed to the network, which
  * therefore says it again to the sender.
  */
 export async function holdDevice(task: DeviceTask): Promise<void> {
@@ -36,12 +34,6 @@ async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<Disc
     events: {
       onOpen: ({ phone, name }, session) => {
         observe(task, { status: 'connected', phone, name: name ?? phone }).catch(() => session.close());
-      },
-      onMessage: (message) => {
-        const { store, lease, clock } = task;
-        recordReceived(store, lease, { message, nowMs: clock.nowMs() }).catch((thrown: unknown) => {
-          task.logger.warn('received message not kept', { error: toError(thrown) });
-        });
       },
       onReceipt: () => new Promise(() => {}),
     },
