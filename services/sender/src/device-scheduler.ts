@@ -1,7 +1,7 @@
 import type { SendJob } from '@gateway/contracts/jobs';
 import type { Pace } from '@gateway/contracts/pace';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
-import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
+import type { OwnRecipientError } from '@gateway/contracts/recipient-errors';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import { SessionEndedError } from '@gateway/messenger/session-errors';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
@@ -13,9 +13,9 @@ import type { Logger } from '@gateway/runtime/logger';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
-import { findOptedOut } from '@gateway/store/opt-outs';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
+import { dropOptedOut, failUnsent, hasOptedOut } from './drop-opted-out.js';
 import { failRecipients, loadSend } from './load-send.js';
 import type { MediaUploads } from './media-uploads.js';
 import type { OpenSend, WorkItem } from './open-send.js';
@@ -184,11 +184,11 @@ export class DeviceScheduler {
     // Both in one round trip, and the list after the mark: whoever opts out before it gets nothing.
     const [claim, optedOut] = await Promise.all([
       claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
-      this.findOptedOut(send, [to, session.numberOf(to)]),
+      hasOptedOut(this.deps, send, [to, session.numberOf(to)]),
     ]);
     if (claim !== 'claimed') return this.skip(item, claim);
-    if (optedOut.size > 0) {
-      await this.failUnsent(send, recipient, 'recipient_opted_out');
+    if (optedOut) {
+      await failUnsent(this.deps, send, recipient, 'recipient_opted_out');
       return this.finishDone();
     }
     const platformId = ids.make({ tag: send.tag, recipient, part });
@@ -306,7 +306,7 @@ export class DeviceScheduler {
     upcoming: { index: number; to: string }[],
   ): Promise<void> {
     const { clock, logger } = this.deps;
-    const batch = await this.dropOptedOut(send, upcoming);
+    const batch = await dropOptedOut(this.deps, send, upcoming);
     const found = await session.lookUp(batch.map(({ to }) => to)).catch((thrown: unknown) => {
       logger.warn('look-up failed', { messageId: send.messageId, error: toError(thrown) });
       return new Map<string, LookUpResult>();
@@ -315,39 +315,12 @@ export class DeviceScheduler {
     for (const { index, to } of batch) {
       const result = found.get(to);
       if (result && 'exists' in result && result.exists) ready.push(index);
-      else if (result && 'exists' in result) await this.failUnsent(send, index, 'not_on_messenger');
+      else if (result && 'exists' in result) await failUnsent(this.deps, send, index, 'not_on_messenger');
       else if (this.session === session) send.retryLater(index, clock.nowMs());
       else send.putBack([index]);
     }
     if (this.session === session) send.addReady(ready);
     else send.putBack(ready);
-  }
-
-  /** Those of a batch who take messages. The others cost neither a look-up nor a place in the pace. */
-  private async dropOptedOut<Upcoming extends { index: number; to: string }>(
-    send: OpenSend,
-    upcoming: Upcoming[],
-  ): Promise<Upcoming[]> {
-    const optedOut = await this.findOptedOut(
-      send,
-      upcoming.map(({ to }) => to),
-    );
-    if (optedOut.size === 0) return upcoming;
-    const dropped = upcoming.filter(({ to }) => optedOut.has(to));
-    await Promise.all(dropped.map(({ index }) => this.failUnsent(send, index, 'recipient_opted_out')));
-    return upcoming.filter(({ to }) => !optedOut.has(to));
-  }
-
-  /** A code goes out all the same: whoever gets one has just asked for it. */
-  private async findOptedOut(send: OpenSend, numbers: readonly string[]): Promise<Set<string>> {
-    const { store, lease } = this.deps;
-    return send.record.kind === 'otp' ? new Set() : findOptedOut(store, lease.address.workspace, numbers);
-  }
-
-  private async failUnsent(send: OpenSend, recipient: number, error: OwnRecipientError): Promise<void> {
-    this.deps.metrics.countUnsent(error, 1);
-    await this.deps.results.write(send.tag, { recipient, part: 0, event: 'failed', errorCode: ownErrorCode(error) });
-    send.settled(recipient);
   }
 
   /** Files go to the network while recipients are looked up; one upload serves them all. */
