@@ -126,6 +126,9 @@ describe('POST /send with an attachment', () => {
       'https://me:pw@example.com/',
       'example.com',
       'http://',
+      'http://example.com/\r\nHost: localhost',
+      ' http://example.com/',
+      'http://exam\tple.com/',
     ]) {
       await expectDetails({ attachment: { type: 'image', url } }, [
         { path: ['attachment', 'url'], message: 'must be an http or https URL without credentials' },

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { fetchFile } from '@gateway/api/attachments/fetch-file';
 import { isReachable, parseNetworks } from '@gateway/api/attachments/public-address';
 import { LIMITS } from '@gateway/contracts/limits';
@@ -221,6 +223,9 @@ describe('URLs of strangers', () => {
       (_req, res) => res.writeHead(302).end(),
       (_req, res) => res.writeHead(302, { location: 'http://[' }).end(),
       (_req, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
+      (req) => req.socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n'),
+      (_req, res) => res.writeHead(200, { long: 'x'.repeat(20_000) }).end('x'),
+      (req) => req.socket.end(`${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)}HTTP/1.1 200 OK\r\n\r\nx`),
       (_req, res) => {
         res.writeHead(200, { 'content-length': 10 });
         res.write('x', () => res.destroy());
@@ -228,6 +233,28 @@ describe('URLs of strangers', () => {
       (req) => req.socket.end('SSH-2.0-nothing\r\n'),
     ];
     for (answer of answers) await expectRefused(fetchFile(at('/'), open(), never));
+  });
+
+  it('are given up when their time is over, however busy they look', async () => {
+    const drip = (res: ServerResponse) => {
+      const timer = setInterval(() => res.write('x'), 20);
+      res.once('close', () => clearInterval(timer));
+    };
+    const slow: ((req: IncomingMessage, res: ServerResponse) => void)[] = [
+      () => {},
+      (_req, res) => drip(res),
+      (req) => void setInterval(() => req.socket.write('H'), 20).unref(),
+      (_req, res) => void setTimeout(() => res.writeHead(302, { location: '/' }).end(), 120),
+    ];
+    // Node 20 forgets some timers of signals in a garbage collection.
+    setFlagsFromString('--expose-gc');
+    const collecting = setInterval(runInNewContext('gc') as () => void, 100);
+    for (answer of slow) {
+      const startedAt = performance.now();
+      await expectRefused(fetchFile(at('/'), { ...open(), timeoutMs: 400 }, never));
+      expect(performance.now() - startedAt).to.be.below(3_000);
+    }
+    clearInterval(collecting);
   });
 
   it('are given up when the caller is gone', async () => {

@@ -30,7 +30,7 @@ export const attachmentSchema = Joi.object<Attachment>({
   base64: Joi.string().custom(refuseBrokenBase64).description('The file itself.'),
   filename: Joi.string()
     .max(LIMITS.maxFilenameCharacters)
-    .pattern(/^[^\p{Cc}/\\]+$/u)
+    .pattern(/^(?!\.{1,2}$)[^\p{Cc}/\\]+$/u)
     .custom(refuseBrokenText)
     .description('The name that a document is shown and saved under.'),
   caption: Joi.string()
@@ -46,7 +46,8 @@ export const attachmentSchema = Joi.object<Attachment>({
   .messages({ 'object.missing': ONE_SOURCE, 'object.xor': ONE_SOURCE });
 
 function refuseStrangeUrl(text: string): string {
-  if (!URL.canParse(text) || !isPlainHttpUrl(new URL(text))) {
+  // The parser would drop what may not be in a URL, and go on with something else than what was written.
+  if (/[\p{Cc}\s]/u.test(text) || !URL.canParse(text) || !isPlainHttpUrl(new URL(text))) {
     throw new Error('must be an http or https URL without credentials');
   }
   return text;
