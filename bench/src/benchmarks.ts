@@ -4,6 +4,7 @@ import { footprintBenchmark } from './footprint.js';
 import { handoverBenchmark } from './handover.js';
 import { httpBenchmark } from './http.js';
 import { idleBenchmark } from './idle.js';
+import { intakeBenchmark } from './intake.js';
 import { mediaBenchmark } from './media.js';
 import { otpBenchmark } from './otp.js';
 import type { Benchmark } from './support/benchmark.js';
@@ -20,4 +21,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   mediaBenchmark,
   handoverBenchmark,
   httpBenchmark,
+  intakeBenchmark,
 ];

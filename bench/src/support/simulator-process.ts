@@ -4,12 +4,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '@gateway/runtime/clock';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { profileSettings } from '../config.js';
 
 /** Where a simulator is, and how to talk to it. */
 export interface SimulatorProcess {
   socketUrl: string;
   adminUrl: string;
   rootPublicKeyHex: string;
+  pid: number;
   /** What happened so far: see the simulator's counters. */
   counters(): Promise<Record<string, number>>;
   setRoundTripMs(ms: number): Promise<void>;
@@ -26,7 +28,7 @@ export async function startSimulatorProcess(
   { decryptSample }: { decryptSample: number },
 ): Promise<SimulatorProcess> {
   const child = fork(fileURLToPath(MAIN), {
-    env: { SIMULATOR_DECRYPT_SAMPLE: String(decryptSample), SIMULATOR_PORT: '0' },
+    env: { ...profileSettings(), SIMULATOR_DECRYPT_SAMPLE: String(decryptSample), SIMULATOR_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   lifecycle.add('simulator', async () => {
@@ -38,7 +40,7 @@ export async function startSimulatorProcess(
   const counters = async () => (await (await fetch(`${adminUrl}/admin/counters`)).json()) as Record<string, number>;
   const put = (path: string, body: unknown) => fetch(adminUrl + path, { method: 'PUT', body: JSON.stringify(body) });
   return {
-    ...{ socketUrl, adminUrl, rootPublicKeyHex, counters },
+    ...{ socketUrl, adminUrl, rootPublicKeyHex, counters, pid: child.pid! },
     setRoundTripMs: async (latencyMs) => void (await put('/admin/faults', { latencyMs })),
     settle: async () => {
       for (let before = -1; ; await sleep(SETTLE_MS)) {

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, type Metric, Registry } from 'prom-client';
 import type { Gate } from '../gate/gate.js';
 import type { Network } from '../network/network.js';
 
@@ -17,7 +17,7 @@ export function makeMetrics(network: Network, gate: Gate): Registry {
     devices().reduce((sum, { mailbox }) => sum + mailbox.size, 0),
   );
   addGauge(registry, 'memory_bytes', 'Resident memory of the process', () => process.memoryUsage.rss());
-  registry.registerMetric(network.handling);
+  registry.registerMetric(network.handling as unknown as Metric);
   return registry;
 }
 

@@ -1,23 +1,35 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, pbkdf2 } from 'node:crypto';
+import { type CipherKey, createCipheriv, createDecipheriv, createHmac, hkdfSync, pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 
 const TAG_BYTES = 16;
+const TAG_LENGTH = { authTagLength: TAG_BYTES };
 const NOTHING = Buffer.alloc(0);
 
-/** AES-256-GCM with the tag at the end. */
-export function gcmEncrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array, aad: Uint8Array = NOTHING): Buffer {
+/** AES-256-GCM; the tag is apart. */
+export function gcmSeal(
+  key: CipherKey,
+  iv: Uint8Array,
+  plaintext: Uint8Array,
+  aad: Uint8Array = NOTHING,
+): { body: Buffer; tag: Buffer } {
   const cipher = createCipheriv('aes-256-gcm', key, iv);
   if (aad.length > 0) cipher.setAAD(aad);
   const body = cipher.update(plaintext);
   cipher.final();
-  return Buffer.concat([body, cipher.getAuthTag()]);
+  return { body, tag: cipher.getAuthTag() };
+}
+
+/** AES-256-GCM with the tag at the end. */
+export function gcmEncrypt(key: CipherKey, iv: Uint8Array, plaintext: Uint8Array, aad: Uint8Array = NOTHING): Buffer {
+  const { body, tag } = gcmSeal(key, iv, plaintext, aad);
+  return Buffer.concat([body, tag]);
 }
 
 /** The inverse of gcmEncrypt. Throws when the tag does not fit. */
-export function gcmDecrypt(key: Uint8Array, iv: Uint8Array, sealed: Uint8Array, aad: Uint8Array = NOTHING): Buffer {
+export function gcmDecrypt(key: CipherKey, iv: Uint8Array, sealed: Uint8Array, aad: Uint8Array = NOTHING): Buffer {
   const end = sealed.length - TAG_BYTES;
   if (end < 0) throw new Error('sealed data is shorter than its tag');
-  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
+  const decipher = createDecipheriv('aes-256-gcm', key, iv, TAG_LENGTH);
   if (aad.length > 0) decipher.setAAD(aad);
   decipher.setAuthTag(sealed.subarray(end));
   const body = decipher.update(sealed.subarray(0, end));

@@ -111,7 +111,7 @@ export class FaultBook {
 
   /** The delay of an action, jitter included. */
   delayOf({ delayMs = 0, jitterMs = 0 }: FaultAction): number {
-    return delayMs + Math.floor(this.#random() * jitterMs);
+    return jitterMs === 0 ? delayMs : delayMs + Math.floor(this.#random() * jitterMs);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { readRegistration } from '../pairing/registration.js';
 import { Session } from '../sessions/session.js';
@@ -25,7 +26,7 @@ export class Gate {
     return this.#sessions;
   }
 
-  accept(socket: WebSocket): void {
+  accept(socket: WebSocket, stream: Duplex): void {
     const { counters, credentials, logger } = this.#server.network;
     counters.connections += 1;
     this.#sockets.add(socket);
@@ -34,7 +35,7 @@ export class Gate {
     const trace = this.#trace;
     const wire: WireConnection = new WireConnection(
       socket,
-      { credentials, travel: () => this.#travelTo(session) },
+      { credentials, stream, travel: () => this.#travelTo(session) },
       {
         onIdentity: (key, payload) => {
           session = new Session(this.#server.network, wire, key, payload);
@@ -89,7 +90,7 @@ export class Gate {
   #handle(client: Client, stanza: BinaryNode): void {
     const start = performance.now();
     dispatchStanza(this.#server, client, stanza);
-    this.#server.network.handling.observe({ tag: stanza.tag }, (performance.now() - start) / 1000);
+    this.#server.network.handling.note(stanza.tag, (performance.now() - start) / 1000);
   }
 
   /** Before it is linked a client may only link (and ping). */

@@ -9,7 +9,7 @@ import type { Envelope, SealedContent } from './envelope.js';
 import { PhoneFiles } from './phone-files.js';
 import { verifyDeviceIdentity } from './verify-device-identity.js';
 
-export type ReceiptKind = 'delivery' | 'read' | 'played' | 'retry';
+export type ReceiptKind = 'delivery' | 'read' | 'played' | 'retry' | 'sender';
 
 /** How a phone answers: by receipts that the post office carries to the sender. */
 export interface ReceiptSender {
@@ -18,6 +18,7 @@ export interface ReceiptSender {
 
 /** After this many tries the phone gives a message up: it shows "waiting for this message" for good. */
 const MOST_RETRIES = 5;
+const READ_BEAT_MS = 10;
 
 /**
  * Does what the phones do with what arrives: decrypt, drop what was shown before, show, confirm, ask again.
@@ -84,16 +85,23 @@ export class PhoneAgent {
   #receiveOwnCopy(phone: Phone, envelope: Envelope): void {
     if (!this.#decrypts(phone.number)) {
       this.#network.counters.sampledOut += 1;
-      return;
+      return this.#confirmOwnCopy(phone.number, envelope);
     }
     void phone.inTurn(async () => {
       try {
         await this.#decrypt(phone, envelope);
         phone.ownCopies += 1;
+        this.#confirmOwnCopy(phone.number, envelope);
       } catch (error) {
         this.#askAgain(phone, envelope, undefined, error);
       }
     });
+  }
+
+  /** Tells the client that its phone has the message, too. About groups phones say nothing. */
+  #confirmOwnCopy(number: string, envelope: Envelope): void {
+    const isConversation = !envelope.group && envelope.attrs.category !== 'peer';
+    if (isConversation) this.#receipts.sendReceipt(number, envelope, 'sender');
   }
 
   async #decrypt(phone: Phone, envelope: Envelope): Promise<proto.IMessage> {
@@ -163,7 +171,9 @@ export class PhoneAgent {
     const reads = autoRead === 'auto' ? !this.#network.accounts.find(number)?.isLinked : autoRead;
     if (!reads) return;
     if (readDelayMs === 0) return this.#read(number, envelope, row);
-    setTimeout(() => this.#read(number, envelope, row), readDelayMs).unref();
+    // People look up together: what is read within a beat leaves in one piece.
+    const delayMs = readDelayMs + READ_BEAT_MS - (this.#network.now() % READ_BEAT_MS);
+    setTimeout(() => this.#read(number, envelope, row), delayMs).unref();
   }
 
   #read(number: string, envelope: Envelope, row: InboxRow): void {

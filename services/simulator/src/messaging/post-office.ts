@@ -13,6 +13,7 @@ const RECEIPT_TYPES: Record<ReceiptKind, string | undefined> = {
   read: 'read',
   played: 'played',
   retry: 'retry',
+  sender: 'sender',
 };
 
 /** Carries messages to devices and receipts back: device 0 is a simulated phone, the others are clients' mailboxes. */
@@ -40,7 +41,8 @@ export class PostOffice implements ReceiptSender {
     const place = about.group ? { from: about.group, participant: person } : { from: person };
     const own = from === about.sender.number ? { recipient: about.chat } : {};
     const attrs = { id: about.id, ...place, ...own, type, t: stamp(this.#network.now()) };
-    const post = () => this.postReceipt(about.sender, node('receipt', attrs, content), kind === 'retry');
+    const onlySender = kind === 'retry' || kind === 'sender';
+    const post = () => this.postReceipt(about.sender, node('receipt', attrs, content), onlySender);
     const { faults } = this.#network;
     const event = { account: about.sender.number, recipient: from, messageId: about.id };
     const fault = faults.strike('receipt', event);

@@ -2,10 +2,11 @@ import type { Account } from '../accounts/account.js';
 import type { Group } from '../groups/group.js';
 import type { Network } from '../network/network.js';
 import type { CipherType } from '../phones/phone.js';
-import { type BinaryNode, bytesOf, childNamed, childrenNamed } from '../wire/nodes.js';
+import { type BinaryNode, childNamed, childrenNamed, childrenOf, without } from '../wire/nodes.js';
 import type { DevicePlace, SealedContent } from './envelope.js';
 
 const STATUS = 'status@broadcast';
+const ENVELOPE_OF_CONTENT = new Set(['type', 'v']);
 
 /** The forms of one message for one device. */
 export interface Addressed {
@@ -56,11 +57,13 @@ export function readOutgoing(network: Network, stanza: BinaryNode): Outgoing | u
 }
 
 function sealedContents(parent: BinaryNode): SealedContent[] {
-  return childrenNamed(parent, 'enc').flatMap((enc) => {
-    const { type, v: _version, ...attrs } = enc.attrs;
-    const bytes = bytesOf(enc);
-    return bytes && isCipherType(type) ? [{ type, attrs, bytes }] : [];
-  });
+  const contents: SealedContent[] = [];
+  for (const enc of childrenOf(parent)) {
+    const { type } = enc.attrs;
+    if (enc.tag !== 'enc' || !isCipherType(type) || !(enc.content instanceof Uint8Array)) continue;
+    contents.push({ type, attrs: without(enc.attrs, ENVELOPE_OF_CONTENT), bytes: enc.content });
+  }
+  return contents;
 }
 
 function isCipherType(type: string | undefined): type is CipherType {

@@ -1,5 +1,4 @@
 import type { proto } from '@whiskeysockets/baileys';
-import { Histogram } from 'prom-client';
 import { AccountRegistry } from '../accounts/account-registry.js';
 import { PresenceBoard } from '../accounts/presence-board.js';
 import { Seed } from '../crypto/seed.js';
@@ -12,6 +11,7 @@ import { PhoneBook } from '../phones/phone-book.js';
 import { PhoneKeyring } from '../phones/phone-keys.js';
 import { makeServerCredentials, type ServerCredentials } from '../wire/certificates.js';
 import { Counters } from './counters.js';
+import { HandlingTimes } from './handling-times.js';
 
 /** What can be set from outside; `latencyMs` and `minimumVersion` may change while it runs. */
 export interface NetworkSettings {
@@ -45,7 +45,7 @@ export interface Network {
   readonly faults: FaultBook;
   readonly counters: Counters;
   /** How long handlers take per stanza, by its tag. */
-  readonly handling: Histogram<'tag'>;
+  readonly handling: HandlingTimes;
   readonly logger: Logger;
   now(): number;
 }
@@ -71,13 +71,7 @@ export function makeNetwork(seedText: string, settings: NetworkSettings, logger:
       return seed.fraction(`fault/${draws}`);
     }),
     counters: new Counters(),
-    handling: new Histogram({
-      name: 'simulator_stanza_seconds',
-      help: 'Time to handle a stanza, by tag',
-      labelNames: ['tag'],
-      buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05],
-      registers: [],
-    }),
+    handling: new HandlingTimes(),
     now: Date.now,
   };
 }

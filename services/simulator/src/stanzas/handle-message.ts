@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FaultAction } from '../faults/fault-book.js';
 import type { DevicePlace, Envelope } from '../messaging/envelope.js';
 import { type Addressed, devicesOf, type Outgoing, readOutgoing } from '../messaging/read-outgoing.js';
-import { type BinaryNode, childBytes, node, stamp } from '../wire/nodes.js';
+import { type BinaryNode, childBytes, node, stamp, without } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
 /** Refusals, by the codes that clients know. */
@@ -11,6 +11,9 @@ const NOT_A_MEMBER = 403;
 const NOT_FOUND = 404;
 const RESTRICTED = 463;
 const STALE_DEVICES = 479;
+
+/** Attributes of a message that do not travel on. */
+const FOR_THE_SERVER = new Set(['id', 'to', 'recipient', 'participant', 'device_fanout', 'phash']);
 
 /** A client sends a message: check it, deliver it, acknowledge it - or what a fault says instead. */
 export function handleMessage(server: Server, client: Client, stanza: BinaryNode): void {
@@ -85,21 +88,12 @@ function getAcquainted(server: Server, sender: string, recipient: string): void 
 
 function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<Envelope, 'contents' | 'addressing'> {
   const { id, to, stanza, group, broadcast } = message;
-  const {
-    id: _id,
-    to: _to,
-    recipient,
-    participant: _person,
-    device_fanout: _fanout,
-    phash: _hash,
-    ...attrs
-  } = stanza.attrs;
   return {
     id,
     sender: { number: device.number, device: device.id },
-    chat: recipient ?? to,
+    chat: stanza.attrs.recipient ?? to,
     group: broadcast ? to : group?.jid,
-    attrs,
+    attrs: without(stanza.attrs, FOR_THE_SERVER),
     pushName: server.network.accounts.ensure(device.number).pushName,
     deviceIdentity: childBytes(stanza, 'device-identity'),
     atMs: server.network.now(),

@@ -3,7 +3,9 @@ import { type BinaryNode, childrenNamed, childrenOf, node, stamp } from '../wire
 import type { Client, Server } from './stanza-context.js';
 
 /** Receipts that concern only the account's own server-side state. */
-const OWN_AFFAIRS = new Set(['sender', 'peer_msg', 'hist_sync', 'read-self', 'server-error']);
+const OWN_AFFAIRS = new Set(['peer_msg', 'hist_sync', 'read-self', 'server-error']);
+/** Receipts that only the device which sent the message is to hear of. */
+const FOR_THE_SENDER = new Set(['retry', 'sender']);
 
 /** A client confirms messages it received: they leave its mailbox, and their sender learns of it. */
 export function handleReceipt(server: Server, { session, device }: Client, receipt: BinaryNode): void {
@@ -29,11 +31,11 @@ function forward(
   sender: { number: string; device: number; addressing: 'pn' | 'lid' },
 ): void {
   const { directory, now } = server.network;
-  const { id, to, participant, type } = receipt.attrs;
+  const { id, to, participant, recipient, type } = receipt.attrs;
   const person = directory.jidOf(device.number, sender.addressing, device.id);
   const place = participant ? { from: to, participant: person } : { from: person };
   // "inactive" only says that no one was looking: for the sender it is delivered.
   const kind = type === 'inactive' ? undefined : type;
-  const attrs = { id, ...place, type: kind, t: stamp(now()) };
-  server.office.postReceipt(sender, node('receipt', attrs, receipt.content), type === 'retry');
+  const attrs = { id, ...place, recipient, type: kind, t: stamp(now()) };
+  server.office.postReceipt(sender, node('receipt', attrs, receipt.content), FOR_THE_SENDER.has(type ?? ''));
 }

@@ -1,4 +1,4 @@
-import { PROLOGUE } from './noise-responder.js';
+import { PROLOGUE, type Sealed } from './noise-responder.js';
 
 const LENGTH_BYTES = 3;
 const EDGE_ROUTING = Buffer.from('ED');
@@ -9,6 +9,31 @@ export function frameOf(payload: Uint8Array): Buffer {
   frame.writeUIntBE(payload.length, 0, LENGTH_BYTES);
   frame.set(payload, LENGTH_BYTES);
   return frame;
+}
+
+/** A binary WebSocket message of a server: final, unmasked, its length in 1, 3 or 9 bytes. */
+const BINARY_MESSAGE = 0x82;
+const LENGTH_IN_2 = 126;
+const LENGTH_IN_8 = 127;
+
+/** Several sealed stanzas as one WebSocket message, header and all: one allocation, one write. */
+export function joinSealed(stanzas: readonly Sealed[]): Buffer {
+  let length = 0;
+  for (const { body, tag } of stanzas) length += LENGTH_BYTES + body.length + tag.length;
+  const lengthBytes = length < LENGTH_IN_2 ? 0 : length < 0x10000 ? 2 : 8;
+  const message = Buffer.allocUnsafe(2 + lengthBytes + length);
+  message[0] = BINARY_MESSAGE;
+  message[1] = lengthBytes === 0 ? length : lengthBytes === 2 ? LENGTH_IN_2 : LENGTH_IN_8;
+  if (lengthBytes === 8) message.writeBigUInt64BE(BigInt(length), 2);
+  else if (lengthBytes === 2) message.writeUInt16BE(length, 2);
+  let at = 2 + lengthBytes;
+  for (const { body, tag } of stanzas) {
+    at = message.writeUIntBE(body.length + tag.length, at, LENGTH_BYTES);
+    message.set(body, at);
+    message.set(tag, at + body.length);
+    at += body.length + tag.length;
+  }
+  return message;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { gcmDecrypt, gcmEncrypt, hkdf } from '../crypto/ciphers.js';
+import { createHash, createSecretKey } from 'node:crypto';
+import { gcmDecrypt, gcmEncrypt, gcmSeal, hkdf } from '../crypto/ciphers.js';
 import { agree, makeKeyPair } from '../crypto/curve.js';
 import type { ServerCredentials } from './certificates.js';
 
@@ -7,9 +7,15 @@ const PROTOCOL_NAME = Buffer.from('Noise_XX_25519_AESGCM_SHA256\0\0\0\0');
 /** 'W' 'A', the protocol's major version, the dictionary version. */
 export const PROLOGUE = Buffer.from([0x57, 0x41, 6, 3]);
 
+/** Encrypted bytes and their tag, which follows them on the wire. */
+export interface Sealed {
+  readonly body: Buffer;
+  readonly tag: Buffer;
+}
+
 /** The symmetric keys of an established connection: one counter a direction. */
 export interface Transport {
-  seal(plaintext: Uint8Array): Buffer;
+  seal(plaintext: Uint8Array): Sealed;
   open(sealed: Uint8Array): Buffer;
 }
 
@@ -87,11 +93,19 @@ export class NoiseResponder {
 }
 
 function makeTransport(sealKey: Buffer, openKey: Buffer): Transport {
+  const sealing = { key: createSecretKey(sealKey), iv: ivOf(0) };
+  const opening = { key: createSecretKey(openKey), iv: ivOf(0) };
   let sealed = 0;
   let opened = 0;
   return {
-    seal: (plaintext) => gcmEncrypt(sealKey, ivOf(sealed++), plaintext),
-    open: (data) => gcmDecrypt(openKey, ivOf(opened++), data),
+    seal: (plaintext) => {
+      sealing.iv.writeUInt32BE(sealed++, 8);
+      return gcmSeal(sealing.key, sealing.iv, plaintext);
+    },
+    open: (data) => {
+      opening.iv.writeUInt32BE(opened++, 8);
+      return gcmDecrypt(opening.key, opening.iv, data);
+    },
   };
 }
 

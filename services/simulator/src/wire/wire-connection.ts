@@ -1,9 +1,11 @@
+import type { Duplex } from 'node:stream';
 import { type BinaryNode, proto } from '@whiskeysockets/baileys';
 import type { WebSocket } from 'ws';
 import type { ServerCredentials } from './certificates.js';
-import { FrameReader, frameOf } from './frames.js';
-import { decodeNode, encodeNode } from './node-codec.js';
-import { NoiseResponder, type Transport } from './noise-responder.js';
+import { decodeNode } from './decode-node.js';
+import { encodeNode } from './encode-node.js';
+import { FrameReader, frameOf, joinSealed } from './frames.js';
+import { NoiseResponder, type Sealed, type Transport } from './noise-responder.js';
 
 export interface WireEvents {
   /** The handshake is done: who the client says it is. */
@@ -25,6 +27,8 @@ export interface Travel {
 
 export interface WireOptions {
   readonly credentials: ServerCredentials;
+  /** What the WebSocket runs on: stanzas are written to it in one piece, past the two or three that `ws` would make. */
+  readonly stream: Duplex;
   /** How what is sent now travels. */
   travel(): Travel;
 }
@@ -45,7 +49,7 @@ export class WireConnection {
   #transport: Transport | undefined;
   #lastDueMs = 0;
   #lineFreeMs = 0;
-  #outgoing: Buffer[] = [];
+  #outgoing: Sealed[] = [];
 
   constructor(socket: WebSocket, options: WireOptions, events: WireEvents) {
     this.#socket = socket;
@@ -88,15 +92,14 @@ export class WireConnection {
   #put(bytes: Buffer): void {
     if (!this.#transport) return;
     if (this.#outgoing.length === 0) setImmediate(() => this.#flush());
-    this.#outgoing.push(frameOf(this.#transport.seal(bytes)));
+    this.#outgoing.push(this.#transport.seal(bytes));
   }
 
   #flush(): void {
     if (this.#outgoing.length === 0) return;
-    const frames = this.#outgoing;
+    const sealed = this.#outgoing;
     this.#outgoing = [];
-    if (this.#socket.readyState === this.#socket.OPEN)
-      this.#socket.send(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
+    if (this.#socket.readyState === this.#socket.OPEN) this.#options.stream.write(joinSealed(sealed));
   }
 
   #later(step: () => void, bytes = 0): void {

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { makeNumbers } from '@gateway/testkit/phones';
+import type { StockMethods } from './stock-main.js';
+import type { BenchContext, Benchmark } from './support/benchmark.js';
+import { Child } from './support/child.js';
+import { type SimulatorProcess, startSimulatorProcess } from './support/simulator-process.js';
+import { median, rounded } from './support/statistics.js';
+
+const RECIPIENTS = 1_000;
+const ROUNDS = 7;
+const IN_FLIGHT = 20;
+/** What /proc counts processor time in. */
+const TICK_MS = 10;
+
+interface Cost {
+  /** Processor time per message. */
+  simulatorMs: number;
+  stockMs: number;
+}
+
+/** Whether a simulator on one core keeps up with three stock clients on three others, all phones decrypting. */
+export const intakeBenchmark: Benchmark = {
+  name: 'intake',
+  summary: "processor time per message: a stock Baileys client's / the simulator's, every message decrypted",
+  goal: '>= 3',
+  async run(context) {
+    const simulator = await startSimulatorProcess(context.lifecycle, { decryptSample: 1 });
+    const stock = new Child<StockMethods>(context.lifecycle, 'stock-main');
+    const { socketUrl, adminUrl } = simulator;
+    await stock.call('link', { network: { socketUrl, adminUrl }, numbers: ['999300000001'] });
+    const measure = (numbers: string[]) => measureCost({ simulator, stock }, numbers);
+    const known = makeNumbers(RECIPIENTS);
+    await measure(known);
+    const warm = await repeat(context, 'known recipients', () => measure(known));
+    const cold = await repeat(context, 'strangers', (round) => measure(makeNumbers(RECIPIENTS / 2, 100 + round)));
+    return { ...warm, unit: 'messages per second of processor time', runs: ROUNDS, strangers: cold };
+  },
+};
+
+async function repeat({ say }: BenchContext, label: string, measure: (round: number) => Promise<Cost>) {
+  const costs: Cost[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const cost = await measure(round);
+    costs.push(cost);
+    say(`${label}: simulator ${rounded(cost.simulatorMs)} ms, stock client ${rounded(cost.stockMs)} ms a message`);
+  }
+  const simulatorMs = median(costs.map((cost) => cost.simulatorMs));
+  const stockMs = median(costs.map((cost) => cost.stockMs));
+  return {
+    ratio: rounded(stockMs / simulatorMs),
+    ours: rounded(1000 / simulatorMs),
+    baseline: rounded(1000 / stockMs),
+  };
+}
+
+async function measureCost(
+  { simulator, stock }: { simulator: SimulatorProcess; stock: Child<StockMethods> },
+  numbers: string[],
+): Promise<Cost> {
+  const cpuMs = () => Promise.all([readCpuMs(simulator.pid), readCpuMs(stock.pid)]);
+  const before = await cpuMs();
+  await stock.call('send', { numbers, text: 'A message of usual length, for all of them.', inFlight: IN_FLIGHT });
+  // The receipts belong to it, too.
+  await simulator.settle();
+  const after = await cpuMs();
+  const [simulatorMs, stockMs] = after.map((ms, side) => (ms - before[side]!) / numbers.length);
+  return { simulatorMs: simulatorMs!, stockMs: stockMs! };
+}
+
+/** Of all threads of a process, in user and system mode. */
+async function readCpuMs(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
