@@ -89,13 +89,11 @@ export async function findOptedOut(
   numbers: readonly string[],
 ): Promise<Set<string>> {
   const keys = workspaceKeys(store.space, workspace);
-  const found = await Promise.all(
-    numbers.map((number) => {
-      const phone = canonicalPhoneNumber(number);
-      return store.redis.hexists(keys.optOuts(bucketOf(phone)), phone);
-    }),
-  );
-  return new Set(numbers.filter((_, i) => found[i] === 1));
+  const phones = numbers.map(canonicalPhoneNumber);
+  const people = [...new Set(phones)];
+  const found = await Promise.all(people.map((phone) => store.redis.hexists(keys.optOuts(bucketOf(phone)), phone)));
+  const optedOut = new Set(people.filter((_, i) => found[i] === 1));
+  return new Set(numbers.filter((_, i) => optedOut.has(phones[i]!)));
 }
 
 export async function countOptOuts(store: Store, workspace: Workspace): Promise<number> {
