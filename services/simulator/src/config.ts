@@ -24,7 +24,7 @@ const schema = Joi.object({
   SIMULATOR_LATENCY_MS: Joi.number().min(0).default(0),
   /** Share of the phones that really decrypt. */
   SIMULATOR_DECRYPT_SAMPLE: Joi.number().min(0).max(1).default(1),
-  /** Read at the start if it is there, written at the end: accounts, devices, phones and groups outlive a restart. */
+  /** Read at the start if it is there, kept up to date from then on: accounts, devices, phones and groups outlive a restart. */
   SIMULATOR_STATE_FILE: Joi.string(),
   /** Every stanza in both directions on stderr, as readable text. */
   SIMULATOR_TRACE: Joi.boolean().default(false),

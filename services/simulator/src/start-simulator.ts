@@ -7,9 +7,10 @@ import { listen } from './http/listen.js';
 import { makeTlsIdentity } from './http/self-signed.js';
 import { type Logger, silentLogger } from './logger.js';
 import { announceDevices } from './messaging/announce-devices.js';
+import { loadState, saveState } from './messaging/network-state.js';
 import { PostOffice } from './messaging/post-office.js';
 import { makeNetwork, type Network, type NetworkSettings } from './network/network.js';
-import { loadState, saveState } from './network/network-state.js';
+import { StateFile } from './network/state-file.js';
 import { PairingDesk } from './pairing/pairing-desk.js';
 
 export interface SimulatorOptions {
@@ -34,6 +35,8 @@ export interface SimulatorOptions {
   readonly nextQrMs?: number;
   /** What another simulator of the same seed answered to `saveState`: it goes on from there. */
   readonly state?: Buffer;
+  /** Read at the start if it is there, and kept up to date from then on: who is killed loses a second at most. */
+  readonly stateFile?: string;
   /** Called with every stanza in both directions. */
   readonly trace?: Trace;
 }
@@ -48,7 +51,7 @@ export interface Simulator extends SimulatorInfo {
   /** Cuts every connection, as a restart of the server would. */
   restartSockets(): number;
   /** All that a restart of the server must not lose, for `options.state`. Uploaded files are not part of it. */
-  saveState(): Promise<Buffer>;
+  saveState(): Buffer;
   close(): Promise<void>;
 }
 
@@ -56,14 +59,18 @@ export interface Simulator extends SimulatorInfo {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', port = 0, tls = false, seed = 'simulator', logger = silentLogger } = options;
   const network = makeNetwork(seed, settingsOf(options), logger);
-  if (options.state) loadState(network, options.state);
   const office = new PostOffice(network);
+  const { stateFile: path } = options;
+  const state = options.state ?? (path ? await StateFile.read(path) : undefined);
+  if (state) loadState(network, office, state);
+  const stateFile = path ? new StateFile(path, () => saveState(network, office), logger) : undefined;
   const pairing = new PairingDesk(network, (device) => {
     announceDevices(network, network.accounts.ensure(device.number), 'add', device);
+    stateFile?.saveSoon();
   });
   const server = { network, office, pairing };
   const gate = new Gate(server, options.trace);
-  const router = makeAdminRouter(server, gate, () => info);
+  const router = makeAdminRouter(server, gate, () => ({ ...info, savedAtMs: stateFile?.savedAtMs ?? null }));
   const handler: RequestListener = (request, response) => {
     if (!handleMediaRequest(network, request, response)) void router.handle(request, response);
   };
@@ -82,12 +89,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     ...info,
     ...server,
     restartSockets: () => gate.cutAll(),
-    saveState: async () => {
-      await office.phones.settle();
-      return saveState(network);
-    },
+    saveState: () => saveState(network, office),
     close: async () => {
       gate.cutAll();
+      await stateFile?.close();
       upgrades.close();
       await Promise.all([main.close(), media?.close()]);
     },

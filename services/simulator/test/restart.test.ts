@@ -1,8 +1,35 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { muteSignalLibrary } from './support/mute-signal-library.js';
 import { linkByQr, logIn } from './support/stock-client.js';
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly socketUrl: string;
+  readonly adminUrl: string;
+  readonly rootPublicKeyHex: string;
+}
+
+const MAIN = fileURLToPath(import.meta.resolve('@gateway/simulator/main'));
+
+/** The simulator as people run it. It ends with us, too. */
+async function startProcess(stateFile: string): Promise<Started> {
+  const child = fork(MAIN, { env: { SIMULATOR_STATE_FILE: stateFile }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
+  return { child, ...JSON.parse(line) };
+}
+
+async function ask(adminUrl: string, path: string): Promise<unknown> {
+  return (await fetch(adminUrl + path)).json();
+}
 
 describe('a restart of the whole server', () => {
   muteSignalLibrary();
@@ -14,7 +41,7 @@ describe('a restart of the whole server', () => {
     await client.socket.sendMessage(jid, { text: 'before' });
     await eventually(() => [...first.network.phones.phone('4912000000002').inbox.rows()].length === 1);
     await client.socket.end(undefined);
-    const state = await first.saveState();
+    const state = first.saveState();
     await first.close();
 
     const second = await startSimulator({ seed: 'restart', state });
@@ -29,9 +56,59 @@ describe('a restart of the whole server', () => {
     await second.close();
   });
 
+  it('keeps what waits for a phone that is off', async () => {
+    const first = await startSimulator({ seed: 'waiting' });
+    const client = await linkByQr(first);
+    first.network.phones.setHabits('4912000000003', { online: false });
+    await client.socket.sendMessage('4912000000003@s.whatsapp.net', { text: 'later' });
+    await eventually(() => first.network.counters.acks === 1);
+    await client.socket.end(undefined);
+    const state = first.saveState();
+    await first.close();
+
+    const second = await startSimulator({ seed: 'waiting', state });
+    second.network.phones.setHabits('4912000000003', { online: true });
+    second.office.phones.wake('4912000000003');
+    const { inbox } = second.network.phones.phone('4912000000003');
+    await eventually(() => expect([...inbox.rows()].map(({ text }) => text)).to.deep.equal(['later']));
+    await second.close();
+  });
+
+  it('loses a second at most when it is killed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'simulator-'));
+    const stateFile = join(folder, 'state');
+    const first = await startProcess(stateFile);
+    const client = await linkByQr(first, {}, '4912000000004');
+    const jid = '4912000000005@s.whatsapp.net';
+    await client.socket.sendMessage(jid, { text: 'before' });
+    const textsOf = async ({ adminUrl }: Started) => {
+      const rows = (await ask(adminUrl, '/admin/phones/4912000000005/messages')) as { text: string }[];
+      return rows.map(({ text }) => text);
+    };
+    await eventually(async () => expect(await textsOf(first)).to.deep.equal(['before']));
+    const shownAtMs = Date.now();
+    await eventually(async () => {
+      const { savedAtMs } = (await ask(first.adminUrl, '/admin/info')) as { savedAtMs: number };
+      return savedAtMs > shownAtMs;
+    });
+    await client.socket.end(undefined);
+    first.child.kill('SIGKILL');
+    await once(first.child, 'exit');
+
+    const second = await startProcess(stateFile);
+    const back = await logIn(second, client.state);
+    await back.socket.sendMessage(jid, { text: 'after' });
+    await eventually(async () => expect(await textsOf(second)).to.deep.equal(['before', 'after']));
+    expect(await ask(second.adminUrl, '/admin/counters')).to.include({ decryptFailures: 0, pairings: 0 });
+    await back.socket.end(undefined);
+    second.child.kill('SIGTERM');
+    await once(second.child, 'exit');
+    await rm(folder, { recursive: true });
+  });
+
   it('refuses the state of another network', async () => {
     const one = await startSimulator({ seed: 'one' });
-    const state = await one.saveState();
+    const state = one.saveState();
     await one.close();
     const other = await startSimulator({ seed: 'other', state }).catch((error: Error) => error);
     expect(other).to.have.property('message', 'state has another seed');

@@ -31,7 +31,11 @@ export interface SimulatorInfo {
 }
 
 /** The control API: everything a test, a demo or a person may want to do to the network from outside. */
-export function makeAdminRouter(server: Server, gate: Gate, info: () => SimulatorInfo): HttpRouter {
+export function makeAdminRouter(
+  server: Server,
+  gate: Gate,
+  info: () => SimulatorInfo & { readonly savedAtMs: number | null },
+): HttpRouter {
   const router = new HttpRouter();
   const { settings } = server.network;
   router.on('GET /admin/info', () => {

@@ -62,9 +62,13 @@ export class PhoneAgent {
     for (const envelope of waiting) this.receive(number, envelope);
   }
 
-  /** Settles when everything that has arrived was worked through. */
-  async settle(): Promise<void> {
-    await Promise.all([...this.#network.phones.all()].map((phone) => phone.inTurn(async () => {})));
+  /** What phones that are switched off will get. */
+  save(): ReadonlyMap<string, readonly Envelope[]> {
+    return this.#waiting;
+  }
+
+  load(waiting: ReadonlyMap<string, readonly Envelope[]>): void {
+    for (const [number, envelopes] of waiting) this.#waiting.set(number, [...envelopes]);
   }
 
   #keep(number: string, envelope: Envelope): void {

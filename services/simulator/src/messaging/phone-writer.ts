@@ -49,6 +49,15 @@ export class PhoneWriter {
     return [...this.#written.values()].filter(({ from, to }) => from !== to);
   }
 
+  /** What was written, for clients that ask for it again. */
+  save(): ReadonlyMap<string, Draft> {
+    return this.#written;
+  }
+
+  load(written: ReadonlyMap<string, Draft>): void {
+    for (const [key, draft] of written) this.#written.set(key, draft);
+  }
+
   /** The owner of `from` writes to `to`. Reaches the linked clients of `to`; simulated phones do not read each other. */
   async write(
     from: string,

@@ -9,6 +9,9 @@ import makeWASocket, {
 } from '@whiskeysockets/baileys';
 import pino from 'pino';
 
+/** Where a simulator is, in this process or in another. */
+type Place = Pick<Simulator, 'socketUrl' | 'adminUrl' | 'rootPublicKeyHex'>;
+
 export type StockSocket = ReturnType<typeof makeWASocket>;
 
 /** What stays between two connections of one client. */
@@ -68,7 +71,7 @@ type Config = Partial<UserFacingSocketConfig>;
 
 /** One connection of an unmodified Baileys socket: nothing set but where the server is. */
 export function connect(
-  simulator: Simulator,
+  simulator: Place,
   state: StockState,
   config: Config = {},
   onQr?: (qr: string) => void,
@@ -108,7 +111,7 @@ export interface Linked {
 }
 
 /** Links a new client by QR, follows the restart, and waits until it is open. */
-export async function linkByQr(simulator: Simulator, config: Config = {}, number?: string): Promise<Linked> {
+export async function linkByQr(simulator: Place, config: Config = {}, number?: string): Promise<Linked> {
   const state = newState();
   const query = number ? `?number=${number}` : '';
   const scan = (qr: string) => {
@@ -121,7 +124,7 @@ export async function linkByQr(simulator: Simulator, config: Config = {}, number
 }
 
 /** Connects a client that is linked already and waits until it is open. */
-export async function logIn(simulator: Simulator, state: StockState, config: Config = {}): Promise<Linked> {
+export async function logIn(simulator: Place, state: StockState, config: Config = {}): Promise<Linked> {
   const { socket, outcome, closed } = connect(simulator, state, config);
   const result = await outcome;
   if (!result.open) throw new Error(`login ended with ${result.code}`);

@@ -1,10 +1,15 @@
 import { deserialize, serialize } from 'node:v8';
-import type { Network } from './network.js';
+import type { Network } from '../network/network.js';
+import type { PostOffice } from './post-office.js';
 
 const VERSION = 1;
 
-/** Packs what a restart must not lose: who exists, accounts and their clients, phones with sessions and inboxes, groups. */
-export function saveState(network: Network): Buffer {
+/**
+ * Packs what a restart must not lose: who exists, accounts and their clients, phones with sessions and inboxes, groups,
+ * what waits for phones that are off, what phones wrote. Phones work through what arrived before the event loop turns:
+ * at any turn the state is whole.
+ */
+export function saveState(network: Network, office: PostOffice): Buffer {
   return serialize({
     version: VERSION,
     root: network.credentials.rootPublicKey,
@@ -12,11 +17,13 @@ export function saveState(network: Network): Buffer {
     accounts: network.accounts.save(),
     phones: network.phones.save(),
     groups: network.groups.save(),
+    waiting: office.phones.save(),
+    written: office.writer.save(),
   });
 }
 
 /** Fills a new network with what was saved. Throws when it was saved by another version or under another seed. */
-export function loadState(network: Network, bytes: Buffer): void {
+export function loadState(network: Network, office: PostOffice, bytes: Buffer): void {
   const state = deserialize(bytes);
   if (state.version !== VERSION) throw new Error(`state has version ${state.version}, not ${VERSION}`);
   if (Buffer.compare(state.root, network.credentials.rootPublicKey) !== 0) throw new Error('state has another seed');
@@ -24,4 +31,7 @@ export function loadState(network: Network, bytes: Buffer): void {
   network.accounts.load(state.accounts);
   network.phones.load(state.phones);
   network.groups.load(state.groups);
+  // Younger than the first states.
+  office.phones.load(state.waiting ?? new Map());
+  office.writer.load(state.written ?? new Map());
 }
