@@ -1,5 +1,6 @@
 import type { ObservedState, Want } from '@gateway/contracts/device-state';
-import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
+import { type DeviceAddress, type MessageId, makeAttemptId, parseMessageId } from '@gateway/contracts/ids';
+import { recordResults } from '@gateway/store/change-send';
 import { readDeviceState, recordObserved, requestLink } from '@gateway/store/device-state';
 import { ensureDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
@@ -42,6 +43,13 @@ export async function linkDevice(store: Store, address: DeviceAddress = DEFAULT)
   await requestLink(store, address, { attemptId: makeAttemptId(), method: 'qrCode', forceNew: false });
   await owner.observe({ status: 'connected', phone: ACCOUNT, name: 'Ada' }, 'linked');
   return owner;
+}
+
+/** What a sender does once the network has taken the one message of a send. */
+export async function acknowledgeSend(store: Store, { lease }: DeviceOwner, messageId: MessageId): Promise<void> {
+  const { tag } = parseMessageId(messageId)!;
+  await recordResults(store, lease, { tag, nowMs: Date.now(), events: [{ recipient: 0, part: 0, event: 'acked' }] });
+  await ringDoorbell(store, { topic: 'results', ...lease.address });
 }
 
 /** A sender with room for devices, for as long as any test takes. */

@@ -1,0 +1,184 @@
+import { buildOpenApi } from '@gateway/api/documents/build-openapi';
+import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { RATE_LIMITS } from '@gateway/contracts/limits';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { readDeviceState } from '@gateway/store/device-state';
+import { listOpenSends } from '@gateway/store/read-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { acknowledgeSend, addSender, type DeviceOwner, linkDevice } from './support/device-owner.js';
+import { checkAnswer } from './support/openapi-check.js';
+import { exchange } from './support/raw-request.js';
+import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+
+interface Operation {
+  /** As in the document, by both methods of `/connect` the same. */
+  id: string;
+  method: string;
+  path: string;
+  /** Of a request that is well. */
+  json: object | undefined;
+}
+
+const TEXT = { to: '447700900001', text: 'hello' };
+const OTP = { phone: '447700900001', code: '482913' };
+const BODIES: Record<string, object> = { sendMessage: TEXT, sendOtp: OTP, addOptOuts: { phone: '447700900002' } };
+const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
+const promised = ENDPOINTS.flatMap(({ path, methods, docs: { operationId: id } }) =>
+  methods.flatMap((method) => {
+    const { responses } = paths[path.replace(/:(\w+)/g, '{$1}')]![method]!;
+    const operation: Operation = { id, method: method.toUpperCase(), path, json: BODIES[id] };
+    return Object.keys(responses).map((status) => ({ operation, status: Number(status) }));
+  }),
+);
+
+/** Each answer that the document promises is provoked here; one that nobody knows how to get is no promise to make. */
+describe('every answer of the document', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  /** Replicas that wait longer, are in a hurry, or have no Redis. */
+  let patient: TestApi;
+  let hasty: TestApi;
+  let lonely: TestApi;
+  let device: DeviceAddress;
+  let owner: DeviceOwner;
+  let token: string;
+
+  before(async () => {
+    space = await openRedisSpace();
+    await addSender(space.store);
+    api = await startTestApi(space, { waits: { codeMs: 100, otpMs: 100 } });
+    patient = await startTestApi(space);
+    hasty = await startTestApi(space, { requestTimeoutMs: 200 });
+    lonely = await startTestApi(space, { redisUrl: 'redis://127.0.0.1:1', withoutRedis: true });
+  });
+  after(async () => {
+    for (const each of [api, patient, hasty, lonely]) await each.close();
+    await space.close();
+  });
+  beforeEach(async () => {
+    device = { workspace: 'main', device: `device-${tests++}` };
+    owner = await linkDevice(space.store, device);
+    token = (await api.newToken({ device: device.device })).value;
+  });
+  let tests = 0;
+
+  const messageId = async () => String((await api.call('POST', '/send', { token, json: TEXT })).body.messageId);
+  const call = async ({ method, path, json }: Operation, { query = '', target = api, headers = {} } = {}) => {
+    const filled = path
+      .replace(':messageId', path.includes('messageId') ? await messageId() : '')
+      .replace(':phone', '447700900001');
+    return target.call(method, filled + query, { token, headers, ...(json && { json }) });
+  };
+  /** As bytes, since clients refuse to send a body with GET. Resolves with the status of the last answer. */
+  async function raw(
+    { method, path }: Operation,
+    {
+      headers = [],
+      query = '',
+      times = 1,
+      target = api,
+    }: { headers?: string[]; query?: string; times?: number; target?: TestApi },
+  ): Promise<number> {
+    const where = path.replace(/:\w+/, 'x');
+    const head = [
+      `${method} ${BASE}${where}${query} HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${token}`,
+      ...headers,
+    ];
+    const answers = await exchange(target.port, Array(times).fill(`${head.join('\r\n')}\r\n\r\n`), { answers: times });
+    const { status, headers: received, body } = answers.at(-1)!;
+    checkAnswer(method, where, { status, headers: received, body: JSON.parse(body) });
+    return status;
+  }
+  const statusOf = async (answer: Promise<{ status: number }>) => (await answer).status;
+  const JSON_BODY = ['Content-Type: application/json', 'Content-Length: 99'];
+
+  /** Answers that every endpoint gives for the same reason. */
+  const common: Record<number, (operation: Operation) => Promise<number>> = {
+    400: (operation) => raw(operation, { query: '?nonsense=1' }),
+    401: (operation) => {
+      token = 'gw_wrong';
+      return raw(operation, {});
+    },
+    408: (operation) => raw(operation, { headers: JSON_BODY, target: hasty }),
+    413: (operation) => raw(operation, { headers: ['Content-Type: application/json', 'Content-Length: 99999999'] }),
+    415: (operation) => raw(operation, { headers: ['Content-Type: text/plain', 'Content-Length: 99'] }),
+    429: (operation) => {
+      const { bucket } = ENDPOINTS.find(({ path }) => path === operation.path)!;
+      return raw(operation, { query: '?nonsense=1', times: RATE_LIMITS[bucket] + 1 });
+    },
+    431: (operation) => raw(operation, { headers: [`X: ${'x'.repeat(17_000)}`] }),
+    500: async (operation) => {
+      const { defaultDevice } = workspaceKeys(space.store.space, 'main');
+      const path = operation.path.replace(':messageId', 'msg_x');
+      token = api.token;
+      await space.clients.commands.sadd(defaultDevice, 'not what anybody expects here');
+      const status = await statusOf(call({ ...operation, path }));
+      await space.clients.commands.del(defaultDevice);
+      return status;
+    },
+    503: (operation) => raw(operation, { target: lonely }),
+  };
+
+  const unlink = () => owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+  const otherRequest = async (operation: Operation) => {
+    const headers = { 'idempotency-key': 'k' };
+    await call(operation, { headers });
+    return statusOf(
+      call(
+        {
+          ...operation,
+          json: { ...operation.json, ...(operation.id === 'sendOtp' ? { code: '1111' } : { text: 'bye' }) },
+        },
+        { headers },
+      ),
+    );
+  };
+  /** Answers that only some endpoints give, or each for a reason of its own. */
+  const own: Record<string, Record<number, (operation: Operation) => Promise<number>>> = {
+    connectDevice: {
+      409: async (operation) => {
+        await unlink();
+        const answer = call(operation, { target: patient });
+        await eventually(async () => (await readDeviceState(space.store, device)).desired?.want === 'linking');
+        await owner.observe({ status: 'disconnected', reason: 'link_refused' }, 'unlinked');
+        return statusOf(answer);
+      },
+      504: async (operation) => {
+        await unlink();
+        return statusOf(call(operation));
+      },
+    },
+    disconnectDevice: { 200: (operation) => unlink().then(() => statusOf(call(operation))) },
+    sendMessage: { 409: (operation) => unlink().then(() => statusOf(call(operation))), 422: otherRequest },
+    sendOtp: {
+      200: async (operation) => {
+        const answer = call(operation, { target: patient });
+        await acknowledgeSend(
+          space.store,
+          owner,
+          await eventually(async () => (await listOpenSends(space.store, device))[0]),
+        );
+        return statusOf(answer);
+      },
+      409: (operation) => unlink().then(() => statusOf(call(operation))),
+      422: otherRequest,
+    },
+    showMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
+    cancelMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
+  };
+  const succeed = (operation: Operation) => statusOf(call(operation));
+
+  for (const { operation, status } of promised) {
+    const { id, method, path } = operation;
+    it(`${status} of ${method} ${path}`, async () => {
+      const provoke = own[id]?.[status] ?? (status < 300 ? succeed : common[status]);
+      expect(provoke, 'nobody knows how to get it').to.be.a('function');
+      expect(await provoke!(operation)).to.equal(status);
+    });
+  }
+});
