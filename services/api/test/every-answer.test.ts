@@ -1,8 +1,10 @@
+import { PassThrough } from 'node:stream';
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { createLogger } from '@gateway/runtime/logger';
 import { readDeviceState } from '@gateway/store/device-state';
 import { listOpenSends } from '@gateway/store/read-send';
 import { eventually } from '@gateway/testkit/eventually';
@@ -49,7 +51,9 @@ describe('every answer of the document', () => {
   before(async () => {
     space = await openRedisSpace();
     await addSender(space.store);
-    api = await startTestApi(space, { waits: { codeMs: 100, otpMs: 100 } });
+    // What is logged of a 500 that is asked for is nobody's business.
+    const logger = createLogger({ service: 'api', level: 'error', destination: new PassThrough().resume() });
+    api = await startTestApi(space, { logger, waits: { codeMs: 100, otpMs: 100 } });
     patient = await startTestApi(space);
     hasty = await startTestApi(space, { requestTimeoutMs: 200 });
     lonely = await startTestApi(space, { redisUrl: 'redis://127.0.0.1:1', withoutRedis: true });
