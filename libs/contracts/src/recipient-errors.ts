@@ -8,6 +8,7 @@ const OWN_ERRORS = {
   attachment_unreadable: 6,
   attachment_not_uploaded: 7,
   recipient_opted_out: 8,
+  new_contacts_held: 9,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

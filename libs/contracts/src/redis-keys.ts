@@ -77,6 +77,10 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     received: `${base}:received`,
     /** ZSET platform id -> ms of its arrival, of the same. */
     receivedTimes: `${base}:received:times`,
+    /** HASH: why and until when messages to new contacts wait; absent when they do not. */
+    restriction: `${base}:restriction`,
+    /** SET of numbers whose messages the network refused under that restriction. */
+    refusedContacts: `${base}:restriction:refused`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
     /** ZSET hash of a blob -> when it may be forgotten, in ms. */

@@ -5,8 +5,8 @@ export type AckOutcome =
   | { kind: 'refused'; code: number }
   /** The network is busy: the same id again, later. */
   | { kind: 'retryLater'; code: number }
-  /** The account may not start new chats, until then where the network says so. Never to be repeated: each try makes it worse. */
-  | { kind: 'restricted'; code: number; untilMs?: number }
+  /** The account may not start new chats. Not to be repeated before the network lifts that: each try makes it worse. */
+  | { kind: 'restricted'; code: number }
   /** Our list of the recipient's devices is out of date, even after a fresh look. */
   | { kind: 'staleDevices'; code: number }
   /** No ack in time, or the connection ended first. The message may have arrived: the same id again. */

@@ -3,7 +3,6 @@ import type { BaileysSocket } from './baileys.js';
 import type { WriteGuard } from './guard-writes.js';
 import type { LookUp } from './look-up.js';
 import { toQuotingProto } from './quote.js';
-import { readRestriction } from './read-restriction.js';
 import { RecipientError, TimeoutError } from './session-errors.js';
 import type { OutgoingMessage } from './session-types.js';
 import type { AckWatch } from './watch-acks.js';
@@ -66,20 +65,13 @@ async function findJid({ lookUp }: SendDeps, number: string): Promise<string> {
 }
 
 async function refineVerdict(deps: SendDeps, message: OutgoingMessage, verdict: AckOutcome): Promise<AckOutcome> {
-  if (verdict.kind === 'restricted') return withEnd(deps, verdict);
   if (verdict.kind !== 'staleDevices') return verdict;
   // The one refusal that a fresh look can cure. Once: a second one is the answer.
   deps.lookUp.forgetDevices(message.to);
   try {
     const { ack } = await relay(deps, message);
-    const second = await ack;
-    return second.kind === 'restricted' ? await withEnd(deps, second) : second;
+    return await ack;
   } catch {
     return verdict;
   }
-}
-
-async function withEnd({ sock, signal }: SendDeps, verdict: AckOutcome & { kind: 'restricted' }): Promise<AckOutcome> {
-  const untilMs = await readRestriction(sock, signal);
-  return untilMs === undefined ? verdict : { ...verdict, untilMs };
 }

@@ -1,4 +1,5 @@
 import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts/message-content';
+import type { Restriction } from '@gateway/contracts/restriction';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
 
@@ -45,6 +46,8 @@ export interface SessionEvents {
   onMessage?(message: IncomingMessage): void | Promise<void>;
   /** The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for. */
   onLateRefusal(refusal: { platformId: string; code: number }): void;
+  /** The network has changed what the account may do: `readRestriction` tells what. Can come before `onOpen`. */
+  onRestrictionNews?(): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
   onClosed(outcome: DisconnectOutcome): void;
 }
@@ -86,6 +89,13 @@ export interface MessengerSession {
   lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>>;
   /** The number under which the network knows whoever a number leads to, once it was looked up; before, the number itself. */
   numberOf(number: string): string;
+  /** Which of the numbers the account has a conversation with, by its keys: asks nothing of the network. */
+  findAcquainted(numbers: readonly string[]): Promise<Set<string>>;
+  /**
+   * Whether the account may start new conversations, as the network says; `undefined` when it may. Bounded in time;
+   * rejects when the network did not answer. Asking is not a try: safe to repeat.
+   */
+  readRestriction(): Promise<Restriction | undefined>;
   /** URL of the account's picture, `undefined` when hidden. Bounded in time. */
   fetchProfilePicture(): Promise<string | undefined>;
   /** Removes this device from the account at the network; rejects when the network did not confirm within `timeoutMs`. */

@@ -1,14 +1,17 @@
 import type { MediaContent, MediaUpload } from '@gateway/contracts/message-content';
+import type { Restriction } from '@gateway/contracts/restriction';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { AuthState } from './auth-state.js';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
 import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
+import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
 import { noteIssuedToken } from './issued-tokens.js';
 import { LookUp } from './look-up.js';
+import { readRestriction, watchRestriction } from './read-restriction.js';
 import { sendMessage } from './send-message.js';
 import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
@@ -120,6 +123,17 @@ export class Session implements MessengerSession {
     return decoded?.server === 's.whatsapp.net' ? decoded.user : number;
   }
 
+  async findAcquainted(numbers: readonly string[]): Promise<Set<string>> {
+    this.#assertOpen();
+    return findAcquainted(this.#deps.sock, numbers);
+  }
+
+  async readRestriction(): Promise<Restriction | undefined> {
+    this.#assertOpen();
+    const { sock, end } = this.#deps;
+    return readRestriction(sock, end.signal);
+  }
+
   async fetchProfilePicture(): Promise<string | undefined> {
     this.#assertOpen();
     const { sock, end } = this.#deps;
@@ -181,6 +195,7 @@ export class Session implements MessengerSession {
       onMessage: (message) => events.onMessage?.(message),
       onFailed: (error) => end.begin(toFailureOutcome(error)),
     });
+    watchRestriction(sock, () => events.onRestrictionNews?.());
   }
 
   #onOpen(): void {

@@ -124,12 +124,50 @@ describe('sending a text', () => {
     });
   }
 
-  it('says until when the account may not start new chats', async () => {
+  it('hands its privacy token to a new contact once, and knows the contact from then on', async () => {
+    const [to, other] = makeNumbers(2) as [string, string];
+    await test.session.lookUp([to, other]);
+    expect(await test.session.findAcquainted([to, other]), 'a look-up is no conversation').to.deep.equal(new Set());
+    await send(to);
+    await eventually(async () => (await test.session.findAcquainted([to])).has(to));
+    const before = await sessions.admin<{ iqs: number }>('GET', 'counters');
+    for (let i = 0; i < 5; i++) await send(to);
+    const after = await sessions.admin<{ iqs: number }>('GET', 'counters');
+    expect(after.iqs - before.iqs).to.be.at.most(1);
+    expect(await test.session.findAcquainted([to, other, test.phone])).to.deep.equal(new Set([to, test.phone]));
+  });
+
+  it('knows who wrote first, and people by both spellings of a Brazilian number', async () => {
+    const [from] = makeNumbers(1) as [string];
+    const heard: string[] = [];
+    Object.assign(test.options.events, { onMessage: ({ phone }: { phone: string }) => heard.push(phone) });
+    await sessions.admin('POST', `phones/${from}/messages`, JSON.stringify({ to: test.phone, text: 'hi' }));
+    await eventually(() => heard.includes(from));
+    await eventually(async () => (await test.session.findAcquainted([from])).has(from));
+    const [withNine, without] = ['5511987654321', '551187654321'];
+    await send(without);
+    await eventually(async () => (await test.session.findAcquainted([withNine, without])).size === 2);
+  });
+
+  it('says whether, and until when, the account may not start new chats', async () => {
     const [to] = makeNumbers(1) as [string];
-    const untilMs = Math.ceil(Date.now() / 1000 + 3600) * 1000;
-    await sessions.admin('PUT', `accounts/${test.phone}`, { restrictions: { reachoutLockedUntilMs: untilMs } });
-    expect(await send(to)).to.deep.equal({ kind: 'restricted', code: 463, untilMs });
-    await sessions.admin('PUT', `accounts/${test.phone}`, { restrictions: {} });
+    const [soonMs, laterMs] = [3600, 7200].map((seconds) => Math.ceil(Date.now() / 1000 + seconds) * 1000);
+    const restrict = (restrictions: object) => sessions.admin('PUT', `accounts/${test.phone}`, { restrictions });
+    let news = 0;
+    Object.assign(test.options.events, { onRestrictionNews: () => news++ });
+    expect(await test.session.readRestriction()).to.equal(undefined);
+    await restrict({ reachoutLockedUntilMs: soonMs });
+    await eventually(() => news > 0);
+    expect(await send(to)).to.deep.equal({ kind: 'restricted', code: 463 });
+    expect(await test.session.readRestriction()).to.deep.equal({ kind: 'reach_out_time_lock', untilMs: soonMs });
+    const newChatCap = { total: 1, used: 1 };
+    await restrict({ reachoutLockedUntilMs: soonMs, newChatCap: { ...newChatCap, endsAtMs: laterMs } });
+    expect(await test.session.readRestriction(), 'the later').to.deep.equal({ kind: 'new_chat_cap', untilMs: laterMs });
+    await restrict({ newChatCap });
+    expect(await test.session.readRestriction()).to.deep.equal({ kind: 'new_chat_cap' });
+    sessions.fault('iq', { error: 404 }, { match: { xmlns: 'w:mex' }, count: 2 });
+    expect(await test.session.readRestriction(), 'no such limits').to.equal(undefined);
+    await restrict({});
   });
 
   it('looks again, once, when its list of devices is out of date', async () => {

@@ -14,6 +14,7 @@ if cancelled and not may_be_shown(r) then return 'cancelled' end
 -- The try before this one was never answered, and an answer to this one will say nothing of it.
 r.doubt = bit.bor(r.doubt, bit.band(r.in_flight, mask))
 r.in_flight = bit.bor(r.in_flight, mask)
+r.err = 0
 r.tries = math.min(r.tries + 1, 255)
 r.at = tonumber(ARGV[2])
 save_result(KEYS[3], tonumber(ARGV[3]), r)

@@ -3,6 +3,7 @@
 -- KEYS lease, record, recipients, results, open, backlog, erasures
 -- ARGV token, now ms, retention ms, erasure ms, then (recipient, part, event, error code) ...
 --   events: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
+--   | held (did not arrive, waits for what the error code says)
 -- Output: { 'ok' | 'fenced' | 'gone', 1 when this closed the send else 0, status code of each recipient after its event ... }
 --- @include "check-lease"
 --- @include "results"
@@ -17,7 +18,7 @@ local function next_status(r, event)
   if event == 'failed' then
     return (r.status == QUEUED or r.status == SENT) and FAILED or r.status
   end
-  if event == 'returned' then
+  if event == 'returned' or event == 'held' then
     return (r.status == QUEUED and cancelled and not may_be_shown(r)) and CANCELLED or r.status
   end
   if r.status == FAILED or r.status == CANCELLED then return r.status end
@@ -40,9 +41,10 @@ for i = 5, #ARGV, 4 do
     if event == 'delivered' or event == 'read' then r.delivered = bit.bor(r.delivered, mask) end
     if event == 'read' then r.read = bit.bor(r.read, mask) end
     r.status = next_status(r, event)
-    if r.status == FAILED and before ~= FAILED then r.err = tonumber(ARGV[i + 3]) end
+    if event == 'held' and r.status == QUEUED then r.err = tonumber(ARGV[i + 3]) end
     if r.status ~= before then
       r.at = tonumber(ARGV[2])
+      r.err = r.status == FAILED and tonumber(ARGV[i + 3]) or 0
       -- Somebody waits to be told when an OTP was accepted, and its delivery may come before they look.
       if kind == 'otp' and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', KEYS[2], 'sentAtMs', ARGV[2]) end
       move_counts(KEYS[2], KEYS[6], before, r.status, 1)

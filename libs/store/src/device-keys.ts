@@ -91,7 +91,11 @@ export async function retireKeys(store: Store, lease: Lease, options: { quaranti
   const buckets = (await store.redis.smembers(keys.keyBuckets)).map((name) => toBucketKey(store, lease.address, name));
   const reply = await store.run(
     'retire-keys',
-    [keys.lease, keys.creds, keys.quarantinedCreds, keys.keyBuckets, keys.contactIndex, ...buckets],
+    [
+      ...[keys.lease, keys.creds, keys.quarantinedCreds, keys.keyBuckets, keys.contactIndex],
+      ...[keys.restriction, keys.refusedContacts],
+      ...buckets,
+    ],
     [lease.token, options.quarantine ? QUARANTINE_MS : 0],
   );
   if (reply === 'fenced') throw new FencedError({ step: 'retire keys' });

@@ -188,6 +188,8 @@ export class DeviceOwner {
         this.work?.detach();
         this.wakeUp.ring();
       },
+      onRestrictionNews: () => this.work?.hold.hasNews(),
+      onMet: () => this.work?.hold.metSomebody(),
     });
     this.socket = socket;
     this.work = new DeviceWork({

@@ -1,25 +1,25 @@
-import type { SendJob } from '@gateway/contracts/jobs';
 import type { Pace } from '@gateway/contracts/pace';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
-import type { OwnRecipientError } from '@gateway/contracts/recipient-errors';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import { SessionEndedError } from '@gateway/messenger/session-errors';
-import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
-import type { JobOutcome } from '@gateway/queue/consumer';
+import type { MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
-import { runInContext } from '@gateway/runtime/context';
-import { toError } from '@gateway/runtime/errors';
+import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
+import { openSend } from '@gateway/store/accept-send';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
-import { dropOptedOut, failUnsent, hasOptedOut } from './drop-opted-out.js';
-import { failRecipients, loadSend } from './load-send.js';
+import { failUnsent, hasOptedOut } from './drop-opted-out.js';
+import { loadSend } from './load-send.js';
 import type { MediaUploads } from './media-uploads.js';
+import { NewContactHold } from './new-contact-hold.js';
 import type { OpenSend, WorkItem } from './open-send.js';
 import type { ResultWriter } from './result-writer.js';
+import { SendPreparation } from './send-preparation.js';
+import { SendRoster } from './send-roster.js';
 import type { SenderMetrics } from './sender-metrics.js';
 import { WakeUp } from './wake-up.js';
 
@@ -39,15 +39,10 @@ export interface SchedulerDeps {
   onStalled(session: MessengerSession): void;
 }
 
-/** So that of 200 slots of the queue worker an OTP always finds one. */
-const MAX_OPEN_LISTS = 150;
-const LATER_MS = 5_000;
 /** The library serialises sends on one mutex: one at work and one behind it keep it busy. */
 const MAX_RELAYS = 2;
 /** Messages written and not yet acknowledged. */
 const MAX_UNACKED = 64;
-const LOOK_UP_BATCH = 100;
-const MAX_LOOK_UPS = 4;
 const LAST_ACKS_MS = 500;
 
 /**
@@ -58,25 +53,30 @@ const LAST_ACKS_MS = 500;
  * Without a session (before the first, between two) everything waits. `stop` is final.
  */
 export class DeviceScheduler {
-  private readonly open = new Map<string, OpenSend>();
-  private readonly loading = new Set<string>();
+  readonly roster: SendRoster;
+  /** Of messages to people whom the account has no conversation with. */
+  readonly hold: NewContactHold;
+  private readonly preparation: SendPreparation;
   private readonly wakeUp = new WakeUp();
   private session: MessengerSession | undefined;
   private relays = 0;
   private unacked = 0;
   /** When the network last said anything of a message, by the monotonic clock. */
   private answeredAtMs = 0;
-  private lookUps = 0;
   private stopped = false;
   private pace: Pace;
 
   constructor(private readonly deps: SchedulerDeps) {
     this.pace = deps.pace;
+    this.roster = this.makeRoster();
+    this.hold = this.makeHold();
+    this.preparation = this.makePreparation();
     void this.pump().catch((error: unknown) => deps.onFailed(toError(error)));
   }
 
   attach(session: MessengerSession): void {
     this.session = session;
+    this.hold.attach(session);
     this.wakeUp.ring();
   }
 
@@ -87,35 +87,21 @@ export class DeviceScheduler {
 
   detach(): void {
     this.session = undefined;
-    for (const send of this.open.values()) send.forgetLookUps();
-  }
-
-  has(messageId: string): boolean {
-    return this.open.has(messageId) || this.loading.has(messageId);
-  }
-
-  /** Works on a send until nothing is left to do, or until this owner ends. */
-  async handleJob(job: SendJob): Promise<JobOutcome> {
-    if (this.stopped) return { kind: 'later', delayMs: 0 };
-    if (this.has(job.messageId)) return { kind: 'done' };
-    if (job.priority !== 'otp' && this.open.size + this.loading.size >= MAX_OPEN_LISTS)
-      return { kind: 'later', delayMs: LATER_MS };
-    return runInContext({ requestId: job.requestId, messageId: job.messageId, device: job.device }, () =>
-      this.work(job),
-    );
+    this.hold.detach();
+    this.forgetLookUps();
   }
 
   /** Looks at cancels and expiries. Called on each tick and doorbell. */
   async refresh(): Promise<void> {
     const { store, lease, clock } = this.deps;
-    for (const messageId of await expireSends(store, lease, clock.nowMs())) this.open.get(messageId)?.dropWaiting();
+    for (const messageId of await expireSends(store, lease, clock.nowMs())) this.roster.drop(messageId);
     await eraseSpentOtps(store, lease.address, clock.nowMs());
-    for (const send of this.open.values()) {
+    const dropCancelled = async (send: OpenSend) => {
       const record = await readSend(store, lease.address, send.messageId);
       if (!record || record.cancelledAtMs) send.dropCancelled();
-    }
-    this.finishDone();
-    this.wakeUp.ring();
+    };
+    await Promise.all(this.roster.inTurn().map(dropCancelled));
+    this.settleAll();
   }
 
   /** Takes no more work, waits a moment for acks that are under way, and gives all jobs back. */
@@ -125,35 +111,66 @@ export class DeviceScheduler {
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
     while (this.unacked > 0 && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
     this.detach();
-    for (const send of this.open.values()) send.finish();
-    this.open.clear();
+    this.hold.stop();
+    this.roster.stop();
   }
 
-  private async work(job: SendJob): Promise<JobOutcome> {
-    this.loading.add(job.messageId);
-    try {
-      const finished = await new Promise<boolean>((resolve, reject) => {
-        loadSend(this.deps, job.messageId, () => resolve(true)).then((send) => {
-          if (!send) return resolve(false);
-          if (this.stopped) return resolve(true);
-          this.open.set(send.messageId, send);
-          this.loading.delete(send.messageId);
-          this.finishDone();
-          this.wakeUp.ring();
-        }, reject);
-      });
-      return finished && this.stopped ? { kind: 'later', delayMs: 0 } : { kind: 'done' };
-    } finally {
-      this.loading.delete(job.messageId);
-    }
+  private makeRoster(): SendRoster {
+    const { store, lease, logger, onFailed } = this.deps;
+    return new SendRoster({
+      address: lease.address,
+      promise: (messageId) => openSend(store, lease.address, messageId),
+      load: (messageId, finish) => loadSend(this.deps, messageId, finish),
+      onLoaded: () => this.settleAll(),
+      onFinished: ({ messageId, record: { requestId, kind } }) => {
+        logger.info('send finished', { messageId, requestId });
+        if (kind === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
+      },
+      onUnloadable: (messageId, error) => {
+        if (error instanceof FencedError) onFailed(error);
+        else logger.error('send cannot be loaded', { messageId, error });
+      },
+    });
+  }
+
+  private makeHold(): NewContactHold {
+    return new NewContactHold({
+      ...this.deps,
+      onHeld: () => this.forgetLookUps(),
+      onReconsider: () => {
+        this.roster.resume();
+        this.wakeUp.ring();
+      },
+    });
+  }
+
+  private makePreparation(): SendPreparation {
+    return new SendPreparation({
+      ...this.deps,
+      ...{ roster: this.roster, hold: this.hold },
+      currentSession: () => this.session,
+      currentPace: () => this.pace,
+      onPrepared: () => this.settleAll(),
+    });
+  }
+
+  private settleAll(): void {
+    this.roster.settle();
+    this.wakeUp.ring();
+  }
+
+  /** Whoever is ready goes past the checks of a look-up again. */
+  private forgetLookUps(): void {
+    for (const send of this.roster.inTurn()) send.forgetLookUps();
   }
 
   private async pump(): Promise<void> {
     while (!this.stopped) {
       const session = this.session;
-      if (session) this.lookAhead(session);
-      if (session) this.startUploads(session);
-      if (!session || this.relays >= MAX_RELAYS || this.unacked >= MAX_UNACKED || !this.anyReady()) {
+      this.hold.tick();
+      if (session) this.preparation.lookAhead(session);
+      if (session) this.preparation.startUploads(session);
+      if (!session || this.relays >= MAX_RELAYS || this.unacked >= MAX_UNACKED || !this.roster.hasReady) {
         await this.wakeUp.wait(1_000);
         continue;
       }
@@ -167,7 +184,7 @@ export class DeviceScheduler {
   }
 
   private sendNext(session: MessengerSession): void {
-    const item = this.pickNext();
+    const item = this.roster.takeNext();
     if (!item) return;
     this.relays++;
     void this.relay(session, item)
@@ -189,7 +206,7 @@ export class DeviceScheduler {
     if (claim !== 'claimed') return this.skip(item, claim);
     if (optedOut) {
       await failUnsent(this.deps, send, recipient, 'recipient_opted_out');
-      return this.finishDone();
+      return this.roster.settle();
     }
     const platformId = ids.make({ tag: send.tag, recipient, part });
     try {
@@ -237,14 +254,10 @@ export class DeviceScheduler {
         send.acceptedPart(recipient, part);
         break;
       case 'refused':
+        await this.failRefused(item, outcome.code);
+        break;
       case 'restricted':
-        await results.write(send.tag, { recipient, part, event: 'failed', errorCode: outcome.code });
-        logger.warn('message refused by the network', {
-          messageId: send.messageId,
-          recipientIndex: recipient,
-          networkCode: outcome.code,
-        });
-        send.settled(recipient);
+        await this.waitOrFail(item, outcome.code);
         break;
       case 'retryLater':
       case 'staleDevices':
@@ -255,7 +268,17 @@ export class DeviceScheduler {
         send.unanswered(recipient, clock.nowMs());
         break;
     }
-    this.finishDone();
+    this.roster.settle();
+  }
+
+  private async failRefused({ send, recipient, part }: WorkItem, code: number): Promise<void> {
+    await this.deps.results.write(send.tag, { recipient, part, event: 'failed', errorCode: code });
+    this.deps.logger.warn('message refused by the network', {
+      messageId: send.messageId,
+      recipientIndex: recipient,
+      networkCode: code,
+    });
+    send.settled(recipient);
   }
 
   /** This try reached nobody, and Redis is told so: a cancel that came meanwhile, or comes now, ends it. */
@@ -263,7 +286,18 @@ export class DeviceScheduler {
     const status = await this.deps.results.write(send.tag, { recipient, part, event: 'returned' });
     if (status === 'queued') tryAgain();
     else send.settled(recipient);
-    this.finishDone();
+    this.roster.settle();
+  }
+
+  /** Refused for being to a new contact: it waits with the others of its kind, if the network says that they all do. */
+  private async waitOrFail(item: WorkItem, code: number): Promise<void> {
+    const { send, recipient, part, to } = item;
+    const [isRestricted] = await Promise.all([
+      this.hold.wasRefused(to),
+      this.deps.results.write(send.tag, { recipient, part, event: 'returned' }),
+    ]);
+    if (isRestricted) await this.preparation.holdBack(send, [recipient]);
+    else await this.failRefused(item, code);
   }
 
   private async skip({ send, recipient, part }: WorkItem, claim: 'settled' | 'cancelled' | 'expired'): Promise<void> {
@@ -272,133 +306,6 @@ export class DeviceScheduler {
     else send.settled(recipient);
     if (claim === 'cancelled') send.dropCancelled();
     if (claim === 'expired') await this.refresh();
-    this.finishDone();
-  }
-
-  /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
-  private lookAhead(session: MessengerSession): void {
-    for (const send of this.inTurn()) {
-      if (this.lookUps >= MAX_LOOK_UPS && send.record.kind !== 'otp') return;
-      const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
-      if (batch.length === 0) continue;
-      this.lookUps++;
-      send.lookingUp = true;
-      void this.lookUp(session, send, batch)
-        .catch((error: unknown) => this.deps.onFailed(toError(error)))
-        .finally(() => {
-          this.lookUps--;
-          send.lookingUp = false;
-          this.finishDone();
-          this.wakeUp.ring();
-        });
-    }
-  }
-
-  /** Under a slow pace, no more than what goes out within a minute: an answer should be fresh when it is used. */
-  private lookUpLimit(): number {
-    const { messagesPerMinute } = this.pace;
-    return messagesPerMinute === 0 ? LOOK_UP_BATCH : Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
-  }
-
-  private async lookUp(
-    session: MessengerSession,
-    send: OpenSend,
-    upcoming: { index: number; to: string }[],
-  ): Promise<void> {
-    const { clock, logger } = this.deps;
-    const batch = await dropOptedOut(this.deps, send, upcoming);
-    const found = await session.lookUp(batch.map(({ to }) => to)).catch((thrown: unknown) => {
-      logger.warn('look-up failed', { messageId: send.messageId, error: toError(thrown) });
-      return new Map<string, LookUpResult>();
-    });
-    const ready: number[] = [];
-    for (const { index, to } of batch) {
-      const result = found.get(to);
-      if (result && 'exists' in result && result.exists) ready.push(index);
-      else if (result && 'exists' in result) await failUnsent(this.deps, send, index, 'not_on_messenger');
-      else if (this.session === session) send.retryLater(index, clock.nowMs());
-      else send.putBack([index]);
-    }
-    if (this.session === session) send.addReady(ready);
-    else send.putBack(ready);
-  }
-
-  /** Files go to the network while recipients are looked up; one upload serves them all. */
-  private startUploads(session: MessengerSession): void {
-    for (const send of this.open.values()) {
-      if (send.uploading || !send.mayUpload(this.deps.clock.nowMs())) continue;
-      send.uploading = true;
-      void this.upload(session, send)
-        .catch((error: unknown) => this.deps.onFailed(toError(error)))
-        .finally(() => {
-          send.uploading = false;
-          this.finishDone();
-          this.wakeUp.ring();
-        });
-    }
-  }
-
-  private async upload(session: MessengerSession, send: OpenSend): Promise<void> {
-    const { uploads, clock, logger } = this.deps;
-    if (send.content.kind !== 'media') return;
-    const fields = { messageId: send.messageId, requestId: send.record.requestId };
-    const outcome = await uploads
-      .ensure(session, send, send.content)
-      .catch((thrown: unknown) => ({ kind: 'failed' as const, error: toError(thrown) }));
-    switch (outcome.kind) {
-      case 'uploaded':
-        return send.uploaded(outcome.upload);
-      case 'unreadable':
-        logger.error('attachment cannot be read', { ...fields, error: outcome.error });
-        return this.giveUp(send, 'attachment_unreadable');
-      case 'failed':
-        // Without this session it could not have gone well: that was no try.
-        if (this.session !== session) return;
-        logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
-        if (!send.retryUpload(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
-    }
-  }
-
-  /** Nobody has got anything of this send by us, and nobody will. */
-  private async giveUp(send: OpenSend, error: OwnRecipientError): Promise<void> {
-    const unsent = send.takeUnsent();
-    this.deps.metrics.countUnsent(error, unsent.length);
-    await failRecipients(this.deps, send.record, unsent, error);
-  }
-
-  private anyReady(): boolean {
-    for (const send of this.open.values()) if (send.hasReady) return true;
-    return false;
-  }
-
-  private pickNext(): WorkItem | undefined {
-    for (const send of this.inTurn()) {
-      const item = send.takeReady();
-      if (!item) continue;
-      // To the back of the map: the next list has its turn.
-      this.open.delete(send.messageId);
-      this.open.set(send.messageId, send);
-      return item;
-    }
-    return undefined;
-  }
-
-  private inTurn(): OpenSend[] {
-    const sends = [...this.open.values()];
-    return [
-      ...sends.filter(({ record }) => record.kind === 'otp'),
-      ...sends.filter(({ record }) => record.kind !== 'otp'),
-    ];
-  }
-
-  private finishDone(): void {
-    for (const send of this.open.values()) {
-      if (!send.isDone || send.lookingUp) continue;
-      this.open.delete(send.messageId);
-      this.deps.logger.info('send finished', { messageId: send.messageId, requestId: send.record.requestId });
-      send.finish();
-      if (send.record.kind === 'otp')
-        void ringDoorbell(this.deps.store, { topic: 'results', ...this.deps.lease.address });
-    }
+    this.roster.settle();
   }
 }

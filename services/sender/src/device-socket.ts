@@ -36,6 +36,10 @@ export interface SocketDeps {
   /** The account is logged in, and its state written: messages may go out. */
   onOpen(session: MessengerSession): void;
   onEnd(): void;
+  /** The network has changed what the account may do. */
+  onRestrictionNews(): void;
+  /** Somebody wrote to the account. */
+  onMet(): void;
   /** What the socket reported could not be written. */
   onFailed(error: Error): void;
 }
@@ -132,7 +136,7 @@ export class DeviceSocket {
     });
   }
 
-  private messageEvents(): Pick<SessionEvents, 'onReceipt' | 'onMessage' | 'onLateRefusal'> {
+  private messageEvents(): Pick<SessionEvents, 'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews'> {
     const { store, lease, clock, metrics } = this.deps;
     return {
       onReceipt: (receipt) => {
@@ -147,8 +151,10 @@ export class DeviceSocket {
           if (change) metrics.countOptOutReply(change);
         });
         this.guard(recorded);
+        this.deps.onMet();
         return recorded;
       },
+      onRestrictionNews: () => this.deps.onRestrictionNews(),
       onLateRefusal: (refusal) => this.guard(recordLateRefusal(this.deps, refusal)),
     };
   }

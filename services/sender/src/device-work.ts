@@ -9,6 +9,7 @@ import { type Device, readDevice } from '@gateway/store/devices';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { DeviceScheduler } from './device-scheduler.js';
 import { MediaUploads } from './media-uploads.js';
+import type { NewContactHold } from './new-contact-hold.js';
 import type { ProcessDeps } from './process-deps.js';
 import type { ResultWriter } from './result-writer.js';
 import { WakeJobs } from './wake-jobs.js';
@@ -45,12 +46,13 @@ export class DeviceWork {
   /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
   async start(): Promise<void> {
     const { store, queueConnection, lease, logger } = this.deps;
-    await this.refreshSends();
+    await this.scheduler.hold.load();
+    await this.refreshSends({ isStart: true });
     this.consumer = createConsumer({
       connection: queueConnection,
       space: store.space,
       address: lease.address,
-      handlers: { send: (job) => this.scheduler.handleJob(job) },
+      handlers: { send: (job) => this.scheduler.roster.handleJob(job) },
       concurrency: QUEUE_CONCURRENCY,
       logger,
     });
@@ -64,6 +66,11 @@ export class DeviceWork {
     this.scheduler.detach();
   }
 
+  /** What the network says of the account beside its answers to messages. */
+  get hold(): NewContactHold {
+    return this.scheduler.hold;
+  }
+
   /** An operator may have given the device another pace. */
   async refreshPace(): Promise<void> {
     const { store, lease, defaultPace } = this.deps;
@@ -72,14 +79,14 @@ export class DeviceWork {
   }
 
   /** Compares the sends in Redis with what this process works on. Rejects when Redis, or our lease, is not there. */
-  async refreshSends(): Promise<void> {
+  async refreshSends(options: { isStart?: boolean } = {}): Promise<void> {
     const { store, producer, clock, lease } = this.deps;
     await dropAbandonedSends(store, lease.address, {
       nowMs: clock.nowMs(),
       hasJob: (messageId) => producer.hasSend(lease.address, messageId),
     });
     await this.scheduler.refresh();
-    await this.wakeJobs.addMissing((messageId) => this.scheduler.has(messageId));
+    await this.wakeJobs.addMissing(this.scheduler.roster, options);
   }
 
   /** No more messages; resolves when the last acks are in, or late. The worker takes no more jobs either. */

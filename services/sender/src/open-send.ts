@@ -32,6 +32,7 @@ const MAX_UPLOAD_TRIES = 12;
 /**
  * What is left of one send, in the memory of its owner. A recipient is in one place at a time:
  * `waiting` -> (look-up) -> `ready` -> (relay) -> in flight -> settled, or back to `waiting` with a pause of its own.
+ * `held` are those who wait for the network to lift a restriction.
  * Of several parts, the next one is `ready` as soon as the network has accepted the one before.
  * A send of a file waits for its upload first. Redis holds the truth; this is thrown away and rebuilt from it at any moment.
  */
@@ -49,6 +50,7 @@ export class OpenSend {
   private waiting: number[];
   private ready: number[] = [];
   private retries: Retry[] = [];
+  private held: number[] = [];
   private readonly tries = new Map<number, number>();
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
   private readonly doubtful: Set<number>;
@@ -87,7 +89,16 @@ export class OpenSend {
   }
 
   get isDone(): boolean {
-    return this.waiting.length + this.ready.length + this.retries.length + this.inFlight.size === 0;
+    return !this.hasWork && this.held.length === 0;
+  }
+
+  /** There is nothing to do but to wait for the end of a restriction. */
+  get isHeld(): boolean {
+    return !this.hasWork && this.held.length > 0;
+  }
+
+  private get hasWork(): boolean {
+    return this.waiting.length + this.ready.length + this.retries.length + this.inFlight.size > 0;
   }
 
   get hasReady(): boolean {
@@ -100,7 +111,7 @@ export class OpenSend {
   }
 
   mayUpload(nowMs: number): boolean {
-    return this.lacksUpload && nowMs >= this.uploadNotBeforeMs && !this.isDone;
+    return this.lacksUpload && nowMs >= this.uploadNotBeforeMs && this.hasWork;
   }
 
   uploaded(upload: MediaUpload): void {
@@ -129,6 +140,17 @@ export class OpenSend {
   putBack(indices: readonly number[]): void {
     for (const index of indices) this.inFlight.delete(index);
     this.waiting.unshift(...indices);
+  }
+
+  /** Nothing goes out to them before `releaseHeld`. */
+  hold(indices: readonly number[]): void {
+    for (const index of indices) this.inFlight.delete(index);
+    this.held.push(...indices);
+  }
+
+  releaseHeld(): void {
+    this.waiting.unshift(...this.held);
+    this.held = [];
   }
 
   /**
@@ -184,7 +206,7 @@ export class OpenSend {
 
   /** All recipients that wait for something: nothing more goes out to them. */
   takeUnsent(): number[] {
-    const unsent = [...this.waiting, ...this.ready, ...this.retries.map(({ index }) => index)];
+    const unsent = [...this.waiting, ...this.ready, ...this.held, ...this.retries.map(({ index }) => index)];
     this.dropWaiting();
     return unsent;
   }
@@ -221,6 +243,7 @@ export class OpenSend {
   private keepWaiting(keep: (index: number) => boolean): void {
     this.waiting = this.waiting.filter(keep);
     this.ready = this.ready.filter(keep);
+    this.held = this.held.filter(keep);
     this.retries = this.retries.filter(({ index }) => keep(index));
   }
 

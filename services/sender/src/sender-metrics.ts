@@ -1,4 +1,5 @@
 import type { OwnRecipientError } from '@gateway/contracts/recipient-errors';
+import { RESTRICTIONS, type RestrictionKind } from '@gateway/contracts/restriction';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import { makeCounter, makeGauge, makeHistogram, type Registry } from '@gateway/runtime/metrics';
 
@@ -40,6 +41,16 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     help: 'Ends of sockets by their reason.',
     labels: ['outcome'],
   });
+  const restricted = makeGauge(registry, {
+    name: 'gateway_restricted_devices',
+    help: 'Devices that this process owns and whose messages to new contacts wait, because the network restricts the account.',
+    labels: ['kind'],
+  });
+  for (const kind of Object.keys(RESTRICTIONS)) restricted.set({ kind }, 0);
+  const held = makeCounter(registry, {
+    name: 'gateway_recipients_held_total',
+    help: 'Recipients whose messages had to wait for the end of a restriction.',
+  });
   makeGauge(registry, {
     name: 'gateway_devices',
     help: 'Devices that this process owns, by the state of their socket.',
@@ -55,6 +66,8 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     countReceipts: (kind: string, count: number) => receipts.inc({ kind }, count),
     countUnsent: (reason: OwnRecipientError, count: number) => unsent.inc({ reason }, count),
     countOptOutReply: (change: 'optedOut' | 'optedIn') => optOutReplies.inc({ change }),
+    countRestricted: (kind: RestrictionKind, change: 1 | -1) => restricted.inc({ kind }, change),
+    countHeld: (recipients: number) => held.inc(recipients),
     countDisconnect: (outcome: string) => disconnects.inc({ outcome }),
   };
 }

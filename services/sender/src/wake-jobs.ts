@@ -6,13 +6,17 @@ import type { Logger } from '@gateway/runtime/logger';
 import type { Lease } from '@gateway/store/leases';
 import { listOpenSends, readSend, type SendRecord } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
+import { type SendRoster, toJob } from './send-roster.js';
 
 /** A job that was added and has not led to its send being worked on is added again after this time. */
 const AGAIN_AFTER_MS = LIMITS.acceptingGraceSeconds * 1000;
+/** A send this young has its first job still on its way to the worker. */
+const YOUNG_MS = 2_000;
+const READ_AT_ONCE = 100;
 
 /**
- * The record is the truth, the job a wake-up: whatever is open and not being worked on gets a job of this epoch. Jobs
- * can be lost (a flushed queue, a poison payload); sends cannot.
+ * The record is the truth, the job a wake-up: whatever is open and has no place in the roster gets a job of this epoch,
+ * or is parked where there is no room. Jobs can be lost (a flushed queue, a poison payload); sends cannot.
  */
 export class WakeJobs {
   private readonly addedAtMs = new Map<string, number>();
@@ -21,26 +25,34 @@ export class WakeJobs {
     private readonly deps: { store: Store; producer: Producer; lease: Lease; clock: Clock; logger: Logger },
   ) {}
 
-  async addMissing(isAtWork: (messageId: string) => boolean): Promise<void> {
-    const { store, producer, lease, clock } = this.deps;
-    const open = (await listOpenSends(store, lease.address)).filter((messageId) => !isAtWork(messageId));
+  /** @param options.isStart of this ownership: jobs that a former owner held are of no use now. */
+  async addMissing(roster: SendRoster, { isStart = false } = {}): Promise<void> {
+    const { store, lease, clock, producer } = this.deps;
+    const open = (await listOpenSends(store, lease.address)).filter((messageId) => !roster.has(messageId));
     this.forgetAllBut(new Set(open));
-    for (const messageId of open) {
-      if (clock.monotonicMs() - (this.addedAtMs.get(messageId) ?? Number.NEGATIVE_INFINITY) < AGAIN_AFTER_MS) continue;
-      this.addedAtMs.set(messageId, clock.monotonicMs());
-      const send = await this.readOne(messageId);
-      if (!send) continue;
-      const priority = send.kind === 'otp' ? 'otp' : 'bulk';
-      await producer.addSend(
-        { v: 1, ...lease.address, messageId, priority, requestId: send.requestId },
-        { epoch: lease.epoch },
-      );
+    const due = open.filter((messageId) => !this.wasAddedLately(messageId));
+    // What is added now will be taken later: the roster does not count it yet.
+    let { room } = roster;
+    for (let from = 0; from < due.length; from += READ_AT_ONCE) {
+      const sends = await Promise.all(due.slice(from, from + READ_AT_ONCE).map((messageId) => this.readOne(messageId)));
+      for (const send of sends) {
+        if (!send) continue;
+        const job = toJob(lease.address, send);
+        if (!isStart && clock.nowMs() - send.createdAtMs < YOUNG_MS) this.addedAtMs.delete(send.messageId);
+        else if (job.priority === 'otp' || room-- > 0) await producer.addSend(job, { epoch: lease.epoch });
+        else if (!roster.has(send.messageId)) roster.park(job);
+      }
     }
+  }
+
+  private wasAddedLately(messageId: string): boolean {
+    return this.deps.clock.monotonicMs() - (this.addedAtMs.get(messageId) ?? Number.NEGATIVE_INFINITY) < AGAIN_AFTER_MS;
   }
 
   /** One record that cannot be read (of a later version, say) must not keep the others from being worked on. */
   private async readOne(messageId: string): Promise<SendRecord | undefined> {
-    const { store, lease, logger } = this.deps;
+    const { store, lease, clock, logger } = this.deps;
+    this.addedAtMs.set(messageId, clock.monotonicMs());
     return readSend(store, lease.address, messageId).catch((thrown: unknown) => {
       logger.error('record of a send cannot be read', { messageId, error: toError(thrown) });
       return undefined;

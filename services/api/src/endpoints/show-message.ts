@@ -1,8 +1,10 @@
 import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
-import { recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { ownErrorCode, recipientErrorName } from '@gateway/contracts/recipient-errors';
+import type { HeldRestriction } from '@gateway/contracts/restriction';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/statuses';
 import { readDevice } from '@gateway/store/devices';
 import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/read-send';
+import { readRestriction } from '@gateway/store/restrictions';
 import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
 import type { Endpoint } from '../endpoint.js';
 import { findMessage } from '../find-message.js';
@@ -21,8 +23,17 @@ const recipientSchema = Joi.object({
     .valid(...RECIPIENT_STATUSES)
     .required(),
   platformMessageIds: Joi.array().items(Joi.string()).required().description('Ids at the network, once it was tried.'),
-  error: Joi.string().allow(null).required().description('Why it failed: `not_on_messenger`, `network_463`, ...'),
+  error: Joi.string()
+    .allow(null)
+    .required()
+    .description('Why it failed or expired: `not_on_messenger`, `network_403`, ...'),
   at: Joi.string().required().description('When the status last changed.'),
+  heldUntil: Joi.string()
+    .allow(null)
+    .description(
+      'Only of one who is queued and waits for the end of a restriction: ISO 8601, null when the network does not say. ' +
+        'See `restriction` in `GET /status`.',
+    ),
 });
 
 /** `GET /messages/{messageId}`: what became of a send, with its recipients page by page. */
@@ -60,8 +71,9 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
 
   async handle({ params, query, workspace, token }, { store }) {
     const { address, send } = await findMessage(store, { id: params.messageId!, workspace, token });
-    const [device, page] = await Promise.all([
+    const [device, restriction, page] = await Promise.all([
       readDevice(store, address),
+      readRestriction(store, address),
       readRecipients(store, address, send.tag, { from: query.cursor, limit: query.limit }),
     ]);
     const next = query.cursor + page.length;
@@ -74,7 +86,10 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
         counts: send.counts,
         createdAt: new Date(send.createdAtMs).toISOString(),
         expiresAt: new Date(send.expiresAtMs).toISOString(),
-        recipients: page.map((recipient) => describeRecipient(recipient, send, ids)),
+        recipients: page.map((recipient) => ({
+          ...describeRecipient(recipient, send, ids),
+          ...describeHold(recipient, restriction),
+        })),
         nextCursor: page.length > 0 && next < send.total ? String(next) : null,
       },
     };
@@ -83,12 +98,19 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
 
 function describeRecipient(recipient: RecipientView, send: SendRecord, ids: PlatformIds) {
   const { index, to, status, tries, errorCode, atMs } = recipient;
+  const mayHaveError = status === 'failed' || status === 'expired';
   const parts = tries > 0 ? Array.from({ length: send.parts }, (_, part) => part) : [];
   return {
     to,
     status,
     platformMessageIds: parts.map((part) => ids.make({ tag: send.tag, recipient: index, part })),
-    error: recipientErrorName(errorCode) ?? null,
+    error: (mayHaveError && recipientErrorName(errorCode)) || null,
     at: new Date(atMs).toISOString(),
   };
+}
+
+function describeHold({ status, errorCode }: RecipientView, restriction: HeldRestriction | undefined) {
+  if (!restriction || status !== 'queued' || errorCode !== ownErrorCode('new_contacts_held')) return {};
+  const { untilMs } = restriction;
+  return { heldUntil: untilMs === undefined ? null : new Date(untilMs).toISOString() };
 }

@@ -1,5 +1,7 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/device-state';
+import { type HeldRestriction, RESTRICTIONS } from '@gateway/contracts/restriction';
 import { readDeviceState } from '@gateway/store/device-state';
+import { readRestriction } from '@gateway/store/restrictions';
 import type { Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
 import { NO_BODY_BYTES, noBody } from '../no-body.js';
@@ -29,12 +31,37 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
         reason: Joi.string()
           .valid(...Object.keys(REASONS))
           .description('Why the device is not connected.'),
+        restriction: Joi.object({
+          kind: Joi.string()
+            .valid(...Object.keys(RESTRICTIONS))
+            .required(),
+          since: Joi.string().required().description('ISO 8601: when the gateway learned of it.'),
+          until: Joi.string()
+            .allow(null)
+            .required()
+            .description('ISO 8601: its end, as the network says; null when it does not say.'),
+        }).description(
+          'The network lets the account start no new conversations. Messages to people whom it has none with wait until ' +
+            'it does again, or until they expire; all others go on. Absent when there is no such restriction.',
+        ),
       }),
     },
     errors: [],
   },
   async handle({ address }, { store }) {
-    const { desired, observed, leaseHeld } = await readDeviceState(store, address);
-    return { status: 200, body: { ...deriveStatus(desired, observed, leaseHeld) } };
+    const [{ desired, observed, leaseHeld }, restriction] = await Promise.all([
+      readDeviceState(store, address),
+      readRestriction(store, address),
+    ]);
+    const status = deriveStatus(desired, observed, leaseHeld);
+    return { status: 200, body: { ...status, ...(restriction && { restriction: describe(restriction) }) } };
   },
 };
+
+function describe({ kind, sinceMs, untilMs }: HeldRestriction) {
+  return {
+    kind,
+    since: new Date(sinceMs).toISOString(),
+    until: untilMs === undefined ? null : new Date(untilMs).toISOString(),
+  };
+}

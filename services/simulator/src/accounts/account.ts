@@ -5,8 +5,8 @@ export interface Restrictions {
   /** Until then it may not write to people it has no conversation with. */
   reachoutLockedUntilMs?: number;
   reachoutLockType?: string;
-  /** How many new conversations it may open in this cycle, and how many it has opened. */
-  newChatCap?: { total: number; used: number };
+  /** How many new conversations it may open in this cycle, how many it has opened, and when the next one starts. */
+  newChatCap?: { total: number; used: number; endsAtMs?: number };
 }
 
 /** All of an account that outlives a restart of the server. */

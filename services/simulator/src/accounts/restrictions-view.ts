@@ -1,4 +1,4 @@
-import type { Account } from './account.js';
+import type { Account, Restrictions } from './account.js';
 
 /** Until when an account may not write to strangers, as clients are told. */
 export function reachoutTimelock({ restrictions }: Account, nowMs: number): object {
@@ -12,15 +12,23 @@ export function reachoutTimelock({ restrictions }: Account, nowMs: number): obje
 }
 
 /** How many new conversations an account may open, as clients are told. */
-export function messageCapping({ restrictions: { newChatCap: cap } }: Account): object {
+export function messageCapping(account: Account, nowMs: number): object {
+  const cap = currentCap(account, nowMs);
   return {
     total_quota: cap?.total ?? -1,
     used_quota: cap?.used ?? 0,
     cycle_start_timestamp: '0',
-    cycle_end_timestamp: '0',
+    cycle_end_timestamp: String(Math.ceil((cap?.endsAtMs ?? 0) / 1000)),
     server_sent_timestamp: '0',
     ote_status: 'NOT_ELIGIBLE',
     mv_status: 'NOT_ELIGIBLE',
     capping_status: cap && cap.used >= cap.total ? 'CAPPED' : 'NONE',
   };
+}
+
+/** The quota of the cycle that runs now. */
+export function currentCap({ restrictions }: Account, nowMs: number): Restrictions['newChatCap'] {
+  const { newChatCap: cap } = restrictions;
+  if (cap?.endsAtMs && cap.endsAtMs <= nowMs) restrictions.newChatCap = { total: cap.total, used: 0 };
+  return restrictions.newChatCap;
 }

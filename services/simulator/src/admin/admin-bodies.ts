@@ -72,15 +72,9 @@ export interface WriteBody {
   readonly to: string;
   readonly text: string;
   readonly id?: string;
-  readonly addressing?: 'pn' | 'lid';
 }
 
-const write = Joi.object({
-  to: number.required(),
-  text: Joi.string().required(),
-  id: Joi.string(),
-  addressing: Joi.string().valid('pn', 'lid'),
-});
+const write = Joi.object({ to: number.required(), text: Joi.string().required(), id: Joi.string() });
 
 export interface AccountBody {
   readonly pushName?: string;
@@ -88,7 +82,7 @@ export interface AccountBody {
   readonly restrictions?: {
     reachoutLockedUntilMs?: number;
     reachoutLockType?: string;
-    newChatCap?: { total: number; used: number };
+    newChatCap?: { total: number; used: number; endsAtMs?: number };
   };
 }
 
@@ -98,7 +92,11 @@ const account = Joi.object({
   restrictions: Joi.object({
     reachoutLockedUntilMs: Joi.number(),
     reachoutLockType: Joi.string(),
-    newChatCap: Joi.object({ total: Joi.number().required(), used: Joi.number().default(0) }),
+    newChatCap: Joi.object({
+      total: Joi.number().required(),
+      used: Joi.number().default(0),
+      endsAtMs: Joi.number(),
+    }),
   }),
 });
 

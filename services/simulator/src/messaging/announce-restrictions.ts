@@ -11,7 +11,7 @@ export function announceRestrictions(network: Network, account: Account): void {
       xwa2_notify_account_reachout_timelock: reachoutTimelock(account, nowMs),
     },
     MessageCappingInfoNotification: {
-      xwa2_notify_new_chat_messages_capping_info_update: messageCapping(account),
+      xwa2_notify_new_chat_messages_capping_info_update: messageCapping(account, nowMs),
     },
   };
   for (const [operation, data] of Object.entries(news)) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { currentCap } from '../accounts/restrictions-view.js';
 import type { FaultAction } from '../faults/fault-book.js';
 import type { DevicePlace, Envelope } from '../messaging/envelope.js';
 import { type Addressed, devicesOf, type Outgoing, readOutgoing } from '../messaging/read-outgoing.js';
@@ -59,8 +60,10 @@ function refusalOf(server: Server, { device }: Client, message: Outgoing): numbe
 function mayWriteTo(server: Server, number: string, recipient: string): boolean {
   const account = server.network.accounts.ensure(number);
   if (number === recipient || account.contacts.has(recipient)) return true;
-  const { reachoutLockedUntilMs = 0, newChatCap } = account.restrictions;
-  if (reachoutLockedUntilMs > server.network.now()) return false;
+  const nowMs = server.network.now();
+  const { reachoutLockedUntilMs = 0 } = account.restrictions;
+  if (reachoutLockedUntilMs > nowMs) return false;
+  const newChatCap = currentCap(account, nowMs);
   if (!newChatCap) return true;
   if (newChatCap.used >= newChatCap.total) return false;
   newChatCap.used += 1;

@@ -18,7 +18,7 @@ function answerQuery(account: Account, queryId: string | undefined, nowMs: numbe
     case REACHOUT_TIMELOCK:
       return { data: { xwa2_fetch_account_reachout_timelock: reachoutTimelock(account, nowMs) } };
     case MESSAGE_CAPPING:
-      return { data: { xwa2_message_capping_info: messageCapping(account) } };
+      return { data: { xwa2_message_capping_info: messageCapping(account, nowMs) } };
     default:
       return { data: {}, errors: [{ message: 'Query is not known', extensions: { error_code: 404 } }] };
   }

@@ -1,0 +1,19 @@
+/** Limits that the network puts on an account, with the sentence that people read. Both concern new conversations only. */
+export const RESTRICTIONS = {
+  reach_out_time_lock: 'The network lets this account start no new conversations for a time.',
+  new_chat_cap: 'This account has started as many new conversations as the network allows it for now.',
+} as const;
+
+export type RestrictionKind = keyof typeof RESTRICTIONS;
+
+/** What the network says of an account. */
+export interface Restriction {
+  kind: RestrictionKind;
+  /** When it ends, in ms; absent when the network does not say. */
+  untilMs?: number;
+}
+
+/** The same as a device remembers it. */
+export interface HeldRestriction extends Restriction {
+  sinceMs: number;
+}

@@ -1,0 +1,162 @@
+import type { Pace } from '@gateway/contracts/pace';
+import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
+import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
+import { toError } from '@gateway/runtime/errors';
+import type { SchedulerDeps } from './device-scheduler.js';
+import { dropOptedOut, failUnsent } from './drop-opted-out.js';
+import { failRecipients } from './load-send.js';
+import type { NewContactHold } from './new-contact-hold.js';
+import type { OpenSend } from './open-send.js';
+import type { SendRoster } from './send-roster.js';
+
+export interface PreparationDeps extends Omit<SchedulerDeps, 'pace'> {
+  roster: SendRoster;
+  hold: NewContactHold;
+  currentSession(): MessengerSession | undefined;
+  currentPace(): Pace;
+  /** Recipients or a file are ready, or are not to be. */
+  onPrepared(): void;
+}
+
+interface Recipient {
+  index: number;
+  /** Digits. */
+  to: string;
+}
+
+const LOOK_UP_BATCH = 100;
+const MAX_LOOK_UPS = 4;
+
+/** What happens to the recipients and the file of a send before its messages go out. */
+export class SendPreparation {
+  private lookUps = 0;
+
+  constructor(private readonly deps: PreparationDeps) {}
+
+  /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
+  lookAhead(session: MessengerSession): void {
+    for (const send of this.deps.roster.inTurn()) {
+      if (this.lookUps >= MAX_LOOK_UPS && send.record.kind !== 'otp') return;
+      const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
+      if (batch.length === 0) continue;
+      this.lookUps++;
+      send.lookingUp = true;
+      void this.lookUp(session, send, batch)
+        .catch((error: unknown) => this.deps.onFailed(toError(error)))
+        .finally(() => {
+          this.lookUps--;
+          send.lookingUp = false;
+          this.deps.onPrepared();
+        });
+    }
+  }
+
+  /** Under a slow pace, no more than what goes out within a minute: an answer should be fresh when it is used. */
+  private lookUpLimit(): number {
+    const { messagesPerMinute } = this.deps.currentPace();
+    return messagesPerMinute === 0 ? LOOK_UP_BATCH : Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
+  }
+
+  private async lookUp(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<void> {
+    const { clock, logger } = this.deps;
+    const wasHeld = this.deps.hold.isOn;
+    const wanted = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
+    const found = await session.lookUp(wanted.map(({ to }) => to)).catch((thrown: unknown) => {
+      logger.warn('look-up failed', { messageId: send.messageId, error: toError(thrown) });
+      return new Map<string, LookUpResult>();
+    });
+    const ready: number[] = [];
+    for (const { index, to } of wanted) {
+      const result = found.get(to);
+      if (result && 'exists' in result && result.exists) ready.push(index);
+      else if (result && 'exists' in result) await failUnsent(this.deps, send, index, 'not_on_messenger');
+      else if (this.isCurrent(session)) send.retryLater(index, clock.nowMs());
+      else send.putBack([index]);
+    }
+    // They were let through before messages to new contacts had to wait.
+    const isOutdated = this.deps.hold.isOn && !wasHeld;
+    if (this.isCurrent(session) && !isOutdated) send.addReady(ready);
+    else send.putBack(ready);
+  }
+
+  /** Under a restriction only acquaintances go on. Returns who does; strangers are not even looked up. */
+  private async holdBackNew(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<Recipient[]> {
+    if (!this.deps.hold.isOn) return batch;
+    const known = await this.findKnown(session, batch);
+    if (!known) {
+      send.putBack(batch.map(({ index }) => index));
+      return [];
+    }
+    const strangers = batch.filter(({ to }) => !known.has(to));
+    await this.holdBack(
+      send,
+      strangers.map(({ index }) => index),
+    );
+    return batch.filter(({ to }) => known.has(to));
+  }
+
+  /** `undefined`: the session has ended, or will in a moment as its keys cannot be read. */
+  private findKnown(session: MessengerSession, batch: Recipient[]): Promise<Set<string> | undefined> {
+    const numbers = batch.map(({ to }) => to);
+    return this.deps.hold.findKnown(session, numbers).catch(() => undefined);
+  }
+
+  /** They wait for the end of a restriction, and whoever looks at the send sees that. */
+  async holdBack(send: OpenSend, recipients: readonly number[]): Promise<void> {
+    const errorCode = ownErrorCode('new_contacts_held');
+    this.deps.metrics.countHeld(recipients.length);
+    await Promise.all(
+      recipients.map(async (recipient) => {
+        const status = await this.deps.results.write(send.tag, { recipient, part: 0, event: 'held', errorCode });
+        if (status === 'queued') send.hold([recipient]);
+        else send.settled(recipient);
+      }),
+    );
+  }
+
+  /** Files go to the network while recipients are looked up; one upload serves them all. */
+  startUploads(session: MessengerSession): void {
+    for (const send of this.deps.roster.inTurn()) {
+      if (send.uploading || !send.mayUpload(this.deps.clock.nowMs())) continue;
+      send.uploading = true;
+      void this.upload(session, send)
+        .catch((error: unknown) => this.deps.onFailed(toError(error)))
+        .finally(() => {
+          send.uploading = false;
+          this.deps.onPrepared();
+        });
+    }
+  }
+
+  private async upload(session: MessengerSession, send: OpenSend): Promise<void> {
+    const { uploads, clock, logger } = this.deps;
+    if (send.content.kind !== 'media') return;
+    const fields = { messageId: send.messageId, requestId: send.record.requestId };
+    const outcome = await uploads
+      .ensure(session, send, send.content)
+      .catch((thrown: unknown) => ({ kind: 'failed' as const, error: toError(thrown) }));
+    switch (outcome.kind) {
+      case 'uploaded':
+        return send.uploaded(outcome.upload);
+      case 'unreadable':
+        logger.error('attachment cannot be read', { ...fields, error: outcome.error });
+        return this.giveUp(send, 'attachment_unreadable');
+      case 'failed':
+        // Without this session it could not have gone well: that was no try.
+        if (!this.isCurrent(session)) return;
+        logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
+        if (!send.retryUpload(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
+    }
+  }
+
+  /** Nobody has got anything of this send by us, and nobody will. */
+  private async giveUp(send: OpenSend, error: OwnRecipientError): Promise<void> {
+    const unsent = send.takeUnsent();
+    this.deps.metrics.countUnsent(error, unsent.length);
+    await failRecipients(this.deps, send.record, unsent, error);
+  }
+
+  private isCurrent(session: MessengerSession): boolean {
+    return this.deps.currentSession() === session;
+  }
+}

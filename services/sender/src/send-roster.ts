@@ -1,0 +1,172 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { SendJob } from '@gateway/contracts/jobs';
+import type { JobOutcome } from '@gateway/queue/consumer';
+import { runInContext } from '@gateway/runtime/context';
+import { toError } from '@gateway/runtime/errors';
+import type { SendRecord } from '@gateway/store/read-send';
+import type { OpenSend, WorkItem } from './open-send.js';
+
+export interface RosterDeps {
+  address: DeviceAddress;
+  /** Makes sure that a send with a job is promised: its job ends while it waits. */
+  promise(messageId: string): Promise<unknown>;
+  /** `finish` ends what brought the send here. `undefined`: nothing is left to do. */
+  load(messageId: string, finish: () => void): Promise<OpenSend | undefined>;
+  /** A send is active, or its place is free: `settle` is due. */
+  onLoaded(): void;
+  onFinished(send: OpenSend): void;
+  /** One that got a place without a job cannot be loaded: it waits for a job. */
+  onUnloadable(messageId: string, error: Error): void;
+}
+
+/** So that of 200 slots of the queue worker an OTP always finds one. */
+const MAX_LISTS = 150;
+
+/**
+ * The sends of a device and where each is:
+ *
+ *   parked -> loading -> active -> finished
+ *                          |
+ *                        aside (everybody who is left waits for the network to lift a restriction)
+ *
+ * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs a line in
+ * this process and nothing in the queue: its job is done, and should this process end, the next owner finds the record.
+ * OTPs are never parked.
+ */
+export class SendRoster {
+  private readonly active = new Map<string, OpenSend>();
+  private readonly loading = new Set<string>();
+  private readonly parked = new Map<string, SendJob>();
+  private readonly aside = new Map<string, SendJob>();
+  private stopped = false;
+
+  constructor(private readonly deps: RosterDeps) {}
+
+  has(messageId: string): boolean {
+    return [this.active, this.loading, this.parked, this.aside].some((place) => place.has(messageId));
+  }
+
+  /** How many lists more may be active. */
+  get room(): number {
+    return Math.max(0, MAX_LISTS - this.active.size - this.loading.size);
+  }
+
+  /** Works on a send until nothing is left to do for now, or until this owner ends. */
+  async handleJob(job: SendJob): Promise<JobOutcome> {
+    if (this.stopped) return { kind: 'later', delayMs: 0 };
+    if (this.has(job.messageId)) return { kind: 'done' };
+    if (job.priority === 'otp' || this.room > 0) await this.work(job);
+    else {
+      this.park(job);
+      await this.deps.promise(job.messageId);
+    }
+    return this.stopped ? { kind: 'later', delayMs: 0 } : { kind: 'done' };
+  }
+
+  /** Gives a send a place behind those that have come before. */
+  park(job: SendJob): void {
+    this.parked.set(job.messageId, job);
+  }
+
+  get hasReady(): boolean {
+    for (const send of this.active.values()) if (send.hasReady) return true;
+    return false;
+  }
+
+  /** OTPs first, then the lists, each behind those that had their turn before. */
+  inTurn(): OpenSend[] {
+    const sends = [...this.active.values()];
+    return [
+      ...sends.filter(({ record }) => record.kind === 'otp'),
+      ...sends.filter(({ record }) => record.kind !== 'otp'),
+    ];
+  }
+
+  takeNext(): WorkItem | undefined {
+    for (const send of this.inTurn()) {
+      const item = send.takeReady();
+      if (!item) continue;
+      // To the back of the map: the next list has its turn.
+      this.active.delete(send.messageId);
+      this.active.set(send.messageId, send);
+      return item;
+    }
+    return undefined;
+  }
+
+  /** Lets go of sends with nothing left to do, or nothing for now, and takes others in their place. */
+  settle(): void {
+    for (const send of this.active.values()) {
+      if (send.lookingUp || send.uploading || !(send.isDone || send.isHeld)) continue;
+      this.active.delete(send.messageId);
+      if (send.isHeld) this.aside.set(send.messageId, toJob(this.deps.address, send.record));
+      else this.deps.onFinished(send);
+      send.finish();
+    }
+    for (const job of this.parked.values()) {
+      if (this.room === 0) return;
+      this.parked.delete(job.messageId);
+      this.start(job);
+    }
+  }
+
+  /** Its time is over: a place that it may still have is free. */
+  drop(messageId: string): void {
+    this.parked.delete(messageId);
+    this.aside.delete(messageId);
+    this.active.get(messageId)?.dropWaiting();
+  }
+
+  /** Those who wait for the end of a restriction get a place again. */
+  resume(): void {
+    for (const send of this.active.values()) send.releaseHeld();
+    const jobs = [...this.aside.values()];
+    this.aside.clear();
+    for (const job of jobs) {
+      if (job.priority === 'otp' || this.room > 0) this.start(job);
+      else this.park(job);
+    }
+  }
+
+  /** Gives all jobs back. */
+  stop(): void {
+    this.stopped = true;
+    for (const send of this.active.values()) send.finish();
+    this.active.clear();
+    this.parked.clear();
+    this.aside.clear();
+  }
+
+  private start(job: SendJob): void {
+    this.work(job).catch((error: unknown) => this.deps.onUnloadable(job.messageId, toError(error)));
+  }
+
+  private async work(job: SendJob): Promise<void> {
+    const { messageId, device, requestId } = job;
+    await runInContext({ requestId, messageId, device }, async () => {
+      await new Promise<void>((resolve, reject) => {
+        this.load(messageId, resolve).then((isActive) => {
+          if (!isActive) resolve();
+        }, reject);
+      });
+    });
+  }
+
+  private async load(messageId: string, finish: () => void): Promise<boolean> {
+    this.loading.add(messageId);
+    try {
+      const send = await this.deps.load(messageId, finish);
+      if (!send || this.stopped) return false;
+      this.active.set(messageId, send);
+      return true;
+    } finally {
+      this.loading.delete(messageId);
+      this.deps.onLoaded();
+    }
+  }
+}
+
+/** What wakes a send up: the same whoever does it. */
+export function toJob(address: DeviceAddress, { messageId, kind, requestId }: SendRecord): SendJob {
+  return { v: 1, ...address, messageId, priority: kind === 'otp' ? 'otp' : 'bulk', requestId };
+}

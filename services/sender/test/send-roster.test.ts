@@ -1,0 +1,132 @@
+import type { SendJob } from '@gateway/contracts/jobs';
+import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
+import { OpenSend } from '@gateway/sender/open-send';
+import { SendRoster } from '@gateway/sender/send-roster';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'a' };
+const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
+const PLACES = 150;
+
+describe('the roster of a device', () => {
+  let roster: SendRoster;
+  let loaded: string[];
+  let promised: string[];
+  let finished: string[];
+  let broken: string[];
+
+  beforeEach(() => {
+    [loaded, promised, finished, broken] = [[], [], [], []];
+    roster = new SendRoster({
+      address,
+      promise: async (messageId) => promised.push(messageId),
+      load: async (messageId, finish) => {
+        loaded.push(messageId);
+        if (messageId.includes('broken')) throw new Error('unreadable');
+        return messageId.includes('gone') ? undefined : makeSend(messageId, finish);
+      },
+      onLoaded: () => roster.settle(),
+      onFinished: ({ messageId }) => finished.push(messageId),
+      onUnloadable: (messageId) => broken.push(messageId),
+    });
+  });
+
+  function makeSend(messageId: string, finish: () => void): OpenSend {
+    const kind = messageId.startsWith('otp') ? 'otp' : 'text';
+    return new OpenSend({
+      record: {
+        ...{ messageId, tag: messageId, state: 'open', kind, total: 1, parts: 1 },
+        ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+      },
+      recipients: [
+        {
+          ...{ index: 0, to: '4915100000', status: 'queued', tries: 0, errorCode: 0, atMs: 0 },
+          ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
+        },
+      ],
+      content: { kind: 'text', text: 'hello' },
+      finish,
+    });
+  }
+  const job = (messageId: string): SendJob => ({
+    ...{ v: 1, ...address, messageId, requestId: 'r' },
+    priority: messageId.startsWith('otp') ? 'otp' : 'bulk',
+  });
+  const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `list-${from + i}`);
+  const active = () => roster.inTurn().map(({ messageId }) => messageId);
+  /** Everybody gets the message. */
+  function finish(messageId: string): void {
+    roster
+      .inTurn()
+      .find((send) => send.messageId === messageId)!
+      .takeUnsent();
+    roster.settle();
+  }
+  async function fill(): Promise<void> {
+    for (const name of names(PLACES)) void roster.handleJob(job(name));
+    await eventually(() => active().length === PLACES);
+  }
+
+  it('ends the jobs of lists without a place, and gives them one in the order of their arrival', async () => {
+    await fill();
+    const waiting = names(1_000, PLACES);
+    for (const name of waiting) expect(await roster.handleJob(job(name))).to.deep.equal({ kind: 'done' });
+    expect(promised).to.deep.equal(waiting);
+    expect(active()).to.have.length(PLACES);
+    expect(loaded, 'nothing of them is read').to.have.length(PLACES);
+    expect(waiting.every((name) => roster.has(name))).to.equal(true);
+    expect(await roster.handleJob(job(waiting[5]!)), 'a second job').to.deep.equal({ kind: 'done' });
+    for (const name of names(3)) finish(name);
+    await eventually(() => active().length === PLACES);
+    expect(active().slice(-3)).to.deep.equal(waiting.slice(0, 3));
+    expect(finished).to.deep.equal(names(3));
+  });
+
+  it('always has a place for an OTP', async () => {
+    await fill();
+    const done = roster.handleJob(job('otp-1'));
+    await eventually(() => active()[0] === 'otp-1');
+    finish('otp-1');
+    expect(await done).to.deep.equal({ kind: 'done' });
+  });
+
+  it('gives the place of one that cannot be loaded, or is over, to the next', async () => {
+    await fill();
+    for (const name of ['broken', 'gone', 'expired', 'last']) await roster.handleJob(job(name));
+    roster.drop('expired');
+    finish('list-0');
+    await eventually(() => active().includes('last'));
+    expect(broken).to.deep.equal(['broken']);
+    expect(loaded).not.to.include('expired');
+    expect(roster.has('broken')).to.equal(false);
+  });
+
+  it('sets a send aside of which everybody waits for the end of a restriction, and takes it up again', async () => {
+    await fill();
+    const ended = [roster.handleJob(job('otp-1')), roster.handleJob(job('next'))];
+    await eventually(() => active().length === PLACES + 1);
+    for (const send of roster.inTurn().slice(0, 11)) send.hold(send.takeForLookUp(10, 0).map(({ index }) => index));
+    roster.settle();
+    expect(await Promise.all(ended), 'they take no slot of the worker').to.deep.equal([
+      { kind: 'done' },
+      { kind: 'done' },
+    ]);
+    await eventually(() => active().includes('next'));
+    expect(active()).to.have.length(PLACES - 9);
+    expect(roster.has('otp-1')).to.equal(true);
+    expect(finished).to.deep.equal([]);
+    roster.resume();
+    await eventually(() => active().length === PLACES + 1);
+    expect(active()[0], 'an OTP is never parked').to.equal('otp-1');
+    expect(roster.has('list-9')).to.equal(true);
+  });
+
+  it('gives its jobs back when it stops', async () => {
+    const given = roster.handleJob(job('list-0'));
+    await eventually(() => active().length === 1);
+    roster.stop();
+    expect(await given).to.deep.equal({ kind: 'later', delayMs: 0 });
+    expect(await roster.handleJob(job('list-1'))).to.deep.equal({ kind: 'later', delayMs: 0 });
+  });
+});
