@@ -17,6 +17,8 @@ export const LIMITS = {
   otpWaitSeconds: 10,
   /** After the ack: so long a phone that could not read an OTP may ask for it again. */
   otpErasureSeconds: 10 * 60,
+  /** So long a contact may be silent before the session with them is forgotten; the next message makes another. */
+  sessionUnusedSeconds: 30 * 24 * 60 * 60,
   /** How long a finished send stays readable. */
   sendRetentionSeconds: 7 * 24 * 60 * 60,
   /** A send that was never opened within this time and has no job was never answered: it is removed. */

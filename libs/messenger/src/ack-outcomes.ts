@@ -1,3 +1,5 @@
+import { meaningOfAck } from './network-codes.js';
+
 /** What became of one message, as the network's `ack` says. */
 export type AckOutcome =
   | { kind: 'accepted' /** When the ack came. */; atMs: number }
@@ -12,24 +14,11 @@ export type AckOutcome =
   /** No ack in time, or the connection ended first. The message may have arrived: the same id again. */
   | { kind: 'unacknowledged' };
 
-type Rule = (code: number) => AckOutcome;
-
-const refused: Rule = (code) => ({ kind: 'refused', code });
-const later: Rule = (code) => ({ kind: 'retryLater', code });
-
-/** The codes with a meaning of their own; the rest goes by its class. */
-const RULES: Record<number, Rule> = {
-  429: later,
-  463: (code) => ({ kind: 'restricted', code }),
-  479: (code) => ({ kind: 'staleDevices', code }),
-};
-
 const BAD_REQUEST = 400;
 
 /** @param error the `error` attribute of an ack; absent on a good one. One that is no number counts as 400. */
 export function toAckOutcome(error: string | undefined, nowMs: number): AckOutcome {
   if (error === undefined) return { kind: 'accepted', atMs: nowMs };
   const code = Number.parseInt(error, 10) || BAD_REQUEST;
-  const rule = RULES[code] ?? (code >= 500 && code <= 599 ? later : refused);
-  return rule(code);
+  return { kind: meaningOfAck(code), code };
 }

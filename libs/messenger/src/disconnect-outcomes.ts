@@ -1,5 +1,6 @@
 import { FencedError } from '@gateway/runtime/errors';
 import { DisconnectReason } from './baileys.js';
+import { meaningOfEnd } from './network-codes.js';
 import { KeysUnreadableError, UntrustedServerError } from './session-errors.js';
 
 /** Why a session ended, in terms of what its owner does next. */
@@ -45,35 +46,6 @@ export interface Ending {
   nowMs: number;
 }
 
-type Rule = (code: number, details: { untilMs: number | undefined }) => DisconnectOutcome;
-
-const RATE_LIMIT_MIN_MS = 5 * 60_000;
-
-const loggedOut: Rule = (code) => ({ kind: 'loggedOut', code });
-const broken: Rule = (code) => ({ kind: 'reconnect', code, backoff: 'network' });
-const resting: Rule = (code) => ({ kind: 'reconnect', code, backoff: 'server' });
-const outdated: Rule = (code) => ({ kind: 'clientOutdated', code });
-const unknown: Rule = (code) => ({ kind: 'unknown', code });
-
-/** Every code that the network or the library ends a connection with. A code that the library adds does not compile. */
-const RULES = {
-  401: loggedOut,
-  402: (code, { untilMs }) => ({ kind: 'temporarilyBanned', code, untilMs }),
-  403: (code) => ({ kind: 'banned', code }),
-  405: outdated,
-  406: loggedOut,
-  408: broken,
-  409: outdated,
-  411: (code) => ({ kind: 'notMultiDevice', code }),
-  428: broken,
-  429: (code) => ({ kind: 'rateLimited', code, minMs: RATE_LIMIT_MIN_MS }),
-  440: (code) => ({ kind: 'replaced', code }),
-  500: unknown,
-  503: resting,
-  515: (code) => ({ kind: 'restart', code }),
-  516: loggedOut,
-} satisfies Record<number, Rule> & Record<DisconnectReason, Rule>;
-
 /** Library and network both count the time of the last code: whichever is first hangs up. */
 const USED_UP: ReadonlySet<number> = new Set([DisconnectReason.timedOut, DisconnectReason.connectionClosed]);
 
@@ -82,8 +54,7 @@ export function toDisconnectOutcome({ error, linking, nowMs }: Ending): Disconne
   if (error instanceof UntrustedServerError) return { kind: 'untrusted' };
   const { code, spoken, expireSeconds } = readError(error);
   if (linking?.codesLeft === 0 && USED_UP.has(code)) return { kind: 'linkExpired' };
-  const rule: Rule = spoken ? (RULES[code as keyof typeof RULES] ?? unknown) : broken;
-  const outcome = rule(code, { untilMs: expireSeconds && nowMs + expireSeconds * 1000 });
+  const outcome = spoken ? spokenOutcome(code, expireSeconds && nowMs + expireSeconds * 1000) : broken(code);
   return linking && refusesLink(outcome) ? { kind: 'linkRefused', code } : outcome;
 }
 
@@ -92,6 +63,15 @@ export function toFailureOutcome(error: unknown): DisconnectOutcome {
   if (error instanceof FencedError) return { kind: 'fenced' };
   if (error instanceof KeysUnreadableError) return { kind: 'keysUnreadable' };
   return { kind: 'reconnect', code: DisconnectReason.badSession, backoff: 'server' };
+}
+
+function spokenOutcome(code: number, untilMs: number | undefined): DisconnectOutcome {
+  const meaning = meaningOfEnd(code);
+  return meaning.kind === 'temporarilyBanned' ? { kind: meaning.kind, code, untilMs } : { ...meaning, code };
+}
+
+function broken(code: number): DisconnectOutcome {
+  return { kind: 'reconnect', code, backoff: 'network' };
 }
 
 /** Without a linked device there is none to log out, and nobody whom these could be about but this attempt. */

@@ -14,8 +14,6 @@ export interface KeyStorePort {
   read(type: string, ids: readonly string[]): Promise<Map<string, Uint8Array>>;
   /** One atomic write, refused as a whole with `FencedError` when the lease is gone. */
   commit(changes: KeyChanges): Promise<void>;
-  /** The ids of contacts with a privacy token (`tctoken/__index` of the library). */
-  readContactIndex(): Promise<string[]>;
 }
 
 export interface KeyChanges {
@@ -44,8 +42,11 @@ export interface SessionEvents {
    * and nothing else comes in before; when it rejects, the session ends.
    */
   onMessage?(message: IncomingMessage): void | Promise<void>;
-  /** The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for. */
-  onLateRefusal(refusal: { platformId: string; code: number }): void;
+  /**
+   * The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for any more.
+   * `isFinal`: the same message would be refused again.
+   */
+  onLateRefusal(refusal: { platformId: string; code: number; isFinal: boolean }): void;
   /** The network has changed what the account may do: `readRestriction` tells what. Can come before `onOpen`. */
   onRestrictionNews?(): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */

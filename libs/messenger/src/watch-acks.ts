@@ -1,10 +1,11 @@
 import { type AckOutcome, toAckOutcome } from './ack-outcomes.js';
 import type { BaileysSocket, BinaryNode } from './baileys.js';
+import type { SessionEvents } from './session-types.js';
 
 export interface AckWatchDeps {
   sock: BaileysSocket;
   ackTimeoutMs: number;
-  onLateRefusal(refusal: { platformId: string; code: number }): void;
+  onLateRefusal: SessionEvents['onLateRefusal'];
 }
 
 /** One message's wait for its ack. */
@@ -64,6 +65,9 @@ export class AckWatch {
     const outcome = toAckOutcome(error, Date.now());
     const settle = this.#waiting.get(id);
     if (settle) settle(outcome);
-    else if ('code' in outcome) this.#deps.onLateRefusal({ platformId: id, code: outcome.code });
+    else if ('code' in outcome) {
+      const { kind, code } = outcome;
+      this.#deps.onLateRefusal({ platformId: id, code, isFinal: kind === 'refused' });
+    }
   }
 }

@@ -42,8 +42,8 @@ describe('watching acks', () => {
     ack({ id: 'X', error: '503' });
     ack({ id: 'Y' });
     expect(late).to.deep.equal([
-      { platformId: 'A', code: 421 },
-      { platformId: 'X', code: 503 },
+      { platformId: 'A', code: 421, isFinal: true },
+      { platformId: 'X', code: 503, isFinal: false },
     ]);
   });
 

@@ -3,7 +3,8 @@
 -- KEYS lease, record, recipients, results, open, backlog, erasures
 -- ARGV token, now ms, retention ms, erasure ms, then (recipient, part, event, error code) ...
 --   events: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
---   | held (did not arrive, waits for what the error code says)
+--   | revoked (an ack taken back: failed if it counted as sent)
+--   | held (waits for what the error code says; what it may have got before is as uncertain as it was)
 -- Output: { 'ok' | 'fenced' | 'gone', 1 when this closed the send else 0, status code of each recipient after its event ... }
 --- @include "check-lease"
 --- @include "results"
@@ -18,6 +19,7 @@ local function next_status(r, event)
   if event == 'failed' then
     return (r.status == QUEUED or r.status == SENT) and FAILED or r.status
   end
+  if event == 'revoked' then return r.status == SENT and FAILED or r.status end
   if event == 'returned' or event == 'held' then
     return (r.status == QUEUED and cancelled and not may_be_shown(r)) and CANCELLED or r.status
   end
@@ -36,7 +38,7 @@ for i = 5, #ARGV, 4 do
     reply[#reply + 1] = -1
   else
     local before = r.status
-    r.in_flight = bit.band(r.in_flight, bit.bnot(mask))
+    if event ~= 'held' and event ~= 'revoked' then r.in_flight = bit.band(r.in_flight, bit.bnot(mask)) end
     if event == 'acked' or event == 'delivered' or event == 'read' then r.acked = bit.bor(r.acked, mask) end
     if event == 'delivered' or event == 'read' then r.delivered = bit.bor(r.delivered, mask) end
     if event == 'read' then r.read = bit.bor(r.read, mask) end

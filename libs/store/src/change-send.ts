@@ -15,8 +15,8 @@ export type ClaimOutcome = 'claimed' | 'settled' | 'cancelled' | 'expired';
 export interface RecipientEvent {
   recipient: number;
   part: number;
-  event: 'acked' | 'delivered' | 'read' | 'failed' | 'returned' | 'held';
-  /** Only with `failed` and `held`: see libs/contracts/src/recipient-errors.ts. */
+  event: 'acked' | 'delivered' | 'read' | 'failed' | 'revoked' | 'returned' | 'held';
+  /** Only with `failed`, `revoked` and `held`: see libs/contracts/src/recipient-errors.ts. */
   errorCode?: number;
 }
 

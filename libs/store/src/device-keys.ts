@@ -5,6 +5,7 @@ import { FencedError } from '@gateway/runtime/errors';
 import type { Lease } from './leases.js';
 import type { ScriptArgument } from './load-scripts.js';
 import type { Store } from './store.js';
+import { MS_PER_DAY } from './vault.js';
 
 /** Keys are spread over this many hashes per type, so that no single one grows past what Redis moves at once. */
 const BUCKETS = 256;
@@ -23,8 +24,7 @@ export interface KeyChange {
 export function deviceKeyStore(store: Store, lease: Lease) {
   const { address } = lease;
   const keys = deviceKeys(store.space, address);
-  const bucketOf = (_type: string, id: string) => crc32(id) % BUCKETS;
-  const bucketKey = (type: string, id: string) => keys.keyBucket(type, bucketOf(type, id));
+  const bucketKey = (type: string, id: string) => keys.keyBucket(type, bucketOf(id));
 
   return {
     async readCreds(): Promise<string | undefined> {
@@ -51,7 +51,7 @@ export function deviceKeyStore(store: Store, lease: Lease) {
         const key = bucketKey(type, id);
         if (!buckets.has(key)) buckets.set(key, buckets.size + 1);
         const sealed = value === null ? '' : store.vault.seal(value, `${key}/${id}`);
-        fields.push(buckets.get(key)!, `${type}:${bucketOf(type, id)}`, id, sealed);
+        fields.push(buckets.get(key)!, `${type}:${bucketOf(id)}`, id, sealed);
       }
       const creds = changes.creds === undefined ? '' : store.vault.seal(changes.creds, keys.creds);
       const contacts = changes.contacts ?? [];
@@ -63,10 +63,58 @@ export function deviceKeyStore(store: Store, lease: Lease) {
       if (reply === 'fenced') throw new FencedError({ step: 'commit keys' });
     },
 
+    /** The ids of contacts with a privacy token. */
     async readContactIndex(): Promise<string[]> {
       return store.redis.smembers(keys.contactIndex);
     },
   };
+}
+
+/** Where a walk over all sessions of a device is. */
+export interface SessionCursor {
+  bucket: number;
+  /** Of Redis, inside the bucket. */
+  at: string;
+}
+
+/** Any beginning will do: a walk goes round. */
+export function anySessionCursor(): SessionCursor {
+  return { bucket: Math.floor(Math.random() * BUCKETS), at: '0' };
+}
+
+/**
+ * One step of a walk over a device's sessions: the ids of about `limit`, at most of one bucket, that were not written
+ * since `beforeMs`. Whole days are compared. Safe to repeat.
+ */
+export async function findUnusedSessions(
+  store: Store,
+  address: DeviceAddress,
+  { cursor, limit, beforeMs }: { cursor: SessionCursor; limit: number; beforeMs: number },
+): Promise<{ ids: string[]; next: SessionCursor }> {
+  const bucket = deviceKeys(store.space, address).keyBucket('session', cursor.bucket);
+  const day = Math.floor(beforeMs / MS_PER_DAY);
+  const [at, ...ids] = (await store.run('find-unused-sessions', [bucket], [cursor.at, limit, day])) as [string];
+  return { ids, next: at === '0' ? { bucket: (cursor.bucket + 1) % BUCKETS, at } : { bucket: cursor.bucket, at } };
+}
+
+/**
+ * Forgets a session and the identity that belongs to it, unless it was written since `beforeMs`; with `contact`, the jid
+ * of the account whose phone it is of, the privacy token too. Safe to repeat. Throws `FencedError` for a stale owner.
+ */
+export async function forgetSession(
+  store: Store,
+  lease: Lease,
+  { id, contact = '', beforeMs }: { id: string; contact?: string | undefined; beforeMs: number },
+): Promise<boolean> {
+  const keys = deviceKeys(store.space, lease.address);
+  const places = [
+    ...[keys.lease, keys.keyBucket('session', bucketOf(id)), keys.keyBucket('identity-key', bucketOf(id))],
+    ...[keys.keyBucket('tctoken', bucketOf(contact)), keys.contactIndex],
+  ];
+  const args = [lease.token, id, contact, Math.floor(beforeMs / MS_PER_DAY)];
+  const forgotten = await store.run('forget-session', places, args);
+  if (forgotten === -1) throw new FencedError({ step: 'forget session' });
+  return forgotten === 1;
 }
 
 /** Every key of a device, for a copy of all of them: one hash of Redis after the other, in no order. */
@@ -104,4 +152,8 @@ export async function retireKeys(store: Store, lease: Lease, options: { quaranti
 function toBucketKey(store: Store, address: DeviceAddress, name: string): string {
   const at = name.lastIndexOf(':');
   return deviceKeys(store.space, address).keyBucket(name.slice(0, at), Number(name.slice(at + 1)));
+}
+
+function bucketOf(id: string): number {
+  return crc32(id) % BUCKETS;
 }

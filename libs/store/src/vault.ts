@@ -12,7 +12,7 @@ export interface Vault {
 const VERSION = 1;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const MS_PER_DAY = 86_400_000;
+export const MS_PER_DAY = 86_400_000;
 
 /**
  * AES-256-GCM. Layout: version (1), length of the key id (1), key id, day of writing (2, days since 1970),

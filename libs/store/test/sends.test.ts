@@ -83,6 +83,38 @@ describe('sends', () => {
     expect(row).to.include({ status: 'failed', errorCode: 463 });
   });
 
+  it('fails on a refusal for now that comes late only who counts as sent: the others are tried again', async () => {
+    const { tag } = await openedSend();
+    await record(tag, { recipient: 0, part: 0, event: 'acked' });
+    await claim(tag, 1);
+    const revoked = (recipient: number) => ({ recipient, part: 0, event: 'revoked' as const, errorCode: 503 });
+    expect((await record(tag, revoked(0), revoked(1), revoked(2))).statuses).to.deep.equal([
+      'failed',
+      'queued',
+      'queued',
+    ]);
+    const [first, second] = await readRecipients(space.store, address, tag, { from: 0, limit: 2 });
+    expect([first!.errorCode, second!.errorCode, second!.partsInFlight]).to.deep.equal([503, 0, 1]);
+  });
+
+  it('shows who is held and who expired for it, and forgets it when the message goes out', async () => {
+    const { messageId, tag } = await openedSend({ expiresAtMs: Date.now() + 60_000 });
+    const held = (recipient: number) => ({ recipient, part: 0, event: 'held' as const, errorCode: 9 });
+    await claim(tag, 1);
+    const { statuses } = await record(tag, held(0), held(1), held(2));
+    expect(statuses).to.deep.equal(['queued', 'queued', 'queued']);
+    await claim(tag, 0);
+    await record(tag, { recipient: 0, part: 0, event: 'acked' });
+    expect(await cancelSend(space.store, address, messageId), 'one may have arrived').to.deep.equal({ cancelled: 1 });
+    await expireSends(space.store, lease, Date.now() + 60_001);
+    const rows = await readRecipients(space.store, address, tag, { from: 0, limit: 3 });
+    expect(rows.map(({ status, errorCode }) => [status, errorCode])).to.deep.equal([
+      ['sent', 0],
+      ['expired', 9],
+      ['cancelled', 9],
+    ]);
+  });
+
   it('gives a recipient of two parts the status of the slower part', async () => {
     const { tag } = await openedSend({ parts: 2 });
     expect((await record(tag, { recipient: 0, part: 0, event: 'delivered' })).statuses).to.deep.equal(['queued']);

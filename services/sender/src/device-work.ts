@@ -12,6 +12,7 @@ import { MediaUploads } from './media-uploads.js';
 import type { NewContactHold } from './new-contact-hold.js';
 import type { ProcessDeps } from './process-deps.js';
 import type { ResultWriter } from './result-writer.js';
+import { SessionPruner } from './session-pruner.js';
 import { WakeJobs } from './wake-jobs.js';
 
 export interface WorkDeps extends ProcessDeps {
@@ -31,6 +32,7 @@ const CONSUMER_CLOSE_MS = 2_000;
 export class DeviceWork {
   private readonly scheduler: DeviceScheduler;
   private readonly wakeJobs: WakeJobs;
+  private readonly pruner: SessionPruner;
   private consumer: Consumer | undefined;
   private consumerClosed: Promise<void> | undefined;
 
@@ -41,6 +43,7 @@ export class DeviceWork {
       pace: deps.device.pace ?? deps.defaultPace,
     });
     this.wakeJobs = new WakeJobs(deps);
+    this.pruner = new SessionPruner(deps);
   }
 
   /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
@@ -87,6 +90,7 @@ export class DeviceWork {
     });
     await this.scheduler.refresh();
     await this.wakeJobs.addMissing(this.scheduler.roster, options);
+    await this.pruner.tick();
   }
 
   /** No more messages; resolves when the last acks are in, or late. The worker takes no more jobs either. */

@@ -14,13 +14,21 @@ export async function recordReceipt(
   );
 }
 
-/** The network took back an ack. */
+/**
+ * The network took back an ack. One for now fails only what counts as sent: a message that was never acknowledged goes
+ * out again anyway, and gets a verdict of its own.
+ */
 export async function recordLateRefusal(
   deps: { ids: PlatformIds; results: ResultWriter },
-  refusal: { platformId: string; code: number },
+  refusal: { platformId: string; code: number; isFinal: boolean },
 ): Promise<void> {
   const ours = deps.ids.parse(refusal.platformId);
   if (!ours) return;
   const { tag, recipient, part } = ours;
-  await deps.results.write(tag, { recipient, part, event: 'failed', errorCode: refusal.code });
+  await deps.results.write(tag, {
+    recipient,
+    part,
+    event: refusal.isFinal ? 'failed' : 'revoked',
+    errorCode: refusal.code,
+  });
 }

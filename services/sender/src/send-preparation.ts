@@ -112,6 +112,8 @@ export class SendPreparation {
         else send.settled(recipient);
       }),
     );
+    // Its end came while this was written: nobody would let them go.
+    if (!this.deps.hold.isOn) send.releaseHeld();
   }
 
   /** Files go to the network while recipients are looked up; one upload serves them all. */

@@ -1,0 +1,119 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { contactOfSession } from '@gateway/messenger/contact-of-session';
+import { FencedError } from '@gateway/runtime/errors';
+import { createLogger } from '@gateway/runtime/logger';
+import { SessionPruner } from '@gateway/sender/session-pruner';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/device-keys';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'a' };
+const DAY_MS = 86_400_000;
+const BUCKETS = 256;
+
+describe('sessions with contacts', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+  let nowMs: number;
+  let monotonicMs: number;
+  let pruner: SessionPruner;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    [nowMs, monotonicMs] = [Date.now(), 0];
+    const clock = { nowMs: () => nowMs, monotonicMs: () => monotonicMs };
+    const logger = createLogger({ service: 'test', level: 'error' });
+    pruner = new SessionPruner({ store: space.store, lease, clock, logger });
+  });
+  afterEach(() => space.close());
+
+  const keyOf = (type: string, id: string) => ({ type, id, value: Buffer.from(`${type} of ${id}`) });
+  const commit = (...keys: [type: string, id: string][]) =>
+    deviceKeyStore(space.store, lease).commit({ keys: keys.map(([type, id]) => keyOf(type, id)) });
+  async function keysLeft(): Promise<string[]> {
+    const left: string[] = [];
+    for await (const { type, id } of readAllKeys(space.store, address)) left.push(`${type} ${id}`);
+    return left.sort();
+  }
+  const minutes = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      monotonicMs += 60_000;
+      await pruner.tick();
+    }
+  };
+
+  it('are forgotten after 30 days without a message, with all that was kept about the contact', async () => {
+    const { contactIndex } = deviceKeys(space.store.space, address);
+    await deviceKeyStore(space.store, lease).commit({
+      creds: '{}',
+      keys: [
+        ...['1_1.0', '1_1.7', '4915.0'].flatMap((id) => [keyOf('session', id), keyOf('identity-key', id)]),
+        ...['1@lid', '4915@s.whatsapp.net'].map((id) => keyOf('tctoken', id)),
+        ...['4916', '1_reverse'].map((id) => keyOf('lid-mapping', id)),
+        ...[keyOf('pre-key', '1'), keyOf('app-state-sync-key', 'x'), keyOf('sender-key', '1_1.0')],
+      ],
+      contacts: ['1@lid', '2@lid'],
+    });
+    const before = await keysLeft();
+    nowMs += 30 * DAY_MS;
+    await minutes(BUCKETS);
+    expect(await keysLeft(), 'used on the first of the 30 days').to.deep.equal(before);
+    nowMs += DAY_MS;
+    await minutes(BUCKETS);
+    expect(await keysLeft()).to.deep.equal([
+      'app-state-sync-key x',
+      'lid-mapping 1_reverse',
+      'lid-mapping 4916',
+      'pre-key 1',
+      'sender-key 1_1.0',
+    ]);
+    expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal(['2@lid']);
+    expect(await deviceKeyStore(space.store, lease).readCreds()).to.equal('{}');
+  });
+
+  it('stay when there was a message, and each is looked at however many there are', async () => {
+    const ids = Array.from({ length: 3_000 }, (_, i) => `${i}_1.0`);
+    await commit(...ids.map((id) => ['session', id] as [string, string]));
+    // A message in the days between: its write says so.
+    const { vault } = space.store;
+    space.store.vault = { ...vault, seal: (plain, place) => later(vault.seal(plain, place)) };
+    await commit(['session', '17_1.0']);
+    nowMs += 40 * DAY_MS;
+    await minutes(2 * BUCKETS);
+    const left = await space.clients.commands.keys(`${deviceKeys(space.store.space, address).base}:keys:session:*`);
+    const fields = await Promise.all(left.map((key) => space.clients.commands.hkeys(key)));
+    expect(fields.flat()).to.deep.equal(['17_1.0']);
+  });
+
+  it('are looked at a bucket a minute: bounded work, whatever the number of ticks', async () => {
+    await commit(...Array.from({ length: 600 }, (_, i) => ['session', `${i}_1.0`] as [string, string]));
+    nowMs += 40 * DAY_MS;
+    for (let i = 0; i < 100; i++) await pruner.tick();
+    expect(await keysLeft()).to.have.length(600);
+    await minutes(10);
+    expect((await keysLeft()).length).to.be.within(500, 600);
+  });
+
+  it('are not touched by a stale owner', async () => {
+    await commit(...Array.from({ length: 1_000 }, (_, i) => ['session', `${i}_1.0`] as [string, string]));
+    await releaseLease(space.store, lease);
+    nowMs += 40 * DAY_MS;
+    expect(await minutes(BUCKETS).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+    expect(await keysLeft()).to.have.length(1_000);
+  });
+
+  it('belong to the phone of a contact, or to another of their devices', () => {
+    expect(contactOfSession('123_1.0')).to.equal('123@lid');
+    expect(contactOfSession('4915.0')).to.equal('4915@s.whatsapp.net');
+    for (const id of ['123_1.5', '4915.12', '123_128.0', 'x', '']) expect(contactOfSession(id)).to.equal(undefined);
+  });
+});
+
+/** The same value, sealed 35 days later: the two bytes behind the key's name. */
+function later(sealed: Buffer): Buffer {
+  const at = 2 + sealed[1]!;
+  sealed.writeUInt16BE(sealed.readUInt16BE(at) + 35, at);
+  return sealed;
+}
