@@ -5,8 +5,9 @@ export type OptOutSource = (typeof OPT_OUT_SOURCES)[number];
 /** What a whole message may say to mean it: the words of the carriers' code of conduct, and how people say them in Arabic. */
 const STOP_WORDS: ReadonlySet<string> = new Set([
   ...['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout', 'opt out'],
-  ...['ايقاف', 'اوقف', 'اوقفوا', 'توقف', 'توقفوا', 'قف', 'الغاء', 'ستوب'],
-  ...['ايقاف الرسائل', 'اوقف الرسائل', 'اوقفوا الرسائل', 'ايقاف الاشتراك', 'الغاء الاشتراك', 'الغ الاشتراك'],
+  ...['ايقاف', 'اوقف', 'اوقفوا', 'وقف', 'توقف', 'توقفوا', 'قف', 'الغاء', 'الغ', 'انهاء', 'خروج', 'ستوب'],
+  ...['ايقاف الرسائل', 'اوقف الرسائل', 'اوقفوا الرسائل', 'ايقاف الارسال', 'اوقف الارسال', 'توقف عن الارسال'],
+  ...['ايقاف الاشتراك', 'الغاء الاشتراك', 'الغ الاشتراك', 'انهاء الاشتراك', 'ايقاف الخدمه', 'الغاء الخدمه'],
 ]);
 /** "Yes" is not among them, as it is with some: it answers other questions too. */
 const START_WORDS: ReadonlySet<string> = new Set([
@@ -37,6 +38,7 @@ function plainWords(text: string): string {
     .replace(/[\p{Mn}\p{Cf}\u0640]/gu, '')
     .replace(/[\u0622\u0623\u0625\u0671]/g, '\u0627')
     .replace(/[\u0649\u06cc]/g, '\u064a')
+    .replace(/\u0629/g, '\u0647')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
