@@ -38,7 +38,6 @@ export {
   type UserFacingSocketConfig,
   unpadRandomMax16,
   WA_CERT_DETAILS,
-  type WAMessage,
 } from '@whiskeysockets/baileys';
 
 /** A socket of the library, all layers. */

@@ -21,9 +21,9 @@ describe('receiving a message', () => {
     await test.next('open');
     return test;
   }
-  const write = async (text: string): Promise<string> => {
+  const write = async (text: string, addressing?: 'pn' | 'lid'): Promise<string> => {
     const path = `phones/${friend}/messages`;
-    return (await sessions.admin<{ id: string }>('POST', path, { to: device.phone, text })).id;
+    return (await sessions.admin<{ id: string }>('POST', path, { to: device.phone, text, addressing })).id;
   };
   /** Whether the network still has a message, to say it again at the next login. */
   function isKept(id: string): boolean {
@@ -40,6 +40,14 @@ describe('receiving a message', () => {
     expect(message).to.include({ platformId: id, phone: friend, text: 'are you open on Sunday?' });
     expect(message.atMs).to.be.closeTo(Date.now(), 5_000);
     await eventually(() => !isKept(id));
+  });
+
+  it('comes from the number of a person who writes under their hidden identifier', async () => {
+    const test = await open();
+    await write('STOP', 'lid');
+    const { phone, jid } = await test.next('message');
+    expect(phone).to.equal(friend);
+    expect(jid).to.match(/@lid$/);
   });
 
   it('is confirmed to the network only when it is written down', async () => {

@@ -35,6 +35,13 @@ describe('looking numbers up', () => {
     expect(after.iqs - before.iqs).to.equal(2);
   });
 
+  it('knows under which number the network has somebody whose number is written in two ways', async () => {
+    expect(test.session.numberOf('5531987654321'), 'before').to.equal('5531987654321');
+    await test.session.lookUp(['5531987654321', '5511987654321']);
+    expect(test.session.numberOf('5531987654321')).to.equal('553187654321');
+    expect(test.session.numberOf('5511987654321')).to.equal('5511987654321');
+  });
+
   it('leaves nothing to ask for when the message is sent', async () => {
     const numbers = makeNumbers(5);
     await test.session.lookUp(numbers);

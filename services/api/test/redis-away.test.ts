@@ -30,6 +30,9 @@ describe('Redis away (503)', () => {
     ['POST', '/disconnect'],
     ['POST', '/send', TEXT],
     ['GET', '/messages/msg_0000000000000000000000000'],
+    ['GET', '/opt-outs'],
+    ['POST', '/opt-outs', { phone: '447700900001' }],
+    ['DELETE', '/opt-outs/447700900001'],
     ['GET', '/nothing'],
   ];
 

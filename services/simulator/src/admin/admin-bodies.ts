@@ -72,9 +72,15 @@ export interface WriteBody {
   readonly to: string;
   readonly text: string;
   readonly id?: string;
+  readonly addressing?: 'pn' | 'lid';
 }
 
-const write = Joi.object({ to: number.required(), text: Joi.string().required(), id: Joi.string() });
+const write = Joi.object({
+  to: number.required(),
+  text: Joi.string().required(),
+  id: Joi.string(),
+  addressing: Joi.string().valid('pn', 'lid'),
+});
 
 export interface AccountBody {
   readonly pushName?: string;

@@ -94,8 +94,8 @@ function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
     body: messagesOf(network, number),
   }));
   router.on('POST /admin/phones/:number/messages', async ({ params: { number = '' }, body }) => {
-    const { to, text, id } = readWrite(body);
-    return { status: 201, body: await office.writer.write(number, to, { conversation: text }, id) };
+    const { to, text, ...options } = readWrite(body);
+    return { status: 201, body: await office.writer.write(number, to, { conversation: text }, options) };
   });
   router.on('POST /admin/phones/:number/reinstall', ({ params: { number = '' } }) => {
     network.phones.reinstall(number);

@@ -22,6 +22,13 @@ interface Draft extends WrittenMessage {
   readonly addressing: Addressing;
 }
 
+export interface WriteOptions {
+  /** Default: a random one. */
+  readonly id?: string | undefined;
+  /** Whether the message comes under the number of its writer or their hidden identifier. Default `pn`. */
+  readonly addressing?: Addressing | undefined;
+}
+
 type Deliver = (target: DevicePlace, envelope: Envelope) => void;
 
 const { Type: ProtocolType } = proto.Message.ProtocolMessage;
@@ -52,11 +59,16 @@ export class PhoneWriter {
   }
 
   /** The owner of `from` writes to `to`. Reaches the linked clients of `to`; simulated phones do not read each other. */
-  async write(from: string, to: string, message: proto.IMessage, id = newMessageId()): Promise<WrittenMessage> {
+  async write(
+    from: string,
+    to: string,
+    message: proto.IMessage,
+    { id = newMessageId(), addressing = 'pn' }: WriteOptions = {},
+  ): Promise<WrittenMessage> {
     const { accounts, now } = this.#network;
     const attrs = { type: message.conversation || message.extendedTextMessage ? 'text' : 'media' };
     const place = { id, from, to, at: now(), deliveredAt: null, readAt: null };
-    const draft: Draft = { ...place, message, attrs, addressing: 'pn' };
+    const draft: Draft = { ...place, message, attrs, addressing };
     this.#written.set(`${from}/${id}`, draft);
     accounts.find(to)?.contacts.add(from);
     for (const device of accounts.find(to)?.devices.values() ?? []) await this.#send(draft, device);
