@@ -26,6 +26,8 @@ export interface MediaContent {
   /** Pixels, of images, stickers and videos as far as known. */
   width?: number;
   height?: number;
+  /** A sticker of several pictures: phones show it as a still one unless they are told. */
+  animated?: boolean;
   /** Of audio and video as far as known. */
   seconds?: number;
   /** A small JPEG, base64: what a phone shows before it has the file. */

@@ -12,7 +12,7 @@ export function toProto(content: ReadyContent): proto.IMessage {
 }
 
 function toMedia(content: MediaContent & { upload: MediaUpload }): proto.IMessage {
-  const { caption, width, height, seconds, filename } = content;
+  const { caption, width, height, seconds, filename, animated } = content;
   const file = toFile(content);
   const size = { ...(width && height && { width, height }) };
   const thumbnail = content.thumbnail ? { jpegThumbnail: Buffer.from(content.thumbnail, 'base64') } : {};
@@ -26,7 +26,9 @@ function toMedia(content: MediaContent & { upload: MediaUpload }): proto.IMessag
     case 'audio':
       return { audioMessage: { ...file, ...duration, ptt: false } };
     case 'sticker':
-      return { stickerMessage: { ...file, ...size, stickerSentTs: content.upload.atMs } };
+      return {
+        stickerMessage: { ...file, ...size, ...(animated && { isAnimated: true }), stickerSentTs: content.upload.atMs },
+      };
     case 'document':
       return {
         documentMessage: { ...file, ...text, ...thumbnail, fileName: filename ?? 'file', title: filename ?? 'file' },

@@ -27,6 +27,14 @@ export function makeWebp(): Buffer {
   return Buffer.from('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA', 'base64');
 }
 
+/** A sticker of two pictures, four pixels each. */
+export function makeAnimatedWebp(): Buffer {
+  const base64 =
+    'UklGRoQAAABXRUJQVlA4WAoAAAACAAAAAQAAAQAAQU5JTQYAAAD/////AABBTk1GKAAAAAAAAAAAAAEAAAEAAGQAAAJWUDhMDwAAAC8BQAAABxD9' +
+    'j/4HIqL/AQBBTk1GKAAAAAAAAAAAAAEAAAEAAGQAAABWUDhMDwAAAC8BQAAABxDR//4HIqL/AQA=';
+  return Buffer.from(base64, 'base64');
+}
+
 /** Silence. */
 export function makeWav(seconds: number): Buffer {
   const rate = 8_000;

@@ -6,7 +6,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries, readFileOnPhone, type ShownMessage } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { makeMp4, makePdf, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
+import { makeAnimatedWebp, makeMp4, makePdf, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 
 const ACCOUNT = '491700000031';
@@ -68,6 +68,8 @@ describe('an attachment, end to end', function () {
       ['video', makeMp4(640, 360, 7), {}, { mimeType: 'video/mp4', width: 640, height: 360, seconds: 7 }],
       ['audio', makeWav(3), {}, { mimeType: 'audio/wav', seconds: 3 }],
       ['sticker', makeWebp(), {}, { mimeType: 'image/webp', width: 1, height: 1 }],
+      ['sticker', makeAnimatedWebp(), {}, { mimeType: 'image/webp', width: 2, height: 2, animated: true }],
+      ['document', picture, { filename: 'a.png' }, { mimeType: 'image/png', fileName: 'a.png' }],
       ['document', makePdf(), { filename: 'offer.pdf' }, { mimeType: 'application/pdf', fileName: 'offer.pdf' }],
     ];
     const numbers = makeNumbers(cases.length, 31);
@@ -85,8 +87,8 @@ describe('an attachment, end to end', function () {
       expect(shown, type).to.include({ type, shown: 1 });
       expect(shown!.details).to.include({ intact: true, bytes: bytes.length, ...details });
       expect((await readFileOnPhone(simulator, shown!)).equals(bytes), `${type}: the same bytes`).to.equal(true);
-      if (type === 'image') {
-        expect(shown!.text).to.equal('a picture');
+      if (type === 'image') expect(shown!.text).to.equal('a picture');
+      if (bytes === picture) {
         expect(
           Buffer.from(shown!.details!.thumbnail as string, 'base64')
             .subarray(0, 2)

@@ -3,7 +3,7 @@ import { parseBuffer } from 'music-metadata';
 import sharp from 'sharp';
 import { readMovie } from './read-movie.js';
 
-export type Description = Pick<MediaContent, 'width' | 'height' | 'seconds' | 'thumbnail'>;
+export type Description = Pick<MediaContent, 'width' | 'height' | 'animated' | 'seconds' | 'thumbnail'>;
 
 const THUMBNAIL_PIXELS = 96;
 const THUMBNAIL_QUALITY = 60;
@@ -43,8 +43,9 @@ function inTurn(describe: () => Promise<Description>): Promise<Description> {
 
 async function describeImage(bytes: Buffer, type: 'image' | 'sticker'): Promise<Description> {
   const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' }).timeout({ seconds: DECODE_SECONDS });
-  const { width, height } = (await image.metadata()).autoOrient;
-  if (type === 'sticker') return { width, height };
+  const { autoOrient, pages = 1 } = await image.metadata();
+  const { width, height } = autoOrient;
+  if (type === 'sticker') return { width, height, ...(pages > 1 && { animated: true }) };
   const thumbnail = await image
     .autoOrient()
     .resize(THUMBNAIL_PIXELS, THUMBNAIL_PIXELS, { fit: 'inside', withoutEnlargement: true })

@@ -61,7 +61,9 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
       '`/messages/{messageId}` shows what became of each recipient. What is not sent within 24 hours expires.\n\n' +
       'A file goes out with `attachment.caption`, or else with `text`. With both, the text follows as a message of its ' +
       'own, as do all words with stickers and sounds, and a text too long for a caption. A recipient is as far as the ' +
-      'last of their messages.',
+      'last of their messages. Before they have the file, phones show the size of pictures, films and stickers, the ' +
+      'length of films and sounds, and a small preview of pictures, also of those sent as documents. Sounds are shown as ' +
+      'sounds, not as voice messages.',
     answer: {
       status: 202,
       description: 'Accepted: it will be sent, also if this service is restarted now.',

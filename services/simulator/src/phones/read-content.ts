@@ -17,6 +17,7 @@ type MediaContent = {
   height?: number | null;
   seconds?: number | null;
   jpegThumbnail?: Uint8Array | null;
+  isAnimated?: boolean | null;
 };
 
 /** Names the kind of a message and finds its text and the details a test asks for. */
@@ -65,6 +66,7 @@ function detailsOf({
   height,
   seconds,
   jpegThumbnail,
+  isAnimated,
   ...file
 }: MediaContent): Record<string, unknown> {
   return {
@@ -74,6 +76,7 @@ function detailsOf({
     ...(fileName && { fileName }),
     ...(width && height && { width, height }),
     ...(seconds && { seconds }),
+    ...(isAnimated && { animated: true }),
     ...(jpegThumbnail?.length && { thumbnail: Buffer.from(jpegThumbnail).toString('base64') }),
   };
 }
