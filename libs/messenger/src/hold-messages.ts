@@ -70,7 +70,8 @@ async function readIncoming(
   const { id: platformId, from } = attrs;
   if (!platformId || platformId.length > MAX_ID_CHARACTERS || !isFromPerson(sock, attrs)) return undefined;
   const content = readContent(plain);
-  if (!content || content.protocolMessage) return undefined;
+  // What another device of ours has sent says so, under whatever name it comes.
+  if (!content || content.protocolMessage || content.deviceSentMessage) return undefined;
   const jid = jidNormalizedUser(from);
   const phone = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn) ?? (await phoneOfLid(sock, jid));
   if (phone === undefined) return undefined;

@@ -90,7 +90,7 @@ describe('people who opted out, end to end', function () {
   });
 
   it('may say so in mid-list, in English or in Arabic: they get nothing any more', async () => {
-    await setPace(space.store, ADDRESS, { messagesPerMinute: 600, burst: 1, jitter: 0 });
+    await setPace(space.store, ADDRESS, { messagesPerMinute: 400, burst: 1, jitter: 0 });
     const numbers = makeNumbers(40, 84);
     const [english, arabic] = numbers.slice(-2) as [string, string];
     const messageId = await send(numbers, 'mid-list');
