@@ -1,21 +1,11 @@
 import { findApiToken, revokeApiToken } from '@gateway/store/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { type Answer, BASE, startTestApi, type TestApi } from './support/test-api.js';
+import { type Answer, BASE, startTestApi } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 describe('API tokens (401)', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-  });
-  afterEach(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { space, api } = useTestApi();
 
   function expectRefused({ status, body, headers }: Answer): void {
     expect(status).to.equal(401);

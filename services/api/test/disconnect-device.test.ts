@@ -1,22 +1,12 @@
 import { readDeviceState, requestLink } from '@gateway/store/device-state';
 import { eventually } from '@gateway/testkit/eventually';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
-import { startTestApi, type TestApi } from './support/test-api.js';
+import { startTestApi } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 describe('POST /disconnect', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-  });
-  afterEach(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { space, api } = useTestApi();
 
   async function answerUnlink(owner: DeviceOwner, logout: 'confirmed' | 'unconfirmed'): Promise<void> {
     await eventually(async () => (await readDeviceState(space.store, DEFAULT)).desired?.want === 'unlinked');

@@ -1,20 +1,11 @@
 import { API_ERRORS } from '@gateway/contracts/errors';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
-import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+import { BASE } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 describe('the documents of the API', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-
-  before(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-  });
-  after(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { api } = useTestApi({ once: true });
 
   const open = (path: string, init?: RequestInit) => fetch(`${api.origin}${BASE}${path}`, init);
 
@@ -24,6 +15,12 @@ describe('the documents of the API', () => {
     expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
     expect(await response.json()).to.include({ openapi: '3.1.0' });
     expect(response.headers.get('etag')).to.match(/^"[0-9a-f]{16}"$/);
+  });
+
+  it('are valid OpenAPI 3.1', async () => {
+    const document = await (await open('/openapi.json')).text();
+    const { valid, errors } = await new Validator().validate(document);
+    expect(valid, JSON.stringify(errors)).to.equal(true);
   });
 
   it('describe every operation with its parameters, its body and its failures', async () => {

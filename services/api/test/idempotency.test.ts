@@ -1,27 +1,15 @@
 import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/accept-send';
 import { idempotencyKey } from '@gateway/store/idempotency';
 import { listOpenSends } from '@gateway/store/read-send';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
-import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+import { DEFAULT, linkDevice } from './support/device-owner.js';
+import { type Answer, startTestApi } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 const TEXT = { to: ['447700900001', '447700900002'], text: 'hello' };
 
 describe('Idempotency-Key', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-  let owner: DeviceOwner;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-    owner = await linkDevice(space.store);
-  });
-  afterEach(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { space, api, owner } = useTestApi({ linked: true });
 
   const send = (key: string, json: unknown = TEXT, token?: string): Promise<Answer> =>
     api.call('POST', '/send', { json, headers: { 'idempotency-key': key }, ...(token && { token }) });

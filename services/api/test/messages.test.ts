@@ -1,9 +1,9 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { claimRecipient, recordResults } from '@gateway/store/change-send';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
-import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+import { DEFAULT, linkDevice } from './support/device-owner.js';
+import type { Answer } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 interface Recipient {
   to: string;
@@ -14,19 +14,7 @@ interface Recipient {
 }
 
 describe('GET and DELETE /messages/{messageId}', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-  let owner: DeviceOwner;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-    owner = await linkDevice(space.store);
-  });
-  afterEach(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { space, api, owner } = useTestApi({ linked: true });
 
   async function send(count: number): Promise<string> {
     const to = Array.from({ length: count }, (_, i) => String(447700000000 + i));

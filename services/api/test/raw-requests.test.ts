@@ -1,10 +1,9 @@
 import { brotliCompressSync, deflateSync } from 'node:zlib';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { linkDevice } from './support/device-owner.js';
 import { checkAnswer } from './support/openapi-check.js';
 import { exchange, type RawAnswer } from './support/raw-request.js';
-import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+import { BASE } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 const TEXT = JSON.stringify({ to: '447700900001', text: 'hello' });
 const JSON_TYPE = 'Content-Type: application/json';
@@ -12,19 +11,8 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 const inChunks = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 
 describe('requests that no client library would write', () => {
-  let space: RedisSpace;
-  let api: TestApi;
+  const { api } = useTestApi({ once: true, linked: true, requestTimeoutMs: 2_000 });
   let token: string;
-
-  before(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space, { requestTimeoutMs: 2_000 });
-    await linkDevice(space.store);
-  });
-  after(async () => {
-    await api.close();
-    await space.close();
-  });
   beforeEach(async () => {
     token = (await api.newToken()).value;
   });

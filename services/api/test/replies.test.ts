@@ -5,28 +5,16 @@ import { acquireLease, type Lease } from '@gateway/store/leases';
 import { readSend } from '@gateway/store/read-send';
 import { readReceived, recordReceived } from '@gateway/store/received-messages';
 import { takeAccount } from '@gateway/store/take-account';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
-import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+import { DEFAULT, linkDevice } from './support/device-owner.js';
+import type { Answer } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 const [ANN, BEN, CYD] = ['447700900001', '447700900002', '447700900003'] as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 describe('existingMessageId of POST /send', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-  let owner: DeviceOwner;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-    owner = await linkDevice(space.store);
-  });
-  afterEach(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { space, api, owner } = useTestApi({ linked: true });
 
   const send = (to: string | string[], existingMessageId?: string, token = api.token): Promise<Answer> =>
     api.call('POST', '/send', { token, json: { to, text: 'hello', ...(existingMessageId && { existingMessageId }) } });

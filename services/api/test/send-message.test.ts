@@ -2,25 +2,15 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { createProducer } from '@gateway/queue/producer';
 import { listOpenSends, readContent, readRecipients, readSend } from '@gateway/store/read-send';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
-import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+import { type Answer, startTestApi } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 const NUMBER_MESSAGE = 'must be a phone number of 7 to 15 digits that starts with its country code';
 
 describe('POST /send', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-  });
-  afterEach(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { space, api } = useTestApi();
 
   const send = (json: unknown, target = api): Promise<Answer> => target.call('POST', '/send', { json });
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => String(447700000000 + i));

@@ -5,28 +5,19 @@ import { cancelSend, type RecipientEvent, recordResults } from '@gateway/store/c
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { listOpenSends, readContent, readSend } from '@gateway/store/read-send';
 import { eventually } from '@gateway/testkit/eventually';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
+import { DEFAULT } from './support/device-owner.js';
 import { type Answer, startTestApi, type TestApi, type TestApiOptions } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 const OTP = { phone: '447700900001', code: '00731952' };
 
 describe('POST /otp', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-  let owner: DeviceOwner;
   const others: TestApi[] = [];
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-    owner = await linkDevice(space.store);
-  });
   afterEach(async () => {
-    for (const replica of [api, ...others.splice(0)]) await replica.close();
-    await space.close();
+    for (const replica of others.splice(0)) await replica.close();
   });
+  const { space, api, owner } = useTestApi({ linked: true });
 
   const replicaWith = async (options: TestApiOptions): Promise<TestApi> => {
     const replica = await startTestApi(space, options);

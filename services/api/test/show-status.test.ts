@@ -1,21 +1,10 @@
 import { requestLink, requestUnlink } from '@gateway/store/device-state';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
-import { startTestApi, type TestApi } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 describe('GET /status', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-  });
-  afterEach(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { space, api } = useTestApi();
 
   async function status(token?: string): Promise<Record<string, unknown>> {
     const answer = await api.call('GET', '/status', token === undefined ? {} : { token });

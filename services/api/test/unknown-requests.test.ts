@@ -1,19 +1,9 @@
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { BASE, startTestApi, type TestApi } from './support/test-api.js';
+import { BASE } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
 
 describe('unknown paths and methods (404, 405)', () => {
-  let space: RedisSpace;
-  let api: TestApi;
-
-  before(async () => {
-    space = await openRedisSpace();
-    api = await startTestApi(space);
-  });
-  after(async () => {
-    await api.close();
-    await space.close();
-  });
+  const { api } = useTestApi({ once: true });
 
   it('answers unknown paths with 404 in the shape of all errors', async () => {
     for (const path of [

@@ -35,7 +35,12 @@ export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Messaging Gateway API', version: '1', description: INTRODUCTION, license: { name: 'MIT' } },
+    info: {
+      title: 'Messaging Gateway API',
+      version: '1',
+      description: INTRODUCTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: basePath }],
     security: [{ bearer: [] }, { query: [] }],
     paths,
