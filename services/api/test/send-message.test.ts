@@ -47,12 +47,19 @@ describe('POST /send', () => {
   it('cleans numbers up, sends to each once and counts the doubles', async () => {
     await linkDevice(space.store);
     const to = ['+44 7700 900-001', '447700900001', '(44) 7700.900002', '[44]7700900003', '44 7700 900 002'];
+    // One person in Brazil, with the 9 in front of mobile numbers and as it was before.
+    to.push('5511987654321', '551187654321');
     const { status, body } = await send({ to, text: 'hello' });
     expect(status).to.equal(202);
-    expect(body).to.include({ recipients: 3, duplicates: 2 });
+    expect(body).to.include({ recipients: 4, duplicates: 3 });
     const { tag } = parseMessageId(String(body.messageId))!;
     const recipients = await readRecipients(space.store, DEFAULT, tag, { from: 0, limit: 10 });
-    expect(recipients.map((recipient) => recipient.to)).to.deep.equal(['447700900001', '447700900002', '447700900003']);
+    expect(recipients.map((recipient) => recipient.to)).to.deep.equal([
+      '447700900001',
+      '447700900002',
+      '447700900003',
+      '5511987654321',
+    ]);
   });
 
   it('takes 10,000 recipients with one id, one record and one job', async () => {

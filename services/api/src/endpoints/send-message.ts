@@ -1,5 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import type { MessageContent, Reply } from '@gateway/contracts/message-content';
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
 import { answerRepeat, repeatKeyOf } from '../answer-repeat.js';
@@ -71,7 +72,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
         messageId: Joi.string().required(),
         status: Joi.string().valid('queued').required(),
         recipients: Joi.number().integer().required().description('How many recipients get it.'),
-        duplicates: Joi.number().integer().required().description('Entries of `to` that repeat another one.'),
+        duplicates: Joi.number().integer().required().description('Entries of `to` that name somebody once more.'),
         estimatedFinishAt: Joi.string().required().description('ISO 8601; from the pace and the queue of the device.'),
       }),
     },
@@ -115,12 +116,22 @@ function planSend(
   return {
     kind: body.attachment ? 'media' : 'text',
     parts: followingText === undefined ? 1 : 2,
-    recipients: [...new Set(body.to)],
+    recipients: onePerPerson(body.to),
     tokenId: token.keyId,
     requestId,
     nowMs,
     expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000,
   };
+}
+
+/** As each is written first. */
+function onePerPerson(numbers: readonly string[]): string[] {
+  const people = new Map<string, string>();
+  for (const number of numbers) {
+    const person = canonicalPhoneNumber(number);
+    if (!people.has(person)) people.set(person, number);
+  }
+  return [...people.values()];
 }
 
 async function replyOf({ address, body }: SendCall, deps: ApiDeps): Promise<Reply | undefined> {
