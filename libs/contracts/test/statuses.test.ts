@@ -1,6 +1,6 @@
 import { deriveStatus } from '@gateway/contracts/device-state';
 import { paceDurationMs } from '@gateway/contracts/pace';
-import { maskPhoneNumber, normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { maskPhoneNumber, normalizePhoneNumber, spellingsOf } from '@gateway/contracts/phone-number';
 import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import { emptyResults, packRecipients, readResult, unpackRecipients } from '@gateway/contracts/send-layout';
 import {
@@ -102,6 +102,27 @@ describe('small words', () => {
       expect(normalizePhoneNumber(text), text).to.equal(undefined);
     }
   });
+  it('knows every way to write a number', () => {
+    for (const [numbers, spellings] of [
+      [
+        ['5511987654321', '551187654321'],
+        ['5511987654321', '551187654321'],
+      ],
+      [
+        ['5215512345678', '525512345678'],
+        ['525512345678', '5215512345678'],
+      ],
+      [
+        ['5491112345678', '541112345678'],
+        ['5491112345678', '541112345678'],
+      ],
+      [['447700900123'], ['447700900123']],
+      [['551132345678'], ['551132345678']],
+    ] as const) {
+      for (const number of numbers) expect(spellingsOf(number), number).to.deep.equal(spellings);
+    }
+  });
+
   it('masks numbers', () => {
     expect(maskPhoneNumber('447700900123')).to.equal('447***23');
   });

@@ -1,3 +1,4 @@
+import { spellingsOf } from '@gateway/contracts/phone-number';
 import { type BaileysSocket, jidDecode, jidEncode } from './baileys.js';
 
 /** What the library keeps of a contact's privacy tokens: theirs for us, and when we gave them ours. */
@@ -19,7 +20,7 @@ interface StoredSession {
  */
 export async function findAcquainted(sock: BaileysSocket, numbers: readonly string[]): Promise<Set<string>> {
   const ownNumber = jidDecode(sock.user?.id)?.user;
-  const people = numbers.flatMap((number) => spellings(number).map((user) => ({ number, user })));
+  const people = numbers.flatMap((number) => spellingsOf(number).map((user) => ({ number, user })));
   const { keys } = sock.authState;
   const lids = (await keys.get(
     'lid-mapping',
@@ -43,14 +44,6 @@ export async function findAcquainted(sock: BaileysSocket, numbers: readonly stri
     ({ user, jid, address }) => user === ownNumber || isTrusted(tokens[jid]) || wasAnswered(sessions[address]),
   );
   return new Set(acquainted.map(({ number }) => number));
-}
-
-const BRAZILIAN_MOBILE = /^55([1-9]\d)9?([6-9]\d{7})$/;
-
-/** Brazilian mobiles are written with and without a ninth digit, and known by one of both. */
-function spellings(number: string): string[] {
-  const [, area, rest] = BRAZILIAN_MOBILE.exec(number) ?? [];
-  return area ? [`55${area}${rest}`, `55${area}9${rest}`] : [number];
 }
 
 function isTrusted(entry: TrustToken | undefined): boolean {

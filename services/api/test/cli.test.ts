@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findApiToken } from '@gateway/store/api-tokens';
 import { readDevice } from '@gateway/store/devices';
+import { recordRestriction } from '@gateway/store/restrictions';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -72,6 +73,14 @@ describe('the command line', function () {
     expect((await cli('device list')).stdout).to.match(new RegExp(`shop +connected +${ACCOUNT} +0`));
     expect((await cli('device show shop')).stdout).to.match(/status +connected\n/);
     expect(JSON.parse((await cli('device show shop --json')).stdout)).to.include({ id: 'shop', phone: ACCOUNT });
+  });
+
+  it('says that, and until when, a device may start no new conversations', async () => {
+    const { lease } = await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+    const untilMs = Date.parse('2030-01-02T03:04:05Z');
+    await recordRestriction(space.store, lease, { kind: 'reach_out_time_lock', sinceMs: 0, untilMs });
+    expect((await cli('device list')).stdout).to.include('no new conversations');
+    expect((await cli('device show shop')).stdout).to.match(/restrictedUntil +2030-01-02/);
   });
 
   it('chooses the device of tokens that are not linked to one', async () => {

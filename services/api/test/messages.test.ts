@@ -1,5 +1,7 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { claimRecipient, recordResults } from '@gateway/store/change-send';
+import { recordRestriction } from '@gateway/store/restrictions';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { DEFAULT, linkDevice } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';
@@ -63,6 +65,24 @@ describe('GET and DELETE /messages/{messageId}', () => {
       expect(platformMessageIds).to.have.length(1);
       expect(platformMessageIds[0]).to.match(/^3EB0[0-9A-F]{18}$/);
     }
+  });
+
+  it('says until when those wait whom a restriction of the network concerns', async () => {
+    const id = await send(3);
+    const nowMs = Date.now();
+    const held = (recipient: number) => ({ recipient, part: 0, event: 'held' as const, errorCode: 9 });
+    const { tag } = parseMessageId(id)!;
+    await recordResults(space.store, owner.lease, { tag, nowMs, events: [held(0), held(1)] });
+    await work(id, 1, 'acked');
+    const untilMs = Date.parse('2030-01-02T03:04:05Z');
+    await recordRestriction(space.store, owner.lease, { kind: 'reach_out_time_lock', sinceMs: nowMs, untilMs });
+    const [first, ...others] = recipientsOf(await show(id));
+    expect(first).to.include({ status: 'queued', error: null, heldUntil: '2030-01-02T03:04:05.000Z' });
+    for (const other of others) expect(other).not.to.have.property('heldUntil');
+    await recordRestriction(space.store, owner.lease, { kind: 'new_chat_cap', sinceMs: nowMs });
+    expect(recipientsOf(await show(id))[0]).to.include({ heldUntil: null });
+    await recordRestriction(space.store, owner.lease, undefined);
+    expect(recipientsOf(await show(id))[0]).not.to.have.property('heldUntil');
   });
 
   it('pages through recipients, each exactly once', async () => {

@@ -1,4 +1,6 @@
 import { requestLink, requestUnlink } from '@gateway/store/device-state';
+import { recordRestriction } from '@gateway/store/restrictions';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
 import { useTestApi } from './support/use-test-api.js';
@@ -46,6 +48,26 @@ describe('GET /status', () => {
     expect(await status()).to.deep.equal({ success: true, status: 'connecting', reason: 'network' });
     await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
     expect(await status()).to.deep.equal({ success: true, status: 'disconnected', reason: 'logged_out' });
+  });
+
+  it('tells of a restriction of the network, its end where it is known, and nothing when it is lifted', async () => {
+    const { lease } = await linkDevice(space.store);
+    const sinceMs = Date.parse('2030-01-02T00:00:00Z');
+    await recordRestriction(space.store, lease, { kind: 'reach_out_time_lock', sinceMs, untilMs: sinceMs + 3_600_000 });
+    expect(await status()).to.deep.include({
+      status: 'connected',
+      restriction: {
+        kind: 'reach_out_time_lock',
+        since: '2030-01-02T00:00:00.000Z',
+        until: '2030-01-02T01:00:00.000Z',
+      },
+    });
+    await recordRestriction(space.store, lease, { kind: 'new_chat_cap', sinceMs });
+    expect(await status()).to.deep.include({
+      restriction: { kind: 'new_chat_cap', since: '2030-01-02T00:00:00.000Z', until: null },
+    });
+    await recordRestriction(space.store, lease, undefined);
+    expect(await status()).not.to.have.property('restriction');
   });
 
   it('is disconnected as soon as that was asked for', async () => {

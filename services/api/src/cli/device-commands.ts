@@ -1,10 +1,12 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/device-state';
 import { isDeviceId } from '@gateway/contracts/ids';
 import { CAREFUL_PACE, type Pace } from '@gateway/contracts/pace';
+import { RESTRICTIONS } from '@gateway/contracts/restriction';
 import { readDeviceState } from '@gateway/store/device-state';
 import { listDevices, readDefaultDevice, readDevice, setDefaultDevice, setPace } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { listOpenSends, readBacklog } from '@gateway/store/read-send';
+import { readRestriction } from '@gateway/store/restrictions';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from './cli-context.js';
 import { exportDevice } from './export-device.js';
@@ -77,13 +79,13 @@ async function list(context: CliContext): Promise<void> {
   context.output.list(
     devices,
     (index) => {
-      const { id, status, reason, phone, queued } = devices[index]!;
+      const { id, status, reason, restriction, phone, queued } = devices[index]!;
       return {
         device: id === preferred ? `${id} *` : id,
         status,
         phone: phone ?? '-',
         queued: String(queued),
-        why: reason ?? '',
+        why: reason ?? restriction ?? '',
       };
     },
     'There are no devices yet: the first call of /connect makes one.',
@@ -94,15 +96,21 @@ async function list(context: CliContext): Promise<void> {
 async function show(context: CliContext, id: string): Promise<void> {
   const found = await describe(context, id);
   if (found.createdAtMs === undefined) throw new Error(`there is no device ${id}`);
-  const { createdAtMs, sinceMs, ...fields } = found;
-  context.output.show({ ...fields, since: showTime(sinceMs), created: showTime(createdAtMs) });
+  const { createdAtMs, sinceMs, restrictedUntilMs, ...fields } = found;
+  context.output.show({
+    ...fields,
+    ...(restrictedUntilMs !== undefined && { restrictedUntil: showTime(restrictedUntilMs) }),
+    since: showTime(sinceMs),
+    created: showTime(createdAtMs),
+  });
 }
 
 async function describe({ store, workspace }: CliContext, id: string) {
   const address = { workspace, device: id };
-  const [device, { desired, observed, leaseHeld }, backlog, sends] = await Promise.all([
+  const [device, { desired, observed, leaseHeld }, restriction, backlog, sends] = await Promise.all([
     readDevice(store, address),
     readDeviceState(store, address),
+    readRestriction(store, address),
     readBacklog(store, address),
     listOpenSends(store, address),
   ]);
@@ -112,6 +120,8 @@ async function describe({ store, workspace }: CliContext, id: string) {
     status: status.status,
     ...(status.status === 'connected' ? { phone: status.phone, name: status.name } : { phone: device?.account }),
     reason: status.status === 'connected' ? undefined : REASONS[status.reason],
+    restriction: restriction && RESTRICTIONS[restriction.kind],
+    restrictedUntilMs: restriction?.untilMs,
     pace: device?.pace && showPace(device.pace),
     openSends: sends.length,
     queued: backlog.messages,
