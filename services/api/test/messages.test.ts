@@ -1,7 +1,6 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { claimRecipient, recordResults } from '@gateway/store/change-send';
 import { recordRestriction } from '@gateway/store/restrictions';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { DEFAULT, linkDevice } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';
