@@ -36,14 +36,20 @@ const NETWORK_FAULTS: Pick<Rule, 'on' | 'do'>[] = [
   { on: 'connect', do: { silent: true } },
 ];
 
+interface World {
+  fleet: Fleet;
+  redis: RedisProcess;
+  simulator: Simulator;
+  random: Random;
+  /** The senders' numbers. */
+  accounts: readonly string[];
+}
+
 /**
  * Does harm until it is told to stop: which, to whom and when come from the seed. Processes die at whatever line they
  * are on.
  */
-export async function makeMischief(
-  world: { fleet: Fleet; redis: RedisProcess; simulator: Simulator; random: Random },
-  stop: AbortSignal,
-): Promise<Mischief> {
+export async function makeMischief(world: World, stop: AbortSignal): Promise<Mischief> {
   const done: Mischief = { kills: 0, faults: 0 };
   const running: Promise<void>[] = [];
   await pause(world.random.between(300, 1_800), stop);
@@ -58,15 +64,12 @@ export async function makeMischief(
 }
 
 /** What every run begins with: without a kill it would prove nothing. */
-async function killSender({ fleet, random }: Parameters<typeof makeMischief>[0], done: Mischief): Promise<void> {
+async function killSender({ fleet, random }: World, done: Mischief): Promise<void> {
   done.kills++;
   await fleet.kill(random.pick(fleet.idle().filter(({ service }) => service === 'sender')));
 }
 
-async function doHarm(
-  { fleet, redis, simulator, random }: Parameters<typeof makeMischief>[0],
-  done: Mischief,
-): Promise<void> {
+async function doHarm({ fleet, redis, simulator, random, accounts }: World, done: Mischief): Promise<void> {
   const kind = random.pick([
     'kill',
     'kill',
@@ -76,6 +79,7 @@ async function doHarm(
     'network',
     'network',
     'cut',
+    'lock',
     'redis',
   ] as const);
   const idle = fleet.idle();
@@ -85,6 +89,7 @@ async function doHarm(
   const duration = random.between(500, 5_000);
   const fault = random.pick(NETWORK_FAULTS);
   const count = random.between(1, 5);
+  const account = random.pick(accounts);
   switch (kind) {
     case 'kill':
       if (!victim) return;
@@ -106,10 +111,23 @@ async function doHarm(
       done.faults++;
       simulator.restartSockets();
       return;
+    case 'lock':
+      done.faults++;
+      return lockAccount(simulator, account, duration);
     case 'redis':
       done.kills++;
       return redis.killAndRestart();
   }
+}
+
+/** For a time, the account may start no new conversation: its messages to strangers must wait. */
+async function lockAccount(simulator: Simulator, account: string, ms: number): Promise<void> {
+  const response = await fetch(`${simulator.adminUrl}/admin/accounts/${account}`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ restrictions: { reachoutLockedUntilMs: Date.now() + ms } }),
+  });
+  if (!response.ok) throw new Error(`account not locked: ${await response.text()}`);
 }
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {

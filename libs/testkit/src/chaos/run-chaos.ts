@@ -114,11 +114,14 @@ async function linkDevices(store: Store, simulator: Simulator, bases: string[], 
   const lines = await linking.addAll(
     Array.from({ length: count }, (_, i) => () => linkDevice(store, simulator, bases, i)),
   );
-  await eventually(() => allAreConnected(store, lines), {
-    timeoutMs: SETTLE_MS,
-    everyMs: 500,
-    what: 'every device connected',
-  });
+  await eventually(
+    async () => {
+      const waiting = await findUnconnected(store, lines);
+      if (waiting.length > 0) throw new Error(`not connected: ${JSON.stringify(waiting.slice(0, 10))}`);
+      return true;
+    },
+    { timeoutMs: SETTLE_MS, everyMs: 500 },
+  );
   return lines;
 }
 
@@ -136,9 +139,14 @@ async function linkDevice(store: Store, simulator: Simulator, bases: string[], i
   return { address: { workspace: 'main', device }, number, token };
 }
 
-async function allAreConnected(store: Store, lines: readonly Line[]): Promise<boolean> {
-  const states = await Promise.all(lines.map(({ address }) => readDeviceState(store, address)));
-  return states.every(({ observed }) => observed?.status === 'connected');
+async function findUnconnected(store: Store, lines: readonly Line[]): Promise<unknown[]> {
+  const states = await Promise.all(
+    lines.map(async ({ address }) => {
+      const { desired, observed, leaseHeld } = await readDeviceState(store, address);
+      return { ...address, want: desired?.want, status: observed?.status, reason: observed?.reason, leaseHeld };
+    }),
+  );
+  return states.filter(({ status }) => status !== 'connected');
 }
 
 interface Round extends ChaosOptions {
@@ -162,7 +170,7 @@ interface PromisedSend {
 
 async function runRound(round: Round): Promise<Account & Mischief> {
   const stop = new AbortController();
-  const mischief = makeMischief(round, stop.signal);
+  const mischief = makeMischief({ ...round, accounts: round.lines.map(({ number }) => number) }, stop.signal);
   const sending = new PQueue({ concurrency: AT_A_TIME });
   const sends = await sending.addAll(round.lines.map((line) => () => sendList(round, line)));
   const otps = sendOtps(round, sends, stop.signal);
