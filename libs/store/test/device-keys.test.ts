@@ -2,6 +2,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { recordRestriction } from '@gateway/store/restrictions';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -97,6 +98,7 @@ describe('the keys of a device', () => {
 
   it('are wiped to the last one', async () => {
     await store().commit({ creds: '{}', keys: many, contacts: ['c'] });
+    await recordRestriction(space.store, lease, { kind: 'new_chat_cap', sinceMs: 1 }, ['4915']);
     await retireKeys(space.store, lease, { quarantine: false });
     expect(await keysLeft()).to.deep.equal([]);
     await retireKeys(space.store, lease, { quarantine: true });

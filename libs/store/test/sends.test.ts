@@ -111,7 +111,7 @@ describe('sends', () => {
     expect(rows.map(({ status, errorCode }) => [status, errorCode])).to.deep.equal([
       ['sent', 0],
       ['expired', 9],
-      ['cancelled', 9],
+      ['cancelled', 0],
     ]);
   });
 

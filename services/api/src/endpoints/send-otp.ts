@@ -62,7 +62,8 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
       'Sends the code in bold, in a sentence of the language. It overtakes every queued message of the device, and the ' +
       `answer waits up to ${LIMITS.otpWaitSeconds} seconds for the network to accept it. What is not sent within ` +
       `${LIMITS.otpExpirySeconds / 60} minutes expires and is never sent. With \`OTP was not sent\`, \`details\` name the reason: ` +
-      'a code of the network such as `network_403`, `expired` or `cancelled`.',
+      'a code of the network such as `network_403`, `expired`, `new_contacts_held` (it expired while the network let the ' +
+      'account start no new conversations) or `cancelled`.',
     answer: {
       status: 200,
       description: 'The network has accepted it.',
