@@ -1,7 +1,8 @@
 import type { MediaContent, MediaType } from '@gateway/contracts/message-content';
-import { parseBuffer } from 'music-metadata';
 import sharp from 'sharp';
-import { readMovie } from './read-movie.js';
+import { Tinypool } from 'tinypool';
+import { MAX_SECONDS, readMovie } from './read-movie.js';
+import type { Sound } from './read-seconds.js';
 
 export type Description = Pick<MediaContent, 'width' | 'height' | 'animated' | 'seconds' | 'thumbnail'>;
 
@@ -55,9 +56,25 @@ async function describeImage(bytes: Buffer, type: 'image' | 'sticker'): Promise<
   return { width, height, thumbnail: thumbnail.toString('base64') };
 }
 
+/**
+ * Some files keep the reader of sounds busy for a minute, and nothing else would be answered meanwhile: it has threads of
+ * its own, ended when they take too long. They are made when they are needed, and go when they are not.
+ */
+const sounds = new Tinypool({
+  filename: new URL('./read-seconds.js', import.meta.url).href,
+  ...{ minThreads: 0, maxThreads: 2, idleTimeout: 30_000 },
+});
+
 async function describeSound(bytes: Buffer, mimeType: string): Promise<Description> {
-  const { format } = await parseBuffer(bytes, { mimeType, size: bytes.length }, { duration: true, skipCovers: true });
-  return format.duration ? { seconds: Math.max(1, Math.round(format.duration)) } : {};
+  const tooLong = new AbortController();
+  const timer = setTimeout(() => tooLong.abort(), DECODE_SECONDS * 1000);
+  try {
+    const sound: Sound = { bytes, mimeType };
+    const seconds: number | undefined = await sounds.run(sound, { signal: tooLong.signal });
+    return seconds && seconds < MAX_SECONDS ? { seconds: Math.max(1, Math.round(seconds)) } : {};
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function thumbnailOnly({ thumbnail }: Description): Description {

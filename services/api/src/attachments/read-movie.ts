@@ -2,8 +2,8 @@ const BOX_HEADER_BYTES = 8;
 const LONG_HEADER_BYTES = 16;
 /** Boxes of a track header end in a matrix and, 16.16, width and height. */
 const SIZE_BYTES = 8;
-/** A duration that is not known is written as all ones. */
-const MAX_SECONDS = 24 * 60 * 60;
+/** A duration that is not known is written as all ones, or comes out as infinite. */
+export const MAX_SECONDS = 24 * 60 * 60;
 
 interface Box {
   type: string;
