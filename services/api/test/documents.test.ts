@@ -18,7 +18,7 @@ describe('the documents of the API', () => {
   });
 
   it('are valid OpenAPI 3.1', async () => {
-    const document = await (await open('/openapi.json')).text();
+    const document = (await (await open('/openapi.json')).json()) as Record<string, unknown>;
     const { valid, errors } = await new Validator().validate(document);
     expect(valid, JSON.stringify(errors)).to.equal(true);
   });
