@@ -5,6 +5,7 @@ import { handoverBenchmark } from './handover.js';
 import { httpBenchmark } from './http.js';
 import { idleBenchmark } from './idle.js';
 import { intakeBenchmark } from './intake.js';
+import { linkedBenchmark } from './linked.js';
 import { mediaBenchmark } from './media.js';
 import { otpBenchmark } from './otp.js';
 import type { Benchmark } from './support/benchmark.js';
@@ -22,4 +23,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   handoverBenchmark,
   httpBenchmark,
   intakeBenchmark,
+  linkedBenchmark,
 ];

@@ -1,16 +1,14 @@
-import { readFile } from 'node:fs/promises';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { StockMethods } from './stock-main.js';
 import type { BenchContext, Benchmark } from './support/benchmark.js';
 import { Child } from './support/child.js';
+import { readCpuMs } from './support/process-usage.js';
 import { type SimulatorProcess, startSimulatorProcess } from './support/simulator-process.js';
 import { median, rounded } from './support/statistics.js';
 
 const RECIPIENTS = 1_000;
 const ROUNDS = 7;
 const IN_FLIGHT = 20;
-/** What /proc counts processor time in. */
-const TICK_MS = 10;
 
 interface Cost {
   /** Processor time per message. */
@@ -57,18 +55,12 @@ async function measureCost(
   { simulator, stock }: { simulator: SimulatorProcess; stock: Child<StockMethods> },
   numbers: string[],
 ): Promise<Cost> {
-  const cpuMs = () => Promise.all([readCpuMs(simulator.pid), readCpuMs(stock.pid)]);
-  const before = await cpuMs();
+  const cpuMs = () => [readCpuMs(simulator.pid), readCpuMs(stock.pid)];
+  const before = cpuMs();
   await stock.call('send', { numbers, text: 'A message of usual length, for all of them.', inFlight: IN_FLIGHT });
   // The receipts belong to it, too.
   await simulator.settle();
-  const after = await cpuMs();
+  const after = cpuMs();
   const [simulatorMs, stockMs] = after.map((ms, side) => (ms - before[side]!) / numbers.length);
   return { simulatorMs: simulatorMs!, stockMs: stockMs! };
-}
-
-/** Of all threads of a process, in user and system mode. */
-async function readCpuMs(pid: number): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

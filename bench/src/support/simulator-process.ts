@@ -14,6 +14,8 @@ export interface SimulatorProcess {
   pid: number;
   /** What happened so far: see the simulator's counters. */
   counters(): Promise<Record<string, number>>;
+  /** Clients that are connected now. */
+  sessions(): Promise<number>;
   setRoundTripMs(ms: number): Promise<void>;
   /** Waits until no receipt is under way any more, so that one measurement leaves nothing to the next. */
   settle(): Promise<void>;
@@ -41,6 +43,7 @@ export async function startSimulatorProcess(
   const put = (path: string, body: unknown) => fetch(adminUrl + path, { method: 'PUT', body: JSON.stringify(body) });
   return {
     ...{ socketUrl, adminUrl, rootPublicKeyHex, counters, pid: child.pid! },
+    sessions: async () => ((await (await fetch(`${adminUrl}/admin/info`)).json()) as { sessions: number }).sessions,
     setRoundTripMs: async (latencyMs) => void (await put('/admin/faults', { latencyMs })),
     settle: async () => {
       for (let before = -1; ; await sleep(SETTLE_MS)) {

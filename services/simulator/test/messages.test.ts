@@ -168,6 +168,23 @@ describe('messages to phones', () => {
     });
   });
 
+  it('brings what phones write to each other to the phones and to the clients on both sides', async () => {
+    const other = '4917000000011';
+    const heard = new Promise<unknown>((resolve) => {
+      client.socket.ev.on('messages.upsert', ({ messages }) => {
+        for (const { key, message } of messages) if (message?.conversation === 'from my phone') resolve(key);
+      });
+    });
+    await network.admin('POST', `/admin/phones/${client.number}/messages`, { to: other, text: 'from my phone' });
+    expect(await heard).to.include({ fromMe: true, remoteJid: `${other}@s.whatsapp.net` });
+    const [row] = await shownOn(other);
+    expect(row).to.include({ from: client.number, text: 'from my phone' });
+    await eventually(() => {
+      const written = network.simulator.office.writer.written().find(({ to }) => to === other);
+      return expect(written?.readAt).to.be.a('number');
+    });
+  });
+
   it('refuses a message to a number that is not on the messenger', async () => {
     await network.admin('PUT', '/admin/phones/4917000000099', { exists: false });
     const ack = new Promise<Record<string, string>>((resolve) =>

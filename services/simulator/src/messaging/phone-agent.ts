@@ -5,15 +5,17 @@ import { makePhoneBundle, retryKeysNode } from '../phones/key-bundle.js';
 import type { Phone } from '../phones/phone.js';
 import { readContent } from '../phones/read-content.js';
 import { type BinaryNode, bigEndian, node, stamp } from '../wire/nodes.js';
+import type { PeerRequest } from './answer-request.js';
 import type { Envelope, SealedContent } from './envelope.js';
 import { PhoneFiles } from './phone-files.js';
 import { verifyDeviceIdentity } from './verify-device-identity.js';
 
 export type ReceiptKind = 'delivery' | 'read' | 'played' | 'retry' | 'sender';
 
-/** How a phone answers: by receipts that the post office carries to the sender. */
+/** How a phone answers: by receipts that the post office carries to the sender, and by what its own clients ask it for. */
 export interface ReceiptSender {
   sendReceipt(from: string, about: Envelope, kind: ReceiptKind, content?: BinaryNode[]): void;
+  answerRequest(about: Envelope, request: PeerRequest): void;
 }
 
 /** After this many tries the phone gives a message up: it shows "waiting for this message" for good. */
@@ -93,13 +95,22 @@ export class PhoneAgent {
     }
     void phone.inTurn(async () => {
       try {
-        await this.#decrypt(phone, envelope);
-        phone.ownCopies += 1;
-        this.#confirmOwnCopy(phone.number, envelope);
+        this.#takeOwnCopy(phone, envelope, await this.#decrypt(phone, envelope));
       } catch (error) {
         this.#askAgain(phone, envelope, undefined, error);
       }
     });
+  }
+
+  #takeOwnCopy(phone: Phone, envelope: Envelope, message: proto.IMessage): void {
+    const content = message.deviceSentMessage?.message ?? message;
+    const request = content.protocolMessage?.peerDataOperationRequestMessage;
+    if (request) return this.#receipts.answerRequest(envelope, request);
+    phone.ownCopies += 1;
+    const chat = envelope.group ?? this.#network.directory.resolve(envelope.chat)?.number ?? envelope.chat;
+    const { text } = readContent(content);
+    phone.remember({ id: envelope.id, chat, from: phone.number, text, atMs: envelope.atMs });
+    this.#confirmOwnCopy(phone.number, envelope);
   }
 
   /** Tells the client that its phone has the message, too. About groups phones say nothing. */

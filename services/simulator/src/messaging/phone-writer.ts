@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { deflateSync } from 'node:zlib';
 import { proto } from '@whiskeysockets/baileys';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { Addressing } from '../directory/jids.js';
 import type { Network } from '../network/network.js';
+import { type KeyBundle, makePhoneBundle } from '../phones/key-bundle.js';
+import { answerRequest, type PeerRequest } from './answer-request.js';
 import type { DevicePlace, Envelope } from './envelope.js';
+import type { ReceiptKind } from './phone-agent.js';
+import { introductions, type Remembered, remembered } from './phone-history.js';
 
 /** A message that a phone wrote, as its owner sees it. */
 export interface WrittenMessage {
@@ -20,6 +23,8 @@ interface Draft extends WrittenMessage {
   readonly message: proto.IMessage;
   readonly attrs: Record<string, string>;
   readonly addressing: Addressing;
+  /** Once it is confirmed, the client knows all that a new one is told. */
+  readonly endsIntroduction?: boolean;
 }
 
 export interface WriteOptions {
@@ -33,7 +38,7 @@ type Deliver = (target: DevicePlace, envelope: Envelope) => void;
 
 const { Type: ProtocolType } = proto.Message.ProtocolMessage;
 
-/** What phones send: messages to linked clients, and to newly linked clients of their own account the first history. */
+/** What phones send: messages to linked clients, and to clients of their own account what these ask for, or must know. */
 export class PhoneWriter {
   readonly #network: Network;
   readonly #deliver: Deliver;
@@ -58,7 +63,7 @@ export class PhoneWriter {
     for (const [key, draft] of written) this.#written.set(key, draft);
   }
 
-  /** The owner of `from` writes to `to`. Reaches the linked clients of `to`; simulated phones do not read each other. */
+  /** The owner of `from` writes to `to`: to the phone and the linked clients there, and a copy to the clients here. */
   async write(
     from: string,
     to: string,
@@ -72,7 +77,20 @@ export class PhoneWriter {
     this.#written.set(`${from}/${id}`, draft);
     accounts.find(to)?.contacts.add(from);
     for (const device of accounts.find(to)?.devices.values() ?? []) await this.#send(draft, device);
+    for (const device of accounts.find(from)?.devices.values() ?? []) await this.#send(draft, device);
+    if (from !== to) await this.#sendToPhone(draft);
     return draft;
+  }
+
+  /** What the phone that got a message says of it. */
+  noteReceipt(from: string, id: string, kind: ReceiptKind): void {
+    const draft = this.#written.get(`${from}/${id}`);
+    if (!draft) return;
+    if (kind === 'retry') {
+      this.#network.phones.phone(from).forgetSession(draft.to, 0);
+      void this.#sendToPhone(draft);
+    } else draft.deliveredAt ??= this.#network.now();
+    if (kind === 'read') draft.readAt ??= this.#network.now();
   }
 
   /** A client confirmed, or could not read, what a phone wrote. */
@@ -80,31 +98,51 @@ export class PhoneWriter {
     for (const id of ids) {
       const draft = this.#written.get(`${from}/${id}`);
       if (!draft) continue;
+      if (draft.endsIntroduction && type === 'hist_sync') device.introduced = true;
+      // A history is confirmed twice: that it came, and that it was taken over.
+      const isDone = draft.endsIntroduction ? type === 'hist_sync' : type !== 'retry';
+      if (draft.from === draft.to && isDone) this.#written.delete(`${from}/${id}`);
       if (type === 'retry') void this.#sendAgain(draft, device);
-      else draft.deliveredAt ??= this.#network.now();
+      else if (device.number === draft.to) draft.deliveredAt ??= this.#network.now();
       if (type === 'read') draft.readAt ??= this.#network.now();
     }
   }
 
   /**
-   * The phone of a newly linked client shares the keys of the account's settings and an (empty) first history. Under its
-   * hidden identifier: the client learns its own mapping in these moments, and a session kept by number would get lost.
+   * The phone of a newly linked client shares the keys of the account's settings and what it remembers. Under its hidden
+   * identifier: the client learns its own mapping in these moments, and a session kept by number would get lost.
    */
   async introduce(device: LinkedDevice): Promise<void> {
     const { number } = device;
-    for (const message of [this.#keyShare(number), historyStub()]) {
-      const place = {
-        id: newMessageId(),
-        from: number,
-        to: number,
-        at: this.#network.now(),
-        deliveredAt: null,
-        readAt: null,
-      };
-      const draft: Draft = { ...place, message, attrs: { type: 'text', category: 'peer' }, addressing: 'lid' };
-      this.#written.set(`${number}/${draft.id}`, draft);
-      await this.#send(draft, device);
-    }
+    const history = introductions(this.#network, number, this.#memoriesOf(number));
+    await this.#tell(device, this.#keyShare(number));
+    for (const message of history) await this.#tell(device, message, message === history.at(-1));
+  }
+
+  /** A client asks its own phone for something. */
+  async answer(device: LinkedDevice, id: string, request: PeerRequest): Promise<void> {
+    const { number } = device;
+    const answer = answerRequest(this.#network, number, { id, request, messages: this.#memoriesOf(number) });
+    if (answer) await this.#tell(device, answer);
+  }
+
+  /** A message that the people of a conversation do not see. */
+  async #tell(device: LinkedDevice, message: proto.IMessage, endsIntroduction = false): Promise<void> {
+    const { number } = device;
+    const id = newMessageId();
+    const place = { id, from: number, to: number, at: this.#network.now(), deliveredAt: null, readAt: null };
+    const attrs = { type: 'text', category: 'peer' };
+    const draft: Draft = { ...place, message, attrs, addressing: 'lid', endsIntroduction };
+    this.#written.set(`${number}/${id}`, draft);
+    await this.#send(draft, device);
+  }
+
+  #memoriesOf(number: string): Remembered[] {
+    const own = this.written().filter(({ from }) => from === number) as Draft[];
+    const written = own.map(({ id, from, to, at, message }) => {
+      return { id, chat: to, from, text: message.conversation ?? null, atMs: at };
+    });
+    return remembered(this.#network, number, written);
   }
 
   async #sendAgain(draft: Draft, device: LinkedDevice): Promise<void> {
@@ -113,27 +151,41 @@ export class PhoneWriter {
   }
 
   async #send(draft: Draft, device: LinkedDevice): Promise<void> {
+    const { from, to, addressing, message } = draft;
+    const destinationJid = this.#network.directory.jidOf(to, addressing);
+    const isCopy = device.number === from && from !== to;
+    const content = isCopy ? { deviceSentMessage: { destinationJid, message } } : message;
+    const place = { number: device.number, device: device.id };
+    await this.#seal(draft, { place, content, bundle: () => device.takeBundle() });
+  }
+
+  async #sendToPhone(draft: Draft): Promise<void> {
+    const { directory, phones } = this.#network;
+    if (!directory.exists(draft.to)) return;
+    const bundle = () => makePhoneBundle(phones.keyring, draft.to);
+    await this.#seal(draft, { place: { number: draft.to, device: 0 }, content: draft.message, bundle });
+  }
+
+  async #seal(
+    { id, from, to, addressing, attrs }: Draft,
+    { place, content, bundle }: { place: DevicePlace; content: proto.IMessage; bundle: () => KeyBundle },
+  ): Promise<void> {
     const { phones, accounts, directory, logger, now } = this.#network;
-    const phone = phones.phone(draft.from);
+    const phone = phones.phone(from);
     try {
-      const sealed = await phone.inTurn(() =>
-        phone.encrypt(device.number, device.id, draft.message, () => device.takeBundle()),
-      );
-      this.#deliver(
-        { number: device.number, device: device.id },
-        {
-          id: draft.id,
-          sender: { number: draft.from, device: 0 },
-          addressing: draft.addressing,
-          chat: directory.jidOf(draft.to, draft.addressing),
-          attrs: draft.attrs,
-          pushName: accounts.ensure(draft.from).pushName,
-          contents: [{ type: sealed.type, attrs: {}, bytes: sealed.bytes }],
-          atMs: now(),
-        },
-      );
+      const sealed = await phone.inTurn(() => phone.encrypt(place.number, place.device, content, bundle));
+      this.#deliver(place, {
+        id,
+        sender: { number: from, device: 0 },
+        addressing,
+        chat: directory.jidOf(to, addressing),
+        attrs,
+        pushName: accounts.ensure(from).pushName,
+        contents: [{ type: sealed.type, attrs: {}, bytes: sealed.bytes }],
+        atMs: now(),
+      });
     } catch (error) {
-      logger.warn('phone could not write', { id: draft.id, reason: String(error) });
+      logger.warn('phone could not write', { id, reason: String(error) });
     }
   }
 
@@ -145,19 +197,6 @@ export class PhoneWriter {
     const keys = [{ keyId, keyData }];
     return { protocolMessage: { type: ProtocolType.APP_STATE_SYNC_KEY_SHARE, appStateSyncKeyShare: { keys } } };
   }
-}
-
-/** "There is nothing to tell": what lets a client stop waiting for its history. */
-function historyStub(): proto.IMessage {
-  const syncType = proto.HistorySync.HistorySyncType.INITIAL_BOOTSTRAP;
-  const history = proto.HistorySync.encode({ syncType, chunkOrder: 1, progress: 100 }).finish();
-  const historySyncNotification = {
-    syncType: syncType as number,
-    chunkOrder: 1,
-    progress: 100,
-    initialHistBootstrapInlinePayload: deflateSync(history),
-  };
-  return { protocolMessage: { type: ProtocolType.HISTORY_SYNC_NOTIFICATION, historySyncNotification } };
 }
 
 function newMessageId(): string {

@@ -4,6 +4,7 @@ import { sign } from '../crypto/curve.js';
 import type { Network } from '../network/network.js';
 import { type BinaryNode, node, stamp } from '../wire/nodes.js';
 import { AcceptedLog } from './accepted-log.js';
+import type { PeerRequest } from './answer-request.js';
 import type { DevicePlace, Envelope } from './envelope.js';
 import { PhoneAgent, type ReceiptKind, type ReceiptSender } from './phone-agent.js';
 import { PhoneWriter } from './phone-writer.js';
@@ -36,6 +37,7 @@ export class PostOffice implements ReceiptSender {
   }
 
   sendReceipt(from: string, about: Envelope, kind: ReceiptKind, content?: BinaryNode[]): void {
+    if (about.sender.device === 0) this.writer.noteReceipt(about.sender.number, about.id, kind);
     const type = RECEIPT_TYPES[kind];
     const person = this.#network.directory.jidOf(from, about.addressing);
     const place = about.group ? { from: about.group, participant: person } : { from: person };
@@ -48,6 +50,11 @@ export class PostOffice implements ReceiptSender {
     const fault = faults.strike('receipt', event);
     if (!fault) return post();
     if (!fault.silent) setTimeout(post, faults.delayOf(fault)).unref();
+  }
+
+  answerRequest({ id, sender }: Envelope, request: PeerRequest): void {
+    const device = this.#network.accounts.findDevice(sender.number, sender.device);
+    if (device) void this.writer.answer(device, id, request);
   }
 
   /** To all linked clients of the sender's account, or only to the device that sent the message. */

@@ -18,10 +18,14 @@ export interface PhoneHabits {
   readonly readDelayMs: number;
 }
 
+/** `sent` is missing from the oldest states. */
+type PhoneState = Pick<Phone, 'number' | 'ownCopies'> &
+  Partial<Pick<Phone, 'sent'>> & { readonly rows: InboxRow[]; readonly signal: SignalState };
+
 export interface PhoneBookState {
   readonly keyring: KeyringState;
   readonly habits: ReadonlyMap<string, PhoneHabits>;
-  readonly phones: readonly { number: string; rows: InboxRow[]; signal: SignalState; ownCopies: number }[];
+  readonly phones: readonly PhoneState[];
 }
 
 const USUAL: PhoneHabits = { autoRead: 'auto', online: true, picture: true, readDelayMs: 150 };
@@ -79,8 +83,8 @@ export class PhoneBook {
   }
 
   save(): PhoneBookState {
-    const phones = [...this.#phones.values()].map(({ number, inbox, signal, ownCopies }) => {
-      return { number, rows: [...inbox.rows()], signal: signal.save(), ownCopies };
+    const phones = [...this.#phones.values()].map(({ number, inbox, signal, ownCopies, sent }) => {
+      return { number, rows: [...inbox.rows()], signal: signal.save(), ownCopies, sent };
     });
     return { keyring: this.keyring.save(), habits: this.#habits, phones };
   }
@@ -88,11 +92,12 @@ export class PhoneBook {
   load({ keyring, habits, phones }: PhoneBookState): void {
     this.keyring.load(keyring);
     for (const [number, each] of habits) this.#habits.set(number, each);
-    for (const { number, rows, signal, ownCopies } of phones) {
+    for (const { number, rows, signal, ownCopies, sent = [] } of phones) {
       const phone = this.phone(number);
       for (const row of rows) phone.inbox.keep(row);
       phone.signal.load(signal);
       phone.ownCopies = ownCopies;
+      phone.sent = sent;
     }
   }
 }

@@ -21,6 +21,18 @@ export interface Ciphertext {
   readonly bytes: Uint8Array;
 }
 
+/** What a phone remembers of a message that a client of its account sent. */
+interface SentMessage {
+  readonly id: string;
+  /** Number of the person, or jid of the group. */
+  readonly chat: string;
+  readonly from: string;
+  readonly text: string | null;
+  readonly atMs: number;
+}
+
+const MOST_SENT = 250;
+
 /**
  * One person's phone: a Signal identity, the sessions with those who wrote to it, and what it has shown.
  * Work on a phone happens one step at a time, in order of arrival: a ratchet cannot be turned by two at once.
@@ -31,11 +43,18 @@ export class Phone {
   readonly signal: SignalStore;
   /** Messages of its account's linked clients that it took over into its conversations. */
   ownCopies = 0;
+  /** The latest of them. */
+  sent: SentMessage[] = [];
   #work: Promise<unknown> = Promise.resolve();
 
   constructor(number: string, keyring: PhoneKeyring) {
     this.number = number;
     this.signal = new SignalStore(number, keyring);
+  }
+
+  remember(message: SentMessage): void {
+    this.sent.push(message);
+    if (this.sent.length > 2 * MOST_SENT) this.sent = this.sent.slice(-MOST_SENT);
   }
 
   /** Runs a step after those before it, whether they succeeded or not. */

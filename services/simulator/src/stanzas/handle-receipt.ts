@@ -15,12 +15,10 @@ export function handleReceipt(server: Server, { session, device }: Client, recei
   const own = [directory.jidOf(device.number, 'pn'), directory.jidOf(device.number, 'lid')];
   const ids = [id, ...childrenNamed(childrenOf(receipt)[0], 'item').map(({ attrs }) => attrs.id ?? '')];
   if (type !== 'retry') for (const each of ids) device.mailbox.confirmMessage(each, [participant ?? to ?? '', ...own]);
-  if (type === 'hist_sync') device.introduced = true;
   if (type === 'server-error') answerMediaRetry(server.network, server.office.phones.files, device, receipt);
-  if (OWN_AFFAIRS.has(type ?? '')) return;
   const sender = directory.resolve(participant ?? to);
-  if (!sender) return;
-  if (sender.device === 0) server.office.writer.receiveReceipt(sender.number, device, ids, type);
+  if (sender?.device === 0) server.office.writer.receiveReceipt(sender.number, device, ids, type);
+  if (!sender || OWN_AFFAIRS.has(type ?? '')) return;
   if (type !== 'retry' || sender.device > 0) forward(server, device, receipt, sender);
 }
 
