@@ -189,7 +189,7 @@ export class DeviceOwner {
         this.wakeUp.ring();
       },
       onRestrictionNews: () => this.work?.hold.hasNews(),
-      onMet: () => this.work?.hold.metSomebody(),
+      onMet: (phone) => this.work?.hold.metSomebody(phone),
     });
     this.socket = socket;
     this.work = new DeviceWork({

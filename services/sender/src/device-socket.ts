@@ -39,7 +39,7 @@ export interface SocketDeps {
   /** The network has changed what the account may do. */
   onRestrictionNews(): void;
   /** Somebody wrote to the account. */
-  onMet(): void;
+  onMet(phone: string): void;
   /** What the socket reported could not be written. */
   onFailed(error: Error): void;
 }
@@ -151,7 +151,7 @@ export class DeviceSocket {
           if (change) metrics.countOptOutReply(change);
         });
         this.guard(recorded);
-        this.deps.onMet();
+        this.deps.onMet(message.phone);
         return recorded;
       },
       onRestrictionNews: () => this.deps.onRestrictionNews(),

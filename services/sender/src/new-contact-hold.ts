@@ -106,8 +106,9 @@ export class NewContactHold {
     this.news = true;
   }
 
-  /** Somebody wrote to us, and may be one of those who wait. */
-  metSomebody(): void {
+  /** Somebody wrote to us: they are no stranger any more, and may be one of those who wait. */
+  metSomebody(number: string): void {
+    this.refused.delete(number);
     if (this.isOn) this.reconsiderAtMs = Math.min(this.reconsiderAtMs, this.deps.clock.nowMs() + RECONSIDER_AFTER_MS);
   }
 

@@ -49,7 +49,7 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
   for (const kind of Object.keys(RESTRICTIONS)) restricted.set({ kind }, 0);
   const held = makeCounter(registry, {
     name: 'gateway_recipients_held_total',
-    help: 'Recipients whose messages had to wait for the end of a restriction.',
+    help: 'How often recipients were set to wait for the end of a restriction.',
   });
   makeGauge(registry, {
     name: 'gateway_devices',

@@ -175,14 +175,24 @@ describe('the hold of messages to new contacts', () => {
     expect(await stored()).to.equal(undefined);
   });
 
+  it('takes nobody for a stranger who has written since', async () => {
+    const hold = attached();
+    said = { kind: 'new_chat_cap' };
+    await hold.wasRefused('17');
+    expect(await hold.findKnown(session, ['17'])).to.deep.equal(new Set());
+    hold.metSomebody('17');
+    expect(await hold.findKnown(session, ['17'])).to.deep.equal(new Set(['17']));
+    hold.stop();
+  });
+
   it('has those who wait looked at again after somebody wrote to us, once a minute at most', async () => {
     const hold = attached();
-    hold.metSomebody();
+    hold.metSomebody('1');
     said = { kind: 'new_chat_cap' };
     await hold.wasRefused('2');
-    hold.metSomebody();
+    hold.metSomebody('1');
     nowMs += 30_000;
-    hold.metSomebody();
+    hold.metSomebody('1');
     hold.tick();
     expect(calls).not.to.include('reconsider');
     nowMs += 30_000;
