@@ -80,6 +80,23 @@ describe('POST /send with an attachment', () => {
     expect((await storedOf(file.content))?.equals(makePdf())).to.equal(true);
   });
 
+  it('gives a document a name that phones can open it by', async () => {
+    const nameOf = async (attachment: object) => (await accept({ attachment })).content.filename;
+    expect(await nameOf(inline('document', makePdf(), { filename: 'as I like it' }))).to.equal('as I like it');
+    expect(await nameOf(inline('document', makePdf()))).to.equal('file.pdf');
+    expect(await nameOf(inline('document', Buffer.from('a,b'), { mimeType: 'text/csv; charset=utf-8' }))).to.equal(
+      'file.csv',
+    );
+    expect(await nameOf(inline('document', Buffer.from('what is it')))).to.equal('file');
+    serve = (_req, res) => res.end(makePdf());
+    const behind = (path: string) => nameOf({ type: 'document', url: new URL(path, fileUrl).href });
+    expect(await behind('/a/%D8%B9%D8%B1%D8%B6%202.pdf?x=y.png')).to.equal('عرض 2.pdf');
+    for (const path of ['/download.php', '/%2e%2e%2fx.pdf', '/a%00b.pdf', '/%zz.pdf', '/offer.pdf/', '/.pdf']) {
+      expect(await behind(path), path).to.equal('file.pdf');
+    }
+    expect(await nameOf(inline('image', makePng(1, 1)))).to.equal(undefined);
+  });
+
   it('lets the caption go with the file, else the text; with both the text follows', async () => {
     const picture = makePng(2, 2);
     const captioned = await accept({ attachment: inline('image', picture, { caption: 'c' }) });

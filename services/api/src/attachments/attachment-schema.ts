@@ -32,7 +32,9 @@ export const attachmentSchema = Joi.object<Attachment>({
     .max(LIMITS.maxFilenameCharacters)
     .pattern(/^(?!\.{1,2}$)[^\p{Cc}/\\]+$/u)
     .custom(refuseBrokenText)
-    .description('The name that a document is shown and saved under.'),
+    .description(
+      'The name that a document is shown and saved under. Without it that of the URL is, if its ending fits, or `file.pdf`.',
+    ),
   caption: Joi.string()
     .max(LIMITS.maxCaptionCharacters)
     .custom(refuseBrokenText)

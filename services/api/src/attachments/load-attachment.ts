@@ -7,6 +7,7 @@ import type { ApiDeps } from '../api-deps.js';
 import type { Attachment } from './attachment-schema.js';
 import { describeFile } from './describe-file.js';
 import { fetchFile } from './fetch-file.js';
+import { nameFile } from './name-file.js';
 import { sniffFile } from './sniff-file.js';
 
 /** A file that is what its sender says it is. */
@@ -38,7 +39,8 @@ export async function storeFile(
   { attachment, file, neededUntilMs }: { attachment: Attachment; file: CheckedFile; neededUntilMs: number },
 ): Promise<MediaContent> {
   const { bytes, mimeType } = file;
-  const { type, filename } = attachment;
+  const { type } = attachment;
+  const filename = nameFile(attachment, mimeType);
   const description = await describeFile(bytes, type, mimeType);
   const stored = await putBlob(store, address, {
     ...{ bytes, neededUntilMs, nowMs: clock.nowMs(), quotaBytes: blobQuotaBytes },

@@ -1,0 +1,34 @@
+import { extension, lookup } from 'mime-types';
+import type { Attachment } from './attachment-schema.js';
+
+/** Letters of any script, digits, and what else stands in the names of files; with an ending. */
+const FILE_NAME = /^[\p{L}\p{M}\p{N} _()+,.-]{1,100}\.[a-z0-9]{1,8}$/iu;
+
+/**
+ * The name that a document is shown and saved under: that of its sender, else that of its URL, else one that tells a
+ * phone what to open it with. Other files are shown without a name.
+ */
+export function nameFile({ type, filename, url }: Attachment, mimeType: string): string | undefined {
+  if (filename !== undefined || type !== 'document') return filename;
+  const ending = extension(mimeType);
+  return nameInUrl(url, mimeType) ?? (ending && ending !== 'bin' ? `file.${ending}` : 'file');
+}
+
+/** Only where its ending fits the file: what is behind `/download.php` is something else. */
+function nameInUrl(url: string | undefined, mimeType: string): string | undefined {
+  if (url === undefined) return undefined;
+  const name = decode(new URL(url).pathname.split('/').at(-1) ?? '');
+  return FILE_NAME.test(name) && lookup(name) === essenceOf(mimeType) ? name : undefined;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return '';
+  }
+}
+
+function essenceOf(mimeType: string): string {
+  return mimeType.split(';')[0]!.trim().toLowerCase();
+}
