@@ -1,28 +1,92 @@
 /**
- * Every failure that a caller of the API can see: its HTTP status and its public message.
- * `docs/errors.md` explains each with cause and remedy.
+ * Every failure that a caller of the API can see: its HTTP status, its public message, and what the API's own documents
+ * say of it. `docs/errors.md` explains each to operators, with cause and remedy.
  */
 export const API_ERRORS = {
-  invalid_request: { status: 400, message: 'Invalid request data' },
-  invalid_token: { status: 401, message: 'Invalid API token' },
-  not_found: { status: 404, message: 'Not found' },
-  method_not_allowed: { status: 405, message: 'Method not allowed' },
-  request_timeout: { status: 408, message: 'Request timeout' },
-  no_device: { status: 409, message: 'No connected messenger device found' },
-  link_ended: { status: 409, message: 'Linking ended before there was a code' },
-  idempotency_in_progress: { status: 409, message: 'A request with this idempotency key is in progress' },
-  payload_too_large: { status: 413, message: 'Payload too large' },
-  unsupported_media_type: { status: 415, message: 'Unsupported media type' },
-  queue_would_expire: { status: 422, message: 'Queue would expire' },
-  not_on_messenger: { status: 422, message: 'Recipient is not on the messenger' },
-  otp_not_sent: { status: 422, message: 'OTP was not sent' },
-  idempotency_mismatch: { status: 422, message: 'Idempotency key was used with another request' },
-  rate_limited: { status: 429, message: 'Rate limit exceeded' },
-  headers_too_large: { status: 431, message: 'Request header fields too large' },
-  internal: { status: 500, message: 'Internal server error' },
-  unavailable: { status: 503, message: 'Service unavailable' },
-  no_sender: { status: 503, message: 'No sender available' },
-  network_timeout: { status: 504, message: 'Messenger network did not answer' },
+  invalid_request: {
+    status: 400,
+    message: 'Invalid request data',
+    cause: 'Body, query or header is not what the endpoint takes; `details` says where.',
+  },
+  invalid_token: {
+    status: 401,
+    message: 'Invalid API token',
+    cause: 'Missing, malformed, unknown, revoked or expired: all answered alike.',
+  },
+  not_found: { status: 404, message: 'Not found', cause: 'No such path, or no such message, any more.' },
+  method_not_allowed: { status: 405, message: 'Method not allowed', cause: '`Allow` names the methods there are.' },
+  request_timeout: { status: 408, message: 'Request timeout', cause: 'The request did not arrive as a whole in time.' },
+  no_device: {
+    status: 409,
+    message: 'No connected messenger device found',
+    cause: 'No account is linked, or it was disconnected, logged out or banned: connect first.',
+  },
+  link_ended: {
+    status: 409,
+    message: 'Linking ended before there was a code',
+    cause: 'Refused by the network or the phone, or disconnected meanwhile: connect again.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    message: 'A request with this idempotency key is in progress',
+    cause: 'The first request under this key has not been answered yet: repeat after `Retry-After`.',
+  },
+  payload_too_large: { status: 413, message: 'Payload too large', cause: 'The body, or an attachment over 10 MB.' },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Unsupported media type',
+    cause: 'A body that is not `application/json` in UTF-8, or one that is compressed.',
+  },
+  queue_would_expire: {
+    status: 422,
+    message: 'Queue would expire',
+    cause: 'At the pace of the device, and behind what is queued, it could not be sent before it expires.',
+  },
+  not_on_messenger: {
+    status: 422,
+    message: 'Recipient is not on the messenger',
+    cause: 'The network does not know the number.',
+  },
+  otp_not_sent: {
+    status: 422,
+    message: 'OTP was not sent',
+    cause: 'The network refused it, it expired, or it was cancelled; `details` says which.',
+  },
+  idempotency_mismatch: {
+    status: 422,
+    message: 'Idempotency key was used with another request',
+    cause: 'Within 24 hours a key stands for one request.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Rate limit exceeded',
+    cause: 'Too many requests in a minute: wait `resetIn` seconds.',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'Request header fields too large',
+    cause: 'More than 16 kB of headers and path.',
+  },
+  internal: {
+    status: 500,
+    message: 'Internal server error',
+    cause: 'A defect of ours; `X-Request-Id` names the request.',
+  },
+  unavailable: {
+    status: 503,
+    message: 'Service unavailable',
+    cause: 'Nothing was accepted: repeat after `Retry-After`, best with an `Idempotency-Key`.',
+  },
+  no_sender: {
+    status: 503,
+    message: 'No sender available',
+    cause: 'No process has room for another device: repeat after `Retry-After`.',
+  },
+  network_timeout: {
+    status: 504,
+    message: 'Messenger network did not answer',
+    cause: 'There was no code in time: connect again.',
+  },
 } as const;
 
 export type ApiErrorCode = keyof typeof API_ERRORS;

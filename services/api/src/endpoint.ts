@@ -48,6 +48,8 @@ export interface EndpointDocs {
   /** A few words. */
   summary: string;
   description: string;
+  /** A body that may be sent as it is. */
+  example?: object;
   answer: AnswerDocs;
   /** Where success has more than one shape. */
   otherAnswers?: readonly AnswerDocs[];

@@ -1,3 +1,5 @@
+import { buildOpenApi } from '@gateway/api/documents/build-openapi';
+import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { API_ERRORS } from '@gateway/contracts/errors';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
@@ -67,13 +69,27 @@ describe('the documents of the API', () => {
     expect(body).to.include('"oneOf":[{"required":["url"]},{"required":["base64"]}]');
   });
 
+  it('show for each body one that may be sent as it is', () => {
+    const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
+    for (const { path, methods, body, docs } of ENDPOINTS) {
+      const { requestBody } = paths[path.replace(/:(\w+)/g, '{$1}')]![methods[0]!]!;
+      expect(requestBody !== undefined, docs.operationId).to.equal(docs.example !== undefined);
+      if (docs.example) expect(body.validate(docs.example).error).to.equal(undefined);
+    }
+  });
+
   it('have a page for people, which loads and runs nothing', async () => {
     const response = await open('/docs');
     const page = await response.text();
     expect(response.headers.get('content-type')).to.equal('text/html; charset=utf-8');
     expect(response.headers.get('content-security-policy')).to.include("default-src 'none'");
     expect(page).to.include('/api/messenger/v1/send').and.include(API_ERRORS.queue_would_expire.message);
-    expect(page).not.to.match(/<script|undefined|\[object|https?:\/\//);
+    for (const field of ['attachment.base64', 'recipients[].platformMessageIds', 'counts.delivered', 'data.sentAt']) {
+      expect(page).to.include(`<code>${field}</code>`);
+    }
+    expect(page).to.include('At least one of <code>text</code> and <code>attachment</code>');
+    expect(page).to.include('Exactly one of <code>url</code> and <code>base64</code>');
+    expect(page).not.to.match(/<script|undefined|\[object|(src|href|url)[=(]"?https?:/);
   });
 
   it('can only be read', async () => {

@@ -100,7 +100,7 @@ function toOperation(endpoint: Endpoint, method: HttpMethod) {
     summary: docs.summary,
     description: `${docs.description}\n\nLimit: ${RATE_LIMITS[bucket]} requests a minute and token.`,
     parameters: [...pathParameters(endpoint), ...queryParameters(endpoint), ...headerParameters(endpoint)],
-    ...(hasBody && { requestBody: { required: true, content: json(body) } }),
+    ...(hasBody && { requestBody: { required: true, content: json(body, docs.example) } }),
     responses: { ...success(endpoint), ...failures([...COMMON_ERRORS, ...docs.errors]) },
   };
 }
@@ -156,8 +156,8 @@ function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> 
       status,
       {
         description: describe(status)
-          .map(({ message }) => `\`${message}\``)
-          .join(' or '),
+          .map(({ message, cause }) => `\`${message}\`: ${cause}`)
+          .join('\n\n'),
         headers: headers(status),
         content: json({ $ref: '#/components/schemas/Error' }),
       },
@@ -172,6 +172,6 @@ function headers(status?: number) {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function json(schema: JsonSchema) {
-  return { 'application/json': { schema } };
+function json(schema: JsonSchema, example?: object) {
+  return { 'application/json': { schema, ...(example && { example }) } };
 }

@@ -25,7 +25,7 @@ ${operations.map(({ path, method, operation }) => section(`${method} ${base}${pa
 const STYLE = `
 body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1c2430;background:#fff}
 h2{margin-top:3rem;padding-top:1rem;border-top:1px solid #d8dee6}code,h2 code{background:#f0f3f6;padding:.1em .3em;border-radius:4px}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid #e5e9ee}
+pre{overflow:auto;padding:.6rem;border:1px solid #e5e9ee}table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid #e5e9ee}
 @media(prefers-color-scheme:dark){body{background:#12161c;color:#dde3ea}code,h2 code{background:#232a33}a{color:#7db4ff}td,th,h2{border-color:#2b333d}}`;
 
 function section(title: string, operation: Operation): string {
@@ -35,7 +35,7 @@ function section(title: string, operation: Operation): string {
     required ? 'required' : '',
     `${typeOf(schema)}${description === undefined ? '' : `. ${inline(description)}`}`,
   ]);
-  const body = operation.requestBody?.content['application/json'].schema;
+  const { schema: body, example } = operation.requestBody?.content['application/json'] ?? {};
   const answers = Object.entries(operation.responses).map(([status, response]) => [
     code(status),
     inline(response.description),
@@ -45,27 +45,51 @@ function section(title: string, operation: Operation): string {
     `<h2 id="${operation.operationId}"><code>${escapeHtml(title)}</code></h2>`,
     text(operation.description),
     parameters.length > 0 ? `<h3>Parameters</h3>${table(parameters)}` : '',
-    body ? `<h3>Body</h3>${fields(body)}` : '',
+    body
+      ? `<h3>Body</h3>${ruleOf(body)
+          .map((rule) => `<p>${rule}.</p>`)
+          .join('')}${fields(body)}`
+      : '',
+    example ? `<pre>${escapeHtml(JSON.stringify(example, undefined, 2))}</pre>` : '',
     `<h3>Answer</h3>${success ? fields(success.content['application/json'].schema) : ''}`,
     `<h3>Statuses</h3>${table(answers)}`,
   ].join('\n');
 }
 
-function fields({ properties = {}, required = [] }: JsonSchema): string {
-  return table(
-    Object.entries(properties).map(([name, schema]) => [
-      code(name),
-      required.includes(name) ? 'required' : '',
-      `${typeOf(schema)}${schema.description === undefined ? '' : `. ${inline(schema.description)}`}`,
-    ]),
+function fields(schema: JsonSchema): string {
+  return table(rowsOf(schema, ''));
+}
+
+/** A row for each field, those of objects inside it below it, by their whole path. */
+function rowsOf({ properties = {}, required = [] }: JsonSchema, path: string): string[][] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const inner = (schema.items as JsonSchema | undefined) ?? schema;
+    const about = [
+      typeOf(schema),
+      ...ruleOf(schema),
+      ...(schema.description === undefined ? [] : [inline(schema.description)]),
+    ];
+    return [
+      [code(path + name), required.includes(name) ? 'required' : '', about.join('. ')],
+      ...rowsOf(inner, `${path}${name}${schema.type === 'array' ? '[]' : ''}.`),
+    ];
+  });
+}
+
+/** Which of its fields an object must have, where there is a choice. */
+function ruleOf({ oneOf, anyOf }: JsonSchema): string[] {
+  const names = ((oneOf ?? anyOf) as JsonSchema[] | undefined)?.flatMap(({ type, required = [] }) =>
+    type ? [] : required,
   );
+  if (!names?.length) return [];
+  return [`${oneOf ? 'Exactly' : 'At least'} one of ${names.map(code).join(' and ')}`];
 }
 
 function typeOf(schema: JsonSchema): string {
   if (schema.const !== undefined) return code(String(schema.const));
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => code(String(value))).join(' ');
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
-  if (choices) return [...new Set(choices.map(typeOf))].join(' or ');
+  if (choices && schema.type !== 'object') return [...new Set(choices.map(typeOf))].join(' or ');
   if (schema.type === 'array') return `list of ${typeOf(schema.items as JsonSchema)}`;
   const range = [schema.minimum ?? schema.minLength, schema.maximum ?? schema.maxLength].filter(
     (end) => end !== undefined,
@@ -76,7 +100,10 @@ function typeOf(schema: JsonSchema): string {
 const table = (rows: string[][]) =>
   `<table>${rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('')}</table>`;
 const code = (name: string) => `<code>${escapeHtml(name)}</code>`;
-const inline = (markdown: string) => escapeHtml(markdown).replace(/`([^`]+)`/g, '<code>$1</code>');
+const inline = (markdown: string) =>
+  escapeHtml(markdown)
+    .replace(/`([^`]+)`/g, '<code>$1</code>')
+    .replaceAll('\n\n', '<br>');
 const text = (markdown: string) =>
   markdown
     .split(/\n\n+/)

@@ -31,6 +31,7 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
       'From now on no device of the workspace sends them anything but one-time passwords: of sends that are queued, too, ' +
       'they get nothing, and are `failed` with `recipient_opted_out`. Whoever is on the list already stays as they are. ' +
       'Safe to repeat.',
+    example: { phone: ['447700900123', '447700900124'] },
     answer: {
       status: 200,
       description: 'They are on the list.',

@@ -65,6 +65,11 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
       'last of their messages. Before they have the file, phones show the size of pictures, films and stickers, the ' +
       'length of films and sounds, and a small preview of pictures, also of those sent as documents. Sounds are shown as ' +
       'sounds, not as voice messages.',
+    example: {
+      to: ['447700900123', '447700900124'],
+      text: 'Our offer, as promised',
+      attachment: { type: 'document', url: 'https://example.com/offer.pdf' },
+    },
     answer: {
       status: 202,
       description: 'Accepted: it will be sent, also if this service is restarted now.',

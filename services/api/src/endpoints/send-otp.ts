@@ -64,6 +64,7 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
       `${LIMITS.otpExpirySeconds / 60} minutes expires and is never sent. With \`OTP was not sent\`, \`details\` name the reason: ` +
       'a code of the network such as `network_403`, `expired`, `new_contacts_held` (it expired while the network let the ' +
       'account start no new conversations) or `cancelled`.',
+    example: { phone: '447700900123', code: '482913', language: 'Arabic' },
     answer: {
       status: 200,
       description: 'The network has accepted it.',
