@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { REASONS } from '@gateway/contracts/device-state';
 import { API_ERRORS } from '@gateway/contracts/errors';
+import { RESTRICTIONS } from '@gateway/contracts/restriction';
 import { expect } from 'chai';
 
 // Tests run from the root of the repository.
@@ -13,5 +14,8 @@ describe('docs/errors.md', () => {
   });
   it('names every reason why a device is not connected', () => {
     for (const reason of Object.keys(REASONS)) expect(page).to.include(`\`${reason}\``);
+  });
+  it('explains what the network can restrict', () => {
+    for (const kind of Object.keys(RESTRICTIONS)) expect(page, kind).to.include(`\`${kind}\``);
   });
 });
