@@ -30,6 +30,8 @@ export interface LoggerOptions {
   destination?: Writable;
 }
 
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
 /** Makes the log of a process: one line per event, with the context of the work (`requestId`) and without secrets. */
 export function createLogger({ service, level = 'info', pretty, destination = process.stdout }: LoggerOptions): Logger {
   const asText = pretty ?? (destination as { isTTY?: boolean }).isTTY === true;
@@ -39,41 +41,52 @@ export function createLogger({ service, level = 'info', pretty, destination = pr
     format: asText ? formatPretty() : winston.format.printf((line) => JSON.stringify(line)),
     transports: [new winston.transports.Stream({ stream: destination })],
   });
-  return writeTo(sink, { service }, destination === process.stdout ? gatherLines(destination) : () => {});
+  const enabled = new Set(LEVELS.slice(LEVELS.indexOf(level)));
+  return writeTo({ sink, enabled, beforeLine: destination === process.stdout ? gatherLines : () => {} }, { service });
 }
 
-/**
- * Lines of one turn of the event loop go out in one write: to a pipe each write waits for the kernel. Nothing is lost
- * when the process ends by itself.
- */
-function gatherLines(destination: Writable): () => void {
-  let gathering = false;
-  const flush = () => {
-    if (gathering) destination.uncork();
-    gathering = false;
-  };
-  process.on('exit', flush);
-  return () => {
-    if (gathering) return;
-    gathering = true;
-    destination.cork();
-    setImmediate(flush);
-  };
+interface Output {
+  sink: winston.Logger;
+  enabled: ReadonlySet<LogLevel>;
+  beforeLine(): void;
 }
 
-function writeTo(sink: winston.Logger, fixed: LogFields, beforeLine: () => void): Logger {
-  const write = (level: LogLevel) => (message: string, fields?: LogFields) => {
-    if (!sink.isLevelEnabled(level)) return;
-    beforeLine();
-    const own = { time: new Date().toISOString(), level, message: redactText(message) };
-    // Twice: for the order of the line, and so that no field takes the place of these.
-    sink.log({ ...own, ...redactFields({ ...fixed, ...currentContext(), ...fields }), ...own });
+function writeTo(output: Output, fixed: LogFields): Logger {
+  const fixedFields = redactFields(fixed);
+  const write = (level: LogLevel) => (given: string, fields?: LogFields) => {
+    if (!output.enabled.has(level)) return;
+    output.beforeLine();
+    const message = redactText(given);
+    const time = new Date().toISOString();
+    const line = Object.assign({ time, level, message }, fixedFields, redactFields({ ...currentContext(), ...fields }));
+    // Once more: no field takes the place of these.
+    output.sink.log(Object.assign(line, { time, level, message }));
   };
   return {
     debug: write('debug'),
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
-    child: (fields) => writeTo(sink, { ...fixed, ...fields }, beforeLine),
+    child: (fields) => writeTo(output, { ...fixed, ...fields }),
   };
 }
+
+let isGathering = false;
+
+/**
+ * Lines of one turn of the event loop go out in one write: to a pipe each write waits for the kernel. Nothing is lost
+ * when the process ends by itself.
+ */
+function gatherLines(): void {
+  if (isGathering) return;
+  isGathering = true;
+  process.stdout.cork();
+  setImmediate(writeGathered);
+}
+
+function writeGathered(): void {
+  if (isGathering) process.stdout.uncork();
+  isGathering = false;
+}
+
+process.on('exit', writeGathered);
