@@ -19,7 +19,7 @@ export interface Race {
 const OUR_ACCOUNT = '999100000001';
 const STOCK_ACCOUNT = '999100000002';
 /** As many as a sender has, so that neither side waits longer than the other. */
-const IN_FLIGHT = 64;
+const IN_FLIGHT = 32;
 
 export async function openRace(context: BenchContext): Promise<Race> {
   const stage = await openStage(context, { decryptSample: 0.02 });

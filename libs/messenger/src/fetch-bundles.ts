@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   type BaileysSocket,
   type BinaryNode,
@@ -15,7 +14,7 @@ import {
 /** Devices a query may name. */
 const MAX_DEVICES = 100;
 /** Sessions made in one go: about 1 ms of CPU each, and the event loop waits. */
-const SESSIONS_PER_TURN = 10;
+const SESSIONS_PER_TURN = 5;
 
 const BAD_BUNDLE = 400;
 const NO_ANSWER = 408;
@@ -30,18 +29,24 @@ export interface Wanted {
   alias: string;
 }
 
+export interface BundleDeps {
+  sock: BaileysSocket;
+  /** Called between two turns of work. */
+  giveWay(): Promise<void>;
+}
+
 /**
  * Fetches the key bundles of devices that have no session, many at a time, and makes their sessions.
  * @returns by jid the error of each device that has no session now: the network's code, 400 for a bundle whose signature
  *   is false or that is incomplete, 408 for one that was left out.
  */
-export async function fetchBundles(sock: BaileysSocket, devices: readonly Wanted[]): Promise<Map<string, number>> {
+export async function fetchBundles(deps: BundleDeps, devices: readonly Wanted[]): Promise<Map<string, number>> {
   const errors = new Map<string, number>();
   for (let from = 0; from < devices.length; from += MAX_DEVICES) {
     const wanted = devices.slice(from, from + MAX_DEVICES);
-    const bundles = await askForBundles(sock, wanted);
+    const bundles = await askForBundles(deps.sock, wanted);
     for (const { jid } of wanted) if (!bundles.has(jid)) errors.set(jid, NO_ANSWER);
-    await makeSessions(sock, bundles, errors);
+    await makeSessions(deps, bundles, errors);
   }
   return errors;
 }
@@ -71,7 +76,7 @@ function plainJid(jid: string | undefined): string {
 }
 
 async function makeSessions(
-  sock: BaileysSocket,
+  { sock, giveWay }: BundleDeps,
   bundles: ReadonlyMap<string, BinaryNode>,
   errors: Map<string, number>,
 ): Promise<void> {
@@ -84,7 +89,7 @@ async function makeSessions(
         if (error !== undefined) errors.set(jid, error);
       }
     }, 'look-up');
-    await setImmediate();
+    await giveWay();
   }
 }
 

@@ -5,6 +5,8 @@ import type { BaileysSocket } from './baileys.js';
 /** The library's WebSocket client keeps the socket itself in a field that it calls protected. */
 interface RawSocket {
   readonly readyState: number;
+  /** What the frames are written to, once connected. */
+  readonly _socket?: { readonly writableCorked: number; cork(): void; uncork(): void };
   send(data: string | Uint8Array, done?: (error?: Error) => void): void;
   close(): void;
   terminate(): void;
@@ -47,6 +49,7 @@ export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: 
       return;
     }
     if (tally) tally.frames += 1;
+    writeTogether(raw);
     send(data, done);
   };
   sock.ws.close = () => closeSocket(raw);
@@ -57,6 +60,13 @@ export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: 
       return { result: tracked.run(tally, work), written: () => tally.frames > 0 };
     },
   };
+}
+
+/** The frames of one turn, such as the acks of receipts that were written down together, leave in one system call. */
+function writeTogether({ _socket: socket }: RawSocket): void {
+  if (!socket || socket.writableCorked > 0) return;
+  socket.cork();
+  process.nextTick(() => socket.uncork());
 }
 
 async function closeSocket(raw: RawSocket): Promise<void> {

@@ -1,6 +1,7 @@
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser } from './baileys.js';
 import { prepareAccounts } from './prepare-accounts.js';
 import { type Account, resolveAccount, resolveNumbers } from './resolve-numbers.js';
+import { RightOfWay } from './right-of-way.js';
 import { type SessionCaches, STRANGER_TTL_MS } from './session-caches.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult } from './session-types.js';
@@ -31,6 +32,8 @@ export class LookUp {
   readonly #deps: LookUpDeps;
   /** Two callers that want the same number share one question. */
   readonly #underWay = new Map<string, Promise<LookUpResult>>();
+  /** Making sessions for a list takes a second of CPU; a message that somebody waits for goes in between. */
+  readonly #rightOfWay = new RightOfWay();
 
   constructor(deps: LookUpDeps) {
     this.#deps = deps;
@@ -41,7 +44,18 @@ export class LookUp {
   }
 
   /** Every number gets a result: never rejects. Calls run beside each other, the chunks of one call in turn. */
-  async lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+  lookUp(
+    numbers: readonly string[],
+    { urgent = false }: { urgent?: boolean } = {},
+  ): Promise<Map<string, LookUpResult>> {
+    // Who shares the question of another must not hold that one up.
+    const isOwn = numbers.every((number) => !this.#underWay.has(number));
+    return urgent && isOwn
+      ? this.#rightOfWay.urgently(() => this.#lookUp(numbers, urgent))
+      : this.#lookUp(numbers, urgent);
+  }
+
+  async #lookUp(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
     const waits = new Map<string, LookUpResult | Promise<LookUpResult>>();
     for (const number of numbers) {
       const known = this.find(number) ?? this.#underWay.get(number);
@@ -51,7 +65,7 @@ export class LookUp {
     let previous: Promise<unknown> = Promise.resolve();
     for (let from = 0; from < fresh.length; from += MAX_NUMBERS) {
       const chunk = fresh.slice(from, from + MAX_NUMBERS);
-      const answer = previous.then(() => this.#lookUpChunk(chunk));
+      const answer = previous.then(() => this.#lookUpChunk(chunk, urgent));
       for (const number of chunk) waits.set(number, this.#share(number, answer));
       previous = answer;
     }
@@ -85,18 +99,21 @@ export class LookUp {
     return result;
   }
 
-  async #lookUpChunk(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+  async #lookUpChunk(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
     const limit = { timeoutMs: CHUNK_TIMEOUT_MS, what: 'look-up', signal: this.#deps.signal };
     try {
-      return await within(limit, this.#resolveAndPrepare(numbers));
+      return await within(limit, this.#resolveAndPrepare(numbers, urgent));
     } catch (thrown) {
       const error = codeOf(thrown);
       return new Map(numbers.map((number) => [number, { error }]));
     }
   }
 
-  async #resolveAndPrepare(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+  async #resolveAndPrepare(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
     const { sock, caches } = this.#deps;
+    const giveWay = async () => {
+      if (!urgent) await this.#rightOfWay.giveWay();
+    };
     const [resolved, ourselves] = await Promise.all([resolveNumbers(sock, numbers), this.#resolveOurselves()]);
     const results = new Map<string, LookUpResult>();
     const found: { number?: string; account: Account }[] = ourselves.map((account) => ({ account }));
@@ -106,7 +123,7 @@ export class LookUp {
       if ('exists' in result) caches.contacts.set(number, result, { ttl: STRANGER_TTL_MS });
     }
     const accounts = found.map(({ account }) => account);
-    const prepared = await prepareAccounts({ sock, caches }, accounts);
+    const prepared = await prepareAccounts({ sock, caches, giveWay }, accounts);
     prepared.forEach((outcome, index) => {
       const { number, account } = found[index]!;
       if ('devices' in outcome) caches.devices.set(userOf(account.jid), outcome.devices);

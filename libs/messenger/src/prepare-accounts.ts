@@ -1,5 +1,5 @@
 import { type BaileysSocket, type FullJid, jidDecode, jidEncode, jidNormalizedUser } from './baileys.js';
-import { fetchBundles, type Wanted } from './fetch-bundles.js';
+import { type BundleDeps, fetchBundles, type Wanted } from './fetch-bundles.js';
 import type { UserDevice } from './read-users.js';
 import type { Account } from './resolve-numbers.js';
 import type { SessionCaches } from './session-caches.js';
@@ -7,8 +7,7 @@ import type { SessionCaches } from './session-caches.js';
 /** An account that can be sent to: its devices that have a session. */
 export type Prepared = { devices: FullJid[] } | { error: number };
 
-export interface PrepareDeps {
-  sock: BaileysSocket;
+export interface PrepareDeps extends BundleDeps {
   caches: SessionCaches;
 }
 
@@ -40,7 +39,7 @@ export async function prepareAccounts(deps: PrepareDeps, accounts: readonly Acco
       accounts.map(({ jid, lid }) => jidNormalizedUser(lid ?? jid)),
     ),
   ]);
-  const errors = await fetchBundles(sock, await withoutSession(sock, devices));
+  const errors = await fetchBundles(deps, await withoutSession(sock, devices));
   const ownUser = jidDecode(sock.user?.id)?.user;
   return targets.map((target) => conclude(target, errors, ownUser));
 }

@@ -86,8 +86,11 @@ export interface MessengerSession {
    * rejects when no host of the network took it. Repeating it uploads again.
    */
   uploadMedia(media: Pick<MediaContent, 'type' | 'mimeType'>, bytes: Buffer): Promise<MediaUpload>;
-  /** Asks which of the numbers are on the messenger, and prepares their keys for sending, many at a time. */
-  lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>>;
+  /**
+   * Asks which of the numbers are on the messenger, and prepares their keys for sending, many at a time.
+   * @param options.urgent goes before those that are not: somebody waits for the message.
+   */
+  lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>>;
   /** The number under which the network knows whoever a number leads to, once it was looked up; before, the number itself. */
   numberOf(number: string): string;
   /** Which of the numbers the account has a conversation with, by its keys: asks nothing of the network. */

@@ -113,9 +113,9 @@ export class Session implements MessengerSession {
     return uploadMedia({ sock, logger, signal: end.signal }, media, bytes);
   }
 
-  async lookUp(numbers: readonly string[]): Promise<Map<string, LookUpResult>> {
+  async lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>> {
     this.#assertOpen();
-    return this.#lookUp.lookUp(numbers);
+    return this.#lookUp.lookUp(numbers, options);
   }
 
   numberOf(number: string): string {

@@ -41,8 +41,10 @@ export interface SchedulerDeps {
 
 /** The library serialises sends on one mutex: one at work and one behind it keep it busy. */
 const MAX_RELAYS = 2;
-/** Messages written and not yet acknowledged. */
-const MAX_UNACKED = 64;
+/** Messages written and not yet acknowledged: 300 a second at a round trip of 100 ms. An OTP comes behind them. */
+const MAX_UNACKED = 32;
+/** Beyond that, for OTPs alone: a full list must not make them wait for an ack. */
+const MAX_UNACKED_OTPS = 16;
 const LAST_ACKS_MS = 500;
 
 /**
@@ -116,9 +118,10 @@ export class DeviceScheduler {
   }
 
   private makeRoster(): SendRoster {
-    const { store, lease, logger, onFailed } = this.deps;
+    const { store, lease, clock, logger, onFailed } = this.deps;
     return new SendRoster({
       address: lease.address,
+      monotonicMs: clock.monotonicMs,
       promise: (messageId) => openSend(store, lease.address, messageId),
       load: (messageId, finish) => loadSend(this.deps, messageId, finish),
       onLoaded: () => this.settleAll(),
@@ -168,9 +171,11 @@ export class DeviceScheduler {
     while (!this.stopped) {
       const session = this.session;
       this.hold.tick();
-      if (session) this.preparation.lookAhead(session);
+      const otpOnly = this.roster.otpWaits;
+      if (session) this.preparation.lookAhead(session, { otpOnly });
       if (session) this.preparation.startUploads(session);
-      if (!session || this.relays >= MAX_RELAYS || this.unacked >= MAX_UNACKED || !this.roster.hasReady) {
+      const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
+      if (!session || this.relays >= MAX_RELAYS || isFull || !this.roster.hasReady({ otpOnly })) {
         await this.wakeUp.wait(1_000);
         continue;
       }

@@ -1,3 +1,4 @@
+import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { MessageContent } from '@gateway/contracts/message-content';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
@@ -18,28 +19,41 @@ type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'id
  */
 export async function loadSend(deps: LoadDeps, messageId: string, finish: () => void): Promise<OpenSend | undefined> {
   const { store, lease } = deps;
-  await openSend(store, lease.address, messageId);
-  const record = await readSend(store, lease.address, messageId);
+  const tag = parseMessageId(messageId)?.tag;
+  if (!tag) return undefined;
+  // One connection keeps them in this order, in one packet: an OTP has no time for four round trips.
+  const [, record, recipients, stored] = await Promise.all([
+    openSend(store, lease.address, messageId),
+    readSend(store, lease.address, messageId),
+    readRecipients(store, lease.address, tag, { from: 0, limit: LIMITS.maxRecipients }),
+    readContent(store, lease.address, tag).catch(toError),
+  ]);
   if (record?.state !== 'open') return undefined;
-  const recipients = await readRecipients(store, lease.address, record.tag, { from: 0, limit: LIMITS.maxRecipients });
-  const content = await readMessageContent(deps, record, recipients);
+  const content = await checkContent(deps, { record, recipients, stored });
   if (!content) return undefined;
   const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, record.reply);
   return new OpenSend({ record, recipients, content, quoteFor, finish });
 }
 
-async function readMessageContent(
+async function checkContent(
   deps: LoadDeps,
-  record: SendRecord,
-  recipients: readonly RecipientView[],
+  {
+    record,
+    recipients,
+    stored,
+  }: {
+    record: SendRecord;
+    recipients: readonly RecipientView[];
+    stored: MessageContent | Error | undefined;
+  },
 ): Promise<MessageContent | undefined> {
-  const { store, lease, logger } = deps;
-  try {
-    const content = await readContent(store, lease.address, record.tag);
-    if (content?.kind === 'text' || content?.kind === 'media') return content;
+  const { logger } = deps;
+  if (stored instanceof Error) {
+    logger.error('content of a send cannot be read', { messageId: record.messageId, error: stored });
+  } else if (stored?.kind === 'text' || stored?.kind === 'media') {
+    return stored;
+  } else {
     logger.error('send has no content that this version knows', { messageId: record.messageId });
-  } catch (thrown) {
-    logger.error('content of a send cannot be read', { messageId: record.messageId, error: toError(thrown) });
   }
   const queued = recipients.filter(({ status }) => status === 'queued').map(({ index }) => index);
   await failRecipients(deps, record, queued, 'content_unreadable');

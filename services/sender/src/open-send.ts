@@ -101,6 +101,11 @@ export class OpenSend {
     return this.waiting.length + this.ready.length + this.retries.length + this.inFlight.size > 0;
   }
 
+  /** Whether somebody is to get a message as soon as can be: not later, and not on its way already. */
+  get wantsToGo(): boolean {
+    return this.lookingUp || this.waiting.length + this.ready.length > 0;
+  }
+
   get hasReady(): boolean {
     return this.ready.length > 0 && !this.lacksUpload;
   }

@@ -34,9 +34,9 @@ export class SendPreparation {
   constructor(private readonly deps: PreparationDeps) {}
 
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
-  lookAhead(session: MessengerSession): void {
+  lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
     for (const send of this.deps.roster.inTurn()) {
-      if (this.lookUps >= MAX_LOOK_UPS && send.record.kind !== 'otp') return;
+      if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && send.record.kind !== 'otp') return;
       const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
       if (batch.length === 0) continue;
       this.lookUps++;
@@ -61,7 +61,8 @@ export class SendPreparation {
     const { clock, logger } = this.deps;
     const wasHeld = this.deps.hold.isOn;
     const wanted = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
-    const found = await session.lookUp(wanted.map(({ to }) => to)).catch((thrown: unknown) => {
+    const numbers = wanted.map(({ to }) => to);
+    const found = await session.lookUp(numbers, { urgent: send.record.kind === 'otp' }).catch((thrown: unknown) => {
       logger.warn('look-up failed', { messageId: send.messageId, error: toError(thrown) });
       return new Map<string, LookUpResult>();
     });

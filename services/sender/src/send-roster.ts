@@ -8,6 +8,7 @@ import type { OpenSend, WorkItem } from './open-send.js';
 
 export interface RosterDeps {
   address: DeviceAddress;
+  monotonicMs(): number;
   /** Makes sure that a send with a job is promised: its job ends while it waits. */
   promise(messageId: string): Promise<unknown>;
   /** `finish` ends what brought the send here. `undefined`: nothing is left to do. */
@@ -21,6 +22,8 @@ export interface RosterDeps {
 
 /** So that of 200 slots of the queue worker an OTP always finds one. */
 const MAX_LISTS = 150;
+/** So long after its job came an OTP has the device to itself. Longer, and one that is stuck would hold up the lists. */
+const OTP_FIRST_MS = 1_000;
 
 /**
  * The sends of a device and where each is:
@@ -35,7 +38,8 @@ const MAX_LISTS = 150;
  */
 export class SendRoster {
   private readonly active = new Map<string, OpenSend>();
-  private readonly loading = new Set<string>();
+  private readonly loading = new Map<string, SendJob['priority']>();
+  private otpFirstUntilMs = 0;
   private readonly parked = new Map<string, SendJob>();
   private readonly aside = new Map<string, SendJob>();
   private stopped = false;
@@ -68,18 +72,26 @@ export class SendRoster {
     this.parked.set(job.messageId, job);
   }
 
-  get hasReady(): boolean {
-    for (const send of this.active.values()) if (send.hasReady) return true;
+  /**
+   * From its job to its message an OTP has the device to itself. What lists do meanwhile would come before it: their
+   * look-ups fill the event loop, and their messages the library's queue.
+   */
+  get otpWaits(): boolean {
+    if (this.deps.monotonicMs() >= this.otpFirstUntilMs) return false;
+    for (const priority of this.loading.values()) if (priority === 'otp') return true;
+    for (const send of this.active.values()) if (isOtp(send) && send.wantsToGo) return true;
+    return false;
+  }
+
+  hasReady({ otpOnly }: { otpOnly: boolean }): boolean {
+    for (const send of this.active.values()) if (send.hasReady && (!otpOnly || isOtp(send))) return true;
     return false;
   }
 
   /** OTPs first, then the lists, each behind those that had their turn before. */
   inTurn(): OpenSend[] {
     const sends = [...this.active.values()];
-    return [
-      ...sends.filter(({ record }) => record.kind === 'otp'),
-      ...sends.filter(({ record }) => record.kind !== 'otp'),
-    ];
+    return [...sends.filter(isOtp), ...sends.filter((send) => !isOtp(send))];
   }
 
   takeNext(): WorkItem | undefined {
@@ -143,17 +155,18 @@ export class SendRoster {
 
   private async work(job: SendJob): Promise<void> {
     const { messageId, device, requestId } = job;
+    if (job.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
     await runInContext({ requestId, messageId, device }, async () => {
       await new Promise<void>((resolve, reject) => {
-        this.load(messageId, resolve).then((isActive) => {
+        this.load(job, resolve).then((isActive) => {
           if (!isActive) resolve();
         }, reject);
       });
     });
   }
 
-  private async load(messageId: string, finish: () => void): Promise<boolean> {
-    this.loading.add(messageId);
+  private async load({ messageId, priority }: SendJob, finish: () => void): Promise<boolean> {
+    this.loading.set(messageId, priority);
     try {
       const send = await this.deps.load(messageId, finish);
       if (!send || this.stopped) return false;
@@ -164,6 +177,10 @@ export class SendRoster {
       this.deps.onLoaded();
     }
   }
+}
+
+function isOtp({ record }: OpenSend): boolean {
+  return record.kind === 'otp';
 }
 
 /** What wakes a send up: the same whoever does it. */

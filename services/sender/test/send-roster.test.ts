@@ -15,11 +15,14 @@ describe('the roster of a device', () => {
   let promised: string[];
   let finished: string[];
   let broken: string[];
+  let nowMs: number;
 
   beforeEach(() => {
     [loaded, promised, finished, broken] = [[], [], [], []];
+    nowMs = 1_000_000;
     roster = new SendRoster({
       address,
+      monotonicMs: () => nowMs,
       promise: async (messageId) => promised.push(messageId),
       load: async (messageId, finish) => {
         loaded.push(messageId);
@@ -67,6 +70,28 @@ describe('the roster of a device', () => {
     for (const name of names(PLACES)) void roster.handleJob(job(name));
     await eventually(() => active().length === PLACES);
   }
+
+  it('keeps lists back from the job of an OTP until its message goes out, a second at most', async () => {
+    void roster.handleJob(job('list-1'));
+    expect(roster.otpWaits).to.equal(false);
+    void roster.handleJob(job('otp-1'));
+    expect(roster.otpWaits).to.equal(true);
+    await eventually(() => active().includes('otp-1'));
+    for (const send of roster.inTurn()) {
+      const [recipient] = send.takeForLookUp(1, nowMs);
+      send.addReady([recipient!.index]);
+    }
+    expect(roster.hasReady({ otpOnly: true })).to.equal(true);
+    expect(roster.otpWaits).to.equal(true);
+    expect(roster.takeNext()?.send.messageId).to.equal('otp-1');
+    expect(roster.otpWaits).to.equal(false);
+    expect(roster.hasReady({ otpOnly: true })).to.equal(false);
+
+    void roster.handleJob(job('otp-stuck'));
+    expect(roster.otpWaits).to.equal(true);
+    nowMs += 1_000;
+    expect(roster.otpWaits).to.equal(false);
+  });
 
   it('ends the jobs of lists without a place, and gives them one in the order of their arrival', async () => {
     await fill();

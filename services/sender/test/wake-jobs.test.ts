@@ -25,6 +25,7 @@ describe('sends without a job', () => {
     producer = createProducer({ connection: space.clients.commands, space: space.store.space });
     roster = new SendRoster({
       address,
+      monotonicMs: () => nowMs,
       promise: async () => {},
       load: async () => undefined,
       onLoaded: () => {},

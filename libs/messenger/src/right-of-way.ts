@@ -1,0 +1,24 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Lets long work on one event loop give way to work that somebody waits for. */
+export class RightOfWay {
+  #urgent = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** While this runs, whoever calls `giveWay` waits. */
+  async urgently<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#urgent += 1;
+    try {
+      return await work();
+    } finally {
+      this.#urgent -= 1;
+      if (this.#urgent === 0) for (const goOn of this.#waiting.splice(0)) goOn();
+    }
+  }
+
+  /** To be called between two pieces of long work: lets others have the event loop, and waits for urgent work to end. */
+  async giveWay(): Promise<void> {
+    await setImmediate();
+    while (this.#urgent > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+}

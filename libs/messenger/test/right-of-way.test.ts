@@ -1,0 +1,24 @@
+import { RightOfWay } from '@gateway/messenger/right-of-way';
+import { expect } from 'chai';
+
+describe('right of way', () => {
+  it('keeps long work waiting until everything urgent has ended, however it ends', async () => {
+    const way = new RightOfWay();
+    const steps: string[] = [];
+    let endFirst = () => {};
+    const first = way.urgently(() => new Promise<void>((resolve) => (endFirst = resolve)));
+    const second = way.urgently(async () => {
+      throw new Error('no');
+    });
+    const long = way.giveWay().then(() => steps.push('long'));
+    await second.catch(() => steps.push('second'));
+    steps.push('first');
+    endFirst();
+    await Promise.all([first, long]);
+    expect(steps).to.deep.equal(['second', 'first', 'long']);
+  });
+
+  it('lets work go on that nobody stands in the way of', async () => {
+    await new RightOfWay().giveWay();
+  });
+});
