@@ -6,7 +6,8 @@ import { startSimulatorProcess } from './support/simulator-process.js';
 import { rounded } from './support/statistics.js';
 
 const CLIENTS = 1_000;
-const BATCH = 50;
+const PROCESSES = 5;
+const BATCH = 20;
 const LIMIT_MB = 500;
 const MB = 1024 * 1024;
 
@@ -18,19 +19,21 @@ export const linkedBenchmark: Benchmark = {
   async run({ lifecycle, say }) {
     const simulator = await startSimulatorProcess(lifecycle, { decryptSample: 1 });
     const { socketUrl, adminUrl } = simulator;
-    // Two processes: the clients are many times heavier than what is measured.
-    const stocks = [0, 1].map(() => new Child<StockMethods>(lifecycle, 'stock-main'));
+    // Several processes: the clients are many times heavier than what is measured, and must answer in time.
+    const stocks = Array.from({ length: PROCESSES }, () => new Child<StockMethods>(lifecycle, 'stock-main'));
     const empty = readResidentBytes(simulator.pid);
     let linked = 0;
-    const linkHalf = async (stock: Child<StockMethods>, side: number) => {
-      for (let first = 0; first < CLIENTS / 2; first += BATCH) {
-        const numbers = Array.from({ length: BATCH }, (_, i) => String(999_400_000_000 + 2 * (first + i) + side));
+    const linkShare = async (stock: Child<StockMethods>, side: number) => {
+      for (let first = 0; first < CLIENTS / PROCESSES; first += BATCH) {
+        const numbers = Array.from({ length: BATCH }, (_, i) =>
+          String(999_400_000_000 + PROCESSES * (first + i) + side),
+        );
         await stock.call('link', { network: { socketUrl, adminUrl }, numbers });
         linked += BATCH;
         say(`${linked} linked: ${rounded(readResidentBytes(simulator.pid) / MB)} MB`);
       }
     };
-    await Promise.all(stocks.map(linkHalf));
+    await Promise.all(stocks.map(linkShare));
     const megabytes = readResidentBytes(simulator.pid) / MB;
     const extra = { emptyMegabytes: rounded(empty / MB), sessions: await simulator.sessions() };
     return {

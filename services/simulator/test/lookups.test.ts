@@ -110,6 +110,32 @@ describe('look-ups', () => {
     expect(await client.socket.fetchAccountReachoutTimelock()).to.deep.include({ isActive: false });
   });
 
+  it('counts new conversations where the account may open only some, and goes on with the old ones', async () => {
+    const fresh = await network.link();
+    const errors = new Map<string, string | undefined>();
+    fresh.socket.ws.on('CB:ack,class:message', ({ attrs }: { attrs: Record<string, string> }) =>
+      errors.set(attrs.from!, attrs.error),
+    );
+    const [known, first, second] = [1, 2, 3].map((last) => `491820000000${last}@s.whatsapp.net`) as [
+      string,
+      string,
+      string,
+    ];
+    await fresh.socket.sendMessage(known, { text: 'before' });
+    await eventually(() => errors.has(known));
+    const restrictions = { newChatCap: { total: 1, used: 0 } };
+    await network.admin('PUT', `/admin/accounts/${fresh.number}`, { restrictions });
+    for (const jid of [known, first, second]) await fresh.socket.sendMessage(jid, { text: 'after' });
+    await eventually(() =>
+      expect([...errors]).to.deep.equal([
+        [known, undefined],
+        [first, undefined],
+        [second, '463'],
+      ]),
+    );
+    expect(await fresh.socket.fetchNewChatMessageCap()).to.deep.include({ total_quota: 1, used_quota: 1 });
+  });
+
   it('gives settings that one client changed to the others of the account, one by one', async () => {
     const [one, two] = [await network.link({}, '4918100000001'), await network.link({}, '4918100000001')];
     const jid = '4918100000002@s.whatsapp.net';

@@ -103,6 +103,16 @@ describe('messages to phones', () => {
     await eventually(() => expect(phone.ownCopies).to.equal(before + 1));
   });
 
+  it('says that a voice note was played, after it was read', async () => {
+    const kinds: (string | undefined)[] = [];
+    const onReceipt = ({ attrs }: { attrs: Record<string, string> }) => kinds.push(attrs.type);
+    client.socket.ws.on('CB:receipt', onReceipt);
+    const message = { audioMessage: { mediaKey: Buffer.alloc(32), directPath: '/v/none', ptt: true } };
+    await client.socket.relayMessage('4917000000012@s.whatsapp.net', message, {});
+    await eventually(() => expect(kinds.slice(-2)).to.deep.equal(['read', 'played']));
+    client.socket.ws.off('CB:receipt', onReceipt);
+  });
+
   it('asks again for a message it cannot read, and shows the resend', async () => {
     const jid = '4917000000006@s.whatsapp.net';
     await client.socket.sendMessage(jid, { text: 'one' });
