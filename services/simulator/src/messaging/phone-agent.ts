@@ -146,6 +146,7 @@ export class PhoneAgent {
   #checkSender({ sender, deviceIdentity }: Envelope): void {
     if (sender.device === 0) return;
     const device = this.#network.accounts.findDevice(sender.number, sender.device);
+    if (deviceIdentity && device?.verifiedIdentity?.equals(deviceIdentity)) return;
     const account = this.#network.phones.keyring.keysOf(sender.number).identity.publicKey;
     if (device && verifyDeviceIdentity(device, account, deviceIdentity)) return;
     this.#network.counters.invalidSignatures += 1;

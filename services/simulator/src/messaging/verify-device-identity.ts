@@ -27,7 +27,7 @@ export function deviceSignatureFits(
 
 /**
  * What a phone checks before it opens a session with somebody's linked device: both signatures, with the real identity
- * keys of the account and the device. Bytes that verified once are remembered on the device.
+ * keys of the account and the device. Bytes that verified are remembered on the device, so that nobody asks twice.
  */
 export function verifyDeviceIdentity(
   device: LinkedDevice,
@@ -35,7 +35,6 @@ export function verifyDeviceIdentity(
   bytes: Uint8Array | undefined,
 ): boolean {
   if (!bytes) return false;
-  if (device.verifiedIdentity?.equals(bytes)) return true;
   const { details, accountSignature, accountSignatureKey, deviceSignature } =
     proto.ADVSignedDeviceIdentity.decode(bytes);
   if (!details || !accountSignature || !deviceSignature || !accountSignatureKey) return false;

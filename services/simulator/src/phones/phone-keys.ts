@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { KeyPair, SignedPreKey } from 'whatsapp-rust-bridge';
 import { type CurveKeyPair, keyPairOf, sign, withKeyType } from '../crypto/curve.js';
 import type { Seed } from '../crypto/seed.js';
 
@@ -7,6 +8,12 @@ export interface PhoneKeys {
   readonly identity: CurveKeyPair;
   readonly registrationId: number;
   readonly signedPreKey: { readonly keyId: number; readonly keyPair: CurveKeyPair; readonly signature: Buffer };
+  /** The same, as the Signal bridge wants them. */
+  readonly forBridge: { readonly identity: KeyPair; readonly signedPreKey: SignedPreKey };
+}
+
+export function bridgePair(pair: CurveKeyPair): KeyPair {
+  return { pubKey: withKeyType(pair.publicKey), privKey: pair.privateKey };
 }
 
 export interface KeyringState {
@@ -36,12 +43,21 @@ export class PhoneKeyring {
   keysOf(number: string): PhoneKeys {
     const cached = this.#cache.get(number);
     if (cached) return cached;
+    return this.#makeKeys(number);
+  }
+
+  #makeKeys(number: string): PhoneKeys {
     const label = this.#labelOf(number);
     const identity = keyPairOf(this.#seed.derive(`${label}/identity`));
     const keyPair = keyPairOf(this.#seed.derive(`${label}/signed-pre-key`));
     const registrationId = 1 + (this.#seed.derive(`${label}/registration`).readUInt16BE(0) & 0x3fff);
     const signature = sign(identity.privateKey, withKeyType(keyPair.publicKey));
-    const keys = { identity, registrationId, signedPreKey: { keyId: SIGNED_PRE_KEY_ID, keyPair, signature } };
+    const signedPreKey = { keyId: SIGNED_PRE_KEY_ID, keyPair, signature };
+    const forBridge = {
+      identity: bridgePair(identity),
+      signedPreKey: { keyId: SIGNED_PRE_KEY_ID, keyPair: bridgePair(keyPair), signature },
+    };
+    const keys = { identity, registrationId, signedPreKey, forBridge };
     this.#cache.set(number, keys);
     return keys;
   }

@@ -2,7 +2,7 @@ import { proto } from '@whiskeysockets/baileys';
 import {
   GroupCipher,
   GroupSessionBuilder,
-  ProtocolAddress,
+  type ProtocolAddress,
   SenderKeyDistributionMessage,
   SenderKeyName,
   SessionBuilder,
@@ -12,6 +12,7 @@ import { withKeyType } from '../crypto/curve.js';
 import { Inbox } from './inbox.js';
 import type { KeyBundle } from './key-bundle.js';
 import type { PhoneKeyring } from './phone-keys.js';
+import { signalAddress } from './signal-address.js';
 import { SignalStore } from './signal-store.js';
 
 export type CipherType = 'pkmsg' | 'msg' | 'skmsg';
@@ -66,7 +67,7 @@ export class Phone {
 
   /** Decrypts and parses. Throws when a key was used before, a signature or a padding is wrong, a session is missing. */
   async decrypt(from: string, device: number, { type, bytes }: Ciphertext): Promise<proto.Message> {
-    const cipher = new SessionCipher(this.signal, new ProtocolAddress(from, device));
+    const cipher = new SessionCipher(this.signal, signalAddress(from, device));
     try {
       const padded =
         type === 'pkmsg' ? await cipher.decryptPreKeyWhisperMessage(bytes) : await cipher.decryptWhisperMessage(bytes);
@@ -78,7 +79,7 @@ export class Phone {
 
   /** Decrypts what a member sent to a group. Throws like `decrypt`. */
   async decryptGroup(group: string, from: string, device: number, bytes: Uint8Array): Promise<proto.Message> {
-    const cipher = new GroupCipher(this.signal, group, new ProtocolAddress(from, device));
+    const cipher = new GroupCipher(this.signal, group, signalAddress(from, device));
     try {
       return proto.Message.decode(unpad(await cipher.decrypt(bytes)));
     } finally {
@@ -89,14 +90,14 @@ export class Phone {
   /** Takes over the key with which a member will write to a group. */
   async learnSenderKey(group: string, from: string, device: number, bytes: Uint8Array): Promise<void> {
     const builder = new GroupSessionBuilder(this.signal);
-    const name = new SenderKeyName(group, new ProtocolAddress(from, device));
+    const name = new SenderKeyName(group, signalAddress(from, device));
     await builder.process(name, SenderKeyDistributionMessage.deserialize(bytes));
     builder.free();
   }
 
   /** Encrypts for one device; opens the session from `bundle` when there is none (or when it must be a new one). */
   async encrypt(to: string, device: number, message: proto.IMessage, bundle?: () => KeyBundle): Promise<Ciphertext> {
-    const address = new ProtocolAddress(to, device);
+    const address = signalAddress(to, device);
     if (bundle && !this.signal.loadSession(address.toString())) await this.#openSession(address, bundle());
     const cipher = new SessionCipher(this.signal, address);
     try {
@@ -109,7 +110,7 @@ export class Phone {
 
   /** Drops the session with a device: the next message to it opens a new one. */
   forgetSession(number: string, device: number): void {
-    this.signal.forgetSession(new ProtocolAddress(number, device).toString());
+    this.signal.forgetSession(signalAddress(number, device).toString());
   }
 
   async #openSession(address: ProtocolAddress, bundle: KeyBundle): Promise<void> {

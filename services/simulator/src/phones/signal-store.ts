@@ -1,6 +1,5 @@
 import type { KeyPair, SessionRecord, SignalStorage, SignedPreKey } from 'whatsapp-rust-bridge';
-import { type CurveKeyPair, withKeyType } from '../crypto/curve.js';
-import type { PhoneKeyring, PhoneKeys } from './phone-keys.js';
+import { bridgePair, type PhoneKeyring, type PhoneKeys } from './phone-keys.js';
 
 export interface SignalState {
   readonly sessions: ReadonlyMap<string, Uint8Array>;
@@ -48,7 +47,7 @@ export class SignalStore implements SignalStorage {
   }
 
   getOurIdentity(): KeyPair {
-    return bridgePair(this.keys.identity);
+    return this.keys.forBridge.identity;
   }
 
   getOurRegistrationId(): number {
@@ -71,9 +70,8 @@ export class SignalStore implements SignalStorage {
   }
 
   loadSignedPreKey(keyId: number): SignedPreKey | undefined {
-    const { signedPreKey } = this.keys;
-    if (keyId !== signedPreKey.keyId) return undefined;
-    return { keyId, keyPair: bridgePair(signedPreKey.keyPair), signature: signedPreKey.signature };
+    const { signedPreKey } = this.keys.forBridge;
+    return keyId === signedPreKey.keyId ? signedPreKey : undefined;
   }
 
   loadSenderKey(name: string): Uint8Array | undefined {
@@ -84,8 +82,4 @@ export class SignalStore implements SignalStorage {
     this.#senderKeys ??= new Map();
     this.#senderKeys.set(name, Uint8Array.from(record));
   }
-}
-
-function bridgePair(pair: CurveKeyPair): KeyPair {
-  return { pubKey: withKeyType(pair.publicKey), privKey: pair.privateKey };
 }
