@@ -1,14 +1,18 @@
 import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gateway/contracts/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import type { HeldRestriction } from '@gateway/contracts/restriction';
 import { FencedError } from '@gateway/runtime/errors';
 import { ringDoorbell } from './doorbells.js';
 import type { Lease } from './leases.js';
+import { toRestriction } from './restrictions.js';
 import type { Store } from './store.js';
 
 export interface DeviceState {
   desired?: DesiredState;
   observed?: ObservedState;
+  /** Why messages to new contacts wait, where they do. */
+  restriction?: HeldRestriction;
   leaseHeld: boolean;
   /** Whether credentials lie in Redis: of a linked account, or of an attempt to link one. */
   hasKeys: boolean;
@@ -16,13 +20,19 @@ export interface DeviceState {
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const reply = await store.run('read-device-state', [keys.desired, keys.observed, keys.lease, keys.creds], []);
-  const [desired, observed, lease, creds] = reply as [string[], string[], number, number];
+  const reply = await store.run(
+    'read-device-state',
+    [keys.desired, keys.observed, keys.restriction, keys.lease, keys.creds],
+    [],
+  );
+  const [desired, observed, held, lease, creds] = reply as [string[], string[], string[], number, number];
   const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
   const seen = toFields(observed);
   if (seen.status) state.observed = toObserved(seen);
+  const restriction = toRestriction(toFields(held));
+  if (restriction) state.restriction = restriction;
   return state;
 }
 

@@ -7,7 +7,10 @@ import type { Store } from './store.js';
 
 /** Why messages to new contacts of a device wait; `undefined` when they do not. */
 export async function readRestriction(store: Store, address: DeviceAddress): Promise<HeldRestriction | undefined> {
-  const { kind, untilMs, sinceMs } = await store.redis.hgetall(deviceKeys(store.space, address).restriction);
+  return toRestriction(await store.redis.hgetall(deviceKeys(store.space, address).restriction));
+}
+
+export function toRestriction({ kind, untilMs, sinceMs }: Record<string, string>): HeldRestriction | undefined {
   if (!kind) return undefined;
   const restriction = { kind: kind as RestrictionKind, sinceMs: Number(sinceMs) };
   return untilMs ? { ...restriction, untilMs: Number(untilMs) } : restriction;

@@ -7,6 +7,7 @@ import { answerError } from './middlewares/answer-error.js';
 import { authenticate } from './middlewares/authenticate.js';
 import { createRateLimits } from './middlewares/limit-rate.js';
 import { observeRequest } from './middlewares/observe-request.js';
+import { readAhead } from './middlewares/read-ahead.js';
 import { readBody } from './middlewares/read-body.js';
 import { divertBrokenPath, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
 import { runHandler } from './middlewares/run-handler.js';
@@ -36,6 +37,7 @@ export function createApp(deps: ApiDeps): Express {
     const route = app.route(`${BASE_PATH}${path}`).all(nameRoute(path));
     for (const endpoint of endpoints) {
       const steps = [
+        ...(endpoint.readsState ? [readAhead(deps)] : []),
         limits.byToken(endpoint.bucket),
         readBody(bodies, endpoint.maxBodyBytes),
         validateInput(endpoint),

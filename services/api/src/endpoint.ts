@@ -3,6 +3,7 @@ import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import type { RateLimitBucket } from '@gateway/contracts/limits';
 import type { Logger } from '@gateway/runtime/logger';
 import type { ApiToken } from '@gateway/store/api-tokens';
+import type { DeviceState } from '@gateway/store/device-state';
 import type { ObjectSchema } from 'joi';
 import type { ApiDeps } from './api-deps.js';
 
@@ -20,6 +21,8 @@ export interface Call<Query, Body> {
   body: Body;
   /** As the caller wrote it; only for endpoints that know it. */
   idempotencyKey?: string;
+  /** The state of the device, read once per request. */
+  readState(): Promise<DeviceState>;
   /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
   signal: AbortSignal;
   logger: Logger;
@@ -67,6 +70,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   body: ObjectSchema<Body>;
   /** Larger bodies are a 413, found out before they are read where the caller declares their length. */
   maxBodyBytes: number;
+  /** Whether the device's state is asked for together with the count of the limit: one round trip less. */
+  readsState?: true;
   /** Whether the header `Idempotency-Key` makes repeats safe. */
   idempotent?: true;
   docs: EndpointDocs;

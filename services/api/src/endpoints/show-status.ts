@@ -1,7 +1,5 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/device-state';
 import { type HeldRestriction, RESTRICTIONS } from '@gateway/contracts/restriction';
-import { readDeviceState } from '@gateway/store/device-state';
-import { readRestriction } from '@gateway/store/restrictions';
 import type { Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
 import { NO_BODY_BYTES, noBody } from '../no-body.js';
@@ -16,6 +14,7 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
   query: Joi.object<NoQuery>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
+  readsState: true,
   docs: {
     operationId: 'showStatus',
     summary: 'Show the connection status',
@@ -48,11 +47,8 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
     },
     errors: [],
   },
-  async handle({ address }, { store }) {
-    const [{ desired, observed, leaseHeld }, restriction] = await Promise.all([
-      readDeviceState(store, address),
-      readRestriction(store, address),
-    ]);
+  async handle({ readState }) {
+    const { desired, observed, leaseHeld, restriction } = await readState();
     const status = deriveStatus(desired, observed, leaseHeld);
     return { status: 200, body: { ...status, ...(restriction && { restriction: describe(restriction) }) } };
   },

@@ -1,3 +1,4 @@
+import { readDeviceState } from '@gateway/store/device-state';
 import { readDefaultDevice } from '@gateway/store/devices';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../api-deps.js';
@@ -24,17 +25,23 @@ async function toCall<Query, Body>(
   deps: ApiDeps,
   budget: BodyBudget,
 ): Promise<Call<Query, Body>> {
-  const { requestId, token, query, body, idempotencyKey } = localsOf(res);
+  const locals = localsOf(res);
+  const { requestId, token, query, body, idempotencyKey } = locals;
   const { store, workspace } = deps;
+  const address = { workspace, device: token!.device ?? (await readDefaultDevice(store, workspace)) };
   return {
     requestId,
     workspace,
-    address: { workspace, device: token!.device ?? (await readDefaultDevice(store, workspace)) },
+    address,
     token: token!,
     params: req.params as Record<string, string>,
     query: query as Query,
     body: body as Body,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    readState() {
+      locals.state ??= readDeviceState(store, address);
+      return locals.state;
+    },
     // Made for the few that ask: most requests neither wait nor log.
     get signal() {
       return AbortSignal.any([whenGone(res), deps.stopping]);
