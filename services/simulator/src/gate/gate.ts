@@ -5,7 +5,7 @@ import { Session } from '../sessions/session.js';
 import { dispatchStanza } from '../stanzas/dispatch-stanza.js';
 import type { Client, Server } from '../stanzas/stanza-context.js';
 import type { BinaryNode } from '../wire/nodes.js';
-import { type Travel, WireConnection } from '../wire/wire-connection.js';
+import { NEARBY, type Travel, WireConnection } from '../wire/wire-connection.js';
 import { logIn } from './log-in.js';
 
 export type Trace = (direction: 'in' | 'out', client: string, stanza: BinaryNode) => void;
@@ -62,7 +62,7 @@ export class Gate {
     const { latencyMs } = settings;
     const device = session?.device;
     const fault = device && faults.strike('wire', { account: device.number, device: device.id });
-    if (!fault) return { delayMs: latencyMs };
+    if (!fault) return latencyMs === 0 ? NEARBY : { delayMs: latencyMs };
     return { delayMs: latencyMs + faults.delayOf(fault), bytesPerSecond: fault.bytesPerSecond };
   }
 

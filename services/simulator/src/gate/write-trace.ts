@@ -11,7 +11,8 @@ export const writeTrace: Trace = (direction, client, stanza) => {
 };
 
 function describe({ tag, attrs, content }: BinaryNode): string {
-  const head = [tag, ...Object.entries(attrs).map(([name, value]) => `${name}="${value}"`)].join(' ');
+  const given = Object.entries(attrs).filter(([, value]) => value !== undefined);
+  const head = [tag, ...given.map(([name, value]) => `${name}="${value}"`)].join(' ');
   if (content === undefined) return `<${head}/>`;
   return `<${head}>${describeContent(content)}</${tag}>`;
 }

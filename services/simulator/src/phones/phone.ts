@@ -46,7 +46,7 @@ export class Phone {
   ownCopies = 0;
   /** The latest of them. */
   sent: SentMessage[] = [];
-  #work: Promise<unknown> = Promise.resolve();
+  #work: Promise<unknown> | undefined;
 
   constructor(number: string, keyring: PhoneKeyring) {
     this.number = number;
@@ -60,7 +60,7 @@ export class Phone {
 
   /** Runs a step after those before it, whether they succeeded or not. */
   inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const turn = this.#work.then(step, step);
+    const turn = (this.#work ?? Promise.resolve()).then(step, step);
     this.#work = turn;
     return turn;
   }

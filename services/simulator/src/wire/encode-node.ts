@@ -21,10 +21,15 @@ let end = 0;
  * garbage: it collects the bytes of every stanza in an array of numbers.
  */
 export function encodeNode(node: BinaryNode): Buffer {
+  return Buffer.from(encodeForNow(node));
+}
+
+/** The same, good only until the next stanza is encoded. */
+export function encodeForNow(node: BinaryNode): Buffer {
   end = 0;
   writeByte(0);
   writeNode(node);
-  return Buffer.from(bytes.subarray(0, end));
+  return bytes.subarray(0, end);
 }
 
 function writeNode({ tag, attrs, content }: BinaryNode): void {

@@ -3,7 +3,7 @@ import { type BinaryNode, proto } from '@whiskeysockets/baileys';
 import type { WebSocket } from 'ws';
 import type { ServerCredentials } from './certificates.js';
 import { decodeNode } from './decode-node.js';
-import { encodeNode } from './encode-node.js';
+import { encodeForNow, encodeNode } from './encode-node.js';
 import { FrameReader, frameOf, joinSealed } from './frames.js';
 import { NoiseResponder, type Sealed, type Transport } from './noise-responder.js';
 
@@ -24,6 +24,9 @@ export interface Travel {
   readonly delayMs: number;
   readonly bytesPerSecond?: number | undefined;
 }
+
+/** A line that takes no time. */
+export const NEARBY: Travel = { delayMs: 0 };
 
 export interface WireOptions {
   readonly credentials: ServerCredentials;
@@ -68,18 +71,22 @@ export class WireConnection {
   send(stanza: BinaryNode): void {
     if (this.#state !== 'open') return;
     this.#events.onTrace?.('out', stanza);
+    const travel = this.#options.travel();
+    // Most lines are neither long nor narrow.
+    if (travel === NEARBY && this.#lastDueMs === 0) return this.#put(encodeForNow(stanza));
     const bytes = encodeNode(stanza);
-    this.#later(() => this.#put(bytes), bytes.length);
+    this.#later(() => this.#put(bytes), travel, bytes.length);
   }
 
   /** Closes after what was sent before has left. Safe to repeat. */
   close(): void {
     if (this.#state === 'closed' || this.#state === 'closing') return;
     this.#state = 'closing';
-    this.#later(() => {
+    const hangUp = () => {
       this.#flush();
       this.#socket.close();
-    });
+    };
+    this.#later(hangUp, this.#options.travel());
   }
 
   /** Cuts the connection now: nothing more leaves. Safe to repeat. */
@@ -102,9 +109,8 @@ export class WireConnection {
     if (this.#socket.readyState === this.#socket.OPEN) this.#options.stream.write(joinSealed(sealed));
   }
 
-  #later(step: () => void, bytes = 0): void {
+  #later(step: () => void, { delayMs, bytesPerSecond }: Travel, bytes = 0): void {
     const now = Date.now();
-    const { delayMs, bytesPerSecond } = this.#options.travel();
     if (bytesPerSecond) this.#lineFreeMs = Math.max(now, this.#lineFreeMs) + (bytes / bytesPerSecond) * 1000;
     const due = Math.max(now + delayMs, this.#lineFreeMs + delayMs, this.#lastDueMs);
     if (due <= now) return step();
@@ -143,7 +149,7 @@ export class WireConnection {
     const serverHello = this.#responder.answerHello(ephemeral);
     this.#state = 'finish';
     const bytes = frameOf(proto.HandshakeMessage.encode({ serverHello }).finish());
-    this.#later(() => this.#socket.send(bytes));
+    this.#later(() => this.#socket.send(bytes), this.#options.travel());
   }
 
   #finish(message: proto.HandshakeMessage): void {
