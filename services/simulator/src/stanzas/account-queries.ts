@@ -31,12 +31,12 @@ export function answerPrivacy(server: Server, client: Client, query: BinaryNode)
 /** Passes a token on to the linked clients of the person it is for. A simulated phone just keeps knowing its caller. */
 function issueTokens(server: Server, client: Client, query: BinaryNode, tokens: BinaryNode): void {
   const { directory, accounts, seed, now } = server.network;
-  const from = directory.jidOf(client.device.number, 'pn');
-  const head = { from, sender_lid: directory.jidOf(client.device.number, 'lid'), type: 'privacy_token' };
   for (const { attrs } of childrenNamed(tokens, 'token')) {
     const person = directory.resolve(attrs.jid);
     const devices = person && accounts.find(person.number)?.devices;
     if (!person || !devices?.size) continue;
+    const from = directory.jidOf(client.device.number, 'pn');
+    const head = { from, sender_lid: directory.jidOf(client.device.number, 'lid'), type: 'privacy_token' };
     const secret = seed.derive(`token/${client.device.number}/${person.number}/${attrs.t}`);
     const id = `token-${client.device.number}-${attrs.t}`;
     const notification = node('notification', { ...head, id, t: stamp(now()) }, [
