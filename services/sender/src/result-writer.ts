@@ -1,6 +1,6 @@
 import type { SendTag } from '@gateway/contracts/ids';
 import type { RecipientStatus } from '@gateway/contracts/statuses';
-import type { Clock } from '@gateway/runtime/clock';
+import { type Clock, sleep } from '@gateway/runtime/clock';
 import { type RecipientEvent, recordResults } from '@gateway/store/change-send';
 import type { Lease } from '@gateway/store/leases';
 import type { Store } from '@gateway/store/store';
@@ -10,6 +10,9 @@ interface Batch {
   written: Promise<(RecipientStatus | undefined)[]>;
 }
 
+/** The first news of a send are written at once, as somebody may wait for an OTP; those that follow so soon, together. */
+const GATHER_MS = 5;
+
 /**
  * Writes acks and receipts to Redis under the lease, in order, those of one send that arrive together in one step.
  * A rejected promise is a `FencedError`, or Redis itself: the news are then lost here and found again by the next
@@ -17,6 +20,8 @@ interface Batch {
  */
 export class ResultWriter {
   private readonly open = new Map<SendTag, Batch>();
+  /** Sends that were written to a moment ago: over when the next step may go. */
+  private readonly pauses = new Map<SendTag, Promise<void>>();
 
   constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock }) {}
 
@@ -29,7 +34,8 @@ export class ResultWriter {
 
   private openBatch(tag: SendTag): Batch {
     const events: RecipientEvent[] = [];
-    const written = new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.flush(tag, events));
+    const turn = this.pauses.get(tag) ?? new Promise<void>((resolve) => setImmediate(resolve));
+    const written = turn.then(() => this.flush(tag, events));
     const batch = { events, written };
     this.open.set(tag, batch);
     return batch;
@@ -37,7 +43,15 @@ export class ResultWriter {
 
   private async flush(tag: SendTag, events: RecipientEvent[]): Promise<(RecipientStatus | undefined)[]> {
     this.open.delete(tag);
+    this.pause(tag);
     const { store, lease, clock } = this.deps;
     return (await recordResults(store, lease, { tag, nowMs: clock.nowMs(), events })).statuses;
+  }
+
+  private pause(tag: SendTag): void {
+    const over = sleep(GATHER_MS).then(() => {
+      if (this.pauses.get(tag) === over) this.pauses.delete(tag);
+    });
+    this.pauses.set(tag, over);
   }
 }
