@@ -52,6 +52,8 @@ export interface ObservedState {
   phone?: string;
   name?: string;
   profilePic?: string;
+  /** While `connecting`: no login before this time. */
+  notBeforeMs?: number;
   sinceMs: number;
 }
 

@@ -60,7 +60,7 @@ export function createProducer({ connection, space }: { connection: Redis; space
     const [oldest] = handles;
     if (!oldest) return;
     handles.delete(oldest[0]);
-    await oldest[1].close();
+    await oldest[1].close().catch(() => {});
   }
 
   return {

@@ -117,8 +117,9 @@ export async function reportObserved(
 }
 
 function toObserved(fields: Record<string, string>): ObservedState {
-  const { sinceMs, codeExpiresAtMs, ...rest } = fields;
+  const { sinceMs, codeExpiresAtMs, notBeforeMs, ...rest } = fields;
   const observed = { ...rest, sinceMs: Number(sinceMs) } as unknown as ObservedState;
   if (codeExpiresAtMs !== undefined) observed.codeExpiresAtMs = Number(codeExpiresAtMs);
+  if (notBeforeMs !== undefined) observed.notBeforeMs = Number(notBeforeMs);
   return observed;
 }

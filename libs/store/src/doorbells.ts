@@ -3,7 +3,7 @@ import { doorbellChannel, type KeySpace } from '@gateway/contracts/redis-keys';
 import type { Redis } from 'ioredis';
 import type { Store } from './store.js';
 
-/** Tells every process to look again. Never fails the caller: a lost doorbell costs one tick. */
+/** Tells every process to look again. Never fails the caller: a lost doorbell costs ten seconds. */
 export async function ringDoorbell(store: Store, doorbell: Doorbell): Promise<void> {
   await store.redis.publish(doorbellChannel(store.space), encodeDoorbell(doorbell)).catch(() => undefined);
 }

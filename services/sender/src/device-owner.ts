@@ -66,13 +66,6 @@ export class DeviceOwner {
   look(): void {
     this.wakeUp.ring();
     void this.work?.refreshPace();
-    void this.refreshSends();
-  }
-
-  /** Each tick: sends in Redis are compared with what this process works on. */
-  async refreshSends(): Promise<void> {
-    if (this.mustEnd()) return;
-    await this.work?.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));
   }
 
   /** Gives the device to whoever claims it next; the list in flight goes over with the same ids. */
@@ -96,14 +89,21 @@ export class DeviceOwner {
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */
   private async keepOpen(socket: DeviceSocket): Promise<void> {
     while (!this.mustEnd()) {
-      const { desired, hasKeys } = await readDeviceState(this.deps.store, this.address);
+      const { desired, observed, hasKeys } = await readDeviceState(this.deps.store, this.address);
       if (desired?.want !== 'linked') return this.letGo(socket, desired);
       if (!hasKeys) return this.unlink(desired, 'logged_out', false);
       const end = socket.takeEnd();
+      const restMs = notBeforeMs(desired, observed) - this.deps.clock.nowMs();
       if (end) await this.afterEnd(desired, end);
-      else if (socket.exists) await this.wakeUp.wait(LOOK_MS);
+      else if (socket.exists) await this.rest(LOOK_MS);
+      else if (restMs > 0) await this.wait(restMs);
       else await this.open(socket, desired);
     }
+  }
+
+  private async wait(ms: number): Promise<void> {
+    this.state = 'waiting';
+    await this.rest(Math.min(ms, LOOK_MS));
   }
 
   private async open(socket: DeviceSocket, desired: DesiredState): Promise<void> {
@@ -112,7 +112,9 @@ export class DeviceOwner {
     await this.deps.openings
       .add(() => socket.open(desired), options)
       .catch((thrown: unknown) => {
-        if (!(thrown instanceof TimeoutError) && !this.mustEnd()) throw thrown;
+        if (this.mustEnd()) return;
+        if (!(thrown instanceof TimeoutError)) throw thrown;
+        if (this.state === 'opening') this.state = 'waiting';
       });
   }
 
@@ -135,18 +137,20 @@ export class DeviceOwner {
     if (next.kind === 'unlink') return this.unlink(desired, next.reason, next.quarantine);
     if (end.kind === 'replaced' && this.replaced.isTooOften()) return this.unlink(desired, 'replaced', true);
     if (next.kind === 'reopen') await this.pause(desired, next);
+    // A network that asks for it at each login gets no login after the other.
+    else if (this.state !== 'open') await this.pause(desired, { reason: 'restart', minMs: 0 });
   }
 
-  /** Waits for the backoff; a doorbell that changes what is wanted ends the wait. */
+  /** The wait is written down: whoever owns the device next keeps to what the network asked for, too. */
   private async pause(desired: DesiredState, { reason, minMs }: { reason: Reason; minMs: number }): Promise<void> {
-    const { clock, store } = this.deps;
-    this.state = 'waiting';
-    await this.report(desired, { status: 'connecting', reason });
-    const untilMs = clock.monotonicMs() + this.backoff.nextDelayMs(minMs);
-    while (!this.mustEnd() && clock.monotonicMs() < untilMs) {
-      await this.wakeUp.wait(Math.min(LOOK_MS, untilMs - clock.monotonicMs()));
-      if ((await readDeviceState(store, this.address)).desired?.attemptId !== desired.attemptId) return;
-    }
+    const notBeforeMs = Math.ceil(this.deps.clock.nowMs() + this.backoff.nextDelayMs(minMs));
+    await this.report(desired, { status: 'connecting', reason, notBeforeMs });
+  }
+
+  /** Until somebody rings; then sends in Redis are compared with what this process works on. */
+  private async rest(ms: number): Promise<void> {
+    await this.wakeUp.wait(ms);
+    if (!this.mustEnd()) void this.work?.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));
   }
 
   /**
@@ -240,4 +244,10 @@ export class DeviceOwner {
   private mustEnd(): boolean {
     return this.ending.signal.aborted;
   }
+}
+
+/** When the network may be asked again, in ms since 1970: as the last owner found, for this wish of the user. */
+function notBeforeMs(desired: DesiredState, observed: ObservedState | undefined): number {
+  if (observed?.status !== 'connecting' || observed.attemptId !== desired.attemptId) return 0;
+  return observed.notBeforeMs ?? 0;
 }

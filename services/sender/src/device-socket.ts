@@ -58,7 +58,7 @@ export class DeviceSocket {
 
   /** Connecting, or connected. */
   get exists(): boolean {
-    return this.session !== undefined;
+    return this.session !== undefined || this.connecting !== undefined;
   }
 
   /** Why the last socket ended: said once. */
@@ -77,6 +77,8 @@ export class DeviceSocket {
     } catch (thrown) {
       if (!(thrown instanceof KeysUnreadableError)) throw thrown;
       return this.ended({ kind: 'keysUnreadable' });
+    } finally {
+      this.connecting = undefined;
     }
     await decided.promise;
   }

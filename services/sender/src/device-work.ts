@@ -33,6 +33,8 @@ export class DeviceWork {
   private readonly scheduler: DeviceScheduler;
   private readonly wakeJobs: WakeJobs;
   private readonly pruner: SessionPruner;
+  private lastRefresh: Promise<void> = Promise.resolve();
+  private nextRefresh: Promise<void> | undefined;
   private consumer: Consumer | undefined;
   private consumerClosed: Promise<void> | undefined;
 
@@ -50,7 +52,7 @@ export class DeviceWork {
   async start(): Promise<void> {
     const { store, queueConnection, lease, logger } = this.deps;
     await this.scheduler.hold.load();
-    await this.refreshSends({ isStart: true });
+    await this.compareSends({ isStart: true });
     this.consumer = createConsumer({
       connection: queueConnection,
       space: store.space,
@@ -81,8 +83,22 @@ export class DeviceWork {
     if (device) this.scheduler.keepPace(device.pace ?? defaultPace);
   }
 
-  /** Compares the sends in Redis with what this process works on. Rejects when Redis, or our lease, is not there. */
-  async refreshSends(options: { isStart?: boolean } = {}): Promise<void> {
+  /**
+   * Compares the sends in Redis with what this process works on; who asks during a run shares the one behind it. Rejects
+   * when Redis, or our lease, is not there.
+   */
+  refreshSends(): Promise<void> {
+    this.nextRefresh ??= this.lastRefresh
+      .catch(() => {})
+      .then(() => {
+        this.nextRefresh = undefined;
+        this.lastRefresh = this.compareSends();
+        return this.lastRefresh;
+      });
+    return this.nextRefresh;
+  }
+
+  private async compareSends(options: { isStart?: boolean } = {}): Promise<void> {
     const { store, producer, clock, lease } = this.deps;
     await dropAbandonedSends(store, lease.address, {
       nowMs: clock.nowMs(),

@@ -29,7 +29,8 @@ export class FleetView {
     const { store, workspace, clock } = this.deps;
     const ids = members.map(({ id }) => id);
     const isAll = ids.join(' ') !== this.members || clock.monotonicMs() - this.readAllAtMs >= READ_ALL_AGAIN_MS;
-    const devices = isAll ? await listDevices(store, workspace) : this.doubtful(new Set(ids));
+    const all = isAll ? await listDevices(store, workspace) : [];
+    const devices = [...new Set([...all, ...this.doubtful(new Set(ids))])];
     const noted = [...this.changed];
     this.changed.clear();
     const found = await readOwners(store, workspace, devices).catch((thrown: unknown) => {

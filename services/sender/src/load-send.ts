@@ -1,6 +1,6 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { MessageContent } from '@gateway/contracts/message-content';
+import { contentOfPart, type MessageContent } from '@gateway/contracts/message-content';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import { toError } from '@gateway/runtime/errors';
 import { openSend } from '@gateway/store/accept-send';
@@ -50,7 +50,7 @@ async function checkContent(
   const { logger } = deps;
   if (stored instanceof Error) {
     logger.error('content of a send cannot be read', { messageId: record.messageId, error: stored });
-  } else if (stored?.kind === 'text' || stored?.kind === 'media') {
+  } else if (isKnown(stored) && contentOfPart(stored, record.parts - 1)) {
     return stored;
   } else {
     logger.error('send has no content that this version knows', { messageId: record.messageId });
@@ -58,6 +58,10 @@ async function checkContent(
   const queued = recipients.filter(({ status }) => status === 'queued').map(({ index }) => index);
   await failRecipients(deps, record, queued, 'content_unreadable');
   return undefined;
+}
+
+function isKnown(stored: MessageContent | undefined): stored is MessageContent {
+  return stored?.kind === 'text' || stored?.kind === 'media';
 }
 
 /** Says of recipients that they will get nothing, and why. */

@@ -5,7 +5,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/blobs';
 import type { Lease } from '@gateway/store/leases';
 import type { Store } from '@gateway/store/store';
-import type PQueue from 'p-queue';
+import PQueue from 'p-queue';
 import type { OpenSend } from './open-send.js';
 
 export type UploadOutcome =
@@ -23,6 +23,9 @@ const FRESH_MS = 7 * 24 * 60 * 60 * 1000;
 export class MediaUploads {
   /** Under way, by blob and type: two sends of one file wait for the same upload. */
   private readonly running = new Map<string, Promise<UploadOutcome>>();
+
+  /** A device whose files go nowhere waits with these few of them; the turn is then another device's. */
+  private readonly own = new PQueue({ concurrency: 2 });
 
   constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock; uploads: PQueue }) {}
 
@@ -48,13 +51,14 @@ export class MediaUploads {
 
   private upload(session: MessengerSession, send: OpenSend, media: MediaContent): Promise<UploadOutcome> {
     const { store, lease, uploads } = this.deps;
-    return uploads.add(async () => {
+    const work = async (): Promise<UploadOutcome> => {
       const bytes = await this.readFile(media);
       if (bytes instanceof Error) return { kind: 'unreadable', error: bytes };
       const upload = await session.uploadMedia(media, bytes);
       await keepUpload(store, lease.address, { ...media, upload, untilMs: neededUntilMs(send) });
       return { kind: 'uploaded', upload };
-    });
+    };
+    return this.own.add(() => uploads.add(work));
   }
 
   private async readFile({ blob, sizeBytes }: MediaContent): Promise<Buffer | Error> {

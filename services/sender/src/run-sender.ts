@@ -59,8 +59,9 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
     uploads: new PQueue({ concurrency: MAX_UPLOADS }),
     openings: new PQueue({ concurrency: MAX_OPENINGS }),
   });
-  lifecycle.add('devices', () => pool.stop());
+  // Stopped in reverse: nothing is waited for before the devices are handed over.
   lifecycle.add('sweeper', startSweeper(shared));
+  lifecycle.add('devices', () => pool.stop());
   const ops = await startOpsServer({
     ...{ host: config.OPS_HOST, port: config.OPS_PORT, registry, logger, stopping: lifecycle.stopping },
     checks: { redis: async () => void (await clients.failFast.ping()) },

@@ -23,8 +23,6 @@ export const TICK_MS = 1_000;
 const REST_AFTER_FAILURE_MS = 5_000;
 /** Devices that move for balance alone, per tick. */
 const MOVES_PER_TICK = 2;
-/** Sends in Redis are compared with what is at work, per device, every so many ticks. */
-const REFRESH_TICKS = 5;
 
 /**
  * The devices of one sender process. On every tick, and when a doorbell says that something changed, it works out which
@@ -42,7 +40,6 @@ export class SenderPool {
   /** When devices whose owner has failed may be claimed again, by the monotonic clock. */
   private readonly notBeforeMs = new Map<DeviceId, number>();
   private stopped = false;
-  private ticks = 0;
   private readonly loop: Promise<void>;
 
   constructor(private readonly deps: PoolDeps) {
@@ -101,7 +98,6 @@ export class SenderPool {
       .map(([device]) => ({ workspace, device }));
     await this.claimOrphans();
     if (this.membership.isStable(members)) this.giveBack([...linked.keys()].filter((device) => !isOurs(device)));
-    if (this.ticks++ % REFRESH_TICKS === 0) for (const owner of this.owners.values()) void owner.refreshSends();
   }
 
   /** Worked out anew only when senders or devices have changed: it hashes each device with each sender. */

@@ -6,6 +6,7 @@ import type { Logger } from '@gateway/runtime/logger';
 import { dropAbandonedSends } from '@gateway/store/accept-send';
 import { eraseSpentOtps, expireSends, hasDueSends } from '@gateway/store/change-send';
 import { listDevices } from '@gateway/store/devices';
+import { ringDoorbell } from '@gateway/store/doorbells';
 import type { LeaseKeeper } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
 
@@ -26,24 +27,27 @@ const SWEEP_EVERY_MS = 15_000;
  */
 export function startSweeper(deps: SweeperDeps): () => Promise<void> {
   let running: Promise<void> | undefined;
+  let stopped = false;
   const timer = setInterval(() => {
     // One at a time, however slow Redis is.
-    running ??= sweep(deps)
+    running ??= sweep(deps, () => stopped)
       .catch((thrown: unknown) => deps.logger.warn('sweep failed', { error: toError(thrown) }))
       .finally(() => {
         running = undefined;
       });
   }, SWEEP_EVERY_MS);
   return async () => {
+    stopped = true;
     clearInterval(timer);
     await running;
   };
 }
 
 /** One round over all devices of the workspace. What goes wrong with one device does not keep the others waiting. */
-export async function sweep(deps: SweeperDeps): Promise<void> {
+export async function sweep(deps: SweeperDeps, isStopped = () => false): Promise<void> {
   const { store, clock, logger, workspace } = deps;
   for (const device of await listDevices(store, workspace)) {
+    if (isStopped()) return;
     const address = { workspace, device };
     try {
       if (await hasDueSends(store, address, clock.nowMs())) await sweepDevice(deps, address);
@@ -64,5 +68,7 @@ async function sweepDevice({ store, keeper, producer, clock }: SweeperDeps, addr
     await eraseSpentOtps(store, address, nowMs);
   } finally {
     await keeper.release(lease);
+    // Whoever saw that we hold it may claim it.
+    await ringDoorbell(store, { topic: 'lease', ...address });
   }
 }

@@ -1,5 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { readDeviceState } from '@gateway/store/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
@@ -145,6 +146,34 @@ describe('degraded modes of the sender', function () {
     const messageId = await send([second!], 'fine');
     await waitFor(messageId, { read: 1 });
     expect(spoiled).not.to.equal(messageId);
+  });
+
+  it('does not log in again and again when the network asks for a restart at each login', async () => {
+    const { connections } = simulator.network.counters;
+    const rule = fault({ on: 'login', do: { streamError: 515 }, count: 3 });
+    const startedAtMs = performance.now();
+    simulator.restartSockets();
+    await eventually(() => rule.hits === 3, { timeoutMs: 30_000 });
+    expect(performance.now() - startedAtMs, 'two waits: 0.25 and 0.5 s at least').to.be.greaterThan(700);
+    await gateway.waitForStatus('connected', device);
+    expect(simulator.network.counters.connections).to.be.greaterThan(connections + 3);
+  });
+
+  it('keeps to a pause that the network asked for, also when another sender takes the device over', async () => {
+    const rule = fault({ on: 'login', do: { error: 429 } });
+    simulator.restartSockets();
+    const state = () => readDeviceState(space.store, { workspace: 'main', device });
+    await eventually(async () => (await state()).observed?.reason === 'rate_limited', { timeoutMs: 20_000 });
+    expect(rule.hits).to.equal(1);
+    const owner = (await gateway.findOwner(device))!;
+    await owner.stop();
+    await gateway.addSender();
+    const next = await eventually(() => gateway.findOwner(device), { timeoutMs: 20_000 });
+    const waiting = /gateway_devices\{[^}]*state="waiting"[^}]*\} ([1-9]\d*)/;
+    await eventually(async () => waiting.test(await next.metrics()), { what: 'a device that waits' });
+    expect(next.pid).to.not.equal(owner.pid);
+    expect((await state()).observed).to.include({ status: 'connecting', reason: 'rate_limited' });
+    expect(rule.hits, 'no other login').to.equal(1);
   });
 
   it('drops what a frozen sender wakes up with: nothing is accepted from its older login', async () => {
