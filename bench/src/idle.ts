@@ -11,6 +11,7 @@ import { openStage, type Stage } from './support/stage.js';
 const DEVICES = 300;
 const STOCK_CLIENTS = 60;
 const LINKS_AT_A_TIME = 6;
+const LATE_MS = 40_000;
 const SETTLE_MS = 5_000;
 const BETWEEN_MS = 1_000;
 
@@ -61,10 +62,9 @@ async function linkDevices({ gateway }: Stage, say: (line: string) => void): Pro
   const left = Array.from({ length: DEVICES }, (_, i) => i).values();
   const linkInTurn = async () => {
     for (const i of left) {
-      await eventually(() => gateway.link(String(999_100_000_000 + i), `idle-${i}`).then(() => true), {
-        timeoutMs: 60_000,
-        everyMs: 1_000,
-      });
+      const link = () => gateway.link(String(999_100_000_000 + i), `idle-${i}`);
+      // A linked device that takes its time on a busy machine must not be linked anew.
+      await link().catch(() => gateway.waitForStatus('connected', `idle-${i}`, LATE_MS).catch(link));
       if (i % 50 === 49) say(`${i + 1} linked`);
     }
   };
