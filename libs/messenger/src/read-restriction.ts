@@ -1,9 +1,11 @@
 import type { Restriction } from '@gateway/contracts/restriction';
 import { type BaileysSocket, type BinaryNode, getBinaryNodeChild } from './baileys.js';
-import { networkCodeOf } from './session-errors.js';
+import { networkCodeOf, UnknownLimitsError } from './session-errors.js';
 import { within } from './within.js';
 
 const TIMEOUT_MS = 5_000;
+/** Codes of the library's own: an answer it cannot read, no answer in time, a closed connection. 429 is "later". */
+const NO_ANSWER: ReadonlySet<number> = new Set([400, 408, 428, 429]);
 /** Notifications about what `readRestriction` asks for. */
 const NEWS: ReadonlySet<string | undefined> = new Set([
   'NotificationUserReachoutTimelockUpdate',
@@ -13,18 +15,23 @@ const NEWS: ReadonlySet<string | undefined> = new Set([
 /**
  * Asks whether the account may start new chats; `undefined` when it may. There are two limits, a lock and a quota; of
  * both, the one that ends later. The library asks for neither when a message is refused for it.
- * Rejects when the network did not answer. A question that it refuses counts as a limit that it does not have.
+ * A question that the network finds wrong in itself counts as a limit that it does not have. Rejects when one was not
+ * answered for another reason, or both were found wrong: who is asked for nothing that they know has said nothing.
  */
 export async function readRestriction(sock: BaileysSocket, signal: AbortSignal): Promise<Restriction | undefined> {
   const limit = { timeoutMs: TIMEOUT_MS, what: 'restriction', signal };
   const [lock, quota] = await Promise.all([
-    unlessRefused(within(limit, sock.fetchAccountReachoutTimelock())),
-    unlessRefused(within(limit, sock.fetchNewChatMessageCap())),
+    unlessUnknown(within(limit, sock.fetchAccountReachoutTimelock())),
+    unlessUnknown(within(limit, sock.fetchNewChatMessageCap())),
   ]);
+  if (lock === 'unknown' && quota === 'unknown') throw new UnknownLimitsError();
   const found: Restriction[] = [];
-  if (lock?.isActive) found.push({ kind: 'reach_out_time_lock', ...endingAt(lock.timeEnforcementEnds?.getTime()) });
-  if (quota?.capping_status === 'CAPPED')
+  if (lock !== 'unknown' && lock.isActive) {
+    found.push({ kind: 'reach_out_time_lock', ...endingAt(lock.timeEnforcementEnds?.getTime()) });
+  }
+  if (quota !== 'unknown' && quota.capping_status === 'CAPPED') {
     found.push({ kind: 'new_chat_cap', ...endingAt(Number(quota.cycle_end_timestamp) * 1000) });
+  }
   return found.sort((a, b) => endOf(b) - endOf(a))[0];
 }
 
@@ -35,13 +42,18 @@ export function watchRestriction(sock: BaileysSocket, onNews: () => void): void 
   });
 }
 
-async function unlessRefused<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+async function unlessUnknown<Answer>(asked: Promise<Answer>): Promise<Answer | 'unknown'> {
   try {
     return await asked;
   } catch (thrown) {
-    if (networkCodeOf(thrown) === undefined) throw thrown;
-    return undefined;
+    if (!isUnknownToNetwork(networkCodeOf(thrown))) throw thrown;
+    return 'unknown';
   }
+}
+
+/** Whether the network would say the same to the next try. */
+function isUnknownToNetwork(code = 0): boolean {
+  return code >= 400 && code < 500 && !NO_ANSWER.has(code);
 }
 
 function endingAt(untilMs: number | undefined): { untilMs?: number } {

@@ -53,6 +53,13 @@ export class NetworkRefusalError extends GatewayError {
   }
 }
 
+/** The network knows none of the limits that it was asked for. */
+export class UnknownLimitsError extends GatewayError {
+  constructor() {
+    super({ code: 'unknown_limits', message: 'the network knows none of the limits that it was asked for' });
+  }
+}
+
 /** The code that the network answered a query with; `undefined` for an error of another origin. */
 export function networkCodeOf(thrown: unknown): number | undefined {
   if (thrown instanceof NetworkRefusalError) return thrown.networkCode;

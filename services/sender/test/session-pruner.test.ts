@@ -37,6 +37,15 @@ describe('sessions with contacts', () => {
     for await (const { type, id } of readAllKeys(space.store, address)) left.push(`${type} ${id}`);
     return left.sort();
   }
+  async function idsLeft(type: string): Promise<string[]> {
+    const buckets = await space.clients.commands.keys(`${deviceKeys(space.store.space, address).base}:keys:${type}:*`);
+    return (await Promise.all(buckets.map((bucket) => space.clients.commands.hkeys(bucket)))).flat();
+  }
+  /** What is written from now on is written 35 days later; nobody can open it, as its day is sealed with it. */
+  function writeLater(): void {
+    const { vault } = space.store;
+    space.store.vault = { ...vault, seal: (plain, place) => later(vault.seal(plain, place)) };
+  }
   const minutes = async (count: number) => {
     for (let i = 0; i < count; i++) {
       monotonicMs += 60_000;
@@ -77,14 +86,25 @@ describe('sessions with contacts', () => {
     const ids = Array.from({ length: 3_000 }, (_, i) => `${i}_1.0`);
     await commit(...ids.map((id) => ['session', id] as [string, string]));
     // A message in the days between: its write says so.
-    const { vault } = space.store;
-    space.store.vault = { ...vault, seal: (plain, place) => later(vault.seal(plain, place)) };
+    writeLater();
     await commit(['session', '17_1.0']);
     nowMs += 40 * DAY_MS;
     await minutes(2 * BUCKETS);
-    const left = await space.clients.commands.keys(`${deviceKeys(space.store.space, address).base}:keys:session:*`);
-    const fields = await Promise.all(left.map((key) => space.clients.commands.hkeys(key)));
-    expect(fields.flat()).to.deep.equal(['17_1.0']);
+    expect(await idsLeft('session')).to.deep.equal(['17_1.0']);
+  });
+
+  it('leave a privacy token behind that is younger, with its place in the index', async () => {
+    const { contactIndex } = deviceKeys(space.store.space, address);
+    await commit(['session', '1_1.0'], ['session', '2_1.0']);
+    const tokens = ['1@lid', '2@lid'];
+    await deviceKeyStore(space.store, lease).commit({ keys: [keyOf('tctoken', '2@lid')], contacts: tokens });
+    writeLater();
+    await commit(['tctoken', '1@lid']);
+    nowMs += 40 * DAY_MS;
+    await minutes(BUCKETS);
+    expect(await idsLeft('session')).to.deep.equal([]);
+    expect(await idsLeft('tctoken')).to.deep.equal(['1@lid']);
+    expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal(['1@lid']);
   });
 
   it('are looked at a bucket a minute: bounded work, whatever the number of ticks', async () => {
