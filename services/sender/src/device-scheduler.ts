@@ -140,8 +140,12 @@ export class DeviceScheduler {
     return new NewContactHold({
       ...this.deps,
       onHeld: () => this.forgetLookUps(),
-      onReconsider: () => {
+      onLifted: () => {
         this.roster.resume();
+        this.wakeUp.ring();
+      },
+      onMet: (phone) => {
+        this.roster.release(phone);
         this.wakeUp.ring();
       },
     });
@@ -301,7 +305,7 @@ export class DeviceScheduler {
       this.hold.wasRefused(to),
       this.deps.results.write(send.tag, { recipient, part, event: 'returned' }),
     ]);
-    if (isRestricted) await this.preparation.holdBack(send, [recipient]);
+    if (isRestricted) await this.preparation.holdBack(send, [{ index: recipient, to }]);
     else await this.failRefused(item, code);
   }
 

@@ -1,3 +1,4 @@
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import type { HeldRestriction, Restriction } from '@gateway/contracts/restriction';
 import type { MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
@@ -16,57 +17,71 @@ export interface HoldDeps {
   metrics: SenderMetrics;
   /** From now on messages to new contacts wait. */
   onHeld(): void;
-  /** Who waited may not be new any more, or there is no restriction any more: look again. */
-  onReconsider(): void;
+  /** From now on nobody waits. */
+  onLifted(): void;
+  /** This person, who may be one of those who wait, is no stranger any more. */
+  onMet(phone: string): void;
   onFailed(error: Error): void;
 }
 
+type HoldState =
+  | { kind: 'free' }
+  /** A message was refused as one to a stranger, and the network is being asked why. */
+  | { kind: 'suspected' }
+  | { kind: 'restricted'; restriction: HeldRestriction };
+
+type Answer = Restriction | 'free' | 'silence';
+
 /** The network may lift a restriction before its end; news of it can get lost. */
 const ASK_AGAIN_MS = 15 * 60_000;
-/** After its end by our clock, and after a question without an answer. */
+/** After its end by our clock; and after a question without an answer, with pauses that double. */
 const ASK_SOON_MS = 5_000;
-const RECONSIDER_AFTER_MS = 60_000;
 
 /**
  * Whether messages to new contacts wait, because the network restricts the account:
  *
- *   free -> (a message is refused, or there are news) asking -> free, or restricted
- *   restricted -> (it should be over, or there are news) asking -> free, or restricted
+ *   free -> (a message is refused) suspected -> free, or restricted
+ *   free, restricted -> (there are news, or it should be over) free, or restricted
  *
- * Only the network's own word leads from restricted to free: a try for each of those who wait would make it worse. Asking
- * is a query and no try. While it asks because of a refusal, new contacts wait already.
+ * Each arrow to the right is an answer of the network, see `afterAnswer`: only its own word leads to free, as a try for
+ * each of those who wait would make it worse. Asking is a query and no try. `nextQuestionAtMs` says when.
  * What it knows is kept in Redis, for the next owner and for people.
  */
 export class NewContactHold {
-  private restriction: HeldRestriction | undefined;
-  /** Those who looked like acquaintances, and were refused as strangers. */
-  private readonly refused = new Set<string>();
+  private state: HoldState = { kind: 'free' };
+  /** What the keys do not say of people, by canonical number: refused as strangers, or met, while the hold was on. */
+  private readonly standings = new Map<string, 'refused' | 'met'>();
   private session: MessengerSession | undefined;
-  private suspected = false;
-  private news = false;
-  private stopped = false;
-  private asking: Promise<boolean> | undefined;
+  /** Under way: it ends with the answer, before that is written down. */
+  private question: Promise<boolean> | undefined;
   private askAtMs = Number.POSITIVE_INFINITY;
-  private reconsiderAtMs = Number.POSITIVE_INFINITY;
+  /** Questions in turn that were not answered. */
+  private silences = 0;
+  private stopped = false;
 
   constructor(private readonly deps: HoldDeps) {}
 
   get isOn(): boolean {
-    return this.suspected || this.restriction !== undefined;
+    return this.state.kind !== 'free';
+  }
+
+  /** Whether a stranger's message waits. Not of those who have written since they were last looked at. */
+  holds(number: string): boolean {
+    return this.isOn && this.standingOf(number) !== 'met';
   }
 
   /** What the former owner knew. */
   async load(): Promise<void> {
     const { store, lease } = this.deps;
-    for (const number of await readRefusedContacts(store, lease.address)) this.refused.add(number);
+    for (const number of await readRefusedContacts(store, lease.address)) this.note(number, 'refused');
     const restriction = await readRestriction(store, lease.address);
-    if (restriction) this.remember(restriction);
+    if (restriction) this.enter({ kind: 'restricted', restriction });
   }
 
   /** News from the time without a connection have come by now. */
   attach(session: MessengerSession): void {
     this.session = session;
-    if (this.isOn) this.news = true;
+    if (this.isOn) this.hasNews();
   }
 
   detach(): void {
@@ -76,14 +91,17 @@ export class NewContactHold {
   /** The metrics count those that this process works on. */
   stop(): void {
     this.stopped = true;
-    if (this.restriction) this.deps.metrics.countRestricted(this.restriction.kind, -1);
+    this.count(this.state, -1);
   }
 
   /** Those who may be written to: people whom the account has a conversation with. */
   async findKnown(session: MessengerSession, numbers: readonly string[]): Promise<Set<string>> {
-    const known = await session.findAcquainted(numbers);
-    for (const number of this.refused) known.delete(number);
-    return known;
+    const acquainted = await session.findAcquainted(numbers);
+    const isKnown = (number: string) => {
+      const standing = this.standingOf(number);
+      return standing ? standing === 'met' : acquainted.has(number);
+    };
+    return new Set(numbers.filter(isKnown));
   }
 
   /**
@@ -91,58 +109,48 @@ export class NewContactHold {
    * then it waits with them; else this refusal is final.
    */
   async wasRefused(number: string): Promise<boolean> {
-    this.refused.add(number);
-    if (!this.isOn) {
-      this.suspected = true;
-      this.deps.onHeld();
+    this.note(number, 'refused');
+    if (this.state.kind === 'restricted') {
+      await this.record([canonicalPhoneNumber(number)]);
+      return true;
     }
-    if (!this.restriction) return this.ask();
-    await this.record([number]);
-    return true;
+    if (this.state.kind === 'free') this.enter({ kind: 'suspected' });
+    return this.ask();
   }
 
   /** The network has changed its mind, one way or the other. */
   hasNews(): void {
-    this.news = true;
+    this.askAtMs = this.deps.clock.nowMs();
   }
 
   /** Somebody wrote to us: they are no stranger any more, and may be one of those who wait. */
-  metSomebody(number: string): void {
-    this.refused.delete(number);
-    if (this.isOn) this.reconsiderAtMs = Math.min(this.reconsiderAtMs, this.deps.clock.nowMs() + RECONSIDER_AFTER_MS);
+  metSomebody(phone: string): void {
+    if (!this.isOn) return;
+    this.note(phone, 'met');
+    this.deps.onMet(phone);
   }
 
   /** Called often. */
   tick(): void {
-    const nowMs = this.deps.clock.nowMs();
-    const isDue = this.news || nowMs >= this.askAtMs;
-    if (this.session && !this.asking && isDue) {
-      void this.ask().catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
-    }
-    if (nowMs >= this.reconsiderAtMs) this.reconsider();
+    if (!this.session || this.question || this.deps.clock.nowMs() < this.askAtMs) return;
+    void this.ask().catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
   }
 
-  /** Whether the account is restricted. Those who ask at the same time share one question. */
+  /** Whether the account is restricted. Those who ask before there is an answer share one question. */
   private ask(): Promise<boolean> {
-    this.asking ??= this.askNetwork().finally(() => {
-      this.asking = undefined;
-    });
-    return this.asking;
+    this.question ??= this.askNetwork();
+    return this.question;
   }
 
   private async askNetwork(): Promise<boolean> {
-    this.news = false;
-    const said = await this.question();
-    if (this.stopped) return this.isOn;
-    if (said === 'free') await this.lift();
-    else if (said !== 'silence') await this.restrict(said);
-    // A refusal is word enough; of its end we know nothing yet.
-    else if (this.suspected) await this.restrict({ kind: 'reach_out_time_lock' });
-    if (said === 'silence') this.askAtMs = this.deps.clock.nowMs() + ASK_SOON_MS;
-    return this.restriction !== undefined;
+    // News that come from here on want a question of their own, as does a refusal after the answer.
+    this.askAtMs = Number.POSITIVE_INFINITY;
+    const said = await this.awaitAnswer();
+    this.question = undefined;
+    return this.stopped ? this.isOn : this.follow(said);
   }
 
-  private async question(): Promise<Restriction | 'free' | 'silence'> {
+  private async awaitAnswer(): Promise<Answer> {
     if (!this.session) return 'silence';
     return this.session.readRestriction().then(
       (said) => said ?? 'free',
@@ -153,50 +161,80 @@ export class NewContactHold {
     );
   }
 
-  private async restrict(said: Restriction): Promise<void> {
-    const { clock, logger } = this.deps;
-    const before = this.restriction;
-    this.remember({ ...said, sinceMs: before?.sinceMs ?? clock.nowMs() });
-    if (before?.kind !== said.kind || before.untilMs !== said.untilMs) {
-      logger.warn('messages to new contacts are held: the network restricts the account', { ...said });
+  private async follow(said: Answer): Promise<boolean> {
+    const before = this.state;
+    this.silences = said === 'silence' ? this.silences + 1 : 0;
+    this.enter(afterAnswer(before, said, this.deps.clock.nowMs()));
+    // Of this answer: while it is written, the next message may be refused.
+    const { isOn } = this;
+    const isKept = before.kind === 'restricted' || this.state.kind === 'restricted';
+    if (isKept && this.state !== before) await this.record(this.refused());
+    if (before.kind !== 'free' && !this.isOn) this.deps.onLifted();
+    return isOn;
+  }
+
+  /** The one place where the state changes. */
+  private enter(state: HoldState): void {
+    const before = this.state;
+    this.state = state;
+    this.askAtMs = Math.min(this.askAtMs, nextQuestionAtMs(state, this.silences, this.deps.clock.nowMs()));
+    this.count(before, -1);
+    this.count(state, 1);
+    this.log(before, state);
+    if (state.kind === 'free') this.standings.clear();
+    else if (before.kind === 'free') this.deps.onHeld();
+  }
+
+  private count(state: HoldState, change: 1 | -1): void {
+    const restriction = restrictionOf(state);
+    if (restriction) this.deps.metrics.countRestricted(restriction.kind, change);
+  }
+
+  private log(before: HoldState, after: HoldState): void {
+    const { logger } = this.deps;
+    const [was, is] = [restrictionOf(before), restrictionOf(after)];
+    if (!is && was) logger.info('the network restricts the account no more');
+    if (is && (is.kind !== was?.kind || is.untilMs !== was.untilMs)) {
+      logger.warn('messages to new contacts are held: the network restricts the account', { ...is });
     }
-    await this.record([...this.refused]);
   }
 
-  private remember(restriction: HeldRestriction): void {
-    const { clock, metrics, onHeld } = this.deps;
-    const wasOn = this.isOn;
-    if (this.restriction) metrics.countRestricted(this.restriction.kind, -1);
-    metrics.countRestricted(restriction.kind, 1);
-    this.restriction = restriction;
-    this.suspected = false;
-    const nowMs = clock.nowMs();
-    const { untilMs = Number.POSITIVE_INFINITY } = restriction;
-    this.askAtMs = untilMs > nowMs ? Math.min(untilMs, nowMs + ASK_AGAIN_MS) : nowMs + ASK_SOON_MS;
-    if (!wasOn) onHeld();
+  private standingOf(number: string): 'refused' | 'met' | undefined {
+    return this.standings.get(canonicalPhoneNumber(number));
   }
 
-  private async lift(): Promise<void> {
-    const { restriction } = this;
-    const wasOn = this.isOn;
-    this.suspected = false;
-    this.restriction = undefined;
-    this.askAtMs = Number.POSITIVE_INFINITY;
-    this.refused.clear();
-    if (restriction) {
-      this.deps.metrics.countRestricted(restriction.kind, -1);
-      await this.record();
-      this.deps.logger.info('the network restricts the account no more');
-    }
-    if (wasOn) this.reconsider();
+  private note(number: string, standing: 'refused' | 'met'): void {
+    this.standings.set(canonicalPhoneNumber(number), standing);
   }
 
-  private reconsider(): void {
-    this.reconsiderAtMs = Number.POSITIVE_INFINITY;
-    this.deps.onReconsider();
+  private refused(): string[] {
+    return [...this.standings].filter(([, standing]) => standing === 'refused').map(([number]) => number);
   }
 
-  private async record(refused: readonly string[] = []): Promise<void> {
-    await recordRestriction(this.deps.store, this.deps.lease, this.restriction, refused);
+  private async record(refused: readonly string[]): Promise<void> {
+    const { store, lease } = this.deps;
+    await recordRestriction(store, lease, restrictionOf(this.state), refused);
   }
+}
+
+function afterAnswer(state: HoldState, said: Answer, nowMs: number): HoldState {
+  if (said === 'free') return { kind: 'free' };
+  const sinceMs = restrictionOf(state)?.sinceMs ?? nowMs;
+  if (said !== 'silence') return { kind: 'restricted', restriction: { ...said, sinceMs } };
+  // A refusal is word enough; of its end we know nothing yet.
+  if (state.kind === 'suspected') return { kind: 'restricted', restriction: { kind: 'reach_out_time_lock', sinceMs } };
+  return state;
+}
+
+/** When the network is asked, unless news come before. */
+function nextQuestionAtMs(state: HoldState, silences: number, nowMs: number): number {
+  if (state.kind === 'suspected') return nowMs;
+  if (silences > 0) return nowMs + Math.min(ASK_SOON_MS * 2 ** (silences - 1), ASK_AGAIN_MS);
+  if (state.kind === 'free') return Number.POSITIVE_INFINITY;
+  const { untilMs = Number.POSITIVE_INFINITY } = state.restriction;
+  return untilMs > nowMs ? Math.min(untilMs, nowMs + ASK_AGAIN_MS) : nowMs + ASK_SOON_MS;
+}
+
+function restrictionOf(state: HoldState): HeldRestriction | undefined {
+  return state.kind === 'restricted' ? state.restriction : undefined;
 }

@@ -5,6 +5,7 @@ import {
   type MessageContent,
   type ReadyContent,
 } from '@gateway/contracts/message-content';
+import { ownErrorCode } from '@gateway/contracts/recipient-errors';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
 import type { QuoteFor } from './load-quotes.js';
 
@@ -51,6 +52,8 @@ export class OpenSend {
   private ready: number[] = [];
   private retries: Retry[] = [];
   private held: number[] = [];
+  /** Those of whom Redis says that they wait for the end of a restriction: until their next try. */
+  private readonly marked: Set<number>;
   private readonly tries = new Map<number, number>();
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
   private readonly doubtful: Set<number>;
@@ -82,6 +85,8 @@ export class OpenSend {
     this.accepted = new Map(
       queued.map(({ index, partsAcked }) => [index, partsAcked] as const).filter(([, acked]) => acked > 0),
     );
+    const markedHeld = queued.filter(({ errorCode }) => errorCode === ownErrorCode('new_contacts_held'));
+    this.marked = new Set(markedHeld.map(({ index }) => index));
     // Those that a former owner had in flight go first: their phones may have the message already.
     const [doubtful, others] = [queued.filter(mayBeShown), queued.filter((recipient) => !mayBeShown(recipient))];
     this.doubtful = new Set(doubtful.map(({ index }) => index));
@@ -147,15 +152,34 @@ export class OpenSend {
     this.waiting.unshift(...indices);
   }
 
-  /** Nothing goes out to them before `releaseHeld`. */
+  /** Nothing goes out to them before `releaseHeld`, and whoever looks at the send can see that. */
   hold(indices: readonly number[]): void {
-    for (const index of indices) this.inFlight.delete(index);
+    for (const index of indices) {
+      this.inFlight.delete(index);
+      this.marked.add(index);
+    }
     this.held.push(...indices);
   }
 
-  releaseHeld(): void {
-    this.waiting.unshift(...this.held);
-    this.held = [];
+  isMarkedHeld(index: number): boolean {
+    return this.marked.has(index);
+  }
+
+  /** Of those who are held. */
+  heldNumbers(): string[] {
+    return this.held.map((index) => this.numbers[index]!);
+  }
+
+  /** They go first: with `numbers` only those people, else all who are held. */
+  releaseHeld(numbers?: ReadonlySet<string>): void {
+    const [released, others] = this.split(this.held, numbers);
+    this.waiting.unshift(...released);
+    this.held = others;
+  }
+
+  /** They are the next to be looked up, if they wait at all. */
+  putFirst(numbers: ReadonlySet<string>): void {
+    this.waiting = this.split(this.waiting, numbers).flat();
   }
 
   /**
@@ -182,6 +206,7 @@ export class OpenSend {
     if (!this.hasReady) return undefined;
     const recipient = this.ready.shift()!;
     this.inFlight.add(recipient);
+    this.marked.delete(recipient);
     const part = this.firstMissingPart(recipient);
     const to = this.numbers[recipient]!;
     // One quote per answer: the text that follows a file stands for itself.
@@ -230,6 +255,12 @@ export class OpenSend {
   forgetLookUps(): void {
     this.waiting.unshift(...this.ready);
     this.ready = [];
+  }
+
+  /** Those with these numbers, and those without. */
+  private split(indices: readonly number[], numbers?: ReadonlySet<string>): [number[], number[]] {
+    const isMeant = (index: number) => numbers?.has(this.numbers[index]!) ?? true;
+    return [indices.filter(isMeant), indices.filter((index) => !isMeant(index))];
   }
 
   private firstMissingPart(index: number): number {

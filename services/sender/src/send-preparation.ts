@@ -89,10 +89,7 @@ export class SendPreparation {
       return [];
     }
     const strangers = batch.filter(({ to }) => !known.has(to));
-    await this.holdBack(
-      send,
-      strangers.map(({ index }) => index),
-    );
+    await this.holdBack(send, strangers);
     return batch.filter(({ to }) => known.has(to));
   }
 
@@ -103,18 +100,23 @@ export class SendPreparation {
   }
 
   /** They wait for the end of a restriction, and whoever looks at the send sees that. */
-  async holdBack(send: OpenSend, recipients: readonly number[]): Promise<void> {
-    const errorCode = ownErrorCode('new_contacts_held');
-    this.deps.metrics.countHeld(recipients.length);
+  async holdBack(send: OpenSend, recipients: readonly Recipient[]): Promise<void> {
+    const fresh = recipients.filter(({ index }) => !send.isMarkedHeld(index));
+    this.deps.metrics.countHeld(fresh.length);
     await Promise.all(
-      recipients.map(async (recipient) => {
-        const status = await this.deps.results.write(send.tag, { recipient, part: 0, event: 'held', errorCode });
-        if (status === 'queued') send.hold([recipient]);
-        else send.settled(recipient);
+      recipients.map(async ({ index, to }) => {
+        if (!send.isMarkedHeld(index) && !(await this.markHeld(send, index))) send.settled(index);
+        // While this was written the restriction may have ended, or they may have written to us.
+        else if (this.deps.hold.holds(to)) send.hold([index]);
+        else send.putBack([index]);
       }),
     );
-    // Its end came while this was written: nobody would let them go.
-    if (!this.deps.hold.isOn) send.releaseHeld();
+  }
+
+  /** `false`: it was cancelled meanwhile. */
+  private async markHeld({ tag }: OpenSend, recipient: number): Promise<boolean> {
+    const errorCode = ownErrorCode('new_contacts_held');
+    return (await this.deps.results.write(tag, { recipient, part: 0, event: 'held', errorCode })) === 'queued';
   }
 
   /** Files go to the network while recipients are looked up; one upload serves them all. */

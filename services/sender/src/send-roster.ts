@@ -1,5 +1,6 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
+import { spellingsOf } from '@gateway/contracts/phone-number';
 import type { JobOutcome } from '@gateway/queue/consumer';
 import { runInContext } from '@gateway/runtime/context';
 import { toError } from '@gateway/runtime/errors';
@@ -20,6 +21,13 @@ export interface RosterDeps {
   onUnloadable(messageId: string, error: Error): void;
 }
 
+/** A send of which nobody but strangers is left. */
+interface Aside {
+  job: SendJob;
+  /** The numbers of those who wait, 8 bytes each, and not the send: there may be thousands of long lists. */
+  held: Float64Array;
+}
+
 /** So that of 200 slots of the queue worker an OTP always finds one. */
 const MAX_LISTS = 150;
 /** So long after its job came an OTP has the device to itself. Longer, and one that is stuck would hold up the lists. */
@@ -32,8 +40,9 @@ const OTP_FIRST_MS = 1_000;
  *                          |
  *                        aside (everybody who is left waits for the network to lift a restriction)
  *
- * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs a line in
- * this process and nothing in the queue: its job is done, and should this process end, the next owner finds the record.
+ * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs next to
+ * nothing in this process and nothing in the queue: its job is done, and should this process end, the next owner finds
+ * the record.
  * OTPs are never parked.
  */
 export class SendRoster {
@@ -41,7 +50,7 @@ export class SendRoster {
   private readonly loading = new Map<string, SendJob['priority']>();
   private otpFirstUntilMs = 0;
   private readonly parked = new Map<string, SendJob>();
-  private readonly aside = new Map<string, SendJob>();
+  private readonly aside = new Map<string, Aside>();
   private stopped = false;
 
   constructor(private readonly deps: RosterDeps) {}
@@ -111,7 +120,7 @@ export class SendRoster {
     for (const send of this.active.values()) {
       if (send.lookingUp || send.uploading || !(send.isDone || send.isHeld)) continue;
       this.active.delete(send.messageId);
-      if (send.isHeld) this.aside.set(send.messageId, toJob(this.deps.address, send.record));
+      if (send.isHeld) this.setAside(send);
       else this.deps.onFinished(send);
       send.finish();
     }
@@ -129,15 +138,18 @@ export class SendRoster {
     this.active.get(messageId)?.dropWaiting();
   }
 
-  /** Those who wait for the end of a restriction get a place again. */
+  /** The end of a restriction: all who waited for it go on. */
   resume(): void {
     for (const send of this.active.values()) send.releaseHeld();
-    const jobs = [...this.aside.values()];
-    this.aside.clear();
-    for (const job of jobs) {
-      if (job.priority === 'otp' || this.room > 0) this.start(job);
-      else this.park(job);
-    }
+    for (const { job } of this.takeAside(() => true)) this.restart(job);
+  }
+
+  /** One person waits no more, in whatever way their number is written; the others do. */
+  release(phone: string): void {
+    const numbers = new Set(spellingsOf(phone));
+    for (const send of this.active.values()) send.releaseHeld(numbers);
+    const waits = ({ held }: Aside) => [...numbers].some((number) => held.includes(Number(number)));
+    for (const { job } of this.takeAside(waits)) this.restart(job, numbers);
   }
 
   /** Gives all jobs back. */
@@ -149,27 +161,47 @@ export class SendRoster {
     this.aside.clear();
   }
 
-  private start(job: SendJob): void {
-    this.work(job).catch((error: unknown) => this.deps.onUnloadable(job.messageId, toError(error)));
+  private setAside(send: OpenSend): void {
+    const held = Float64Array.from(send.heldNumbers(), Number);
+    this.aside.set(send.messageId, { job: toJob(this.deps.address, send.record), held });
   }
 
-  private async work(job: SendJob): Promise<void> {
+  private takeAside(isWanted: (aside: Aside) => boolean): Aside[] {
+    const taken = [...this.aside.values()].filter(isWanted);
+    for (const { job } of taken) this.aside.delete(job.messageId);
+    return taken;
+  }
+
+  private restart(job: SendJob, first?: ReadonlySet<string>): void {
+    if (job.priority === 'otp' || this.room > 0) this.start(job, first);
+    else this.park(job);
+  }
+
+  private start(job: SendJob, first?: ReadonlySet<string>): void {
+    this.work(job, first).catch((error: unknown) => this.deps.onUnloadable(job.messageId, toError(error)));
+  }
+
+  private async work(job: SendJob, first?: ReadonlySet<string>): Promise<void> {
     const { messageId, device, requestId } = job;
     if (job.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
     await runInContext({ requestId, messageId, device }, async () => {
       await new Promise<void>((resolve, reject) => {
-        this.load(job, resolve).then((isActive) => {
+        this.load(job, { finish: resolve, first }).then((isActive) => {
           if (!isActive) resolve();
         }, reject);
       });
     });
   }
 
-  private async load({ messageId, priority }: SendJob, finish: () => void): Promise<boolean> {
+  private async load(
+    { messageId, priority }: SendJob,
+    { finish, first }: { finish: () => void; first: ReadonlySet<string> | undefined },
+  ): Promise<boolean> {
     this.loading.set(messageId, priority);
     try {
       const send = await this.deps.load(messageId, finish);
       if (!send || this.stopped) return false;
+      if (first) send.putFirst(first);
       this.active.set(messageId, send);
       return true;
     } finally {

@@ -6,7 +6,8 @@ import { createMetrics } from '@gateway/runtime/metrics';
 import { NewContactHold } from '@gateway/sender/new-contact-hold';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
-import { readRestriction } from '@gateway/store/restrictions';
+import { readRefusedContacts, readRestriction } from '@gateway/store/restrictions';
+import type { Store } from '@gateway/store/store';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -16,6 +17,7 @@ const MINUTE_MS = 60_000;
 
 describe('the hold of messages to new contacts', () => {
   let space: RedisSpace;
+  let store: Store;
   let lease: Lease;
   let nowMs: number;
   let calls: string[];
@@ -25,6 +27,7 @@ describe('the hold of messages to new contacts', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
+    store = space.store;
     lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     [nowMs, calls, said, questions] = [1_000_000, [], undefined, 0];
   });
@@ -38,11 +41,12 @@ describe('the hold of messages to new contacts', () => {
   }
   function makeHold(): NewContactHold {
     return new NewContactHold({
-      ...{ store: space.store, lease, metrics },
+      ...{ store, lease, metrics },
       logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
       clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
       onHeld: () => calls.push('held'),
-      onReconsider: () => calls.push('reconsider'),
+      onLifted: () => calls.push('lifted'),
+      onMet: (phone) => calls.push(`met ${phone}`),
       onFailed: (error) => calls.push(error instanceof FencedError ? 'fenced' : error.message),
     });
   }
@@ -85,11 +89,64 @@ describe('the hold of messages to new contacts', () => {
     hold.stop();
   });
 
+  it('asks again for a refusal that comes while the answer to the one before is written down', async () => {
+    const hold = attached();
+    said = { kind: 'reach_out_time_lock' };
+    await hold.wasRefused('17');
+    said = undefined;
+    let write = () => {};
+    const written = new Promise<void>((resolve) => {
+      write = resolve;
+    });
+    const { run } = space.store;
+    let isWriting = false;
+    store.run = async (...args) => {
+      isWriting = true;
+      await written;
+      return run(...args);
+    };
+    hold.hasNews();
+    await eventually(() => {
+      hold.tick();
+      return isWriting;
+    });
+    expect(questions, 'it was lifted').to.equal(2);
+
+    said = { kind: 'new_chat_cap', untilMs: nowMs + MINUTE_MS };
+    const verdict = hold.wasRefused('18');
+    write();
+    expect(await verdict).to.equal(true);
+    expect(questions).to.equal(3);
+    expect(calls, 'those who wait are not let go in between').to.deep.equal(['held', 'held']);
+    expect(await stored()).to.deep.equal({ ...said, sinceMs: nowMs });
+    said = undefined;
+    nowMs += MINUTE_MS;
+    await eventually(() => {
+      hold.tick();
+      return calls.includes('lifted');
+    });
+    expect(await stored()).to.equal(undefined);
+  });
+
+  it('tells each refusal of the answer that it asked for, and is never on without a next question', async () => {
+    const hold = attached();
+    const verdicts: Promise<boolean>[] = [];
+    for (let i = 0; i < 20; i++) {
+      verdicts.push(hold.wasRefused(`1${i}`));
+      // At every point of the question before.
+      for (let turn = 0; turn < i; turn++) await Promise.resolve();
+    }
+    expect(new Set(await Promise.all(verdicts))).to.deep.equal(new Set([false]));
+    expect(hold.isOn).to.equal(false);
+    expect(questions).to.be.greaterThan(1);
+    expect(calls.filter((call) => call === 'lifted')).to.have.length(questions);
+  });
+
   it('lets the others go on when the network knows of no restriction', async () => {
     const hold = attached();
     expect(await hold.wasRefused('17')).to.equal(false);
     expect(hold.isOn).to.equal(false);
-    expect(calls).to.deep.equal(['held', 'reconsider']);
+    expect(calls).to.deep.equal(['held', 'lifted']);
     expect(await stored()).to.equal(undefined);
   });
 
@@ -113,7 +170,7 @@ describe('the hold of messages to new contacts', () => {
     nowMs += 1;
     await eventually(() => {
       hold.tick();
-      return calls.includes('reconsider');
+      return calls.includes('lifted');
     });
     expect(hold.isOn).to.equal(false);
     expect(await stored()).to.equal(undefined);
@@ -156,6 +213,26 @@ describe('the hold of messages to new contacts', () => {
     await eventually(() => !hold.isOn);
   });
 
+  it('asks a network that does not answer after pauses that double, up to a quarter of an hour', async () => {
+    const hold = attached();
+    said = new Error('silence');
+    await hold.wasRefused('17');
+    for (const seconds of [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]) {
+      const before = questions;
+      nowMs += seconds * 1000 - 1;
+      hold.tick();
+      expect(questions, `before ${seconds} s`).to.equal(before);
+      nowMs += 1;
+      hold.tick();
+      expect(questions, `after ${seconds} s`).to.equal(before + 1);
+      await new Promise(setImmediate);
+    }
+    expect(hold.isOn).to.equal(true);
+    attached(hold).tick();
+    expect(questions, 'at once on a new connection').to.equal(12);
+    hold.stop();
+  });
+
   it('is taken over by the next owner, who asks as soon as it can', async () => {
     const untilMs = nowMs + MINUTE_MS;
     said = { kind: 'reach_out_time_lock', untilMs };
@@ -175,30 +252,22 @@ describe('the hold of messages to new contacts', () => {
     expect(await stored()).to.equal(undefined);
   });
 
-  it('takes nobody for a stranger who has written since', async () => {
+  it('takes nobody for a stranger who has written since, in whatever way their number is written', async () => {
+    const [typed, written] = ['551187654321', '5511987654321'];
     const hold = attached();
+    hold.metSomebody(written);
+    expect(calls, 'nobody waits').to.deep.equal([]);
     said = { kind: 'new_chat_cap' };
-    await hold.wasRefused('17');
-    expect(await hold.findKnown(session, ['17'])).to.deep.equal(new Set());
-    hold.metSomebody('17');
-    expect(await hold.findKnown(session, ['17'])).to.deep.equal(new Set(['17']));
-    hold.stop();
-  });
-
-  it('has those who wait looked at again after somebody wrote to us, once a minute at most', async () => {
-    const hold = attached();
-    hold.metSomebody('1');
-    said = { kind: 'new_chat_cap' };
-    await hold.wasRefused('2');
-    hold.metSomebody('1');
-    nowMs += 30_000;
-    hold.metSomebody('1');
-    hold.tick();
-    expect(calls).not.to.include('reconsider');
-    nowMs += 30_000;
-    hold.tick();
-    hold.tick();
-    expect(calls.filter((call) => call === 'reconsider')).to.have.length(1);
+    await hold.wasRefused(typed);
+    expect(await readRefusedContacts(space.store, address)).to.deep.equal([written]);
+    expect(await hold.findKnown(session, ['17', typed, written])).to.deep.equal(new Set(['17']));
+    expect([typed, written].map((number) => hold.holds(number))).to.deep.equal([true, true]);
+    hold.metSomebody(written);
+    expect(calls).to.deep.equal(['held', `met ${written}`]);
+    expect(await hold.findKnown(session, ['17', typed, written])).to.deep.equal(new Set(['17', typed, written]));
+    expect([typed, written].map((number) => hold.holds(number))).to.deep.equal([false, false]);
+    await hold.wasRefused(typed);
+    expect(hold.holds(written), 'the network has the last word').to.equal(true);
     hold.stop();
   });
 

@@ -1,3 +1,4 @@
+import { ownErrorCode } from '@gateway/contracts/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
 import { OpenSend } from '@gateway/sender/open-send';
 import { type PreparationDeps, SendPreparation } from '@gateway/sender/send-preparation';
@@ -6,33 +7,93 @@ import { expect } from 'chai';
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
 
 describe('holding recipients back', () => {
-  it('lets them go when the restriction has ended before they were all marked', async () => {
-    const send = new OpenSend({
+  let hold: { isOn: boolean; met: string[]; holds(to: string): boolean };
+  let written: number[];
+  let counted: number;
+  let onWrite: (recipient: number) => string;
+  beforeEach(() => {
+    hold = { isOn: true, met: [], holds: (to) => hold.isOn && !hold.met.includes(to) };
+    [written, counted, onWrite] = [[], 0, () => 'queued'];
+  });
+
+  function makeSend(errorCode = 0): OpenSend {
+    return new OpenSend({
       record: {
         ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: 3, parts: 1 },
         ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: [0, 1, 2].map((index) => ({
-        ...{ index, to: `49151000000${index}`, status: 'queued', tries: 0, errorCode: 0, atMs: 0 },
+        ...{ index, to: `49151000000${index}`, status: 'queued', tries: 0, errorCode, atMs: 0 },
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
       })),
       content: { kind: 'text', text: 'hello' },
       finish: () => {},
     });
-    const hold = { isOn: true };
-    const deps = {
+  }
+  const holdBackAll = (send: OpenSend) =>
+    new SendPreparation({
       hold,
-      metrics: { countHeld: () => {} },
+      metrics: { countHeld: (count: number) => (counted += count) },
       results: {
         write: async (_tag: string, { recipient }: { recipient: number }) => {
-          if (recipient === 1) hold.isOn = false;
-          return recipient === 2 ? 'cancelled' : 'queued';
+          written.push(recipient);
+          return onWrite(recipient);
         },
       },
-    } as unknown as PreparationDeps;
-    const [a, b, c] = send.takeForLookUp(10, 0).map(({ index }) => index);
-    await new SendPreparation(deps).holdBack(send, [a!, b!, c!]);
+    } as unknown as PreparationDeps).holdBack(send, send.takeForLookUp(10, 0));
+  const waiting = (send: OpenSend) => send.takeForLookUp(10, 0).map(({ index }) => index);
+
+  it('lets those go of whom it is written when the restriction has ended, whoever looks at the send meanwhile', async () => {
+    const send = makeSend();
+    onWrite = (recipient) => {
+      if (recipient === 1) hold.isOn = false;
+      // It ends for all who are held, and nobody is again.
+      if (recipient === 1) send.releaseHeld();
+      return recipient === 2 ? 'cancelled' : 'queued';
+    };
+    const held: boolean[] = [];
+    const holdOne = send.hold.bind(send);
+    send.hold = (indices) => {
+      held.push(hold.isOn);
+      holdOne(indices);
+    };
+    await holdBackAll(send);
+    expect(held, 'nobody is held after the end').not.to.include(false);
     expect(send.isHeld).to.equal(false);
-    expect(send.takeForLookUp(10, 0).map(({ index }) => index)).to.deep.equal([0, 1]);
+    expect(waiting(send)).to.have.members([0, 1]);
+  });
+
+  it('does not hold somebody who writes to us while it is written', async () => {
+    const send = makeSend();
+    onWrite = () => {
+      hold.met = ['491510000001'];
+      return 'queued';
+    };
+    await holdBackAll(send);
+    expect(send.isHeld, 'it is not put aside').to.equal(false);
+    expect(waiting(send)).to.deep.equal([1]);
+    expect(send.heldNumbers()).to.deep.equal(['491510000000', '491510000002']);
+  });
+
+  it('writes and counts each once, until it was tried again', async () => {
+    const send = makeSend();
+    await holdBackAll(send);
+    expect(send.isHeld).to.equal(true);
+    expect([written, counted]).to.deep.equal([[0, 1, 2], 3]);
+    send.releaseHeld();
+    await holdBackAll(send);
+    expect([written, counted, send.isHeld]).to.deep.equal([[0, 1, 2], 3, true]);
+
+    const loaded = makeSend(ownErrorCode('new_contacts_held'));
+    await holdBackAll(loaded);
+    expect([written, counted, loaded.isHeld], 'marked by a former owner').to.deep.equal([[0, 1, 2], 3, true]);
+
+    send.releaseHeld();
+    send.addReady(waiting(send));
+    const tried = send.takeReady()!.recipient;
+    send.forgetLookUps();
+    send.putBack([tried]);
+    await holdBackAll(send);
+    expect([written, counted]).to.deep.equal([[0, 1, 2, tried], 4]);
   });
 });

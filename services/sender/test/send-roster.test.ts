@@ -15,11 +15,12 @@ describe('the roster of a device', () => {
   let promised: string[];
   let finished: string[];
   let broken: string[];
+  let people: string[];
   let nowMs: number;
 
   beforeEach(() => {
     [loaded, promised, finished, broken] = [[], [], [], []];
-    nowMs = 1_000_000;
+    [people, nowMs] = [['4915100000'], 1_000_000];
     roster = new SendRoster({
       address,
       monotonicMs: () => nowMs,
@@ -42,12 +43,10 @@ describe('the roster of a device', () => {
         ...{ messageId, tag: messageId, state: 'open', kind, total: 1, parts: 1 },
         ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
-      recipients: [
-        {
-          ...{ index: 0, to: '4915100000', status: 'queued', tries: 0, errorCode: 0, atMs: 0 },
-          ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
-        },
-      ],
+      recipients: people.map((to, index) => ({
+        ...{ index, to, status: 'queued', tries: 0, errorCode: 0, atMs: 0 },
+        ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
+      })),
       content: { kind: 'text', text: 'hello' },
       finish,
     });
@@ -69,6 +68,14 @@ describe('the roster of a device', () => {
   async function fill(): Promise<void> {
     for (const name of names(PLACES)) void roster.handleJob(job(name));
     await eventually(() => active().length === PLACES);
+  }
+
+  /** Its people turn out to be strangers under a restriction. */
+  async function hold(messageId: string): Promise<void> {
+    void roster.handleJob(job(messageId));
+    const send = await eventually(() => roster.inTurn().find((one) => one.messageId === messageId));
+    send.hold(send.takeForLookUp(10, 0).map(({ index }) => index));
+    roster.settle();
   }
 
   it('keeps lists back from the job of an OTP until its message goes out, a second at most', async () => {
@@ -145,6 +152,34 @@ describe('the roster of a device', () => {
     await eventually(() => active().length === PLACES + 1);
     expect(active()[0], 'an OTP is never parked').to.equal('otp-1');
     expect(roster.has('list-9')).to.equal(true);
+  });
+
+  it('takes up only the sends of the one who wrote, and them first', async () => {
+    const number = (i: number) => `55118765432${i}`;
+    people = [0, 1, 2].map(number);
+    for (const name of ['list-1', 'list-2']) await hold(name);
+    people = [3, 4, 5].map(number);
+    await hold('list-3');
+    people = ['4915100000', '5511987654324'];
+    void roster.handleJob(job('list-4'));
+    await eventually(() => active().includes('list-4'));
+    const [other, met] = roster.inTurn()[0]!.takeForLookUp(10, 0);
+    roster.inTurn()[0]!.hold([other!.index, met!.index]);
+
+    loaded = [];
+    people = [3, 4, 5].map(number);
+    roster.release('5511987654324');
+    await eventually(() => active().includes('list-3'));
+    expect(loaded).to.deep.equal(['list-3']);
+    const numbersOf = (name: string) =>
+      roster
+        .inTurn()
+        .find(({ messageId }) => messageId === name)!
+        .takeForLookUp(10, 0)
+        .map(({ to }) => to);
+    expect(numbersOf('list-3')).to.deep.equal([number(4), number(3), number(5)]);
+    expect(numbersOf('list-4')).to.deep.equal(['5511987654324']);
+    expect(active()).to.have.members(['list-3', 'list-4']);
   });
 
   it('gives its jobs back when it stops', async () => {
