@@ -15,8 +15,8 @@ const NEWS: ReadonlySet<string | undefined> = new Set([
 /**
  * Asks whether the account may start new chats; `undefined` when it may. There are two limits, a lock and a quota; of
  * both, the one that ends later. The library asks for neither when a message is refused for it.
- * A question that the network finds wrong in itself counts as a limit that it does not have. Rejects when one was not
- * answered for another reason, or both were found wrong: who is asked for nothing that they know has said nothing.
+ * A limit that the network does not know is one that it does not have. Rejects when a question was not answered, or when
+ * it knows neither limit: then it has said nothing.
  */
 export async function readRestriction(sock: BaileysSocket, signal: AbortSignal): Promise<Restriction | undefined> {
   const limit = { timeoutMs: TIMEOUT_MS, what: 'restriction', signal };

@@ -99,7 +99,8 @@ export async function findUnusedSessions(
 
 /**
  * Forgets a session and the identity that belongs to it, unless it was written since `beforeMs`; with `contact`, the jid
- * of the account whose phone it is of, the privacy token too unless that was. Safe to repeat. Throws `FencedError` for a stale owner.
+ * of the account whose phone it is of, the privacy token too unless that was. Safe to repeat.
+ * Throws `FencedError` for a stale owner.
  */
 export async function forgetSession(
   store: Store,

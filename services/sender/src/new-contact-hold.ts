@@ -40,11 +40,11 @@ const ASK_SOON_MS = 5_000;
 /**
  * Whether messages to new contacts wait, because the network restricts the account:
  *
- *   free -> (a message is refused) suspected -> free, or restricted
- *   free, restricted -> (there are news, or it should be over) free, or restricted
+ *   free -> suspected (a message was refused) -> free, or restricted
+ *   free, or restricted (there are news, or it should be over) -> free, or restricted
  *
- * Each arrow to the right is an answer of the network, see `afterAnswer`: only its own word leads to free, as a try for
- * each of those who wait would make it worse. Asking is a query and no try. `nextQuestionAtMs` says when.
+ * What follows suspicion, news and time is an answer of the network, see `afterAnswer`: only its own word leads to free,
+ * as a try for each of those who wait would make it worse. Asking is a query and no try; `nextQuestionAtMs` says when.
  * What it knows is kept in Redis, for the next owner and for people.
  */
 export class NewContactHold {
@@ -120,7 +120,7 @@ export class NewContactHold {
 
   /** The network has changed its mind, one way or the other. */
   hasNews(): void {
-    this.askAtMs = this.deps.clock.nowMs();
+    this.askAtMs = 0;
   }
 
   /** Somebody wrote to us: they are no stranger any more, and may be one of those who wait. */
