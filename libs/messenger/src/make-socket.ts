@@ -1,6 +1,7 @@
 import { captureRejectionSymbol, EventEmitter } from 'node:events';
 import type { MessengerTrust } from '@gateway/runtime/messenger-trust';
 import { type BaileysSocket, makeWASocket, type UserFacingSocketConfig } from './baileys.js';
+import { shareStorage } from './share-storage.js';
 import { withTrust } from './trust.js';
 
 export interface MakeSocketOptions {
@@ -20,7 +21,7 @@ export function makeSocket(settings: UserFacingSocketConfig, { trust, onBroken }
   const before = EventEmitter.captureRejections;
   EventEmitter.captureRejections = true;
   try {
-    const sock = withTrust(trust, () => makeWASocket(settings));
+    const sock = withTrust(trust, () => shareStorage(() => makeWASocket(settings)));
     contain(sock, settings, onBroken);
     return sock;
   } finally {
