@@ -1,6 +1,7 @@
 import { type DeviceAddress, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { Reply } from '@gateway/contracts/message-content';
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { platformIds } from '@gateway/contracts/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
 import { type Device, readDevice } from '@gateway/store/devices';
@@ -10,7 +11,7 @@ import type { ApiDeps } from './api-deps.js';
 
 type FindDeps = Pick<ApiDeps, 'store' | 'clock'>;
 
-/** A message that can be answered, and who has it. */
+/** A message that can be answered, and who has it: their numbers in canonical form, as the network's may differ from ours. */
 interface Answerable {
   reply: Reply;
   numbers: ReadonlySet<string>;
@@ -32,7 +33,7 @@ export async function findReply(
     (await findReceived(deps, address, existingMessageId));
   if (!found)
     throw refuse([{ path: ['existingMessageId'], message: 'is no message that this device sent or received' }]);
-  const strangers = to.flatMap((number, index) => (found.numbers.has(number) ? [] : [index]));
+  const strangers = to.flatMap((number, index) => (found.numbers.has(canonicalPhoneNumber(number)) ? [] : [index]));
   if (strangers.length > 0) {
     const path = (index: number) => (to.length > 1 ? ['to', index] : ['to']);
     throw refuse(
@@ -71,7 +72,8 @@ function isOfFormerAccount({ createdAtMs }: SendRecord, { device }: OwnDevice): 
 async function findReceived(deps: FindDeps, address: DeviceAddress, id: string): Promise<Answerable | undefined> {
   const received = await readReceived(deps.store, address, { platformId: id, nowMs: deps.clock.nowMs() });
   if (!received) return undefined;
-  return { reply: { kind: 'received', platformId: id, from: received.jid }, numbers: new Set([received.phone]) };
+  const numbers = new Set([canonicalPhoneNumber(received.phone)]);
+  return { reply: { kind: 'received', platformId: id, from: received.jid }, numbers };
 }
 
 async function numbersOf(
@@ -79,7 +81,7 @@ async function numbersOf(
   address: DeviceAddress,
   { tag, ...page }: { tag: SendTag; from: number; limit: number },
 ): Promise<ReadonlySet<string>> {
-  return new Set((await readRecipients(store, address, tag, page)).map(({ to }) => to));
+  return new Set((await readRecipients(store, address, tag, page)).map(({ to }) => canonicalPhoneNumber(to)));
 }
 
 function refuse(details: { path: (string | number)[]; message: string }[]): ApiError {

@@ -61,6 +61,16 @@ describe('existingMessageId of POST /send', () => {
     expectRefused(await send(ANN, '3EB0BBBB'), ['existingMessageId']);
   });
 
+  it('knows people however their number is written', async () => {
+    const [typed, known] = ['5511987654321', '551187654321'] as const;
+    await recordReceived(space.store, owner.lease, {
+      message: { platformId: '3EB0CCCC', jid: `${known}@s.whatsapp.net`, phone: known, text: 'a question' },
+      nowMs: Date.now(),
+    });
+    expect((await send(typed, '3EB0CCCC')).status).to.equal(202);
+    expect((await send(known, await sent([ANN, typed]))).status).to.equal(202);
+  });
+
   it('refuses a recipient who was not in the list, by their place in `to`', async () => {
     const list = await sent([ANN, BEN]);
     expectRefused(await send([ANN, CYD, BEN], list), ['to', 1]);

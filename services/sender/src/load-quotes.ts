@@ -1,6 +1,7 @@
 import type { DeviceAddress, SendTag } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { contentOfPart, type Quoted, type ReadyContent, type Reply } from '@gateway/contracts/message-content';
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
 import { readUpload } from '@gateway/store/blobs';
 import { readContent, readRecipients } from '@gateway/store/read-send';
@@ -34,7 +35,7 @@ export async function loadQuotes(deps: QuoteDeps, reply: Reply | undefined): Pro
   }
   const recipients = await indexRecipients(deps, tag);
   return (to) => {
-    const recipient = recipients.get(to);
+    const recipient = recipients.get(canonicalPhoneNumber(to));
     return recipient === undefined ? undefined : ownId(recipient);
   };
 }
@@ -59,5 +60,5 @@ async function contentOf(deps: QuoteDeps, reply: Reply): Promise<ReadyContent | 
 
 async function indexRecipients({ store, address }: QuoteDeps, tag: SendTag): Promise<Map<string, number>> {
   const recipients = await readRecipients(store, address, tag, { from: 0, limit: LIMITS.maxRecipients });
-  return new Map(recipients.map(({ to, index }) => [to, index]));
+  return new Map(recipients.map(({ to, index }) => [canonicalPhoneNumber(to), index]));
 }

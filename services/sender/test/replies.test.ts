@@ -54,6 +54,14 @@ describe('replies, end to end', function () {
     }
   });
 
+  it('find what people got however their number is written', async () => {
+    const { body } = await send({ to: '5511987654321', text: 'coffee?' });
+    const [question] = await shown('coffee?', 1);
+    await send({ to: '551187654321', text: 'or tea?', existingMessageId: body.messageId });
+    const [answer] = await shown('or tea?', 1);
+    expect(answer?.details).to.include({ quoted: question!.id });
+  });
+
   it('quote one message by its id at the network', async () => {
     const [number] = makeNumbers(1, 71) as [string];
     await send({ to: number, text: 'first' });
