@@ -66,6 +66,30 @@ describe('messages to phones', () => {
     expect(row?.text).to.equal('by lid');
   });
 
+  it('acknowledges what somebody writes to who has blocked them, and shows it nowhere', async () => {
+    const [alice, bob] = await Promise.all([network.link(), network.link()]);
+    const heard: string[] = [];
+    bob.socket.ev.on('messages.upsert', ({ messages }) => {
+      heard.push(...messages.flatMap(({ message }) => message?.extendedTextMessage?.text ?? []));
+    });
+    const acks: { id: string; error?: string }[] = [];
+    alice.socket.ws.on('CB:ack,class:message', ({ attrs }: { attrs: { id: string; error?: string } }) =>
+      acks.push(attrs),
+    );
+    const say = (text: string) => alice.socket.sendMessage(bob.jid, { text });
+    await say('before');
+    await eventually(() => expect(heard).to.deep.equal(['before']));
+    await bob.socket.updateBlockStatus(alice.jid, 'block');
+    const sent = await say('blocked');
+    const ack = await eventually(() => acks.find(({ id }) => id === sent?.key.id));
+    expect(ack?.error).to.equal(undefined);
+    await bob.socket.updateBlockStatus(alice.jid, 'unblock');
+    await say('after');
+    await eventually(() => expect(heard).to.deep.equal(['before', 'after']));
+    const rows = await rowsOf(bob.number);
+    expect(rows.map(({ text }) => text)).to.deep.equal(['before', 'after']);
+  });
+
   it('keeps quotes, reactions, edits and deletions apart', async () => {
     const jid = '4917000000003@s.whatsapp.net';
     const first = await client.socket.sendMessage(jid, { text: 'first' });

@@ -31,6 +31,7 @@ export class PostOffice implements ReceiptSender {
   }
 
   deliver(target: DevicePlace, envelope: Envelope): void {
+    if (!envelope.group && this.#isBlocked(envelope.sender.number, target.number)) return;
     if (target.device === 0) return this.phones.receive(target.number, envelope);
     const device = this.#network.accounts.findDevice(target.number, target.device);
     device?.mailbox.post(this.#messageStanza(target, envelope));
@@ -67,6 +68,14 @@ export class PostOffice implements ReceiptSender {
     if (!onlySender) return devices?.values() ?? [];
     const device = devices?.get(sender.device);
     return device ? [device] : [];
+  }
+
+  /** Whoever is blocked is not told: their messages are acknowledged, and arrive nowhere but in groups. */
+  #isBlocked(sender: string, recipient: string): boolean {
+    const { accounts, directory } = this.#network;
+    const blocked = accounts.find(recipient)?.blocked;
+    if (!blocked?.size) return false;
+    return blocked.has(directory.jidOf(sender, 'pn')) || blocked.has(directory.jidOf(sender, 'lid'));
   }
 
   #messageStanza(target: DevicePlace, envelope: Envelope): BinaryNode {
