@@ -14,11 +14,12 @@ export async function runStart(args: string[], lifecycle: Lifecycle): Promise<nu
   const { values } = parseArgs({ args, options: { simulator: { type: 'boolean', default: false } } });
   refuseSecond();
   const local = await openLocalEnvironment(lifecycle, values);
-  writeRunningGateway({ pid: process.pid, env: local.env });
-  lifecycle.add('state file', async () => forgetRunningGateway());
   const simulator = values.simulator ? await startRememberingSimulator(lifecycle, local) : undefined;
+  const env = { ...local.env, ...(simulator && simulatorEnvironment(simulator)) };
+  writeRunningGateway({ pid: process.pid, env });
+  lifecycle.add('state file', async () => forgetRunningGateway());
   const gateway = await startGateway(lifecycle, {
-    env: { ...local.env, ...(simulator && simulatorEnvironment(simulator)) },
+    env,
     apiHost: launcherConfig.apiHost,
     apiPort: launcherConfig.apiPort,
     output: () => 'inherit',
