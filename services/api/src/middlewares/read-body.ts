@@ -1,6 +1,6 @@
 import { MIMEType } from 'node:util';
 import { ApiError } from '@gateway/runtime/errors';
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import getRawBody from 'raw-body';
 import type { BodyBudget } from '../body-budget.js';
 
@@ -15,15 +15,36 @@ export function readBody(budget: BodyBudget, maxBodyBytes: number): RequestHandl
     if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
     if (declaredBytes > maxBodyBytes && declaredBytes !== UNKNOWN) throw new ApiError('payload_too_large');
     // The parsed body lives as long as the request.
-    res.once('close', budget.takeOrRefuse(Math.min(declaredBytes, maxBodyBytes)));
+    const refusal = declaredBytes === UNKNOWN ? [countAsItComes(req, res, budget)] : [];
+    if (declaredBytes !== UNKNOWN) res.once('close', budget.takeOrRefuse(declaredBytes));
     if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
-    req.body = parseJson(await readBytes(req, declaredBytes, maxBodyBytes));
+    req.body = parseJson(await Promise.race([readBytes(req, declaredBytes, maxBodyBytes), ...refusal]));
     next();
   };
 }
 
 /** Of a body whose end the caller will mark. */
 const UNKNOWN = Number.POSITIVE_INFINITY;
+
+const GRANT_BYTES = 64 * 1024;
+
+/** Takes room for what has come of a body, not for all that may come. Rejects with 503 when there is none; nothing is read then. */
+function countAsItComes(req: Request, res: Response, budget: BodyBudget): Promise<never> {
+  const granted: (() => void)[] = [];
+  let bytes = 0;
+  res.once('close', () => granted.forEach((giveBack) => void giveBack()));
+  return new Promise((_resolve, reject) => {
+    req.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      try {
+        while (granted.length * GRANT_BYTES < bytes) granted.push(budget.takeOrRefuse(GRANT_BYTES));
+      } catch (error) {
+        req.removeAllListeners('data');
+        reject(error);
+      }
+    });
+  });
+}
 
 function declaredLength(req: Request): number {
   if (req.get('transfer-encoding') !== undefined) return UNKNOWN;
