@@ -29,6 +29,9 @@ const CLOSED = 3;
 /** How long a server may take to say goodbye. The library would wait half a minute. */
 const CLOSE_GRACE_MS = 500;
 
+/** One for all sockets: see share-storage.ts. */
+const tracked = new AsyncLocalStorage<{ raw: RawSocket; frames: number }>();
+
 /**
  * Puts a gate right in front of the socket, behind everything the library does on its own: acks, receipts, retries.
  * A refused frame has already used up a counter of the cipher, so the connection is lost with it: `onRefused` must end it.
@@ -36,10 +39,9 @@ const CLOSE_GRACE_MS = 500;
 export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: WriteGuardDeps): WriteGuard {
   const raw = (sock.ws as unknown as { socket: RawSocket }).socket;
   const send = raw.send.bind(raw);
-  const tracked = new AsyncLocalStorage<{ frames: number }>();
-
   raw.send = (data, done) => {
-    const tally = tracked.getStore();
+    const now = tracked.getStore();
+    const tally = now?.raw === raw ? now : undefined;
     try {
       assertMayWrite();
     } catch (thrown) {
@@ -56,7 +58,7 @@ export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: 
 
   return {
     track(work) {
-      const tally = { frames: 0 };
+      const tally = { raw, frames: 0 };
       return { result: tracked.run(tally, work), written: () => tally.frames > 0 };
     },
   };

@@ -17,6 +17,8 @@ class SharedStorage {
 }
 
 const asyncHooks = createRequire(import.meta.url)('node:async_hooks') as { AsyncLocalStorage: unknown };
+/** Not what is imported above: that name follows the exchange. */
+const original = asyncHooks.AsyncLocalStorage;
 
 /**
  * Runs `make`, which makes a socket synchronously, so that what the library thinks is an `AsyncLocalStorage` of that
@@ -30,7 +32,7 @@ export function shareStorage<Made>(make: () => Made): Made {
   try {
     return make();
   } finally {
-    asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+    asyncHooks.AsyncLocalStorage = original;
     syncBuiltinESMExports();
   }
 }

@@ -1,5 +1,5 @@
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
-import { RecipientError, SessionEndedError } from '@gateway/messenger/session-errors';
+import { RecipientError, SessionEndedError, UnknownLimitsError } from '@gateway/messenger/session-errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
@@ -165,7 +165,8 @@ describe('sending a text', () => {
     await restrict({ newChatCap });
     expect(await test.session.readRestriction()).to.deep.equal({ kind: 'new_chat_cap' });
     sessions.fault('iq', { error: 404 }, { match: { xmlns: 'w:mex' }, count: 2 });
-    expect(await test.session.readRestriction(), 'no such limits').to.equal(undefined);
+    const unknown = await test.session.readRestriction().catch((error: Error) => error);
+    expect(unknown, 'a network that knows no limit has said nothing').to.be.instanceOf(UnknownLimitsError);
     await restrict({});
   });
 
