@@ -1,17 +1,23 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import Mocha from 'mocha';
 
 /**
- * Mocha's usual output, and the counts as JSON in the file that `--reporter-option counts=FILE` names, for `.ci/run`.
+ * Mocha's usual output, and the counts of each run as JSON in the folder that `--reporter-option counts=FOLDER` names,
+ * for `.ci/run`.
  * @public mocha loads it by its path.
  */
 export default class CountingReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions & { reporterOption?: { counts?: string } }) {
     super(runner, options);
-    const file = options.reporterOption?.counts;
+    const folder = options.reporterOption?.counts;
+    if (folder) mkdirSync(folder, { recursive: true });
     runner.once('end', () => {
       const { passes, failures, pending } = this.stats;
-      if (file) writeFileSync(file, JSON.stringify({ passed: passes, failed: failures, skipped: pending }));
+      if (folder)
+        writeFileSync(
+          `${folder}/${process.pid}.json`,
+          JSON.stringify({ passed: passes, failed: failures, skipped: pending }),
+        );
     });
   }
 }
