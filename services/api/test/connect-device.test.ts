@@ -2,7 +2,15 @@ import { readDeviceState, requestUnlink } from '@gateway/store/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { ACCOUNT, addSender, DEFAULT, type DeviceOwner, linkDevice, ownDevice } from './support/device-owner.js';
+import {
+  ACCOUNT,
+  addSender,
+  DEFAULT,
+  type DeviceOwner,
+  linkDevice,
+  ownDevice,
+  type TestSender,
+} from './support/device-owner.js';
 import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
 
 const QR = 'https://wa.me/settings/linked_devices#2@ref,noise,identity,secret,1';
@@ -12,14 +20,16 @@ describe('GET|POST /connect', () => {
   let space: RedisSpace;
   let api: TestApi;
   let owner: DeviceOwner;
+  let sender: TestSender;
 
   beforeEach(async () => {
     space = await openRedisSpace();
     api = await startTestApi(space);
-    await addSender(space.store);
+    sender = await addSender(space.store);
     owner = await ownDevice(space.store);
   });
   afterEach(async () => {
+    await sender.leave();
     await api.close();
     await space.close();
   });
@@ -151,9 +161,9 @@ describe('GET|POST /connect', () => {
       expect(body).to.deep.equal({ success: false, error: 'No sender available' });
       expect(headers.get('retry-after')).to.match(/^\d+$/);
     };
-    await addSender(space.store, { held: 10, capacity: 10 });
+    await sender.report({ held: 10, capacity: 10 });
     expectNoSender(await api.call('POST', '/connect'));
-    await space.store.redis.del(`${space.prefix}:{main}:members:sender`);
+    await sender.leave();
     expectNoSender(await api.call('POST', '/connect'));
     expect((await desired())?.want).to.equal(undefined);
   });

@@ -7,7 +7,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { fuzzRuns } from './support/config.js';
-import { addSender, linkDevice } from './support/device-owner.js';
+import { addSender, linkDevice, type TestSender } from './support/device-owner.js';
 import { checkAnswer } from './support/openapi-check.js';
 import { BASE, startTestApi, type TestApi } from './support/test-api.js';
 
@@ -132,15 +132,17 @@ describe('requests that nobody thought of', function () {
   this.timeout(10 * 60_000);
   let space: RedisSpace;
   let api: TestApi;
+  let sender: TestSender;
   const agent = new Agent({ keepAlive: true });
 
   before(async () => {
     space = await openRedisSpace();
     api = await startTestApi(space, { waits: { codeMs: 20, logoutMs: 20, otpMs: 20 } });
-    await addSender(space.store);
+    sender = await addSender(space.store);
   });
   after(async () => {
     agent.destroy();
+    await sender.leave();
     await api.close();
     await space.close();
   });

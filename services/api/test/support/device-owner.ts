@@ -5,7 +5,7 @@ import { readDeviceState, recordObserved, requestLink } from '@gateway/store/dev
 import { ensureDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
-import { beatHeart } from '@gateway/store/members';
+import { beatHeart, leaveMembers } from '@gateway/store/members';
 import type { Store } from '@gateway/store/store';
 
 export const DEFAULT: DeviceAddress = { workspace: 'main', device: 'default' };
@@ -52,7 +52,26 @@ export async function acknowledgeSend(store: Store, { lease }: DeviceOwner, mess
   await ringDoorbell(store, { topic: 'results', ...lease.address });
 }
 
-/** A sender with room for devices, for as long as any test takes. */
-export async function addSender(store: Store, load = { held: 0, capacity: 10 }): Promise<void> {
-  await beatHeart(store, 'main', 'sender', { self: { id: 'test-sender', ...load }, ttlMs: 60 * 60_000 });
+export interface TestSender {
+  /** What it says of itself from now on. */
+  report(load: { held: number; capacity: number }): Promise<void>;
+  leave(): Promise<void>;
+}
+
+/** A sender with room for devices that is heard of, as a real one is, until it leaves. */
+export async function addSender(store: Store): Promise<TestSender> {
+  let self = { id: 'test-sender', held: 0, capacity: 10 };
+  const beat = () => beatHeart(store, 'main', 'sender', { self, ttlMs: 60_000 });
+  await beat();
+  const heart = setInterval(() => void beat().catch(() => undefined), 1_000);
+  return {
+    report: async (load) => {
+      self = { ...self, ...load };
+      await beat();
+    },
+    leave: async () => {
+      clearInterval(heart);
+      await leaveMembers(store, 'main', 'sender', self.id);
+    },
+  };
 }
