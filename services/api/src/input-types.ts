@@ -1,6 +1,14 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { normalizePhoneNumber } from '@gateway/contracts/phone-number';
-import joi, { type AnySchema, type CustomHelpers, type ErrorReport, type Extension, type Root } from 'joi';
+import joi, {
+  type AnySchema,
+  type CustomHelpers,
+  type ErrorReport,
+  type Extension,
+  type ExtensionRule,
+  type Root,
+} from 'joi';
+import { hasAtMost } from './count-characters.js';
 
 interface InputTypes extends Root {
   /** One phone number as people write it. Gives its digits. */
@@ -79,8 +87,30 @@ const otpCode: DocumentedExtension = {
   }),
 };
 
+/**
+ * Strings whose `max` counts characters as people and JSON Schema do, by code points. Joi's own counts UTF-16 units, of
+ * which an emoji has two: half of what the document promises would be refused.
+ */
+const string: Extension = {
+  type: 'string',
+  base: joi.string(),
+  rules: {
+    characters: {
+      args: ['limit'],
+      validate: (value: string, { error }: CustomHelpers, { limit }: { limit: number }) =>
+        hasAtMost(value, limit) ? value : error('string.max', { limit }),
+      jsonSchema: ({ args }: { args: { limit: number } }, json: object) => ({ ...json, maxLength: args.limit }),
+    } as ExtensionRule,
+  },
+  overrides: {
+    max(this: AnySchema, limit: number) {
+      return this.$_addRule({ name: 'characters', args: { limit } });
+    },
+  },
+};
+
 /** Joi with the kinds of input that are ours. */
-export const Joi = joi.extend(phoneNumber, recipients, otpCode) as InputTypes;
+export const Joi = joi.extend(string, phoneNumber, recipients, otpCode) as InputTypes;
 
 function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: (index: number) => Path) {
   const numbers: string[] = [];

@@ -1,5 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import type { MediaContent } from '@gateway/contracts/message-content';
+import { hasAtMost } from '../count-characters.js';
 import type { Attachment } from './attachment-schema.js';
 
 export type PlacedText = Pick<MediaContent, 'caption' | 'followingText'>;
@@ -16,5 +17,5 @@ export function placeText({ type, caption }: Attachment, text: string | undefine
   }
   if (caption !== undefined) return { caption, ...(text !== undefined && { followingText: text }) };
   if (text === undefined) return {};
-  return text.length <= LIMITS.maxCaptionCharacters ? { caption: text } : { followingText: text };
+  return hasAtMost(text, LIMITS.maxCaptionCharacters) ? { caption: text } : { followingText: text };
 }

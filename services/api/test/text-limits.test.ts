@@ -1,0 +1,127 @@
+import { buildOpenApi } from '@gateway/api/documents/build-openapi';
+import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { startSimulator } from '@gateway/simulator/start-simulator';
+import { readContent } from '@gateway/store/read-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace } from '@gateway/testkit/redis-space';
+import { makePdf, makePng } from '@gateway/testkit/sample-files';
+import { expect } from 'chai';
+import { ACCOUNT, DEFAULT } from './support/device-owner.js';
+import { useTestApi } from './support/use-test-api.js';
+
+/** One character to people and to JSON Schema, two in UTF-16. */
+const EMOJI = '😀';
+const TO = '447700900001';
+
+describe('limits of texts', () => {
+  const { space, api } = useTestApi({ once: true, linked: true });
+
+  const send = async (json: object) => {
+    const { value } = await api.newToken();
+    return api.call('POST', '/send', { json: { to: TO, ...json }, token: value });
+  };
+  async function accept(json: object) {
+    const { status, body } = await send(json);
+    expect(status, JSON.stringify(body)).to.equal(202);
+    return readContent(space.store, DEFAULT, parseMessageId(String(body.messageId))!.tag);
+  }
+  const image = (more: object) => ({
+    attachment: { type: 'image', base64: makePng(2, 2).toString('base64'), ...more },
+  });
+  const tooLong = (path: string[], limit: number) => ({
+    path,
+    message: `length must be less than or equal to ${limit} characters long`,
+  });
+
+  it('count characters, whatever their place in Unicode', async () => {
+    const text = EMOJI.repeat(LIMITS.maxTextCharacters);
+    expect(await accept({ text })).to.deep.equal({ kind: 'text', text });
+    const caption = EMOJI.repeat(LIMITS.maxCaptionCharacters);
+    expect(await accept(image({ caption }))).to.include({ caption });
+    const filename = `${EMOJI.repeat(LIMITS.maxFilenameCharacters - 4)}.pdf`;
+    const document = { type: 'document', base64: makePdf().toString('base64'), filename };
+    expect(await accept({ attachment: document })).to.include({ filename });
+    const { body } = await send({ text: 'x', existingMessageId: EMOJI.repeat(100) });
+    expect(body.details).to.deep.equal([
+      { path: ['existingMessageId'], message: 'is no message that this device sent or received' },
+    ]);
+  });
+
+  it('refuse one character more', async () => {
+    const { body } = await send({
+      text: EMOJI.repeat(LIMITS.maxTextCharacters + 1),
+      existingMessageId: EMOJI.repeat(101),
+      ...image({
+        caption: EMOJI.repeat(LIMITS.maxCaptionCharacters + 1),
+        filename: EMOJI.repeat(LIMITS.maxFilenameCharacters + 1),
+      }),
+    });
+    expect(body.details).to.have.deep.members([
+      tooLong(['text'], LIMITS.maxTextCharacters),
+      tooLong(['existingMessageId'], 100),
+      tooLong(['attachment', 'caption'], LIMITS.maxCaptionCharacters),
+      tooLong(['attachment', 'filename'], LIMITS.maxFilenameCharacters),
+    ]);
+  });
+
+  it('put a text onto a file that is as long as a caption may be', async () => {
+    const text = EMOJI.repeat(LIMITS.maxCaptionCharacters);
+    expect(await accept({ text, ...image({}) })).to.include({ caption: text });
+    const longer = text + EMOJI;
+    expect(await accept({ text: longer, ...image({}) })).to.include({ followingText: longer });
+  });
+
+  it('leave room for the longest text beside the largest list, with every character escaped', async () => {
+    const escaped = '\\ud83d\\ude00'.repeat(LIMITS.maxTextCharacters);
+    const to = Array.from({ length: LIMITS.maxRecipients }, (_, i) => `+44 (7700) ${900_000_000 + i}`);
+    const { value: token } = await api.newToken();
+    const { status } = await api.call('POST', '/send', {
+      token,
+      body: `{"to":${JSON.stringify(to)},"text":"${escaped}"}`,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(status).to.equal(202);
+  });
+
+  it('stand in the document', () => {
+    const { post } = buildOpenApi(ENDPOINTS, BASE_PATH).paths['/send']!;
+    const { text, existingMessageId, attachment } = post!.requestBody!.content['application/json'].schema.properties!;
+    const { caption, filename, url, mimeType } = attachment!.properties!;
+    expect([text, existingMessageId, caption, filename, url, mimeType].map((each) => each?.maxLength)).to.deep.equal([
+      LIMITS.maxTextCharacters,
+      100,
+      LIMITS.maxCaptionCharacters,
+      LIMITS.maxFilenameCharacters,
+      LIMITS.maxAttachmentUrlCharacters,
+      255,
+    ]);
+  });
+});
+
+describe('the longest text', function () {
+  this.timeout(60_000);
+  it('is on the phone as it was sent', async () => {
+    const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    const gateway = await Gateway.start({ space, simulator });
+    try {
+      await gateway.link(ACCOUNT);
+      const [friend] = makeNumbers(1, 33) as [string];
+      const text = `${EMOJI.repeat(LIMITS.maxTextCharacters - 1)}!`;
+      const { status } = await gateway.call('POST', '/send', { body: { to: friend, text } });
+      expect(status).to.equal(202);
+      const [shown] = await eventually(async () => {
+        const messages = (await readDeliveries(simulator, ACCOUNT)).filter(({ to }) => to === friend);
+        return messages.length > 0 && messages;
+      });
+      expect(shown?.text === text).to.equal(true);
+    } finally {
+      await gateway.close();
+      await simulator.close();
+      await space.close();
+    }
+  });
+});
