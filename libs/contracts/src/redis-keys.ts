@@ -32,6 +32,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     optOutBuckets: `${base}:opt-out-buckets`,
     /** STRING: how many have opted out. */
     optOutCount: `${base}:opt-out-count`,
+    /** STRING with a TTL `move:device`: where the idempotency key of a token without a device lies. */
+    idempotencyPlace: (tokenId: string, keyDigest: string) => `${base}:idempotency-place:${tokenId}:${keyDigest}`,
     /** Counter keys of rate limits start with this. */
     rateLimits: `${base}:limit:`,
   };
@@ -71,8 +73,9 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     backlog: `${base}:backlog`,
     /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */
     quarantinedCreds: `${base}:creds:quarantined`,
-    /** HASH with a TTL: the send that a caller's idempotency key stands for. */
-    idempotency: (tokenId: string, keyDigest: string) => `${base}:idempotency:${tokenId}:${keyDigest}`,
+    /** HASH with a TTL: the send that a caller's idempotency key stands for. `move` counts the devices that it lay at before. */
+    idempotency: (tokenId: string, keyDigest: string, move: number) =>
+      `${base}:idempotency:${tokenId}:${keyDigest}${move > 0 ? `:${move}` : ''}`,
     /** HASH platform id -> sealed message that the device received lately: what a reply quotes. */
     received: `${base}:received`,
     /** ZSET platform id -> ms of its arrival, of the same. */

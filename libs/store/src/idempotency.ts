@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { ScriptArgument } from './load-scripts.js';
 import type { Store } from './store.js';
 
 /** What the key of a caller will stand for. */
 export interface NewRepeat {
-  /** From `idempotencyKey`. */
+  /** From `findRepeat`. */
   key: string;
   /** Digest of the request: another one under the same key is a mistake of the caller. */
   fingerprint: Buffer;
@@ -22,16 +22,64 @@ export interface Repeat {
   answer: Record<string, unknown>;
 }
 
-/** Keys are the caller's choice: only their digest is stored. Two tokens never share one. */
-export function idempotencyKey(store: Store, address: DeviceAddress, tokenId: string, callersKey: string): string {
-  const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
-  return deviceKeys(store.space, address).idempotency(tokenId, digest);
+/** Where the key of a caller lies, and what it stands for if it was used in the last 24 hours. */
+export interface RepeatPlace {
+  address: DeviceAddress;
+  /** In the slot of the device. */
+  key: string;
+  first?: Repeat;
 }
 
-/** `undefined` for a key that was not used in the last 24 hours. */
-export async function findRepeat(store: Store, key: string): Promise<Repeat | undefined> {
-  const { messageId, fingerprint, answer } = await store.redis.hgetallBuffer(key);
-  if (!messageId || !fingerprint || !answer) return undefined;
+interface CallersKey {
+  tokenId: string;
+  /** Only its digest is stored: it is the caller's choice. Two tokens never share one. */
+  callersKey: string;
+  /** The device to send from, if this is the first request under the key. */
+  address: DeviceAddress;
+  /** Whether the token acts on that device only; else on the default device, which may be another one tomorrow. */
+  isBound: boolean;
+}
+
+/** The place outlives what lies there: a request takes less from finding it to writing its send down. */
+const PLACE_TTL_MS = (LIMITS.idempotencySeconds + 10 * 60) * 1000;
+
+/**
+ * Finds the send that a key stands for, or where it has to be recorded.
+ *
+ * The key lies at a device, in its slot, so that one step checks it and writes the send down. For tokens that act on the
+ * default device a place in the workspace's slot names that device: the one of the first request. When the default is
+ * another one by now and the key stands for nothing, it moves: first it is closed where it lay, so that a request that is
+ * still on its way there comes too late (`acceptSendOnce` refuses it), then the place is changed. Each move has a number
+ * that is part of the key, so a closed key is never opened again. Whoever dies in between has closed a key in vain: the
+ * next request moves it.
+ */
+export async function findRepeat(
+  store: Store,
+  { tokenId, callersKey, address, isBound }: CallersKey,
+): Promise<RepeatPlace> {
+  const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
+  const { workspace, device } = address;
+  const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(tokenId, digest);
+  const place = async (wanted: string, from: string) =>
+    String(await store.run('place-repeat', [placeKey], [wanted, from, PLACE_TTL_MS]));
+
+  let current = isBound ? `0:${device}` : await place(`0:${device}`, '');
+  for (;;) {
+    const [move, at] = current.split(':') as [string, string];
+    const found = { workspace, device: at };
+    const key = deviceKeys(store.space, found).idempotency(tokenId, digest, Number(move));
+    const state = await readRepeat(store, key);
+    if (typeof state === 'object') return { address: found, key, first: state };
+    if (state === 'free' && at === device) return { address: found, key };
+    // Another request may have used the key in this moment: then it stays, and is read once more.
+    const isClosed = (await store.run('close-repeat', [key], [PLACE_TTL_MS])) === 1;
+    if (isClosed) current = await place(`${Number(move) + 1}:${device}`, current);
+  }
+}
+
+async function readRepeat(store: Store, key: string): Promise<Repeat | 'free' | 'closed'> {
+  const { messageId, fingerprint, answer, closed } = await store.redis.hgetallBuffer(key);
+  if (!messageId || !fingerprint || !answer) return closed ? 'closed' : 'free';
   return {
     messageId: messageId.toString(),
     fingerprint: store.vault.open(fingerprint, `${key}/fingerprint`),

@@ -13,6 +13,8 @@ import { waitFor } from './wait-for.js';
 /** An OTP that was promised. */
 export interface Otp {
   messageId: MessageId;
+  /** The device that it goes out from: of a repeat, that of the first request. */
+  address: DeviceAddress;
   /** The Redis key of the caller's idempotency key. */
   idempotencyKey?: string;
 }
@@ -31,9 +33,9 @@ export interface OtpAnswer {
  * the caller is gone there is no answer, and a repeat waits for its own.
  */
 export async function waitForOtp(
-  { address, signal }: Pick<Call<unknown, unknown>, 'address' | 'signal'>,
+  { signal }: Pick<Call<unknown, unknown>, 'signal'>,
   deps: ApiDeps,
-  { messageId, idempotencyKey: key }: Otp,
+  { messageId, address, idempotencyKey: key }: Otp,
 ): Promise<OtpAnswer> {
   const { store, stopping } = deps;
   const look = () => readOutcome(store, address, messageId);

@@ -1,12 +1,25 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/accept-send';
-import { idempotencyKey } from '@gateway/store/idempotency';
+import { setDefaultDevice } from '@gateway/store/devices';
+import { findRepeat } from '@gateway/store/idempotency';
 import { listOpenSends } from '@gateway/store/read-send';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
-import { DEFAULT, linkDevice } from './support/device-owner.js';
+import { acknowledgeSend, DEFAULT, linkDevice } from './support/device-owner.js';
 import { type Answer, startTestApi } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
 const TEXT = { to: ['447700900001', '447700900002'], text: 'hello' };
+const DRAFT: NewSend = {
+  kind: 'text',
+  content: { kind: 'text', text: 'hello' },
+  parts: 1,
+  recipients: ['447700900001'],
+  tokenId: 't',
+  requestId: 'r',
+  nowMs: Date.now(),
+  expiresAtMs: Date.now() + 1e9,
+};
 
 describe('Idempotency-Key', () => {
   const { space, api, owner } = useTestApi({ linked: true });
@@ -14,6 +27,8 @@ describe('Idempotency-Key', () => {
   const send = (key: string, json: unknown = TEXT, token?: string): Promise<Answer> =>
     api.call('POST', '/send', { json, headers: { 'idempotency-key': key }, ...(token && { token }) });
   const sends = () => listOpenSends(space.store, DEFAULT);
+  const placeOf = (tokenId: string, callersKey: string) =>
+    findRepeat(space.store, { tokenId, callersKey, address: DEFAULT, isBound: false });
 
   it('gives the first answer again and sends nothing', async () => {
     const first = await send('order-7');
@@ -94,7 +109,7 @@ describe('Idempotency-Key', () => {
     async function die(ageMs: number): Promise<string> {
       const callersKey = 'order-7';
       const first = await send(callersKey);
-      const key = idempotencyKey(space.store, DEFAULT, api.token.split('_')[1]!, callersKey);
+      const { key } = await placeOf(api.token.split('_')[1]!, callersKey);
       const fields = await space.store.redis.hgetallBuffer(key);
       expect(fields.messageId?.toString()).to.equal(first.body.messageId);
       const [record] = await space.store.redis.keys(`${space.prefix}:{main/default}:send:?????????????`);
@@ -131,18 +146,8 @@ describe('Idempotency-Key', () => {
   });
 
   it('is not promised any more when its record was dropped in the meantime', async () => {
-    const nowMs = Date.now() - 61_000;
-    const draft: NewSend = {
-      kind: 'text',
-      content: { kind: 'text', text: 'hello' },
-      parts: 1,
-      recipients: ['447700900001'],
-      tokenId: 't',
-      requestId: 'r',
-      nowMs,
-      expiresAtMs: nowMs + 1e9,
-    };
-    const key = idempotencyKey(space.store, DEFAULT, 't', 'k');
+    const draft: NewSend = { ...DRAFT, nowMs: Date.now() - 61_000 };
+    const { key } = await placeOf('t', 'k');
     const repeat = { key, fingerprint: Buffer.from('f'), answer: {} };
     const { messageId } = (await acceptSendOnce(space.store, DEFAULT, draft, repeat))!;
     expect(await acceptSendOnce(space.store, DEFAULT, draft, repeat)).to.equal(undefined);
@@ -151,9 +156,137 @@ describe('Idempotency-Key', () => {
     expect(await space.store.redis.exists(key)).to.equal(0);
   });
 
+  describe('of a token without a device, while the default device changes', () => {
+    const SHOP = { workspace: 'main', device: 'shop' };
+    const BRANCH = { workspace: 'main', device: 'branch' };
+    const allSends = async () =>
+      (await Promise.all([DEFAULT, SHOP, BRANCH].map((device) => listOpenSends(space.store, device)))).flat();
+    const makeDefault = ({ device }: DeviceAddress) => setDefaultDevice(space.store, 'main', device);
+    const find = (address: DeviceAddress) =>
+      findRepeat(space.store, { tokenId: 't', callersKey: 'k', address, isBound: false });
+    const accept = (address: DeviceAddress, { key }: { key: string }) =>
+      acceptSendOnce(space.store, address, DRAFT, { key, fingerprint: Buffer.from('f'), answer: {} });
+
+    beforeEach(async () => {
+      await linkDevice(space.store, SHOP);
+      await linkDevice(space.store, BRANCH);
+    });
+
+    it('gives the first answer again, from whatever device it was sent', async () => {
+      const first = await send('order-7');
+      for (const device of [SHOP, BRANCH, DEFAULT]) {
+        await makeDefault(device);
+        const again = await send('order-7');
+        expect([again.status, again.body]).to.deep.equal([202, first.body]);
+        expect(again.headers.get('idempotency-replayed')).to.equal('true');
+        expect((await send('order-7', { ...TEXT, text: 'bye' })).status).to.equal(422);
+      }
+      expect(await allSends()).to.deep.equal([first.body.messageId]);
+      expect((await send('order-8')).status).to.equal(202);
+    });
+
+    it('sends once more only what was not sent: from the new device, under the same key', async () => {
+      await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+      expect((await send('order-7')).status).to.equal(409);
+      await makeDefault(SHOP);
+      const first = await send('order-7');
+      expect(first.status).to.equal(202);
+      expect(await listOpenSends(space.store, SHOP)).to.deep.equal([first.body.messageId]);
+      await makeDefault(BRANCH);
+      expect((await send('order-7')).body).to.deep.equal(first.body);
+      expect(await allSends()).to.have.length(1);
+    });
+
+    it('answers the repeat of an OTP from the device that sent it', async () => {
+      const otp = () =>
+        api.call('POST', '/otp', {
+          json: { phone: '447700900001', code: '482913' },
+          headers: { 'idempotency-key': 'login-7' },
+        });
+      const [first] = await Promise.all([
+        otp(),
+        eventually(async () => (await sends())[0]).then((id) => acknowledgeSend(space.store, owner, id)),
+      ]);
+      await makeDefault(SHOP);
+      const again = await otp();
+      expect([again.status, again.body]).to.deep.equal([200, first.body]);
+      expect(await allSends()).to.deep.equal([]);
+    });
+
+    it('refuses a request that found the key before it moved', async () => {
+      const early = await find(DEFAULT);
+      const late = await find(SHOP);
+      expect(late.address).to.deep.equal(SHOP);
+      expect(await accept(DEFAULT, early)).to.equal(undefined);
+      expect(await accept(SHOP, late)).not.to.equal(undefined);
+      expect(await find(DEFAULT))
+        .to.deep.include({ address: SHOP })
+        .and.have.property('first');
+      expect(await allSends(), 'not opened yet').to.deep.equal([]);
+    });
+
+    it('lets a key that was not used go back and forth', async () => {
+      const seen = [
+        await find(DEFAULT),
+        await find(SHOP),
+        await find(DEFAULT),
+        await find(BRANCH),
+        await find(DEFAULT),
+      ];
+      const last = seen.pop()!;
+      for (const { address, key } of seen) expect(await accept(address, { key })).to.equal(undefined);
+      expect(await accept(DEFAULT, last)).not.to.equal(undefined);
+    });
+
+    it('goes on where a process died in the middle of a move', async () => {
+      const { key } = await find(DEFAULT);
+      // It closed the key where it lay, and wrote down no other place.
+      await space.store.run('close-repeat', [key], [60_000]);
+      const place = await find(DEFAULT);
+      expect(place.address).to.deep.equal(DEFAULT);
+      expect(await accept(DEFAULT, place)).not.to.equal(undefined);
+    });
+
+    it('sends once, however many ask two replicas before, during and after the change', async () => {
+      const other = await startTestApi(space);
+      for (let round = 0; round < 10; round++) {
+        const devices = [SHOP, BRANCH, DEFAULT];
+        const before = await allSends();
+        const asked = Array.from({ length: 12 }, async (_, i) => {
+          if (i % 4 === 2) await makeDefault(devices[(i + round) % 3]!);
+          const { value } = tokens[round % tokens.length]!;
+          return (i % 2 ? api : other).call('POST', '/send', {
+            token: value,
+            json: TEXT,
+            headers: { 'idempotency-key': `round-${round}` },
+          });
+        });
+        const answers = await Promise.all(asked);
+        const ids = answers.filter(({ status }) => status === 202).map(({ body }) => body.messageId);
+        for (const { status } of answers) expect(status).to.be.oneOf([202, 409]);
+        const { value } = tokens[round % tokens.length]!;
+        const settled = await eventually(async () => {
+          const answer = await api.call('POST', '/send', {
+            token: value,
+            json: TEXT,
+            headers: { 'idempotency-key': `round-${round}` },
+          });
+          return answer.status === 202 && answer;
+        });
+        expect(new Set([...ids, settled.body.messageId]).size).to.equal(1);
+        expect(await allSends()).to.have.length(before.length + 1);
+      }
+      await other.close();
+    });
+    let tokens: { value: string }[];
+    beforeEach(async () => {
+      tokens = await Promise.all(Array.from({ length: 10 }, () => api.newToken()));
+    });
+  });
+
   it('lives for 24 hours and holds neither key, numbers nor text', async () => {
     await send('order-secret-7');
-    const [key] = await space.store.redis.keys(`${space.prefix}:*idempotency*`);
+    const [key] = await space.store.redis.keys(`${space.prefix}:*idempotency:*`);
     expect(key).not.to.include('secret');
     expect(await space.store.redis.ttl(key!)).to.be.within(86_390, 86_400);
     const stored = JSON.stringify(await space.store.redis.hgetall(key!));

@@ -118,7 +118,9 @@ function headerParameters({ idempotent }: Endpoint) {
   const key: JsonSchema = {
     type: 'string',
     maxLength: LIMITS.maxIdempotencyKeyCharacters,
-    description: 'Makes a repeat safe: within 24 hours the same key and request get the first answer again.',
+    description:
+      'Makes a repeat safe: within 24 hours the same key and request from the same token get the first answer again, ' +
+      'whatever the default device is by then.',
   };
   return idempotent ? [parameter('header', 'Idempotency-Key', key, false)] : [];
 }

@@ -3,7 +3,7 @@ import type { MessageContent, Reply } from '@gateway/contracts/message-content';
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
-import { answerRepeat, repeatKeyOf } from '../answer-repeat.js';
+import { findFirst, replayed } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import { type Attachment, attachmentSchema } from '../attachments/attachment-schema.js';
 import { type CheckedFile, fetchRemoteFile, readInlineFile, storeFile } from '../attachments/load-attachment.js';
@@ -89,9 +89,8 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   async handle(call, deps) {
     const { attachment, text } = call.body;
     const inlineFile = attachment && (await readInlineFile(attachment));
-    const repeat = repeatKeyOf(call, deps);
-    const repeated = repeat && (await answerRepeat(call, deps, repeat, 202));
-    if (repeated) return repeated;
+    const { first, repeat } = await findFirst(call, deps);
+    if (first) return replayed({ status: 202, body: { messageId: first.messageId, ...first.answer } });
     await requireLinkedDevice(deps.store, call.address);
     if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
     const reply = await replyOf(call, deps);

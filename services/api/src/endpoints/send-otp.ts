@@ -2,8 +2,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { OTP_LANGUAGES, type OtpLanguage, otpText } from '@gateway/contracts/otp-text';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
-import type { Repeat } from '@gateway/store/idempotency';
-import { findFirst, inProgress, repeatKeyOf, replayed } from '../answer-repeat.js';
+import { type FirstRequest, findFirst, inProgress, replayed } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
@@ -90,14 +89,13 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
   },
 
   async handle(call, deps) {
-    const repeat = repeatKeyOf(call, deps);
-    const first = repeat && (await findFirst(call, deps, repeat));
-    if (first) return replayed(await answerAgain(call, deps, { first, key: repeat.key }));
+    const { first, repeat } = await findFirst(call, deps);
+    if (first) return replayed(await answerAgain(call, deps, first));
     await requireLinkedDevice(deps.store, call.address);
     if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
     const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
     const messageId = await recordSend(call, deps, { send: toSend(call, deps), answer: { handledUntilMs }, repeat });
-    return answerFor(call, deps, { messageId, ...(repeat && { idempotencyKey: repeat.key }) });
+    return answerFor(call, deps, { messageId, address: call.address, ...(repeat && { idempotencyKey: repeat.key }) });
   },
 };
 
@@ -105,15 +103,12 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
 const ANSWERED_WITHIN_MS = 10_000;
 
 /** The first answer, if there was one; else that of a request whose caller was gone before it came. */
-async function answerAgain(
-  call: OtpCall,
-  deps: ApiDeps,
-  { first, key }: { first: Repeat; key: string },
-): Promise<Answer> {
+async function answerAgain(call: OtpCall, deps: ApiDeps, first: FirstRequest): Promise<Answer> {
   const { handledUntilMs, ...kept } = first.answer as Partial<OtpAnswer> & { handledUntilMs?: number };
   if (isAnswer(kept)) return toAnswer(call, kept);
   if (handledUntilMs !== undefined && deps.clock.nowMs() < handledUntilMs) throw inProgress();
-  return answerFor(call, deps, { messageId: first.messageId, idempotencyKey: key });
+  const { messageId, address, key } = first;
+  return answerFor(call, deps, { messageId, address, idempotencyKey: key });
 }
 
 async function answerFor(call: OtpCall, deps: ApiDeps, otp: Otp): Promise<Answer> {
