@@ -9,7 +9,7 @@ import { createRateLimits } from './middlewares/limit-rate.js';
 import { observeRequest } from './middlewares/observe-request.js';
 import { readAhead } from './middlewares/read-ahead.js';
 import { readBody } from './middlewares/read-body.js';
-import { divertBrokenPath, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
+import { allowedMethods, divertBrokenPath, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
 import { runHandler } from './middlewares/run-handler.js';
 import { DOCUMENT_PATHS, serveDocuments } from './middlewares/serve-documents.js';
 import { takeRequestId } from './middlewares/take-request-id.js';
@@ -35,6 +35,10 @@ export function createApp(deps: ApiDeps): Express {
   app.use(divertBrokenPath(limitOther));
   for (const [path, endpoints] of groupByPath(ENDPOINTS)) {
     const route = app.route(`${BASE_PATH}${path}`).all(nameRoute(path));
+    const allowed = endpoints.flatMap(allowedMethods);
+    const refuse = [limitOther, refuseMethod(allowed)];
+    // Otherwise the router would take GET for it.
+    if (!allowed.includes('HEAD')) route.head(...refuse);
     for (const endpoint of endpoints) {
       const steps = [
         ...(endpoint.readsState ? [readAhead(deps)] : []),
@@ -45,12 +49,12 @@ export function createApp(deps: ApiDeps): Express {
       ];
       for (const method of endpoint.methods) route[method](...steps);
     }
-    route.all(limitOther, refuseMethod(endpoints.flatMap(({ methods }) => methods)));
+    route.all(...refuse);
   }
   app.all(
     DOCUMENT_PATHS.map((path) => `${BASE_PATH}${path}`),
     limitOther,
-    refuseMethod(['get']),
+    refuseMethod(['GET', 'HEAD']),
   );
   app.use(limitOther, refusePath);
   app.use(answerError(deps));

@@ -1,9 +1,11 @@
+import { readDeviceState } from '@gateway/store/device-state';
 import { expect } from 'chai';
+import { DEFAULT } from './support/device-owner.js';
 import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
 describe('unknown paths and methods (404, 405)', () => {
-  const { api } = useTestApi({ once: true });
+  const { space, api } = useTestApi({ once: true });
 
   it('answers unknown paths with 404 in the shape of all errors', async () => {
     for (const path of [
@@ -33,7 +35,7 @@ describe('unknown paths and methods (404, 405)', () => {
     const cases: [string, string, string][] = [
       ['GET', '/send', 'POST'],
       ['DELETE', '/send', 'POST'],
-      ['PUT', '/connect', 'GET, HEAD, POST'],
+      ['PUT', '/connect', 'GET, POST'],
       ['POST', '/status', 'GET, HEAD'],
       ['GET', '/disconnect', 'POST'],
       ['PATCH', '/messages/msg_x', 'GET, HEAD, DELETE'],
@@ -44,6 +46,40 @@ describe('unknown paths and methods (404, 405)', () => {
       expect(status, `${method} ${path}`).to.equal(405);
       expect(body).to.deep.equal({ success: false, error: 'Method not allowed' });
       expect(headers.get('allow')).to.equal(allow);
+    }
+  });
+
+  it('refuses HEAD where GET does something, having done nothing', async () => {
+    const { status, headers } = await api.call('HEAD', '/connect');
+    expect(status).to.equal(405);
+    expect(headers.get('allow')).to.equal('GET, POST');
+    expect(headers.get('x-ratelimit-limit'), 'counted as what it is').to.equal('60');
+    expect((await readDeviceState(space.store, DEFAULT)).desired).to.equal(undefined);
+    for (const path of ['/send', '/otp', '/disconnect']) {
+      const refused = await api.call('HEAD', path);
+      expect([refused.status, refused.headers.get('allow')], path).to.deep.equal([405, 'POST']);
+    }
+  });
+
+  it('answers HEAD as GET everywhere else, without the body', async () => {
+    for (const path of [
+      '/status',
+      '/opt-outs',
+      '/opt-outs/447700900001',
+      '/messages/msg_x',
+      '/docs',
+      '/openapi.json',
+    ]) {
+      const [head, get] = await Promise.all(
+        ['HEAD', 'GET'].map((method) =>
+          fetch(`${api.origin}${BASE}${path}`, { method, headers: { authorization: `Bearer ${api.token}` } }),
+        ),
+      );
+      expect(head!.status, path).to.equal(get!.status);
+      for (const name of ['content-type', 'content-length', 'cache-control', 'x-ratelimit-limit', 'etag']) {
+        expect(head!.headers.get(name), `${name} of ${path}`).to.equal(get!.headers.get(name));
+      }
+      expect(await head!.text()).to.equal('');
     }
   });
 

@@ -24,7 +24,10 @@ const INTRODUCTION = `Sends messages through linked messenger accounts.
 Every request carries an API token, in the header \`Authorization: Bearer <token>\` or as \`?token=\`. Every body is a JSON
 object with a boolean \`success\`; on failure \`error\` says what is wrong and \`details\` where. Requests are limited per token
 and minute: \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix time in seconds) are on every
-authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it.`;
+authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it.
+
+Unknown paths are a 404. Other methods than these are a 405, whose \`Allow\` names those there are; HEAD is answered as GET
+is, without the body, but for \`/connect\`, which would do something.`;
 
 /** The OpenAPI 3.1 document, from the schemas that validate: it cannot say anything else than the API does. */
 export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {

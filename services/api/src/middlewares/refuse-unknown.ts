@@ -1,6 +1,6 @@
 import { ApiError } from '@gateway/runtime/errors';
 import type { RequestHandler } from 'express';
-import type { HttpMethod } from '../endpoint.js';
+import type { Endpoint } from '../endpoint.js';
 
 /** 404, after the token and the limit of unknown paths. */
 export const refusePath: RequestHandler = () => {
@@ -8,11 +8,16 @@ export const refusePath: RequestHandler = () => {
 };
 
 /** 405, with the methods that the path has. */
-export function refuseMethod(methods: readonly HttpMethod[]): RequestHandler {
-  const allowed = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+export function refuseMethod(allowed: readonly string[]): RequestHandler {
   return () => {
     throw new ApiError('method_not_allowed', { headers: { Allow: allowed.join(', ') } });
   };
+}
+
+/** What a path answers. HEAD is GET without the body; where GET means the same as POST it would do something, and is none. */
+export function allowedMethods({ methods }: Pick<Endpoint, 'methods'>): string[] {
+  const withHead = methods.includes('get') && !methods.includes('post');
+  return methods.flatMap((method) => (method === 'get' && withHead ? ['GET', 'HEAD'] : [method.toUpperCase()]));
 }
 
 /** A path that is not valid percent-encoding is unknown like any other; the router would stop before the limits. */
