@@ -7,6 +7,7 @@ import joi, {
   type Extension,
   type ExtensionRule,
   type Root,
+  type StringSchema,
 } from 'joi';
 import { hasAtMost } from './count-characters.js';
 
@@ -126,6 +127,23 @@ function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: 
 
 function toDigits(entry: unknown): string | undefined {
   return typeof entry === 'string' ? normalizePhoneNumber(entry) : undefined;
+}
+
+/**
+ * Anything but white space, control characters and what else phones show nothing of. Spelled out, as whoever reads the
+ * document in another language may not know Unicode's classes.
+ */
+const SHOWS_SOMETHING =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about.
+  /[^\s\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/;
+
+/** Words that a phone shows: at most so many characters, and not only white space, which would be an empty bubble. */
+export function words(maxCharacters: number): StringSchema {
+  return Joi.string()
+    .max(maxCharacters)
+    .pattern(SHOWS_SOMETHING)
+    .messages({ 'string.pattern.base': 'must not be only white space' })
+    .custom(refuseBrokenText);
 }
 
 /** Half a surrogate pair cannot be written in UTF-8: the phone would show something else than was asked for. */

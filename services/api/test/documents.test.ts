@@ -69,6 +69,15 @@ describe('the documents of the API', () => {
     expect(body).to.include('"oneOf":[{"required":["url"]},{"required":["base64"]}]');
   });
 
+  it('hold no pattern that only some languages can read', () => {
+    const document = JSON.stringify(buildOpenApi(ENDPOINTS, BASE_PATH));
+    const patterns = [...document.matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
+      ([, text]) => JSON.parse(text!) as string,
+    );
+    expect(patterns.length).to.be.greaterThan(3);
+    for (const pattern of patterns) expect(pattern).not.to.match(/\\p\{|\(\?<|\\[kQ]/i);
+  });
+
   it('show for each body one that may be sent as it is', () => {
     const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
     for (const { path, methods, body, docs } of ENDPOINTS) {

@@ -87,6 +87,20 @@ describe('limits of texts', () => {
     expect(status).to.equal(202);
   });
 
+  it('refuse what leaves nothing to be seen, and take white space around words', async () => {
+    const message = 'must not be only white space';
+    for (const blank of [' ', '\n\t\r\n', '\u00a0\u3000', '\u200b\u2060\ufeff', '\u0000', '\u202e', '\u3164']) {
+      const { status, body } = await send({ text: blank, ...image({ caption: blank }) });
+      expect(status, JSON.stringify(blank)).to.equal(400);
+      expect(body.details).to.deep.equal([
+        { path: ['text'], message },
+        { path: ['attachment', 'caption'], message },
+      ]);
+    }
+    for (const text of [' \n. ', '\u200fم', '👨\u200d👩\u200d👧', '❤\ufe0f', '\ud83d\ude00'])
+      expect(await accept({ text })).to.deep.equal({ kind: 'text', text });
+  });
+
   it('stand in the document', () => {
     const { post } = buildOpenApi(ENDPOINTS, BASE_PATH).paths['/send']!;
     const { text, existingMessageId, attachment } = post!.requestBody!.content['application/json'].schema.properties!;

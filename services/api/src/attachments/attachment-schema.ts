@@ -1,6 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/message-content';
-import { Joi, refuseBrokenText } from '../input-types.js';
+import { Joi, refuseBrokenText, words } from '../input-types.js';
 import { isPlainHttpUrl } from './fetch-file.js';
 
 /** A file to send, as the caller gives it: exactly one of `url` and `base64`. */
@@ -13,6 +13,8 @@ export interface Attachment {
   mimeType?: string;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be in it.
+const FILE_NAME = /^(?!\.{1,2}$)[^\u0000-\u001f\u007f-\u009f/\\]+$/;
 const ONE_SOURCE = 'exactly one of url and base64 must be provided';
 
 export const attachmentSchema = Joi.object<Attachment>({
@@ -30,15 +32,15 @@ export const attachmentSchema = Joi.object<Attachment>({
   base64: Joi.string().custom(refuseBrokenBase64).description('The file itself.'),
   filename: Joi.string()
     .max(LIMITS.maxFilenameCharacters)
-    .pattern(/^(?!\.{1,2}$)[^\p{Cc}/\\]+$/u)
+    .pattern(FILE_NAME)
     .custom(refuseBrokenText)
     .description(
       'The name that a document is shown and saved under. Without it that of the URL is, if its ending fits, or `file.pdf`.',
     ),
-  caption: Joi.string()
-    .max(LIMITS.maxCaptionCharacters)
-    .custom(refuseBrokenText)
-    .description('Shown with the file; without it `text` is. Stickers and sounds take none: it follows as a message.'),
+  caption: words(LIMITS.maxCaptionCharacters).description(
+    'Shown with the file; without it `text` is. Stickers and sounds take none: it follows as a message. Like `text` it ' +
+      'must show something.',
+  ),
   mimeType: Joi.string()
     .max(255)
     .pattern(/^[\w.+-]+\/[\w.+-]+(; ?[\w.+-]+="?[\w.+-]+"?)*$/)

@@ -120,7 +120,7 @@ function queryParameters({ query }: Endpoint) {
 function headerParameters({ idempotent }: Endpoint) {
   const key: JsonSchema = {
     type: 'string',
-    maxLength: LIMITS.maxIdempotencyKeyCharacters,
+    pattern: `^[!-~]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`,
     description:
       'Makes a repeat safe: within 24 hours the same key and request from the same token get the first answer again, ' +
       'whatever the default device is by then.',

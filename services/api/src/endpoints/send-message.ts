@@ -11,7 +11,7 @@ import { type PlacedText, placeText } from '../attachments/place-text.js';
 import type { Call, Endpoint } from '../endpoint.js';
 import { estimateFinishMs } from '../estimate-finish.js';
 import { findReply } from '../find-reply.js';
-import { Joi, refuseBrokenText } from '../input-types.js';
+import { Joi, words } from '../input-types.js';
 import { recordSend } from '../record-send.js';
 import { requireLinkedDevice } from '../require-device.js';
 
@@ -42,7 +42,9 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   query: Joi.object<NoQuery>({}),
   body: Joi.object<SendBody>({
     to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
-    text: Joi.string().max(LIMITS.maxTextCharacters).custom(refuseBrokenText).description('The text of the message.'),
+    text: words(LIMITS.maxTextCharacters).description(
+      'The text of the message, sent as it is written. Nothing but white space is refused: phones would show an empty bubble.',
+    ),
     attachment: attachmentSchema.description('A file, up to 10 MB. `text` goes with it.'),
     existingMessageId: Joi.string()
       .max(100)
@@ -94,11 +96,11 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     await requireLinkedDevice(deps.store, call.address);
     if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
     const reply = await replyOf(call, deps);
-    const words = attachment ? placeText(attachment, text) : {};
-    const plan = planSend(call, deps, words);
+    const placed = attachment ? placeText(attachment, text) : {};
+    const plan = planSend(call, deps, placed);
     const finishMs = await estimateFinishMs(deps, call.address, plan.recipients.length * plan.parts);
     if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
-    const content = await toContent(call, deps, { words, inlineFile, neededUntilMs: plan.expiresAtMs });
+    const content = await toContent(call, deps, { placed, inlineFile, neededUntilMs: plan.expiresAtMs });
     const send = { ...plan, content, ...(reply && { reply }) };
     const answer = {
       status: 'queued',
@@ -144,7 +146,7 @@ async function replyOf({ address, body }: SendCall, deps: ApiDeps): Promise<Repl
 }
 
 interface Parts {
-  words: PlacedText;
+  placed: PlacedText;
   inlineFile: CheckedFile | undefined;
   neededUntilMs: number;
 }
@@ -152,11 +154,11 @@ interface Parts {
 async function toContent(
   call: SendCall,
   deps: ApiDeps,
-  { words, inlineFile, neededUntilMs }: Parts,
+  { placed, inlineFile, neededUntilMs }: Parts,
 ): Promise<MessageContent> {
   const { text = '', attachment } = call.body;
   if (!attachment) return { kind: 'text', text };
   if (!inlineFile) call.hold(LIMITS.maxAttachmentBytes);
   const file = inlineFile ?? (await fetchRemoteFile(attachment, deps, call.signal));
-  return { ...(await storeFile(deps, call.address, { attachment, file, neededUntilMs })), ...words };
+  return { ...(await storeFile(deps, call.address, { attachment, file, neededUntilMs })), ...placed };
 }
