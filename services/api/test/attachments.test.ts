@@ -97,6 +97,20 @@ describe('POST /send with an attachment', () => {
     expect(await nameOf(inline('image', makePng(1, 1)))).to.equal(undefined);
   });
 
+  it('tells from the name what a document is whose bytes do not, unless they would', async () => {
+    const typeOf = async (attachment: object) => (await accept({ attachment })).content.mimeType;
+    const text = Buffer.from('a,b');
+    expect(await typeOf(inline('document', text, { filename: 'list.csv' }))).to.equal('text/csv');
+    expect(await typeOf(inline('document', text, { filename: 'notes.TXT' }))).to.equal('text/plain');
+    for (const filename of ['list.pdf', 'list.jpg', 'list', 'list.unheard-of']) {
+      expect(await typeOf(inline('document', text, { filename })), filename).to.equal('application/octet-stream');
+    }
+    expect(await typeOf(inline('document', makePdf(), { filename: 'list.csv' }))).to.equal('application/pdf');
+    serve = (_req, res) => res.end('a,b');
+    const { content } = await accept({ attachment: { type: 'document', url: new URL('/a/list.csv', fileUrl).href } });
+    expect(content).to.include({ mimeType: 'text/csv', filename: 'list.csv' });
+  });
+
   it('lets the caption go with the file, else the text; with both the text follows', async () => {
     const picture = makePng(2, 2);
     const captioned = await accept({ attachment: inline('image', picture, { caption: 'c' }) });

@@ -44,7 +44,9 @@ export const attachmentSchema = Joi.object<Attachment>({
   mimeType: Joi.string()
     .max(255)
     .pattern(/^[\w.+-]+\/[\w.+-]+(; ?[\w.+-]+="?[\w.+-]+"?)*$/)
-    .description('What the file is; checked against its bytes, and found out from them when it is left out.'),
+    .description(
+      'What the file is; checked against its bytes, and found out from them, else from its name, when it is left out.',
+    ),
 })
   .xor('url', 'base64')
   .messages({ 'object.missing': ONE_SOURCE, 'object.xor': ONE_SOURCE });

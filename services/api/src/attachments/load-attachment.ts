@@ -7,7 +7,7 @@ import type { ApiDeps } from '../api-deps.js';
 import type { Attachment } from './attachment-schema.js';
 import { describeFile } from './describe-file.js';
 import { fetchFile } from './fetch-file.js';
-import { nameFile } from './name-file.js';
+import { nameFile, nameGiven } from './name-file.js';
 import { sniffFile } from './sniff-file.js';
 
 /** A file that is what its sender says it is. */
@@ -54,7 +54,7 @@ export async function storeFile(
 }
 
 async function checkFile(attachment: Attachment, bytes: Buffer): Promise<CheckedFile> {
-  const sniffed = await sniffFile(bytes, attachment.type, attachment.mimeType);
+  const sniffed = await sniffFile(bytes, { ...attachment, ...nameGiven(attachment) });
   if (sniffed.kind === 'ok') return { bytes, mimeType: sniffed.mimeType };
   const source = attachment.url === undefined ? 'base64' : 'url';
   const path = ['attachment', sniffed.field === 'content' ? source : sniffed.field];

@@ -10,15 +10,23 @@ const FILE_NAME = /^[\p{L}\p{M}\p{N} _()+,.-]{1,100}\.[a-z0-9]{1,8}$/iu;
  */
 export function nameFile({ type, filename, url }: Attachment, mimeType: string): string | undefined {
   if (filename !== undefined || type !== 'document') return filename;
+  const inUrl = nameInUrl(url);
+  // Only where its ending fits the file: what is behind `/download.php` is something else.
+  if (inUrl !== undefined && lookup(inUrl) === essenceOf(mimeType)) return inUrl;
   const ending = extension(mimeType);
-  return nameInUrl(url, mimeType) ?? (ending && ending !== 'bin' ? `file.${ending}` : 'file');
+  return ending && ending !== 'bin' ? `file.${ending}` : 'file';
 }
 
-/** Only where its ending fits the file: what is behind `/download.php` is something else. */
-function nameInUrl(url: string | undefined, mimeType: string): string | undefined {
+/** What a file is called where it comes from. */
+export function nameGiven({ filename, url }: Attachment): { name?: string } {
+  const name = filename ?? nameInUrl(url);
+  return name === undefined ? {} : { name };
+}
+
+function nameInUrl(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   const name = decode(new URL(url).pathname.split('/').at(-1) ?? '');
-  return FILE_NAME.test(name) && lookup(name) === essenceOf(mimeType) ? name : undefined;
+  return FILE_NAME.test(name) ? name : undefined;
 }
 
 function decode(segment: string): string {

@@ -1,6 +1,8 @@
+import { extname } from 'node:path';
 import { MIMEType } from 'node:util';
 import type { MediaType } from '@gateway/contracts/message-content';
 import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
+import { lookup } from 'mime-types';
 
 export type Sniffed =
   | { kind: 'ok' /** What the phone is told that the file is. */; mimeType: string }
@@ -49,14 +51,20 @@ const NAMES: Record<MediaType, string> = {
   document: 'a document',
 };
 
-/** Looks at what a file really is, and whether that is what the caller says it is. */
-export async function sniffFile(bytes: Buffer, type: MediaType, declared: string | undefined): Promise<Sniffed> {
+/**
+ * Looks at what a file really is, and whether that is what the caller says it is. Where the bytes do not tell and the
+ * caller does not either, the ending of its name does, so that a phone knows what to open a text or a table with.
+ */
+export async function sniffFile(
+  bytes: Buffer,
+  { type, mimeType: declared, name }: { type: MediaType; mimeType?: string; name?: string },
+): Promise<Sniffed> {
   if (bytes.length === 0) return { kind: 'mismatch', field: 'content', message: 'must not be empty' };
   const found = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime;
   if (!fits(type, found && canonical(found))) {
     return { kind: 'mismatch', field: 'type', message: `the file is not ${NAMES[type]}` };
   }
-  if (declared === undefined) return { kind: 'ok', mimeType: found ?? UNKNOWN };
+  if (declared === undefined) return { kind: 'ok', mimeType: found ?? mimeTypeOf(name) };
   if (!isSame(canonical(declared), found && canonical(found))) {
     return { kind: 'mismatch', field: 'mimeType', message: 'does not fit the file' };
   }
@@ -76,6 +84,12 @@ function isSame(declared: string, found: string | undefined): boolean {
   if (found === undefined) return !RECOGNISED.has(declared);
   if (EITHER.has(found) && subtype(declared) === subtype(found)) return true;
   return (ENVELOPES[found]?.test(declared) ?? false) && !RECOGNISED.has(declared);
+}
+
+/** A format that would have been recognised was not, whatever the name says. */
+function mimeTypeOf(name = ''): string {
+  const mimeType = lookup(extname(name));
+  return mimeType && !RECOGNISED.has(canonical(mimeType)) ? mimeType : UNKNOWN;
 }
 
 /** Of a container, the name that fits the kind of message. */
