@@ -43,6 +43,8 @@ interface World {
   random: Random;
   /** The senders' numbers. */
   accounts: readonly string[];
+  /** 1: about a blow a second. */
+  slowness: number;
 }
 
 /**
@@ -52,10 +54,11 @@ interface World {
 export async function makeMischief(world: World, stop: AbortSignal): Promise<Mischief> {
   const done: Mischief = { kills: 0, faults: 0 };
   const running: Promise<void>[] = [];
-  await pause(world.random.between(300, 1_800), stop);
+  const takeBreath = () => pause(world.random.between(300, 1_800) * world.slowness, stop);
+  await takeBreath();
   running.push(killSender(world, done));
   while (!stop.aborted) {
-    await pause(world.random.between(300, 1_800), stop);
+    await takeBreath();
     if (stop.aborted) break;
     running.push(doHarm(world, done));
   }
