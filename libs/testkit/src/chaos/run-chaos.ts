@@ -50,7 +50,7 @@ const LOOK_MS = 1_000;
  * Devices that two cores can open again between two blows. A blow meets all devices of a process, or all there are:
  * without the time to open them a run would measure nothing but how fast sockets can be opened.
  */
-const DEVICES_A_BLOW = 100;
+const DEVICES_A_BLOW = 250;
 /** Devices that are linked, or given a list. */
 const AT_A_TIME = 16;
 /** Per device: `/otp` takes ten a minute. */
