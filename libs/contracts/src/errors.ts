@@ -75,7 +75,9 @@ export const API_ERRORS = {
   unavailable: {
     status: 503,
     message: 'Service unavailable',
-    cause: 'Nothing was accepted: repeat after `Retry-After`, best with an `Idempotency-Key`.',
+    cause:
+      'It cannot be done for now, or not to its end: repeat after `Retry-After`, with an `Idempotency-Key` if it must not ' +
+      'happen twice.',
   },
   no_sender: {
     status: 503,

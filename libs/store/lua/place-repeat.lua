@@ -3,6 +3,9 @@
 -- KEYS place   ARGV wanted place, place to move away from ('' for none), ttl ms
 -- Output: the place that holds now.
 local place = redis.call('GET', KEYS[1])
-if not place or place == ARGV[2] then place = ARGV[1] end
-redis.call('SET', KEYS[1], place, 'PX', ARGV[3])
-return place
+if place and place ~= ARGV[2] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return place
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+return ARGV[1]

@@ -1,3 +1,5 @@
+import { toError } from '@gateway/runtime/errors';
+
 /** ioredis has no codes for these, only sentences. */
 const CONNECTION_ERRORS = new Set([
   "Stream isn't writeable and enableOfflineQueue options is false",
@@ -18,4 +20,10 @@ export function isRedisAway(error: Error): boolean {
     PASSING_REPLY.test(error.message) ||
     (code !== undefined && CODES.has(code))
   );
+}
+
+/** For `catch`, where nothing is lost without Redis: passes other errors on. */
+export function unlessRedisIsAway(thrown: unknown): undefined {
+  const error = toError(thrown);
+  if (!isRedisAway(error)) throw error;
 }

@@ -1,18 +1,18 @@
 import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
-import { platformIds } from '@gateway/contracts/platform-id';
 import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import { ApiError } from '@gateway/runtime/errors';
-import { readDevice } from '@gateway/store/devices';
 import { forgetRepeat, keepAnswer } from '@gateway/store/idempotency';
 import { readRecipients, readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 import type { ApiDeps } from './api-deps.js';
 import type { Call } from './endpoint.js';
+import { unlessRedisIsAway } from './is-redis-away.js';
 import { waitFor } from './wait-for.js';
 
 /** An OTP that was promised. */
 export interface Otp {
   messageId: MessageId;
+  platformMessageId: string;
   /** The device that it goes out from: of a repeat, that of the first request. */
   address: DeviceAddress;
   /** The Redis key of the caller's idempotency key. */
@@ -29,16 +29,16 @@ export interface OtpAnswer {
 
 /**
  * Waits for the network's verdict on an OTP, and settles what repeats of the request get: its success, or a new try.
- * Throws 422 when it was not sent. A process that stops answers as if the time were over, for the OTP is promised. When
- * the caller is gone there is no answer, and a repeat waits for its own.
+ * Throws 422 when it was not sent. A process that stops answers as if the time were over, for the OTP is promised, and
+ * so it does when Redis is away and stays away. When the caller is gone there is no answer, and a repeat waits for its own.
  */
 export async function waitForOtp(
   { signal }: Pick<Call<unknown, unknown>, 'signal'>,
   deps: ApiDeps,
-  { messageId, address, idempotencyKey: key }: Otp,
+  { messageId, platformMessageId, address, idempotencyKey: key }: Otp,
 ): Promise<OtpAnswer> {
   const { store, stopping } = deps;
-  const look = () => readOutcome(store, address, messageId);
+  const look = () => readOutcome(store, address, messageId).catch(unlessRedisIsAway);
   const outcome = await waitFor(deps, address, {
     topics: ['results'],
     look,
@@ -53,12 +53,9 @@ export async function waitForOtp(
     if (key) await forgetRepeat(store, key, messageId);
     throw toApiError(outcome.failure);
   }
-  const answer = {
-    messageId,
-    platformMessageId: await platformIdOf(store, address, messageId),
-    ...(outcome && { sentAt: new Date(outcome.sentAtMs).toISOString() }),
-  };
-  if (key) await keepAnswer(store, { key, messageId, answer });
+  const answer = { messageId, platformMessageId, ...(outcome && { sentAt: new Date(outcome.sentAtMs).toISOString() }) };
+  // A repeat that finds no answer waits for its own.
+  if (key) await keepAnswer(store, { key, messageId, answer }).catch(unlessRedisIsAway);
   return answer;
 }
 
@@ -84,9 +81,4 @@ async function readOutcome(
 function toApiError(failure: string): ApiError {
   if (failure === 'not_on_messenger') return new ApiError('not_on_messenger');
   return new ApiError('otp_not_sent', { details: [{ path: ['phone'], message: failure }] });
-}
-
-async function platformIdOf(store: Store, address: DeviceAddress, messageId: MessageId): Promise<string> {
-  const device = await readDevice(store, address);
-  return platformIds(device!.idKey).make({ tag: parseMessageId(messageId)!.tag, recipient: 0, part: 0 });
 }

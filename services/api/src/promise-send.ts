@@ -4,6 +4,7 @@ import { ApiError } from '@gateway/runtime/errors';
 import { openSend } from '@gateway/store/accept-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { ApiDeps } from './api-deps.js';
+import { unlessRedisIsAway } from './is-redis-away.js';
 
 export interface Promised {
   messageId: MessageId;
@@ -15,6 +16,9 @@ export interface Promised {
  * Job, then the flip that makes a record a promise. A crash in between leaves a record that nobody was told of, which is
  * removed, or a job that finds its record: never a promise without a record or a job. Safe to repeat. Throws 503 for a
  * record that was removed meanwhile.
+ *
+ * With its job in the queue a send will go out: whoever finds the job flips the record. So when Redis goes away right
+ * then, the promise stands; to call it a failure would have the caller send it twice.
  */
 export async function promiseSend(
   { store, producer }: Pick<ApiDeps, 'store' | 'producer'>,
@@ -22,6 +26,7 @@ export async function promiseSend(
   { messageId, requestId, priority }: Promised,
 ): Promise<void> {
   await producer.addSend({ v: 1, ...address, messageId, requestId, priority }, { epoch: 0 });
-  if (!(await openSend(store, address, messageId))) throw new ApiError('unavailable');
+  const isOpen = await openSend(store, address, messageId).catch(unlessRedisIsAway);
+  if (isOpen === false) throw new ApiError('unavailable');
   await ringDoorbell(store, { topic: 'sends', ...address });
 }

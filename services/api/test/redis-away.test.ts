@@ -1,8 +1,12 @@
+import { promiseSend } from '@gateway/api/promise-send';
+import { createProducer } from '@gateway/queue/producer';
+import { acceptSend } from '@gateway/store/accept-send';
+import { listOpenSends } from '@gateway/store/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { addSender, linkDevice } from './support/device-owner.js';
+import { acknowledgeSend, addSender, DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
 import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
 
 const TEXT = { to: '447700900001', text: 'hello' };
@@ -11,12 +15,13 @@ describe('Redis away (503)', () => {
   let space: RedisSpace;
   let proxy: RedisProxy;
   let api: TestApi;
+  let owner: DeviceOwner;
 
   beforeEach(async () => {
     space = await openRedisSpace();
     proxy = await startRedisProxy(space.url);
     api = await startTestApi(space, { redisUrl: proxy.url });
-    await linkDevice(space.store);
+    owner = await linkDevice(space.store);
   });
   afterEach(async () => {
     await api.close();
@@ -88,5 +93,48 @@ describe('Redis away (503)', () => {
     await eventually(async () => (await space.store.redis.exists(`${space.prefix}:{main/other}:desired`)) === 1);
     proxy.cut();
     expect((await answer).status).to.equal(503);
+  });
+
+  it('denies no OTP that was promised: waits on, and answers 202 when it stays away', async () => {
+    for (const becomes of ['back', 'away'] as const) {
+      const replica = await startTestApi(space, {
+        redisUrl: proxy.url,
+        waits: { otpMs: becomes === 'back' ? 5_000 : 500 },
+      });
+      const json = { phone: '447700900001', code: '00731952' };
+      const known = await listOpenSends(space.store, DEFAULT);
+      const answer = replica.call('POST', '/otp', { json, headers: { 'idempotency-key': 'login-7' } });
+      const messageId = await eventually(async () =>
+        (await listOpenSends(space.store, DEFAULT)).find((id) => !known.includes(id)),
+      );
+      proxy.cut();
+      if (becomes === 'back') {
+        await acknowledgeSend(space.store, owner, messageId);
+        proxy.restore();
+      }
+      const { status, body } = await answer;
+      expect(status).to.equal(becomes === 'back' ? 200 : 202);
+      expect(body.data).to.include({ messageId, code: json.code });
+      expect((body.data as Record<string, string>).platformMessageId).to.match(/^3EB0[0-9A-F]{18}$/);
+      proxy.restore();
+      await replica.close();
+    }
+  });
+
+  it('keeps the promise of a send whose job was in the queue before Redis went away', async () => {
+    const { store } = space;
+    const lost = async () => {
+      throw new Error('Connection is closed.');
+    };
+    const nowMs = Date.now();
+    const { messageId } = await acceptSend(store, DEFAULT, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['447700900001'] },
+      ...{ tokenId: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    const producer = createProducer({ connection: space.clients.commands, space: store.space });
+    const away = { ...store, run: lost };
+    await promiseSend({ store: away, producer }, DEFAULT, { messageId, requestId: 'r', priority: 'bulk' });
+    expect(await producer.hasSend(DEFAULT, messageId), 'so whoever has the device opens and sends it').to.equal(true);
+    await producer.close();
   });
 });

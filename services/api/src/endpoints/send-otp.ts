@@ -1,12 +1,15 @@
+import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { OTP_LANGUAGES, type OtpLanguage, otpText } from '@gateway/contracts/otp-text';
+import { platformIds } from '@gateway/contracts/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
+import { readDevice } from '@gateway/store/devices';
 import { type FirstRequest, findFirst, inProgress, replayed } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
-import { type Otp, type OtpAnswer, waitForOtp } from '../otp-outcome.js';
+import { type OtpAnswer, waitForOtp } from '../otp-outcome.js';
 import { recordSend } from '../record-send.js';
 import { requireLinkedDevice } from '../require-device.js';
 
@@ -94,8 +97,11 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
     await requireLinkedDevice(deps.store, call.address);
     if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
     const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
+    // Before the record: from there on the OTP is promised, whatever becomes of Redis.
+    const makePlatformId = await platformIdMaker(deps, call.address);
     const messageId = await recordSend(call, deps, { send: toSend(call, deps), answer: { handledUntilMs }, repeat });
-    return answerFor(call, deps, { messageId, address: call.address, ...(repeat && { idempotencyKey: repeat.key }) });
+    const otp = { messageId, platformMessageId: makePlatformId(messageId), address: call.address };
+    return toAnswer(call, await waitForOtp(call, deps, { ...otp, ...(repeat && { idempotencyKey: repeat.key }) }));
   },
 };
 
@@ -108,11 +114,15 @@ async function answerAgain(call: OtpCall, deps: ApiDeps, first: FirstRequest): P
   if (isAnswer(kept)) return toAnswer(call, kept);
   if (handledUntilMs !== undefined && deps.clock.nowMs() < handledUntilMs) throw inProgress();
   const { messageId, address, key } = first;
-  return answerFor(call, deps, { messageId, address, idempotencyKey: key });
+  const platformMessageId = (await platformIdMaker(deps, address))(messageId);
+  return toAnswer(call, await waitForOtp(call, deps, { messageId, platformMessageId, address, idempotencyKey: key }));
 }
 
-async function answerFor(call: OtpCall, deps: ApiDeps, otp: Otp): Promise<Answer> {
-  return toAnswer(call, await waitForOtp(call, deps, otp));
+/** The id at the network of a device's OTP, by its own. */
+async function platformIdMaker({ store }: ApiDeps, address: DeviceAddress): Promise<(messageId: MessageId) => string> {
+  const device = await readDevice(store, address);
+  const ids = platformIds(device!.idKey);
+  return (messageId) => ids.make({ tag: parseMessageId(messageId)!.tag, recipient: 0, part: 0 });
 }
 
 function isAnswer(kept: Partial<OtpAnswer>): kept is OtpAnswer {
