@@ -41,6 +41,8 @@ export async function startHttpServer({ host, port, requestTimeoutMs, app }: Htt
     // Node would answer for us, without a body.
     requireHostHeader: false,
   });
+  // Their bytes are limited; past 2,000 Node would drop the rest, a token among them, without a word.
+  server.maxHeadersCount = 0;
   /** What is being answered on a connection: the latest of its requests. */
   const answering = new WeakMap<Duplex, ServerResponse>();
   const answer: RequestListener = (req, res) => {

@@ -27,8 +27,11 @@ interface DocumentedExtension extends Extension {
 }
 
 export const NUMBER_MESSAGE = 'must be a phone number of 7 to 15 digits that starts with its country code';
+/** What `normalizePhoneNumber` takes, as one expression. */
+const NUMBER_PATTERN = '^[\\s().\\[\\]-]*\\+?[\\s().\\[\\]-]*[1-9]([\\s().\\[\\]-]*[0-9]){6,14}[\\s().\\[\\]-]*$';
 const NUMBER_SCHEMA = {
   type: 'string',
+  pattern: NUMBER_PATTERN,
   description: 'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are dropped.',
   examples: ['447700900123'],
 };

@@ -1,8 +1,10 @@
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { API_ERRORS } from '@gateway/contracts/errors';
+import { normalizePhoneNumber } from '@gateway/contracts/phone-number';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
@@ -76,6 +78,27 @@ describe('the documents of the API', () => {
     );
     expect(patterns.length).to.be.greaterThan(3);
     for (const pattern of patterns) expect(pattern).not.to.match(/\\p\{|\(\?<|\\[kQ]/i);
+  });
+
+  it('take the same phone numbers as the endpoints do', () => {
+    const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
+    const { phone } = paths['/otp']!.post!.requestBody!.content['application/json'].schema.properties!;
+    const pattern = new RegExp(phone!.pattern as string, 'u');
+    const piece = fc.oneof(
+      fc.constantFrom('+', ' ', '-', '.', '(', ')', '[', ']', '\t', '0', 'x', '٤'),
+      fc.nat(99_999).map(String),
+    );
+    const written = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''));
+    let taken = 0;
+    fc.assert(
+      fc.property(written, (number) => {
+        const isTaken = normalizePhoneNumber(number) !== undefined;
+        if (isTaken) taken++;
+        expect(pattern.test(number), number).to.equal(isTaken);
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(taken).to.be.greaterThan(50);
   });
 
   it('show for each body one that may be sent as it is', () => {

@@ -59,6 +59,13 @@ describe('requests that no client library would write', () => {
     await expectStatus(202, post([JSON_TYPE, 'Connection: Upgrade', 'Upgrade: websocket']));
   });
 
+  it('lose none of their headers, however many there are', async () => {
+    const many = Array.from({ length: 2_100 }, (_, i) => `${i}:`);
+    const [first, host, ...rest] = head('GET', `${BASE}/status`).split('\r\n');
+    const [answer] = await exchange(api.port, [[first, host, ...many, ...rest].join('\r\n')]);
+    expect(answer!.status).to.equal(200);
+  });
+
   it('are refused with 400 when they are not HTTP, or could be read in two ways', async () => {
     const path = `${BASE}/send`;
     const broken: (string | Buffer)[][] = [
