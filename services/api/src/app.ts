@@ -1,6 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { ApiDeps } from './api-deps.js';
 import { BodyBudget } from './body-budget.js';
+import { DeviceStates } from './device-states.js';
 import type { Endpoint } from './endpoint.js';
 import { BASE_PATH, ENDPOINTS } from './endpoints.js';
 import { answerError } from './middlewares/answer-error.js';
@@ -26,7 +27,7 @@ export function createApp(deps: ApiDeps): Express {
   app.set('query parser', 'simple');
 
   const limits = createRateLimits(deps);
-  const bodies = new BodyBudget(deps.bodyBudgetBytes);
+  const shared = { bodies: new BodyBudget(deps.bodyBudgetBytes), states: new DeviceStates(deps.store) };
   const limitOther = limits.byToken('other');
 
   app.use(takeRequestId, observeRequest(deps));
@@ -41,11 +42,11 @@ export function createApp(deps: ApiDeps): Express {
     if (!allowed.includes('HEAD')) route.head(...refuse);
     for (const endpoint of endpoints) {
       const steps = [
-        ...(endpoint.readsState ? [readAhead(deps)] : []),
+        ...(endpoint.readsState ? [readAhead(deps, shared.states)] : []),
         limits.byToken(endpoint.bucket),
-        readBody(bodies, endpoint.maxBodyBytes),
+        readBody(shared.bodies, endpoint.maxBodyBytes),
         validateInput(endpoint),
-        runHandler(endpoint, deps, bodies),
+        runHandler(endpoint, deps, shared),
       ];
       for (const method of endpoint.methods) route[method](...steps);
     }

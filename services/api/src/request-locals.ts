@@ -9,7 +9,7 @@ export interface RequestLocals {
   route?: string;
   token?: ApiToken;
   /** Of the device that the token acts on, once asked for. */
-  state?: Promise<DeviceState>;
+  state?: Promise<Readonly<DeviceState>>;
   /** Of an endpoint's query and body, once validated. */
   query?: unknown;
   body?: unknown;

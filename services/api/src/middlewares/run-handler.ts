@@ -1,20 +1,25 @@
-import { readDeviceState } from '@gateway/store/device-state';
 import { readDefaultDevice } from '@gateway/store/devices';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import type { BodyBudget } from '../body-budget.js';
+import type { DeviceStates } from '../device-states.js';
 import type { Call, Endpoint } from '../endpoint.js';
 import { localsOf } from '../request-locals.js';
 import { sendAnswer } from '../send-answer.js';
+
+export interface SharedByRequests {
+  bodies: BodyBudget;
+  states: DeviceStates;
+}
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
 export function runHandler<Query, Body>(
   endpoint: Endpoint<Query, Body>,
   deps: ApiDeps,
-  budget: BodyBudget,
+  shared: SharedByRequests,
 ): RequestHandler {
   return async (req, res) => {
-    const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, budget), deps);
+    const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, shared), deps);
     sendAnswer(res, { ...answer, body: { success: true, ...body } });
   };
 }
@@ -23,7 +28,7 @@ async function toCall<Query, Body>(
   req: Request,
   res: Response,
   deps: ApiDeps,
-  budget: BodyBudget,
+  shared: SharedByRequests,
 ): Promise<Call<Query, Body>> {
   const locals = localsOf(res);
   const { requestId, token, query, body, idempotencyKey } = locals;
@@ -39,7 +44,7 @@ async function toCall<Query, Body>(
     body: body as Body,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     readState() {
-      locals.state ??= readDeviceState(store, address);
+      locals.state ??= shared.states.read(address);
       return locals.state;
     },
     // Made for the few that ask: most requests neither wait nor log.
@@ -49,7 +54,7 @@ async function toCall<Query, Body>(
     get logger() {
       return deps.logger.child({ requestId });
     },
-    hold: (bytes) => void res.once('close', budget.takeOrRefuse(bytes)),
+    hold: (bytes) => void res.once('close', shared.bodies.takeOrRefuse(bytes)),
   };
 }
 
