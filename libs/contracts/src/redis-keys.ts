@@ -76,6 +76,9 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     /** HASH with a TTL: the send that a caller's idempotency key stands for. `move` counts the devices that it lay at before. */
     idempotency: (tokenId: string, keyDigest: string, move: number) =>
       `${base}:idempotency:${tokenId}:${keyDigest}${move > 0 ? `:${move}` : ''}`,
+    /** STRING with a TTL: a request under that key is being handled. */
+    idempotencyClaim: (tokenId: string, keyDigest: string, move: number) =>
+      `${base}:idempotency-claim:${tokenId}:${keyDigest}:${move}`,
     /** HASH platform id -> sealed message that the device received lately: what a reply quotes. */
     received: `${base}:received`,
     /** ZSET platform id -> ms of its arrival, of the same. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
@@ -22,12 +22,24 @@ export interface Repeat {
   answer: Record<string, unknown>;
 }
 
-/** Where the key of a caller lies, and what it stands for if it was used in the last 24 hours. */
-export interface RepeatPlace {
+/** Where the key of a caller lies. */
+interface Place {
   address: DeviceAddress;
   /** In the slot of the device. */
   key: string;
-  first?: Repeat;
+}
+
+export type FoundRepeat =
+  /** Used in the last 24 hours. */
+  | ({ kind: 'used'; first: Repeat } & Place)
+  /** Ours from now on: give it back with `releaseRepeat` when the request is handled. */
+  | ({ kind: 'free'; claim: RepeatClaim } & Place)
+  /** Another request under it is being handled. */
+  | { kind: 'claimed' };
+
+export interface RepeatClaim {
+  key: string;
+  token: string;
 }
 
 interface CallersKey {
@@ -40,11 +52,17 @@ interface CallersKey {
   isBound: boolean;
 }
 
+/**
+ * Of a process that died while it handled a request: until then repeats are told to come back. Fetching a file takes ten
+ * seconds; whoever takes longer is still alone, as only one of them gets to write a send down.
+ */
+const CLAIM_TTL_MS = (LIMITS.attachmentFetchSeconds + 10) * 1000;
+
 /** The place outlives what lies there: a request takes less from finding it to writing its send down. */
 const PLACE_TTL_MS = (LIMITS.idempotencySeconds + 10 * 60) * 1000;
 
 /**
- * Finds the send that a key stands for, or where it has to be recorded.
+ * Finds the send that a key stands for, or claims the key for the request that asks.
  *
  * The key lies at a device, in its slot, so that one step checks it and writes the send down. For tokens that act on the
  * default device a place in the workspace's slot names that device: the one of the first request. When the default is
@@ -56,7 +74,7 @@ const PLACE_TTL_MS = (LIMITS.idempotencySeconds + 10 * 60) * 1000;
 export async function findRepeat(
   store: Store,
   { tokenId, callersKey, address, isBound }: CallersKey,
-): Promise<RepeatPlace> {
+): Promise<FoundRepeat> {
   const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
   const { workspace, device } = address;
   const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(tokenId, digest);
@@ -67,14 +85,31 @@ export async function findRepeat(
   for (;;) {
     const [move, at] = current.split(':') as [string, string];
     const found = { workspace, device: at };
-    const key = deviceKeys(store.space, found).idempotency(tokenId, digest, Number(move));
+    const keys = deviceKeys(store.space, found);
+    const key = keys.idempotency(tokenId, digest, Number(move));
+    const claimKey = keys.idempotencyClaim(tokenId, digest, Number(move));
     const state = await readRepeat(store, key);
-    if (typeof state === 'object') return { address: found, key, first: state };
-    if (state === 'free' && at === device) return { address: found, key };
+    if (typeof state === 'object') return { kind: 'used', address: found, key, first: state };
+    if (state === 'free' && at === device) {
+      const claim = await claimRepeat(store, claimKey);
+      return claim ? { kind: 'free', address: found, key, claim } : { kind: 'claimed' };
+    }
+    if (state === 'free' && (await store.redis.exists(claimKey))) return { kind: 'claimed' };
     // Another request may have used the key in this moment: then it stays, and is read once more.
     const isClosed = (await store.run('close-repeat', [key], [PLACE_TTL_MS])) === 1;
     if (isClosed) current = await place(`${Number(move) + 1}:${device}`, current);
   }
+}
+
+async function claimRepeat(store: Store, key: string): Promise<RepeatClaim | undefined> {
+  const token = randomUUID();
+  const isOurs = await store.redis.set(key, token, 'PX', CLAIM_TTL_MS, 'NX');
+  return isOurs ? { key, token } : undefined;
+}
+
+/** The request is handled, well or not. Safe to repeat. */
+export async function releaseRepeat(store: Store, { key, token }: RepeatClaim): Promise<void> {
+  await store.run('release-repeat', [key], [token]);
 }
 
 async function readRepeat(store: Store, key: string): Promise<Repeat | 'free' | 'closed'> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
-import { findRepeat, type Repeat } from '@gateway/store/idempotency';
+import { findRepeat, type Repeat, type RepeatClaim, releaseRepeat } from '@gateway/store/idempotency';
 import { readSend } from '@gateway/store/read-send';
 import { stringify } from 'safe-stable-stringify';
 import type { ApiDeps } from './api-deps.js';
@@ -24,30 +24,44 @@ export interface FirstRequest extends Repeat {
 /** Longer than any request takes from its record to its answer: each of its steps ends within two seconds. */
 const HANDLED_WITHIN_MS = 10_000;
 
-/**
- * Check 6: what the first request under the caller's `Idempotency-Key` has led to, whatever the device that the token
- * acts on by now; or, when this is the first, what to record it with. Nothing without such a header. What a first request
- * wrote down but did not live to promise is promised now. Throws 422 for another request under the same key, 409 while
- * the first one is being handled.
- */
-export async function findFirst(
-  { idempotencyKey: callersKey, address, token, body }: Call<unknown, object>,
-  deps: ApiDeps,
-): Promise<{ first?: FirstRequest; repeat?: RepeatKey }> {
-  if (callersKey === undefined) return {};
-  const isBound = token.device !== undefined;
-  const { first, ...place } = await findRepeat(deps.store, { tokenId: token.keyId, callersKey, address, isBound });
-  // The order of fields, at any depth, is no part of what was asked for.
-  const fingerprint = createHash('sha256').update(stringify(body)).digest();
-  if (!first) return { repeat: { key: place.key, fingerprint } };
-  if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');
-  await completeFirst(place.address, deps, first);
-  return { first: { ...first, ...place } };
+interface Handlers {
+  /** Answers what the first request under the same key was answered, or would have been. */
+  again(first: FirstRequest): Promise<Answer>;
+  /** Handles a first request; under a key what it writes down goes under `repeat`. */
+  handle(repeat: RepeatKey | undefined): Promise<Answer>;
 }
 
-/** Marks an answer as that of an earlier request. */
-export function replayed(answer: Answer): Answer {
-  return { ...answer, headers: { ...answer.headers, 'Idempotency-Replayed': 'true' } };
+/**
+ * Check 6: handles a request, but for a repeat of one that carried the same `Idempotency-Key`, whatever device the token
+ * acts on by now. What a first request wrote down but did not live to promise is promised now. Throws 422 for another
+ * request under the same key, 409 while the first one is being handled.
+ */
+export async function handleOnce(
+  { idempotencyKey: callersKey, address, token, body }: Call<unknown, object>,
+  deps: ApiDeps,
+  { again, handle }: Handlers,
+): Promise<Answer> {
+  if (callersKey === undefined) return handle(undefined);
+  const isBound = token.device !== undefined;
+  const found = await findRepeat(deps.store, { tokenId: token.keyId, callersKey, address, isBound });
+  if (found.kind === 'claimed') throw inProgress();
+  // The order of fields, at any depth, is no part of what was asked for.
+  const fingerprint = createHash('sha256').update(stringify(body)).digest();
+  if (found.kind === 'free') return handleClaimed(deps, found.claim, () => handle({ key: found.key, fingerprint }));
+  const { first, address: firstAddress, key } = found;
+  if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');
+  await completeFirst(firstAddress, deps, first);
+  const { headers, ...answer } = await again({ ...first, address: firstAddress, key });
+  return { ...answer, headers: { ...headers, 'Idempotency-Replayed': 'true' } };
+}
+
+async function handleClaimed({ store }: ApiDeps, claim: RepeatClaim, handle: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await handle();
+  } finally {
+    // Not awaited: the caller has waited long enough when Redis hangs, and a claim ends by itself.
+    releaseRepeat(store, claim).catch(() => {});
+  }
 }
 
 /** Of a request that runs, or ran, under the same key at the same time. */

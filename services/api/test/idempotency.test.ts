@@ -1,12 +1,15 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseNetworks } from '@gateway/api/attachments/public-address';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/accept-send';
 import { setDefaultDevice } from '@gateway/store/devices';
-import { findRepeat } from '@gateway/store/idempotency';
+import { findRepeat, releaseRepeat } from '@gateway/store/idempotency';
 import { listOpenSends } from '@gateway/store/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { acknowledgeSend, DEFAULT, linkDevice } from './support/device-owner.js';
-import { type Answer, startTestApi } from './support/test-api.js';
+import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
 const TEXT = { to: ['447700900001', '447700900002'], text: 'hello' };
@@ -27,8 +30,13 @@ describe('Idempotency-Key', () => {
   const send = (key: string, json: unknown = TEXT, token?: string): Promise<Answer> =>
     api.call('POST', '/send', { json, headers: { 'idempotency-key': key }, ...(token && { token }) });
   const sends = () => listOpenSends(space.store, DEFAULT);
-  const placeOf = (tokenId: string, callersKey: string) =>
-    findRepeat(space.store, { tokenId, callersKey, address: DEFAULT, isBound: false });
+  /** As a request finds it that takes longer than it may have the key to itself. */
+  async function placeOf(tokenId: string, callersKey: string, address = DEFAULT) {
+    const found = await findRepeat(space.store, { tokenId, callersKey, address, isBound: false });
+    if (found.kind === 'claimed') throw new Error('the key is being used');
+    if (found.kind === 'free') await releaseRepeat(space.store, found.claim);
+    return found;
+  }
 
   it('gives the first answer again and sends nothing', async () => {
     const first = await send('order-7');
@@ -156,14 +164,80 @@ describe('Idempotency-Key', () => {
     expect(await space.store.redis.exists(key)).to.equal(0);
   });
 
+  describe('while the first request fetches a file', () => {
+    const files = createServer((_req, res) => void waiting.push(res));
+    const waiting: ServerResponse[] = [];
+    let replica: TestApi;
+    let json: object;
+
+    before(() => new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve)));
+    after(() => files.close());
+    beforeEach(async () => {
+      const { port } = files.address() as AddressInfo;
+      replica = await startTestApi(space, {
+        fetchPolicy: { ports: [port], networks: parseNetworks('127.0.0.1/32') },
+      });
+      json = { to: TEXT.to, attachment: { type: 'document', url: `http://127.0.0.1:${port}/offer` } };
+    });
+    afterEach(async () => {
+      for (const res of waiting.splice(0)) res.destroy();
+      await replica.close();
+    });
+    const ask = (body = json, signal?: AbortSignal) => {
+      const headers = { 'idempotency-key': 'order-7' };
+      return replica.call('POST', '/send', { token: api.token, json: body, headers, ...(signal && { signal }) });
+    };
+    const isFetching = () => eventually(async () => waiting.length > 0);
+
+    it('leaves the key to it: whatever else comes is a 409, and fetches nothing', async () => {
+      const first = ask();
+      await isFetching();
+      await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+      for (const device of ['default', 'shop']) {
+        await setDefaultDevice(space.store, 'main', device);
+        for (const body of [json, TEXT]) {
+          const { status, headers } = await ask(body);
+          expect([status, headers.get('retry-after')]).to.deep.equal([409, '1']);
+        }
+      }
+      expect(waiting).to.have.length(1);
+      waiting[0]!.end('offer');
+      const { status, body } = await first;
+      expect(status).to.equal(202);
+      expect((await ask()).body).to.deep.equal(body);
+      expect((await ask(TEXT)).status).to.equal(422);
+      expect(waiting).to.have.length(1);
+    });
+
+    it('gives the key back when it fails, or its caller leaves', async () => {
+      const failed = ask();
+      await isFetching();
+      waiting.pop()!.writeHead(404).end();
+      expect((await failed).status).to.equal(400);
+      const caller = new AbortController();
+      const left = ask(json, caller.signal).catch(() => 'gone');
+      await isFetching();
+      waiting.pop();
+      caller.abort();
+      expect(await left).to.equal('gone');
+      expect(await eventually(async () => [await ask(TEXT)].find(({ status }) => status === 202))).to.be.an('object');
+    });
+
+    it('gives the key back within 20 s when its process dies', async () => {
+      void ask().catch(() => undefined);
+      await isFetching();
+      const [claim] = await space.store.redis.keys(`${space.prefix}:*idempotency-claim:*`);
+      expect(await space.store.redis.pttl(claim!)).to.be.within(10_000, 20_000);
+    });
+  });
+
   describe('of a token without a device, while the default device changes', () => {
     const SHOP = { workspace: 'main', device: 'shop' };
     const BRANCH = { workspace: 'main', device: 'branch' };
     const allSends = async () =>
       (await Promise.all([DEFAULT, SHOP, BRANCH].map((device) => listOpenSends(space.store, device)))).flat();
     const makeDefault = ({ device }: DeviceAddress) => setDefaultDevice(space.store, 'main', device);
-    const find = (address: DeviceAddress) =>
-      findRepeat(space.store, { tokenId: 't', callersKey: 'k', address, isBound: false });
+    const find = (address: DeviceAddress) => placeOf('t', 'k', address);
     const accept = (address: DeviceAddress, { key }: { key: string }) =>
       acceptSendOnce(space.store, address, DRAFT, { key, fingerprint: Buffer.from('f'), answer: {} });
 

@@ -3,12 +3,12 @@ import type { MessageContent, Reply } from '@gateway/contracts/message-content';
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
-import { findFirst, replayed } from '../answer-repeat.js';
+import { handleOnce, type RepeatKey } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import { type Attachment, attachmentSchema } from '../attachments/attachment-schema.js';
 import { type CheckedFile, fetchRemoteFile, readInlineFile, storeFile } from '../attachments/load-attachment.js';
 import { type PlacedText, placeText } from '../attachments/place-text.js';
-import type { Call, Endpoint } from '../endpoint.js';
+import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { estimateFinishMs } from '../estimate-finish.js';
 import { findReply } from '../find-reply.js';
 import { Joi, words } from '../input-types.js';
@@ -89,29 +89,39 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   idempotent: true,
 
   async handle(call, deps) {
-    const { attachment, text } = call.body;
+    const { attachment } = call.body;
     const inlineFile = attachment && (await readInlineFile(attachment));
-    const { first, repeat } = await findFirst(call, deps);
-    if (first) return replayed({ status: 202, body: { messageId: first.messageId, ...first.answer } });
-    await requireLinkedDevice(deps.store, call.address);
-    if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
-    const reply = await replyOf(call, deps);
-    const placed = attachment ? placeText(attachment, text) : {};
-    const plan = planSend(call, deps, placed);
-    const finishMs = await estimateFinishMs(deps, call.address, plan.recipients.length * plan.parts);
-    if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
-    const content = await toContent(call, deps, { placed, inlineFile, neededUntilMs: plan.expiresAtMs });
-    const send = { ...plan, content, ...(reply && { reply }) };
-    const answer = {
-      status: 'queued',
-      recipients: send.recipients.length,
-      duplicates: call.body.to.length - send.recipients.length,
-      estimatedFinishAt: new Date(finishMs).toISOString(),
-    };
-    const messageId = await recordSend(call, deps, { send, answer, repeat });
-    return { status: 202, body: { messageId, ...answer } };
+    return handleOnce(call, deps, {
+      again: async ({ messageId, answer }) => ({ status: 202, body: { messageId, ...answer } }),
+      handle: (repeat) => accept(call, deps, { inlineFile, repeat }),
+    });
   },
 };
+
+async function accept(
+  call: SendCall,
+  deps: ApiDeps,
+  { inlineFile, repeat }: { inlineFile: CheckedFile | undefined; repeat: RepeatKey | undefined },
+): Promise<Answer> {
+  const { attachment, text } = call.body;
+  await requireLinkedDevice(deps.store, call.address);
+  if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
+  const reply = await replyOf(call, deps);
+  const placed = attachment ? placeText(attachment, text) : {};
+  const plan = planSend(call, deps, placed);
+  const finishMs = await estimateFinishMs(deps, call.address, plan.recipients.length * plan.parts);
+  if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
+  const content = await toContent(call, deps, { placed, inlineFile, neededUntilMs: plan.expiresAtMs });
+  const send = { ...plan, content, ...(reply && { reply }) };
+  const answer = {
+    status: 'queued',
+    recipients: send.recipients.length,
+    duplicates: call.body.to.length - send.recipients.length,
+    estimatedFinishAt: new Date(finishMs).toISOString(),
+  };
+  const messageId = await recordSend(call, deps, { send, answer, repeat });
+  return { status: 202, body: { messageId, ...answer } };
+}
 
 function planSend(
   { body, token, requestId }: SendCall,

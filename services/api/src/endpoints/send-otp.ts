@@ -5,7 +5,7 @@ import { platformIds } from '@gateway/contracts/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
 import { readDevice } from '@gateway/store/devices';
-import { type FirstRequest, findFirst, inProgress, replayed } from '../answer-repeat.js';
+import { type FirstRequest, handleOnce, inProgress, type RepeatKey } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
@@ -91,19 +91,23 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
     errors: ['no_device', 'idempotency_in_progress', 'not_on_messenger', 'otp_not_sent', 'idempotency_mismatch'],
   },
 
-  async handle(call, deps) {
-    const { first, repeat } = await findFirst(call, deps);
-    if (first) return replayed(await answerAgain(call, deps, first));
-    await requireLinkedDevice(deps.store, call.address);
-    if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
-    const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
-    // Before the record: from there on the OTP is promised, whatever becomes of Redis.
-    const makePlatformId = await platformIdMaker(deps, call.address);
-    const messageId = await recordSend(call, deps, { send: toSend(call, deps), answer: { handledUntilMs }, repeat });
-    const otp = { messageId, platformMessageId: makePlatformId(messageId), address: call.address };
-    return toAnswer(call, await waitForOtp(call, deps, { ...otp, ...(repeat && { idempotencyKey: repeat.key }) }));
-  },
+  handle: (call, deps) =>
+    handleOnce(call, deps, {
+      again: (first) => answerAgain(call, deps, first),
+      handle: (repeat) => sendOnce(call, deps, repeat),
+    }),
 };
+
+async function sendOnce(call: OtpCall, deps: ApiDeps, repeat: RepeatKey | undefined): Promise<Answer> {
+  await requireLinkedDevice(deps.store, call.address);
+  if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
+  const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
+  // Before the record: from there on the OTP is promised, whatever becomes of Redis.
+  const makePlatformId = await platformIdMaker(deps, call.address);
+  const messageId = await recordSend(call, deps, { send: toSend(call, deps), answer: { handledUntilMs }, repeat });
+  const otp = { messageId, platformMessageId: makePlatformId(messageId), address: call.address };
+  return toAnswer(call, await waitForOtp(call, deps, { ...otp, ...(repeat && { idempotencyKey: repeat.key }) }));
+}
 
 /** Beside the wait: no step of a request takes longer. */
 const ANSWERED_WITHIN_MS = 10_000;
