@@ -25,6 +25,8 @@ const SIGNED_PRE_KEY_ID = 1;
 const LARGEST_PRE_KEY_ID = 0xffffff;
 /** About 1 kB each: enough for the people in play, whatever the number of numbers. */
 const CACHED_PHONES = 5_000;
+/** Handed out and perhaps about to be used: the rest is made anew. */
+const CACHED_PRE_KEYS = 1_000;
 
 /**
  * Makes the keys of any phone out of the seed when they are asked for, so that a phone nobody wrote to costs nothing.
@@ -33,6 +35,7 @@ const CACHED_PHONES = 5_000;
 export class PhoneKeyring {
   readonly #seed: Seed;
   readonly #cache = new LRUCache<string, PhoneKeys>({ max: CACHED_PHONES });
+  readonly #preKeys = new LRUCache<string, CurveKeyPair>({ max: CACHED_PRE_KEYS });
   readonly #generations = new Map<string, number>();
   #lastPreKeyId = 0;
 
@@ -69,7 +72,12 @@ export class PhoneKeyring {
   }
 
   preKeyOf(number: string, keyId: number): CurveKeyPair {
-    return keyPairOf(this.#seed.derive(`${this.#labelOf(number)}/pre-key/${keyId}`));
+    const label = `${this.#labelOf(number)}/pre-key/${keyId}`;
+    const cached = this.#preKeys.get(label);
+    if (cached) return cached;
+    const pair = keyPairOf(this.#seed.derive(label));
+    this.#preKeys.set(label, pair);
+    return pair;
   }
 
   /** The phone was reinstalled: from now on its identity is another one. */
