@@ -65,6 +65,11 @@ const HEADERS = {
   'X-RateLimit-Remaining': integer('Of these still free.'),
   'X-RateLimit-Reset': integer('Unix time in seconds at which the window ends.'),
   'Retry-After': integer('Seconds to wait before another try.'),
+  'Idempotency-Replayed': {
+    description: 'Only on the answer to a repeat: it is that of the first request.',
+    schema: { const: 'true' },
+  },
+  'WWW-Authenticate': { description: 'How to show a token.', schema: { const: 'Bearer' } },
 };
 
 const ERROR: JsonSchema = {
@@ -138,18 +143,19 @@ interface ResponseDocs {
   content: ReturnType<typeof json>;
 }
 
-function success({ docs: { answer, otherAnswers = [] } }: Endpoint): Record<string, ResponseDocs> {
-  return Object.fromEntries([answer, ...otherAnswers].map((each) => [each.status, toResponse(each)]));
+function success({ docs: { answer, otherAnswers = [] }, idempotent }: Endpoint): Record<string, ResponseDocs> {
+  const more = idempotent ? ['Idempotency-Replayed'] : [];
+  return Object.fromEntries([answer, ...otherAnswers].map((each) => [each.status, toResponse(each, more)]));
 }
 
-function toResponse({ description, body }: AnswerDocs): ResponseDocs {
+function toResponse({ description, body }: AnswerDocs, moreHeaders: readonly string[]): ResponseDocs {
   const fields = toJsonSchema(body);
   const schema = {
     ...fields,
     properties: { success: { const: true }, ...fields.properties },
     required: ['success', ...(fields.required ?? [])],
   };
-  return { description, headers: headers(), content: json(schema) };
+  return { description, headers: headers([...LIMIT_HEADERS, ...moreHeaders]), content: json(schema) };
 }
 
 /** Errors by status: those that share one are told apart by their message. */
@@ -163,18 +169,23 @@ function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> 
         description: describe(status)
           .map(({ message, cause }) => `\`${message}\`: ${cause}`)
           .join('\n\n'),
-        headers: headers(status),
+        headers: headers(failureHeaders(status, codes)),
         content: json({ $ref: '#/components/schemas/Error' }),
       },
     ]),
   );
 }
 
-function headers(status?: number) {
-  const names = ['X-Request-Id'];
-  if (status !== 401) names.push('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset');
-  if (status === 429 || status === 503) names.push('Retry-After');
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+
+function failureHeaders(status: number, codes: readonly ApiErrorCode[]): string[] {
+  if (status === 401) return ['WWW-Authenticate'];
+  const isInProgress = status === 409 && codes.includes('idempotency_in_progress');
+  return [429, 503].includes(status) || isInProgress ? [...LIMIT_HEADERS, 'Retry-After'] : LIMIT_HEADERS;
+}
+
+function headers(names: readonly string[]) {
+  return Object.fromEntries(['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function json(schema: JsonSchema, example?: object) {

@@ -9,7 +9,7 @@ const validators = new Map<string, ValidateFunction>();
 
 /**
  * Throws when an answer is not what the OpenAPI document says: an unknown status, another shape of the body, or without
- * the headers it promises. Every answer that the tests get comes past here.
+ * the headers it promises, or with others. Every answer that the tests get comes past here.
  */
 export function checkAnswer(
   method: string,
@@ -24,19 +24,34 @@ export function checkAnswer(
   if (!answer.headers.get('x-request-id')) throw new Error(`${name} has no X-Request-Id`);
   if ([429, 503].includes(answer.status) && !answer.headers.get('retry-after'))
     throw new Error(`${name} has no Retry-After`);
+  const promised = findOperation(method, path.split('?')[0]!)?.operation.responses[answer.status]?.headers;
+  const known = new Set([...OF_HTTP, ...Object.keys(promised ?? {}).map((each) => each.toLowerCase())]);
+  const unknown = promised ? [...answer.headers.keys()].filter((each) => !known.has(each)) : [];
+  if (unknown.length > 0) throw new Error(`${name} has headers that the document does not know: ${unknown}`);
 }
+
+/** What every server says. */
+const OF_HTTP = [
+  'content-type',
+  'content-length',
+  'cache-control',
+  'x-content-type-options',
+  'date',
+  'connection',
+  'keep-alive',
+];
 
 const ERROR = '/components/schemas/Error';
 
 function findResponse(method: string, path: string, status: number): string {
   // Unknown paths and methods are no operations of the document; their answers have its shape of errors.
   if (status === 404 || status === 405) return ERROR;
-  const template = Object.keys(document.paths).find((known) => toPattern(known).test(path));
-  const operation = template && document.paths[template]?.[method.toLowerCase() as 'get'];
-  if (!template || !operation) {
+  const found = findOperation(method, path);
+  if (!found) {
     if ([401, 429, 503].includes(status)) return ERROR;
     throw new Error(`${method} ${path} -> ${status} is not in the document`);
   }
+  const { template, operation } = found;
   if (!operation.responses[status]) throw new Error(`${method} ${template} has no answer ${status} in the document`);
   const steps = [
     'paths',
@@ -49,6 +64,12 @@ function findResponse(method: string, path: string, status: number): string {
     'schema',
   ];
   return `/${steps.map((step) => encodeURIComponent(step.replace(/~/g, '~0').replace(/\//g, '~1'))).join('/')}`;
+}
+
+function findOperation(method: string, path: string) {
+  const template = Object.keys(document.paths).find((known) => toPattern(known).test(path));
+  const operation = template && document.paths[template]?.[method.toLowerCase() as 'get'];
+  return template && operation ? { template, operation } : undefined;
 }
 
 function toPattern(template: string): RegExp {
