@@ -74,6 +74,13 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
     if (!UNCACHED.has(type)) caches.keys.set(`${type}/${id}`, value ?? ABSENT, { size: bytes + ABSENT_BYTES });
   };
 
+  function showAsIssued(found: Record<string, SignalDataTypeMap['tctoken']>, ids: string[]): void {
+    for (const id of ids) {
+      if (!caches.tokensToIssue.has(id)) continue;
+      found[id] = { token: Buffer.alloc(0), ...found[id], senderTimestamp: Math.floor(Date.now() / 1000) };
+    }
+  }
+
   async function fetch(type: KeyType, ids: string[]): Promise<Map<string, object | string>> {
     try {
       const stored = await keyStore.read(type, ids);
@@ -105,6 +112,7 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
       if (missing.length > 0) {
         for (const [id, value] of await fetch(type, missing)) found[id] = value as SignalDataTypeMap[Type];
       }
+      if (type === 'tctoken') showAsIssued(found as Record<string, SignalDataTypeMap['tctoken']>, ids);
       return found;
     },
 

@@ -2,6 +2,7 @@ import type { AckOutcome } from './ack-outcomes.js';
 import type { BaileysSocket } from './baileys.js';
 import type { WriteGuard } from './guard-writes.js';
 import type { LookUp } from './look-up.js';
+import type { PrivacyTokens } from './privacy-tokens.js';
 import { toQuotingProto } from './quote.js';
 import { RecipientError, TimeoutError } from './session-errors.js';
 import type { OutgoingMessage } from './session-types.js';
@@ -13,8 +14,7 @@ export interface SendDeps {
   guard: WriteGuard;
   acks: AckWatch;
   lookUp: LookUp;
-  /** The network has accepted a message to this jid. */
-  onAccepted(jid: string): void;
+  tokens: PrivacyTokens;
   sendTimeoutMs: number;
   /** A send took longer than that: the library's one mutex is stuck, and only a new socket has another. */
   onStall(): void;
@@ -30,7 +30,8 @@ export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Pro
   const { ack, jid } = await relay(deps, message);
   const verdict = ack.then(async (first) => {
     const last = await refineVerdict(deps, message, first);
-    if (last.kind === 'accepted') deps.onAccepted(jid);
+    // Keys that cannot be read end the session by way of the key store.
+    await deps.tokens[last.kind === 'accepted' ? 'accepted' : 'refused'](jid).catch(() => {});
     return last;
   });
   return { ack: verdict };
@@ -39,6 +40,7 @@ export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Pro
 async function relay(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome>; jid: string }> {
   const { sock, guard, acks, signal, sendTimeoutMs: timeoutMs } = deps;
   const jid = await findJid(deps, message.to);
+  await deps.tokens.takeOver(jid);
   const wait = acks.expect(message.platformId);
   const content = toQuotingProto(message.content, sock.user?.id);
   const { result, written } = guard.track(() => sock.relayMessage(jid, content, { messageId: message.platformId }));

@@ -17,6 +17,8 @@ export interface SessionCaches {
   withoutLid: LRUCache<string, true>;
   /** By jid: the week, counted from 1970, in which the contact was last issued a privacy token. */
   issuedTokens: LRUCache<string, number>;
+  /** Keys of contacts whom we, and not the library, are about to issue a privacy token: see privacy-tokens.ts. */
+  tokensToIssue: Set<string>;
   /** By number as it was asked for, digits. */
   contacts: LRUCache<string, Contact>;
   /** How often a phone asked for a message again: bounded over reconnects, or a broken phone could ask for ever. */
@@ -39,6 +41,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
     devices: new LRUCache({ maxSize: 20_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
     withoutLid: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: DEVICES_TTL_MS }),
     issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),
+    tokensToIssue: new Set(),
     contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
     retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
   };

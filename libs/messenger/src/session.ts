@@ -9,8 +9,8 @@ import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
-import { noteIssuedToken } from './issued-tokens.js';
 import { LookUp } from './look-up.js';
+import { PrivacyTokens } from './privacy-tokens.js';
 import { readRestriction, watchRestriction } from './read-restriction.js';
 import { sendMessage } from './send-message.js';
 import type { SessionCaches } from './session-caches.js';
@@ -59,6 +59,7 @@ export class Session implements MessengerSession {
   readonly #guard: WriteGuard;
   readonly #acks: AckWatch;
   readonly #lookUp: LookUp;
+  readonly #tokens: PrivacyTokens;
   readonly #linking: Linking | undefined;
   readonly #openTimer: NodeJS.Timeout;
   readonly #over: Promise<void>;
@@ -82,6 +83,7 @@ export class Session implements MessengerSession {
       onLateRefusal: (refusal) => events.onLateRefusal(refusal),
     });
     this.#lookUp = new LookUp({ sock, caches: deps.caches, signal: end.signal });
+    this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
     this.#listen();
@@ -90,15 +92,14 @@ export class Session implements MessengerSession {
 
   async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
     this.#assertOpen();
-    const { sock, auth, caches, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
+    const { sock, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
     return sendMessage(
       {
         sock,
         guard: this.#guard,
         acks: this.#acks,
         lookUp: this.#lookUp,
-        // Keys that cannot be read or written end the session by way of the key store.
-        onAccepted: (jid) => void noteIssuedToken({ sock, keys: auth.keys, caches }, jid).catch(() => {}),
+        tokens: this.#tokens,
         sendTimeoutMs,
         onStall: () => this.#stall('sending'),
         signal: end.signal,

@@ -62,21 +62,33 @@ describe('sending a text', () => {
     expect(heard).to.deep.equal(['first delivered', 'first read']);
   });
 
-  it('issues a contact a privacy token with the first message, and asks the network nothing with the next', async () => {
-    const [to] = makeNumbers(1) as [string];
+  it('issues privacy tokens to the contacts of a moment in one query, and once to each', async () => {
+    const contacts = makeNumbers(5);
+    const tokens = async () => (await sessions.admin<{ privacyTokens: number }>('GET', 'counters')).privacyTokens;
     const countQueries = async () => (await sessions.admin<{ iqs: number }>('GET', 'counters')).iqs;
-    /** The library asks right behind a message: a look-up after it is answered later. */
-    const queriesOf = async (work: () => Promise<unknown>) => {
-      const before = await countQueries();
-      await work();
-      await test.session.lookUp(makeNumbers(1));
-      return (await countQueries()) - before;
-    };
-    await send(to);
-    const noted = () => [...test.keyStore.keys].filter(([name]) => name.startsWith('tctoken/'));
-    await eventually(() => noted().some(([, value]) => Buffer.from(value).includes('senderTimestamp')));
-    const without = await queriesOf(async () => {});
-    expect(await queriesOf(() => send(to))).to.equal(without);
+    const noted = () => [...test.keyStore.keys].filter(([, value]) => Buffer.from(value).includes('senderTimestamp'));
+    await test.session.lookUp(contacts);
+    await eventually(() => test.options.caches.tokensToIssue.size === 0);
+    const before = { tokens: await tokens(), queries: await countQueries(), noted: noted().length };
+    await Promise.all(contacts.map((to) => send(to)));
+    await eventually(() => noted().length === before.noted + 5);
+    expect(await tokens()).to.equal(before.tokens + 5);
+    expect(await countQueries(), 'one query for all').to.equal(before.queries + 1);
+    await Promise.all(contacts.map((to) => send(to)));
+    await test.session.lookUp(makeNumbers(1));
+    expect(await tokens(), 'nobody gets another').to.equal(before.tokens + 5);
+  });
+
+  it('issues no privacy token to whom the network refused a message', async () => {
+    const [refused, taken] = makeNumbers(2) as [string, string];
+    sessions.fault('message', { ackError: 463 }, { match: { recipient: refused } });
+    expect((await send(refused)).kind).to.equal('restricted');
+    expect([...(await test.session.findAcquainted([refused]))], 'still a stranger').to.deep.equal([]);
+    await send(taken);
+    await eventually(async () => (await test.session.findAcquainted([refused, taken])).size === 1);
+    const noted = () => [...test.keyStore.keys].filter(([, value]) => Buffer.from(value).includes('senderTimestamp'));
+    await eventually(() => noted().length > 0);
+    expect([...(await test.session.findAcquainted([refused]))]).to.deep.equal([]);
   });
 
   it('shows one message when the same id is sent again', async () => {

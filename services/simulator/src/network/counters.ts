@@ -34,6 +34,8 @@ export class Counters {
   usyncQueries = 0;
   keyBundles = 0;
   preKeyUploads = 0;
+  /** Given out by clients to their contacts. */
+  privacyTokens = 0;
   uploads = 0;
   uploadedBytes = 0;
   invalidSignatures = 0;

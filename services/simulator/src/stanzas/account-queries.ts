@@ -30,8 +30,9 @@ export function answerPrivacy(server: Server, client: Client, query: BinaryNode)
 
 /** Passes a token on to the linked clients of the person it is for. A simulated phone just keeps knowing its caller. */
 function issueTokens(server: Server, client: Client, query: BinaryNode, tokens: BinaryNode): void {
-  const { directory, accounts, seed, now } = server.network;
+  const { directory, accounts, counters, seed, now } = server.network;
   for (const { attrs } of childrenNamed(tokens, 'token')) {
+    counters.privacyTokens += 1;
     const person = directory.resolve(attrs.jid);
     const devices = person && accounts.find(person.number)?.devices;
     if (!person || !devices?.size) continue;
