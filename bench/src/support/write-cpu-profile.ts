@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { basename, dirname } from 'node:path';
 import { profileFolder } from '../config.js';
@@ -15,6 +15,8 @@ const service = basename(dirname(dirname(process.argv[1] ?? 'node')));
 process.on('exit', () => {
   session.post('Profiler.stop', (error, answer) => {
     const path = `${profileFolder()}/${service}-${process.pid}.cpuprofile`;
-    if (!error) writeFileSync(path, JSON.stringify(answer.profile));
+    if (error) return;
+    mkdirSync(profileFolder(), { recursive: true });
+    writeFileSync(path, JSON.stringify(answer.profile));
   });
 });
