@@ -111,6 +111,37 @@ describe('POST /send with an attachment', () => {
     expect(content).to.include({ mimeType: 'text/csv', filename: 'list.csv' });
   });
 
+  it('tells from the name what is in an envelope that many formats share', async () => {
+    const word = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1_024)]);
+    const drawing = Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>');
+    const cases: [Buffer, string, string][] = [
+      [word, 'letter.doc', 'application/msword'],
+      [word, 'list.XLS', 'application/vnd.ms-excel'],
+      [word, 'list.csv', 'application/x-cfb'],
+      [word, 'offer.pdf', 'application/x-cfb'],
+      [word, 'letter', 'application/x-cfb'],
+      [drawing, 'logo.svg', 'image/svg+xml'],
+      [drawing, 'logo.csv', 'application/xml'],
+    ];
+    for (const [bytes, filename, mimeType] of cases) {
+      const { content } = await accept({ attachment: inline('document', bytes, { filename }) });
+      expect(content, filename).to.include({ mimeType, filename });
+    }
+    serve = (_req, res) => res.end(word);
+    const { content } = await accept({ attachment: { type: 'document', url: new URL('/letter.doc', fileUrl).href } });
+    expect(content).to.include({ mimeType: 'application/msword', filename: 'letter.doc' });
+  });
+
+  it('calls a sound in a container of films a sound, said so or not', async () => {
+    const sound = makeMp4(0, 0, 3);
+    for (const more of [{}, { mimeType: 'audio/mp4' }, { mimeType: 'audio/x-m4a' }]) {
+      const { content } = await accept({ attachment: inline('audio', sound, more) });
+      expect(content, JSON.stringify(more)).to.include({ type: 'audio', mimeType: 'audio/mp4' });
+    }
+    const m4a = Buffer.from(sound).fill('M4A ', 8, 12, 'latin1');
+    expect((await accept({ attachment: inline('audio', m4a) })).content.mimeType).to.equal('audio/mp4');
+  });
+
   it('lets the caption go with the file, else the text; with both the text follows', async () => {
     const picture = makePng(2, 2);
     const captioned = await accept({ attachment: inline('image', picture, { caption: 'c' }) });

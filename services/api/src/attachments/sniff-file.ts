@@ -52,8 +52,9 @@ const NAMES: Record<MediaType, string> = {
 };
 
 /**
- * Looks at what a file really is, and whether that is what the caller says it is. Where the bytes do not tell and the
- * caller does not either, the ending of its name does, so that a phone knows what to open a text or a table with.
+ * Looks at what a file really is, and whether that is what the caller says it is. Where the bytes do not tell, or only
+ * the envelope, and the caller does not either, the ending of its name does, so that a phone knows what to open a text, a
+ * table or an older office file with.
  */
 export async function sniffFile(
   bytes: Buffer,
@@ -64,11 +65,10 @@ export async function sniffFile(
   if (!fits(type, found && canonical(found))) {
     return { kind: 'mismatch', field: 'type', message: `the file is not ${NAMES[type]}` };
   }
-  if (declared === undefined) return { kind: 'ok', mimeType: found ?? mimeTypeOf(name) };
-  if (!isSame(canonical(declared), found && canonical(found))) {
+  if (declared !== undefined && !isSame(canonical(declared), found && canonical(found))) {
     return { kind: 'mismatch', field: 'mimeType', message: 'does not fit the file' };
   }
-  return { kind: 'ok', mimeType: type === 'document' || !found ? declared : forType(type, found) };
+  return { kind: 'ok', mimeType: type === 'document' ? (declared ?? named(found, name)) : forType(type, found!) };
 }
 
 function fits(type: MediaType, found: string | undefined): boolean {
@@ -92,9 +92,17 @@ function mimeTypeOf(name = ''): string {
   return mimeType && !RECOGNISED.has(canonical(mimeType)) ? mimeType : UNKNOWN;
 }
 
-/** Of a container, the name that fits the kind of message. */
+/** Of an envelope, what its name says is in it, if that can be. */
+function named(found: string | undefined, name: string | undefined): string {
+  const mimeType = mimeTypeOf(name);
+  const isIt = found === undefined || (mimeType !== UNKNOWN && isSame(canonical(mimeType), canonical(found)));
+  return isIt ? mimeType : found;
+}
+
+/** Of a container, the name that fits the kind of message, and that phones know. */
 function forType(type: MediaType, found: string): string {
-  return type === 'audio' && found === 'video/mp4' ? 'audio/mp4' : found;
+  const isSound = type === 'audio' && (found === 'video/mp4' || found === 'audio/x-m4a');
+  return isSound ? 'audio/mp4' : found;
 }
 
 function canonical(mimeType: string): string {
