@@ -22,6 +22,8 @@ export interface SimulatorProcess {
 }
 
 const MAIN = new URL('../../../services/simulator/dist/main.js', import.meta.url);
+/** As `npm run simulator` has them. */
+const NODE_FLAGS = ['--single-threaded-gc'];
 const SETTLE_MS = 400;
 
 /** Starts the network in a process of its own: in ours it would share the event loop with what is measured. */
@@ -31,6 +33,7 @@ export async function startSimulatorProcess(
 ): Promise<SimulatorProcess> {
   const child = fork(fileURLToPath(MAIN), {
     env: { ...profileSettings(), SIMULATOR_DECRYPT_SAMPLE: String(decryptSample), SIMULATOR_PORT: '0' },
+    execArgv: NODE_FLAGS,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   lifecycle.add('simulator', async () => {
