@@ -44,7 +44,8 @@ const PURPOSES = {
     maxRetriesPerRequest: 0,
     commandTimeout: 2_000,
     connectTimeout: 2_000,
-    socketTimeout: 5_000,
+    // No longer than a command: the next pipeline only goes out when this one has ended, and would take its time anew.
+    socketTimeout: 2_000,
     enableAutoPipelining: true,
   },
   subscriber: { maxRetriesPerRequest: null, socketTimeout: 5_000 },

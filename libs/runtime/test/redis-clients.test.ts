@@ -43,9 +43,16 @@ describe('Redis clients', () => {
   it('for callers fail in under 3 s when Redis freezes, and work again after it', async () => {
     const { clients, proxy } = await startBehindProxy();
     proxy.freeze();
-    const startedMs = systemClock.monotonicMs();
-    expect(await clients.failFast.ping().catch((error: Error) => error)).to.be.instanceOf(Error);
-    expect(systemClock.monotonicMs() - startedMs).to.be.below(3_000);
+    const ask = async () => {
+      const startedMs = systemClock.monotonicMs();
+      expect(await clients.failFast.get('a').catch((error: Error) => error)).to.be.instanceOf(Error);
+      return systemClock.monotonicMs() - startedMs;
+    };
+    // What is asked while something else waits for its answer goes out later: it must not wait for both.
+    const first = ask();
+    await new Promise(setImmediate);
+    const tookMs = await Promise.all([first, ask(), ask()]);
+    expect(Math.max(...tookMs), `took ${tookMs}`).to.be.below(3_000);
     proxy.restore();
     expect(await eventually(() => clients.failFast.ping())).to.equal('PONG');
   });
