@@ -1,5 +1,6 @@
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
+import { openSend } from '@gateway/store/accept-send';
 import type { ApiToken } from '@gateway/store/api-tokens';
 import { findDeviceByShortId } from '@gateway/store/devices';
 import { readSend, type SendRecord } from '@gateway/store/read-send';
@@ -22,8 +23,12 @@ export async function findMessage(
   const device = parsed && (await findDeviceByShortId(store, workspace, parsed.shortDeviceId));
   if (device === undefined || (token.device !== undefined && token.device !== device)) throw new ApiError('not_found');
   const address = { workspace, device };
-  const send = await readSend(store, address, id);
-  // One that is still being accepted was never answered: nobody can know its id.
-  if (!send || send.state === 'accepting') throw new ApiError('not_found');
+  let send = await readSend(store, address, id);
+  // Whoever knows the id was told it, so its job is in the queue: Redis went away before the record could be opened.
+  if (send?.state === 'accepting') {
+    await openSend(store, address, id);
+    send = await readSend(store, address, id);
+  }
+  if (!send) throw new ApiError('not_found');
   return { address, send };
 }

@@ -174,6 +174,8 @@ describe('every answer of the document', () => {
     },
     showMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
     cancelMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
+    showOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },
+    removeOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },
   };
   const succeed = (operation: Operation) => statusOf(call(operation));
 

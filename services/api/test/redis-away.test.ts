@@ -135,6 +135,10 @@ describe('Redis away (503)', () => {
     const away = { ...store, run: lost };
     await promiseSend({ store: away, producer }, DEFAULT, { messageId, requestId: 'r', priority: 'bulk' });
     expect(await producer.hasSend(DEFAULT, messageId), 'so whoever has the device opens and sends it').to.equal(true);
+    const shown = await api.call('GET', `/messages/${messageId}`);
+    expect(shown.body, 'its caller was told the id').to.include({ success: true, status: 'queued' });
+    const { body } = await api.call('DELETE', `/messages/${messageId}`);
+    expect(body.counts).to.include({ queued: 0, cancelled: 1 });
     await producer.close();
   });
 });

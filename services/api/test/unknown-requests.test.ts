@@ -17,6 +17,7 @@ describe('unknown paths and methods (404, 405)', () => {
       '/messages/%zz',
       '/../status/%00',
       '/statu%73x',
+      '/opt-outs/%ff',
     ]) {
       const { status, body, headers } = await api.call('GET', path);
       expect(status, path).to.equal(404);

@@ -29,7 +29,8 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
         removed: Joi.boolean().required().description('Whether they were on it.'),
       }),
     },
-    errors: [],
+    // For what is no percent-encoding.
+    errors: ['not_found'],
   },
 
   async handle({ params, workspace, logger }, { store }) {

@@ -29,7 +29,8 @@ export const showOptOut: Endpoint<Nothing, Nothing> = {
         at: Joi.string().description('Since when; ISO 8601.'),
       }),
     },
-    errors: [],
+    // For what is no percent-encoding.
+    errors: ['not_found'],
   },
 
   async handle({ params, workspace }, { store }) {

@@ -44,9 +44,9 @@ const OF_HTTP = [
 const ERROR = '/components/schemas/Error';
 
 function findResponse(method: string, path: string, status: number): string {
-  // Unknown paths and methods are no operations of the document; their answers have its shape of errors.
-  if (status === 404 || status === 405) return ERROR;
   const found = findOperation(method, path);
+  // Unknown paths and methods are no operations of the document; their answers have its shape of errors.
+  if (status === 405 || (status === 404 && !found?.template.includes('{'))) return ERROR;
   if (!found) {
     if ([401, 429, 503].includes(status)) return ERROR;
     throw new Error(`${method} ${path} -> ${status} is not in the document`);
