@@ -23,13 +23,15 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   port: number;
-  /** Takes no new connections, waits for the requests in flight, closes what is idle. */
+  /** Takes no new connections, waits for the requests in flight, closes what is idle or has not asked for anything. */
   close(): Promise<void>;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Longer than the 60 s of common load balancers: the side that closes must not be the one that does not know of a request. */
 const KEEP_ALIVE_MS = 65_000;
+/** How long requests may still come, once it stops, on connections that are there. */
+const LAST_HEADS_MS = 500;
 
 /** Listens, with bounds on whatever a caller may do slowly. Rejects when the port is taken. */
 export async function startHttpServer({ host, port, requestTimeoutMs, app }: HttpServerOptions): Promise<HttpServer> {
@@ -49,14 +51,20 @@ export async function startHttpServer({ host, port, requestTimeoutMs, app }: Htt
     answering.set(req.socket, res);
     app(req, res);
   };
+  const connections = new Set<Duplex>();
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
   server.on('request', answer);
   // Who asks first whether to send a body is told by the answer, or by the step that reads it.
   server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
   server.on('connect', (req, socket) => answerTunnel(app, req, socket));
   server.on('clientError', (error, socket) => answerBroken(error, socket, answering.get(socket)));
+  const unanswered = () => [...connections].filter((socket) => answering.get(socket)?.writableFinished ?? true);
   await listen(server, port, host);
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, unanswered) };
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
@@ -70,12 +78,15 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 }
 
 /** A connection kept alive would hold up the stop for as long as its caller likes: each closes with its answer. */
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server, unanswered: () => Duplex[]): Promise<void> {
   server.prependListener('request', (_req: IncomingMessage, res) => res.setHeader('Connection', 'close'));
   const idle = setInterval(() => server.closeIdleConnections(), 50);
+  // Nor would Node give up on a request whose head never comes: it looks for those no more once it is closing.
+  const silent = setTimeout(() => unanswered().forEach((socket) => void socket.destroy()), LAST_HEADS_MS);
   return new Promise((resolve) => {
     server.close(() => {
       clearInterval(idle);
+      clearTimeout(silent);
       resolve();
     });
     server.closeIdleConnections();

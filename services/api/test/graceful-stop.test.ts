@@ -50,4 +50,19 @@ describe('stopping the API', () => {
     await api.close();
     expect(Date.now() - startedAt).to.be.below(1_000);
   });
+
+  it('is not held up by connections on which no request comes', async () => {
+    const api = await startTestApi(space);
+    const closed: Promise<unknown>[] = [];
+    for (const begun of ['', 'GET / HTTP/1.1\r\nHos']) {
+      const socket = connect(api.port, '127.0.0.1').on('error', () => {});
+      await once(socket, 'connect');
+      if (begun) socket.write(begun);
+      closed.push(once(socket, 'close'));
+    }
+    const startedAt = Date.now();
+    await api.close();
+    expect(Date.now() - startedAt).to.be.below(5_000);
+    await Promise.all(closed);
+  });
 });
