@@ -71,7 +71,9 @@ export function inProgress(): ApiError {
 
 async function completeFirst(address: DeviceAddress, deps: ApiDeps, { messageId }: Repeat): Promise<void> {
   const send = await readSend(deps.store, address, messageId);
-  if (send?.state !== 'accepting') return;
+  // Dropped since its key was read, and the key with it: the next repeat is a first request.
+  if (!send) throw inProgress();
+  if (send.state !== 'accepting') return;
   if (deps.clock.nowMs() - send.createdAtMs < HANDLED_WITHIN_MS) throw inProgress();
   await promiseSend(deps, address, {
     messageId,

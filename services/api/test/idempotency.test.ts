@@ -1,7 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseNetworks } from '@gateway/api/attachments/public-address';
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/accept-send';
 import { setDefaultDevice } from '@gateway/store/devices';
 import { findRepeat, releaseRepeat } from '@gateway/store/idempotency';
@@ -162,6 +163,13 @@ describe('Idempotency-Key', () => {
     await dropAbandonedSends(space.store, DEFAULT, { nowMs: Date.now(), hasJob: async () => false });
     expect(await openSend(space.store, DEFAULT, messageId)).to.equal(false);
     expect(await space.store.redis.exists(key)).to.equal(0);
+  });
+
+  it('never answers with a send that is no more (409)', async () => {
+    const { body } = await send('order-7');
+    const { record } = sendKeys(space.store.space, DEFAULT, parseMessageId(String(body.messageId))!.tag);
+    await space.clients.commands.del(record);
+    expect((await send('order-7')).status).to.equal(409);
   });
 
   describe('while the first request fetches a file', () => {
