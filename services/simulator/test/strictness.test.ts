@@ -1,5 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { eventually } from '@gateway/testkit/eventually';
+import {
+  Curve,
+  getBinaryNodeChild,
+  getBinaryNodeChildBuffer,
+  getBinaryNodeChildren,
+  proto,
+} from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
 import { newState } from './support/stock-client.js';
@@ -87,6 +94,44 @@ describe('what phones and server do not accept', () => {
     for (let asked = 0; asked < 2; asked += 1) await other.socket.assertSessions([jid], true);
     await eventually(() => expect(stock.count).to.be.above(4));
     expect(ids.size).to.be.above(800);
+  });
+
+  it('tells a client a digest of its keys that it can check', async () => {
+    const client = await network.link();
+    const stock = network.simulator.network.accounts.findDevice(client.number, 1)!.preKeys;
+    await eventually(() => expect(stock.count).to.be.above(800));
+    const attrs = { to: 's.whatsapp.net', type: 'get', xmlns: 'encrypt' };
+    const query = { tag: 'iq', attrs, content: [{ tag: 'digest', attrs: {} }] };
+    const digest = getBinaryNodeChild(await client.socket.query(query), 'digest');
+    const ids = getBinaryNodeChildren(getBinaryNodeChild(digest, 'list'), 'id').map(({ content }) =>
+      String(Buffer.from(content as Uint8Array).readUIntBE(0, 3)),
+    );
+    const { signedIdentityKey, signedPreKey } = client.state.creds;
+    const own = await client.state.keys.get('pre-key', ids);
+    const hash = createHash('sha1').update(signedIdentityKey.public);
+    hash.update(signedPreKey.keyPair.public).update(signedPreKey.signature);
+    for (const id of ids) hash.update(own[id]!.public);
+    expect(getBinaryNodeChildBuffer(digest, 'hash')).to.deep.equal(hash.digest());
+  });
+
+  it("shows with a linked client's keys that its phone vouched for them", async () => {
+    const [asking, asked] = [await network.link(), await network.link()];
+    const jid = asked.state.creds.me!.id;
+    const attrs = { to: 's.whatsapp.net', type: 'get', xmlns: 'encrypt' };
+    const users = [{ tag: 'user', attrs: { jid } }];
+    const answer = await asking.socket.query({
+      tag: 'iq',
+      attrs,
+      content: [{ tag: 'key', attrs: {}, content: users }],
+    });
+    const user = getBinaryNodeChild(getBinaryNodeChild(answer, 'list'), 'user');
+    const shown = proto.ADVSignedDeviceIdentity.decode(getBinaryNodeChildBuffer(user, 'device-identity')!);
+    const { details, accountSignature, deviceSignature, accountSignatureKey } = asked.state.creds.account!;
+    expect(shown.details).to.deep.equal(Buffer.from(details!));
+    const signed = [Buffer.from([6, 0]), shown.details!, getBinaryNodeChildBuffer(user, 'identity')!];
+    expect(Curve.verify(accountSignatureKey!, Buffer.concat(signed), shown.accountSignature!)).to.equal(true);
+    expect(shown.accountSignature).to.deep.equal(Buffer.from(accountSignature!));
+    expect(shown.deviceSignature).to.deep.equal(Buffer.from(deviceSignature!));
   });
 
   it('forgets QR codes whose time is over', async () => {

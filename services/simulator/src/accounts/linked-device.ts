@@ -10,6 +10,8 @@ export interface DeviceKeys {
   readonly identity: Buffer;
   readonly registrationId: number;
   readonly signedPreKey: { readonly keyId: number; readonly publicKey: Buffer; readonly signature: Buffer };
+  /** The phone's and its own signature, as it sent them when it was linked: whoever opens a session with it is shown them. */
+  readonly signedIdentity?: Buffer | undefined;
 }
 
 /** The live connection of a device, as far as its account has to do with it. */
@@ -48,6 +50,7 @@ export class LinkedDevice {
   readonly platform: string;
   readonly noiseKey: Buffer;
   readonly identity: Buffer;
+  readonly signedIdentity: Buffer | undefined;
   readonly linkedAtMs: number;
   readonly preKeys = new PreKeyStock();
   readonly mailbox = new Mailbox();
@@ -70,16 +73,17 @@ export class LinkedDevice {
     this.linkedAtMs = place.atMs;
     this.noiseKey = keys.noiseKey;
     this.identity = keys.identity;
+    this.signedIdentity = keys.signedIdentity;
     this.registrationId = keys.registrationId;
     this.signedPreKey = keys.signedPreKey;
   }
 
   save(): DeviceState {
     const { number, id, keyIndex, platform, linkedAtMs, logins, introduced } = this;
-    const { noiseKey, identity, registrationId, signedPreKey } = this;
+    const { noiseKey, identity, registrationId, signedPreKey, signedIdentity } = this;
     return {
       place: { number, id, keyIndex, platform, atMs: linkedAtMs },
-      keys: { noiseKey, identity, registrationId, signedPreKey },
+      keys: { noiseKey, identity, registrationId, signedPreKey, signedIdentity },
       logins,
       introduced,
       preKeys: this.preKeys.save(),
@@ -98,7 +102,7 @@ export class LinkedDevice {
 
   /** Its public keys, with one one-time key used up. */
   takeBundle(): KeyBundle {
-    const { registrationId, identity, signedPreKey } = this;
-    return { registrationId, identity, signedPreKey, preKey: this.preKeys.take() };
+    const { registrationId, identity, signedPreKey, signedIdentity } = this;
+    return { registrationId, identity, signedPreKey, preKey: this.preKeys.take(), signedIdentity };
   }
 }

@@ -1,5 +1,10 @@
 const ENTRY_BYTES = 3 + 32;
 
+interface PreKey {
+  readonly keyId: number;
+  readonly publicKey: Buffer;
+}
+
 /**
  * One-time pre-keys that a linked device uploaded, handed out in order, each once. Packed into one buffer: a stock of
  * 812 takes 28 kB, and a thousand linked devices must fit into memory.
@@ -22,11 +27,11 @@ export class PreKeyStock {
     this.#bytes = Buffer.concat(parts);
   }
 
-  take(): { keyId: number; publicKey: Buffer } | undefined {
+  take(): PreKey | undefined {
     if (this.#bytes.length === 0) return undefined;
-    const entry = this.#bytes.subarray(0, ENTRY_BYTES);
+    const entry = readEntry(this.#bytes, 0);
     this.#bytes = this.#bytes.subarray(ENTRY_BYTES);
-    return { keyId: entry.readUIntBE(0, 3), publicKey: entry.subarray(3) };
+    return entry;
   }
 
   save(): Buffer {
@@ -37,7 +42,12 @@ export class PreKeyStock {
     this.#bytes = Buffer.from(bytes);
   }
 
-  ids(): number[] {
-    return Array.from({ length: this.count }, (_, index) => this.#bytes.readUIntBE(index * ENTRY_BYTES, 3));
+  /** Those that are left, in the order in which they will be handed out. */
+  *entries(): Generator<PreKey> {
+    for (let at = 0; at < this.#bytes.length; at += ENTRY_BYTES) yield readEntry(this.#bytes, at);
   }
+}
+
+function readEntry(bytes: Buffer, at: number): PreKey {
+  return { keyId: bytes.readUIntBE(at, 3), publicKey: bytes.subarray(at + 3, at + ENTRY_BYTES) };
 }

@@ -148,21 +148,22 @@ export class PairingDesk {
     attempt.session.send(
       pairSuccessNode(this.#network, queryId, { account, deviceId: keyIndex, sealed: signed.sealed }),
     );
-    if (!deviceAccepts(signed, identity, await answer)) {
+    const signedIdentity = Buffer.from(await answer);
+    if (!deviceAccepts(signed, identity, signedIdentity)) {
       this.#network.counters.invalidSignatures += 1;
       attempt.session.close();
       throw this.#refusal('device signature does not verify');
     }
-    return this.#keep(attempt, number, keyIndex);
+    return this.#keep(attempt, number, keyIndex, signedIdentity);
   }
 
-  #keep(attempt: PairingAttempt, number: string, id: number): PairingResult {
+  #keep(attempt: PairingAttempt, number: string, id: number, signedIdentity: Buffer): PairingResult {
     const { session, registration } = attempt;
     const account = this.#network.accounts.ensure(number);
     if (registration.pushName) account.pushName = registration.pushName;
     const device = account.addDevice(
       { id, platform: registration.platform, atMs: this.#network.now() },
-      registration.keys,
+      { ...registration.keys, signedIdentity },
     );
     this.#network.counters.pairings += 1;
     this.#onLinked(device);

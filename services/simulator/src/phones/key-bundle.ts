@@ -9,6 +9,8 @@ export interface KeyBundle {
   readonly identity: Uint8Array;
   readonly signedPreKey: { readonly keyId: number; readonly publicKey: Uint8Array; readonly signature: Uint8Array };
   readonly preKey?: { readonly keyId: number; readonly publicKey: Uint8Array } | undefined;
+  /** Of linked devices: proves that the account's phone vouched for the identity key. */
+  readonly signedIdentity?: Uint8Array | undefined;
 }
 
 /** A phone's bundle, with a one-time key of its own each time. */
@@ -34,6 +36,7 @@ export function bundleNodes(bundle: KeyBundle): BinaryNode[] {
     node('type', {}, CURVE_TYPE),
     node('identity', {}, bundle.identity),
     ...preKeyNodes(bundle),
+    ...(bundle.signedIdentity ? [node('device-identity', {}, bundle.signedIdentity)] : []),
   ];
 }
 

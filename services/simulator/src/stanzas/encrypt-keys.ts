@@ -63,12 +63,15 @@ function tellWhenLow(server: Server, device: LinkedDevice): void {
   device.mailbox.post(node('notification', attrs, [node('count', { value: String(count) })]));
 }
 
-/** Lets a client compare what the server has of its keys with what it believes. */
+/** Lets a client compare what the server has of its keys with what it believes: the hash is over all public keys. */
 function answerDigest({ session, device }: Client, query: BinaryNode): void {
   const { registrationId, identity, signedPreKey, preKeys } = device;
-  const ids = preKeys.ids();
   const hash = createHash('sha1').update(identity).update(signedPreKey.publicKey).update(signedPreKey.signature);
-  for (const id of ids) hash.update(bigEndian(id, 3));
+  const ids: BinaryNode[] = [];
+  for (const { keyId, publicKey } of preKeys.entries()) {
+    hash.update(publicKey);
+    ids.push(node('id', {}, bigEndian(keyId, 3)));
+  }
   session.reply(query, [
     node('digest', {}, [
       node('registration', {}, bigEndian(registrationId, 4)),
@@ -79,11 +82,7 @@ function answerDigest({ session, device }: Client, query: BinaryNode): void {
         node('value', {}, signedPreKey.publicKey),
         node('signature', {}, signedPreKey.signature),
       ]),
-      node(
-        'list',
-        {},
-        ids.map((id) => node('id', {}, bigEndian(id, 3))),
-      ),
+      node('list', {}, ids),
       node('hash', {}, hash.digest()),
     ]),
   ]);
