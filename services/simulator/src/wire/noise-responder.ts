@@ -3,7 +3,10 @@ import { gcmDecrypt, gcmEncrypt, gcmSeal, hkdf } from '../crypto/ciphers.js';
 import { agree, makeKeyPair } from '../crypto/curve.js';
 import type { ServerCredentials } from './certificates.js';
 
-const PROTOCOL_NAME = Buffer.from('Noise_XX_25519_AESGCM_SHA256\0\0\0\0');
+/** A first contact; a client that knows the server's key; and one whose knowledge turned out to be outdated. */
+const FIRST = startOf('Noise_XX_25519_AESGCM_SHA256');
+const RESUME = startOf('Noise_IK_25519_AESGCM_SHA256');
+const FALLBACK = startOf('Noise_XXfallback_25519_AESGCM_SHA256');
 /** 'W' 'A', the protocol's major version, the dictionary version. */
 export const PROLOGUE = Buffer.from([0x57, 0x41, 6, 3]);
 
@@ -19,10 +22,24 @@ export interface Transport {
   open(sealed: Uint8Array): Buffer;
 }
 
+export interface ClientHello {
+  readonly ephemeral: Uint8Array;
+  /** Only of clients that know the server's static key: their own one and the payload, sealed. */
+  readonly static?: Uint8Array | null | undefined;
+  readonly payload?: Uint8Array | null | undefined;
+}
+
 export interface ServerHello {
   readonly ephemeral: Buffer;
-  readonly static: Buffer;
+  /** Missing when the client knew it. */
+  readonly static?: Buffer;
   readonly payload: Buffer;
+}
+
+export interface HelloAnswer {
+  readonly hello: ServerHello;
+  /** Who it is, when the hello said so already: nothing more is to come. */
+  readonly client?: ClientIdentity;
 }
 
 export interface ClientIdentity {
@@ -33,24 +50,51 @@ export interface ClientIdentity {
 }
 
 /**
- * The server's half of Noise XX. Used once: `answerHello`, then `finish`.
+ * The server's half of the handshake. Used once: `answerHello`, then `finish` unless the hello was enough.
  * Order matters everywhere here: each step hashes what went over the wire before it.
  */
 export class NoiseResponder {
   readonly #credentials: ServerCredentials;
   readonly #ephemeral = makeKeyPair();
-  #hash: Buffer = PROTOCOL_NAME;
-  #salt: Buffer = PROTOCOL_NAME;
-  #key: Buffer = PROTOCOL_NAME;
+  #hash: Buffer = FIRST;
+  #salt: Buffer = FIRST;
+  #key: Buffer = FIRST;
   #counter = 0;
 
   constructor(credentials: ServerCredentials) {
     this.#credentials = credentials;
-    this.#mixHash(PROLOGUE);
   }
 
-  answerHello(clientEphemeral: Uint8Array): ServerHello {
+  answerHello(hello: ClientHello): HelloAnswer {
+    if (!hello.static || !hello.payload) return { hello: this.#introduce(FIRST, hello.ephemeral) };
+    const known = this.#recognize(hello.ephemeral, hello.static, hello.payload);
+    if (!known) return { hello: this.#introduce(FALLBACK, hello.ephemeral) };
+    this.#mixHash(this.#ephemeral.publicKey);
+    this.#mixKey(agree(hello.ephemeral, this.#ephemeral.privateKey));
+    this.#mixKey(agree(known.staticKey, this.#ephemeral.privateKey));
+    const payload = this.#seal(this.#credentials.chain);
+    return { hello: { ephemeral: this.#ephemeral.publicKey, payload }, client: { ...known, transport: this.#split() } };
+  }
+
+  /** Who the client is; undefined when it sealed its hello for another key than the server's. */
+  #recognize(ephemeral: Uint8Array, sealedStatic: Uint8Array, sealedPayload: Uint8Array) {
+    const { publicKey, privateKey } = this.#credentials.staticKey;
+    this.#start(RESUME);
+    this.#mixHash(publicKey);
+    this.#mixHash(ephemeral);
+    this.#mixKey(agree(ephemeral, privateKey));
+    try {
+      const staticKey = this.#open(sealedStatic);
+      this.#mixKey(agree(staticKey, privateKey));
+      return { staticKey, payload: this.#open(sealedPayload) };
+    } catch {
+      return undefined;
+    }
+  }
+
+  #introduce(pattern: Buffer, clientEphemeral: Uint8Array): ServerHello {
     const { staticKey, chain } = this.#credentials;
+    this.#start(pattern);
     this.#mixHash(clientEphemeral);
     this.#mixHash(this.#ephemeral.publicKey);
     this.#mixKey(agree(clientEphemeral, this.#ephemeral.privateKey));
@@ -63,9 +107,20 @@ export class NoiseResponder {
   finish(sealedStatic: Uint8Array, sealedPayload: Uint8Array): ClientIdentity {
     const staticKey = this.#open(sealedStatic);
     this.#mixKey(agree(staticKey, this.#ephemeral.privateKey));
-    const payload = this.#open(sealedPayload);
+    return { staticKey, payload: this.#open(sealedPayload), transport: this.#split() };
+  }
+
+  #start(pattern: Buffer): void {
+    this.#hash = pattern;
+    this.#salt = pattern;
+    this.#key = pattern;
+    this.#counter = 0;
+    this.#mixHash(PROLOGUE);
+  }
+
+  #split(): Transport {
     const keys = hkdf(Buffer.alloc(0), 64, { salt: this.#salt });
-    return { staticKey, payload, transport: makeTransport(keys.subarray(32), keys.subarray(0, 32)) };
+    return makeTransport(keys.subarray(32), keys.subarray(0, 32));
   }
 
   #mixHash(data: Uint8Array): void {
@@ -113,4 +168,10 @@ function ivOf(counter: number): Buffer {
   const iv = Buffer.alloc(12);
   iv.writeUInt32BE(counter, 8);
   return iv;
+}
+
+/** A name that is longer than a hash is hashed. */
+function startOf(protocolName: string): Buffer {
+  const name = Buffer.from(protocolName);
+  return name.length > 32 ? createHash('sha256').update(name).digest() : Buffer.concat([name], 32);
 }

@@ -5,7 +5,7 @@ import type { ServerCredentials } from './certificates.js';
 import { decodeNode } from './decode-node.js';
 import { encodeForNow, encodeNode } from './encode-node.js';
 import { FrameReader, frameOf, joinSealed } from './frames.js';
-import { NoiseResponder, type Sealed, type Transport } from './noise-responder.js';
+import { type ClientIdentity, NoiseResponder, type Sealed, type Transport } from './noise-responder.js';
 
 export interface WireEvents {
   /** The handshake is done: who the client says it is. */
@@ -144,18 +144,22 @@ export class WireConnection {
   }
 
   #answerHello(message: proto.HandshakeMessage): void {
-    const ephemeral = message.clientHello?.ephemeral;
+    const { ephemeral, static: sealedStatic, payload } = message.clientHello ?? {};
     if (ephemeral?.length !== 32) throw new Error('client hello without an ephemeral key');
-    const serverHello = this.#responder.answerHello(ephemeral);
+    const { hello, client } = this.#responder.answerHello({ ephemeral, static: sealedStatic, payload });
     this.#state = 'finish';
-    const bytes = frameOf(proto.HandshakeMessage.encode({ serverHello }).finish());
+    const bytes = frameOf(proto.HandshakeMessage.encode({ serverHello: hello }).finish());
     this.#later(() => this.#socket.send(bytes), this.#options.travel());
+    if (client) this.#welcome(client);
   }
 
   #finish(message: proto.HandshakeMessage): void {
     const finish = message.clientFinish;
     if (!finish?.static || !finish.payload) throw new Error('client finish is incomplete');
-    const client = this.#responder.finish(finish.static, finish.payload);
+    this.#welcome(this.#responder.finish(finish.static, finish.payload));
+  }
+
+  #welcome(client: ClientIdentity): void {
     this.#transport = client.transport;
     this.#state = 'open';
     this.#events.onIdentity(client.staticKey, proto.ClientPayload.decode(client.payload));
