@@ -1,4 +1,5 @@
 import { eventually } from '@gateway/testkit/eventually';
+import { makePng } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
 import type { Linked } from './support/stock-client.js';
@@ -144,5 +145,25 @@ describe('groups', () => {
     const group = await createGroup('admins only', [bob]);
     const refused = await bob.socket.groupParticipantsUpdate(group, [carol.jid], 'add').catch((error: Error) => error);
     expect(refused).to.have.property('message', 'forbidden');
+  });
+
+  it('shows the picture that a member set, and tells the others', async () => {
+    const group = await createGroup('with a picture', [bob]);
+    const told = new Promise<void>((resolve) =>
+      bob.socket.ev.on(
+        'contacts.update',
+        (all) => all.some(({ id, imgUrl }) => id === group && imgUrl === 'changed') && resolve(),
+      ),
+    );
+    await alice.socket.updateProfilePicture(group, makePng(8, 8));
+    await told;
+    const url = await bob.socket.profilePictureUrl(group, 'image');
+    const response = await fetch(url!);
+    expect(response.headers.get('content-type')).to.equal('image/jpeg');
+    const refused = await carol.socket.updateProfilePicture(group, makePng(8, 8)).catch((error: Error) => error);
+    expect(refused).to.have.property('message', 'forbidden');
+    await alice.socket.removeProfilePicture(group);
+    const gone = await bob.socket.profilePictureUrl(group, 'image').catch((error: Error) => error);
+    expect(gone).to.have.property('message', 'item-not-found');
   });
 });

@@ -47,7 +47,9 @@ export function makeAdminRouter(
   router.on('GET /metrics', async () => ({ type: metrics.contentType, body: await metrics.metrics() }));
   router.on('POST /admin/restart-sockets', () => ({ body: { closed: gate.cutAll() } }));
   router.on('GET /pictures/:file', ({ params: { file = '' } }) => {
-    const picture = server.network.accounts.find(file.replace('.png', ''))?.picture;
+    const name = file.replace('.png', '');
+    const { accounts, groups } = server.network;
+    const picture = accounts.find(name)?.picture ?? groups.find(`${name}@g.us`)?.picture;
     return { type: picture ? 'image/jpeg' : 'image/png', body: picture ?? drawPicture(file) };
   });
   addPairingRoutes(router, server);

@@ -14,6 +14,7 @@ export class Group {
   description: { readonly id: string; readonly text: string; readonly by: string; readonly atMs: number } | undefined;
   /** Switches by the name of the node that turns them on: announcement, locked. */
   readonly switches = new Set<string>();
+  picture: Buffer | undefined;
   ephemeralSeconds = 0;
   memberAddMode = 'admin_add';
   joinApproval = false;

@@ -13,11 +13,22 @@ interface News {
 let lastNotice = 0;
 
 /** Tells the linked clients of some members what changed, the client that did it among them. */
-export function announceGroup(network: Network, { group, by, change }: News, to: Iterable<string>): void {
+export function announceGroup(network: Network, news: News, to: Iterable<string>): void {
+  post(network, 'w:gp2', news, to);
+}
+
+/** Tells all members' clients that the group shows another picture, or none any more. */
+export function announceGroupPicture(network: Network, group: Group, by: string): void {
+  const author = network.directory.jidOf(by, 'lid');
+  const change = group.picture ? node('set', { id: '1', author }) : node('delete', { author });
+  post(network, 'picture', { group, by, change }, group.members.keys());
+}
+
+function post(network: Network, type: string, { group, by, change }: News, to: Iterable<string>): void {
   const { directory, accounts, now } = network;
   lastNotice += 1;
   const author = { participant: directory.jidOf(by, 'lid'), participant_pn: directory.jidOf(by, 'pn') };
-  const attrs = { from: group.jid, type: 'w:gp2', id: `group-${lastNotice}`, t: stamp(now()), addressing_mode: 'lid' };
+  const attrs = { from: group.jid, type, id: `group-${lastNotice}`, t: stamp(now()), addressing_mode: 'lid' };
   const notice = node('notification', { ...attrs, ...author, notify: accounts.find(by)?.pushName }, [change]);
   for (const number of to) {
     for (const device of accounts.find(number)?.devices.values() ?? []) device.mailbox.post(notice);

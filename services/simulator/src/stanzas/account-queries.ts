@@ -1,4 +1,5 @@
 import type { Account } from '../accounts/account.js';
+import { announceGroupPicture } from '../messaging/announce-group.js';
 import { type BinaryNode, childBytes, childNamed, childrenNamed, node, stamp, textOf } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -66,27 +67,41 @@ export function answerStatus(server: Server, client: Client, query: BinaryNode):
 }
 
 function setPicture(server: Server, client: Client, query: BinaryNode): void {
-  if (query.attrs.target) return client.session.replyError(query, 403, 'forbidden');
+  if (query.attrs.target) return setGroupPicture(server, client, query);
   const picture = childBytes(query, 'picture');
   server.network.accounts.ensure(client.device.number).picture = picture;
   server.network.phones.setHabits(client.device.number, { picture: picture !== undefined });
   client.session.reply(query, picture && [node('picture', { id: '1' })]);
 }
 
+function setGroupPicture(server: Server, client: Client, query: BinaryNode): void {
+  const { number } = client.device;
+  const group = server.network.groups.find(query.attrs.target);
+  const allowed = group?.switches.has('locked') ? group.isAdmin(number) : group?.members.has(number);
+  if (!group || !allowed) return client.session.replyError(query, 403, 'forbidden');
+  group.picture = childBytes(query, 'picture');
+  client.session.reply(query, group.picture && [node('picture', { id: '1' })]);
+  announceGroupPicture(server.network, group, number);
+}
+
 export function answerPicture(server: Server, client: Client, query: BinaryNode): void {
-  const { directory, phones, settings } = server.network;
+  const { directory, groups, phones } = server.network;
   const target = query.attrs.target;
   const person = target ? directory.resolve(target) : { number: client.device.number };
   if (query.attrs.type === 'set') {
     return setPicture(server, client, query);
   }
+  const group = groups.find(target);
+  if (group?.picture) return replyPicture(server, client, query, group.id);
   if (!person || !directory.exists(person.number)) return client.session.replyError(query, 404, 'item-not-found');
   if (!phones.habitsOf(person.number).picture) return client.session.replyError(query, 401, 'not-authorized');
-  const url = `${settings.pictureUrl}/${person.number}.png`;
-  const kind = childNamed(query, 'picture')?.attrs.type ?? 'preview';
-  client.session.reply(query, [
-    node('picture', { id: '1', type: kind, url, direct_path: `/pictures/${person.number}.png` }),
-  ]);
+  replyPicture(server, client, query, person.number);
+}
+
+function replyPicture(server: Server, client: Client, query: BinaryNode, name: string): void {
+  const url = `${server.network.settings.pictureUrl}/${name}.png`;
+  const type = childNamed(query, 'picture')?.attrs.type ?? 'preview';
+  client.session.reply(query, [node('picture', { id: '1', type, url, direct_path: `/pictures/${name}.png` })]);
 }
 
 export function answerBusinessProfile(server: Server, client: Client, query: BinaryNode): void {
