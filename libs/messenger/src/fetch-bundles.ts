@@ -13,8 +13,8 @@ import {
 
 /** Devices a query may name. */
 const MAX_DEVICES = 100;
-/** Sessions made in one go: about 1 ms of CPU each, and the event loop waits. */
-const SESSIONS_PER_TURN = 5;
+/** Sessions made in one go: about 1 ms of CPU each, and whatever an OTP does next waits for them. */
+const SESSIONS_PER_TURN = 2;
 
 const BAD_BUNDLE = 400;
 const NO_ANSWER = 408;
