@@ -195,7 +195,8 @@ describe('degraded modes of the sender', function () {
       ({ message }) => message === 'lease lost' || message === 'ownership lost' || message === 'socket ended',
     );
     await expectShownOnce(numbers);
-    // The one frame that was between the last check and the socket when the freeze came: the network drops it.
-    expect(simulator.network.counters.stanzasFromOlderLogin).to.be.at.most(1);
+    // The frames of the one turn in which the freeze came had passed the last check, and leave together: the network drops
+    // them. Whoever went on sending would be at hundreds.
+    expect(simulator.network.counters.stanzasFromOlderLogin).to.be.at.most(8);
   });
 });
