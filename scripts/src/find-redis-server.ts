@@ -5,8 +5,18 @@ const CHOICES = `No Redis was found. Choose one:
   - install it: apt install redis-server, dnf install valkey, apk add redis, brew install redis
   - or name one that runs: REDIS_URL=redis://host:6379 (6.2 or newer, appendonly yes, maxmemory-policy noeviction)`;
 
-/** The server program to run an embedded Redis with, installed if need be. Throws with the choices when there is none. */
-export async function findRedisServer(): Promise<string> {
+let search: Promise<string> | undefined;
+
+/**
+ * The server program to run an embedded Redis with, installed if need be. Throws with the choices when there is none.
+ * One search for all who ask: of two package managers that run at a time, the second fails on the lock of the first.
+ */
+export function findRedisServer(): Promise<string> {
+  search ??= findOrInstall();
+  return search;
+}
+
+async function findOrInstall(): Promise<string> {
   const found =
     (await firstThatRuns()) ??
     ((await installPackage({ apt: 'redis-server', brew: 'redis', service: 'redis-server' }))

@@ -31,7 +31,9 @@ async function installWithApt({ apt: name, service }: Package): Promise<boolean>
   const rights = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   if (rights.length > 0 && (await outputOf('sudo', ['-n', 'true'])) === undefined) return false;
   console.error(`Installing ${name} with apt ...`);
-  const apt = [...rights, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq'];
+  // Another program may be installing something at this moment.
+  const patience = ['-o', 'DPkg::Lock::Timeout=120'];
+  const apt = [...rights, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...patience];
   // A stale index is no obstacle when the package is in it all the same.
   await outputOf(...split([...apt, 'update']));
   const installed = await outputOf(...split([...apt, 'install', '-y', '--no-install-recommends', name]));
