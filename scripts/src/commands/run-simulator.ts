@@ -4,6 +4,7 @@ import { simulatorEnvironment, startSimulator } from '../start-simulator.js';
 
 /** Each is the setting of the simulator's `config.ts` with this name. */
 const FLAGS = {
+  profile: { type: 'string' },
   host: { type: 'string' },
   port: { type: 'string' },
   tls: { type: 'boolean' },

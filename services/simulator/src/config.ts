@@ -1,7 +1,9 @@
 import Joi from 'joi';
 import type { LogLevel } from './logger.js';
+import { PROFILES, type Profile } from './network/network.js';
 
 export interface SimulatorConfig {
+  readonly profile: Profile;
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
@@ -14,6 +16,10 @@ export interface SimulatorConfig {
 }
 
 const schema = Joi.object({
+  /** Which year's network it behaves as. */
+  SIMULATOR_PROFILE: Joi.string()
+    .valid(...PROFILES)
+    .default('2025'),
   /** Address to listen on. */
   SIMULATOR_HOST: Joi.string().default('127.0.0.1'),
   /** 0 is any free port. */
@@ -36,6 +42,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): SimulatorConfi
   const { value, error } = schema.validate(env, { abortEarly: false });
   if (error) throw new Error(`Wrong configuration: ${error.message}`);
   return {
+    profile: value.SIMULATOR_PROFILE,
     host: value.SIMULATOR_HOST,
     port: value.SIMULATOR_PORT,
     tls: value.SIMULATOR_TLS,

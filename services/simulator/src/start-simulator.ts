@@ -9,11 +9,13 @@ import { type Logger, silentLogger } from './logger.js';
 import { announceDevices } from './messaging/announce-devices.js';
 import { loadState, saveState } from './messaging/network-state.js';
 import { PostOffice } from './messaging/post-office.js';
-import { makeNetwork, type Network, type NetworkSettings } from './network/network.js';
+import { makeNetwork, type Network, type NetworkSettings, type Profile } from './network/network.js';
 import { StateFile } from './network/state-file.js';
 import { PairingDesk } from './pairing/pairing-desk.js';
 
 export interface SimulatorOptions {
+  /** Which year's network it behaves as. */
+  readonly profile?: Profile;
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
@@ -112,6 +114,7 @@ function infoOf(network: Network, place: { host: string; port: number; tls: bool
 
 function settingsOf(options: SimulatorOptions): NetworkSettings {
   return {
+    profile: options.profile ?? '2025',
     latencyMs: options.latencyMs ?? 0,
     decryptSample: options.decryptSample ?? 1,
     minimumVersion: options.minimumVersion ?? [],

@@ -1,3 +1,4 @@
+import type { Addressing } from '../directory/jids.js';
 import { type DeviceKeys, type DeviceState, LinkedDevice } from './linked-device.js';
 
 /** Restrictions the network put on an account; times are Unix milliseconds. */
@@ -13,7 +14,7 @@ export interface Restrictions {
 export interface AccountState {
   readonly own: Pick<
     Account,
-    'number' | 'rawId' | 'createdAtMs' | 'pushName' | 'business' | 'status' | 'picture' | 'restrictions'
+    'number' | 'addressing' | 'rawId' | 'createdAtMs' | 'pushName' | 'business' | 'status' | 'picture' | 'restrictions'
   >;
   readonly sets: Pick<Account, 'blocked' | 'privacy' | 'appState' | 'contacts'>;
   readonly devices: readonly DeviceState[];
@@ -27,6 +28,8 @@ export class Account {
   /** Random number that all device identities of the account share. */
   readonly rawId: number;
   readonly createdAtMs: number;
+  /** The namespace of its conversations with one person: hidden identifiers once its phone has migrated, else numbers. */
+  addressing: Addressing = 'lid';
   pushName: string;
   business = false;
   status = 'Hey there!';
@@ -61,10 +64,10 @@ export class Account {
   }
 
   save(): AccountState {
-    const { number, rawId, createdAtMs, pushName, business, status, picture, restrictions } = this;
+    const { number, addressing, rawId, createdAtMs, pushName, business, status, picture, restrictions } = this;
     const { blocked, privacy, appState, contacts } = this;
     const devices = [...this.devices.values()].map((device) => device.save());
-    const own = { number, rawId, createdAtMs, pushName, business, status, picture, restrictions };
+    const own = { number, addressing, rawId, createdAtMs, pushName, business, status, picture, restrictions };
     return { own, sets: { blocked, privacy, appState, contacts }, devices, lastDeviceId: this.#lastDeviceId };
   }
 

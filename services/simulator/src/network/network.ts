@@ -13,8 +13,13 @@ import { makeServerCredentials, type ServerCredentials } from '../wire/certifica
 import { Counters } from './counters.js';
 import { HandlingTimes } from './handling-times.js';
 
+/** Which year's network it behaves as: `2026` is what clients meet today, `2025` what it was before hidden identifiers. */
+export const PROFILES = ['2025', '2026'] as const;
+export type Profile = (typeof PROFILES)[number];
+
 /** What can be set from outside; `latencyMs` and `minimumVersion` may change while it runs. */
 export interface NetworkSettings {
+  readonly profile: Profile;
   /** How long every stanza to a client travels: what a client sees as the round trip. */
   latencyMs: number;
   /** Share of the phones that really decrypt: 1 everywhere but in benchmarks. */
