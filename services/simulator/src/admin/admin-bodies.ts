@@ -1,9 +1,12 @@
 import Joi from 'joi';
+import type { Addressing } from '../directory/jids.js';
 import { FAULT_POINTS, type FaultRuleInput } from '../faults/fault-book.js';
+import type { ScanOptions } from '../pairing/pairing-desk.js';
 import type { PhoneHabits } from '../phones/phone-book.js';
 import { AdminError } from './http-router.js';
 
 const number = Joi.string().pattern(/^\d{5,15}$/);
+const addressing = Joi.string().valid('pn', 'lid');
 
 const faultRule = Joi.object({
   id: Joi.string(),
@@ -64,27 +67,32 @@ const phone = Joi.object({
 export interface CodeBody {
   readonly number: string;
   readonly code: string;
+  readonly addressing?: Addressing;
 }
 
-const code = Joi.object({ number: number.required(), code: Joi.string().required() });
+const code = Joi.object({ number: number.required(), code: Joi.string().required(), addressing });
+
+/** What may stand behind the `?` of a scan. */
+const scan = Joi.object({ number: Joi.string().pattern(/^\d+$/), addressing }).unknown();
 
 export interface WriteBody {
   readonly to: string;
   readonly text: string;
   readonly id?: string;
-  readonly addressing?: 'pn' | 'lid';
+  readonly addressing?: Addressing;
 }
 
 const write = Joi.object({
   to: number.required(),
   text: Joi.string().required(),
   id: Joi.string(),
-  addressing: Joi.string().valid('pn', 'lid'),
+  addressing,
 });
 
 export interface AccountBody {
   readonly pushName?: string;
   readonly business?: boolean;
+  readonly addressing?: Addressing;
   readonly restrictions?: {
     reachoutLockedUntilMs?: number;
     reachoutLockType?: string;
@@ -95,6 +103,7 @@ export interface AccountBody {
 const account = Joi.object({
   pushName: Joi.string(),
   business: Joi.boolean(),
+  addressing,
   restrictions: Joi.object({
     reachoutLockedUntilMs: Joi.number(),
     reachoutLockType: Joi.string(),
@@ -112,16 +121,19 @@ export const readFaultRule = reader<FaultRuleInput>(faultRule);
 export const readFaults = reader<FaultRuleInput[] | FaultsBody>(faults);
 export const readPhone = reader<PhoneBody>(phone);
 export const readCode = reader<CodeBody>(code);
+export const readScan = (query: URLSearchParams): ScanOptions => check(scan, Object.fromEntries(query));
 export const readWrite = reader<WriteBody>(write);
 export const readStreamError = reader<{ readonly code: number }>(streamError);
 export const readAccount = reader<AccountBody>(account);
 
 function reader<T>(schema: Joi.Schema): (body: string) => T {
-  return (body) => {
-    const { value, error } = schema.validate(parse(body), { abortEarly: false });
-    if (error) throw new AdminError(400, error.message);
-    return value as T;
-  };
+  return (body) => check(schema, parse(body));
+}
+
+function check<T>(schema: Joi.Schema, given: unknown): T {
+  const { value, error } = schema.validate(given, { abortEarly: false });
+  if (error) throw new AdminError(400, error.message);
+  return value as T;
 }
 
 function parse(body: string): unknown {

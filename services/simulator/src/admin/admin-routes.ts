@@ -1,6 +1,7 @@
 import type { Gate } from '../gate/gate.js';
 import { announceIdentity } from '../messaging/announce-identity.js';
 import { announceRestrictions } from '../messaging/announce-restrictions.js';
+import { changeAddressing } from '../messaging/change-addressing.js';
 import { unlinkDevice } from '../messaging/unlink-device.js';
 import { PairingError, type PairingResult } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';
@@ -11,6 +12,7 @@ import {
   readFaultRule,
   readFaults,
   readPhone,
+  readScan,
   readStreamError,
   readWrite,
 } from './admin-bodies.js';
@@ -61,11 +63,11 @@ export function makeAdminRouter(
 
 function addPairingRoutes(router: HttpRouter, { pairing }: Server): void {
   router.on('POST /admin/mock-phone/scan-qr', async ({ body, query }) => ({
-    body: await orRefusal(pairing.scanQr(body, query.get('number') ?? undefined)),
+    body: await orRefusal(pairing.scanQr(body, readScan(query))),
   }));
   router.on('POST /admin/mock-phone/enter-code', async ({ body }) => {
-    const { number, code } = readCode(body);
-    return { body: await orRefusal(pairing.enterCode(number, code)) };
+    const { number, code, addressing } = readCode(body);
+    return { body: await orRefusal(pairing.enterCode(number, code, addressing)) };
   });
 }
 
@@ -115,15 +117,16 @@ function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
   }));
 }
 
-function addAccountRoutes(router: HttpRouter, { network }: Server): void {
+function addAccountRoutes(router: HttpRouter, { network, office }: Server): void {
   router.on('GET /admin/accounts', () => ({
     body: [...network.accounts.all()].map((each) => accountView(network, each)),
   }));
-  router.on('PUT /admin/accounts/:number', ({ params: { number = '' }, body }) => {
-    const { pushName, business, restrictions } = readAccount(body);
+  router.on('PUT /admin/accounts/:number', async ({ params: { number = '' }, body }) => {
+    const { pushName, business, restrictions, addressing } = readAccount(body);
     const account = network.accounts.ensure(number);
     if (pushName !== undefined) account.pushName = pushName;
     if (business !== undefined) account.business = business;
+    if (addressing !== undefined) await changeAddressing(network, office, account, addressing);
     if (restrictions !== undefined) {
       account.restrictions = restrictions;
       announceRestrictions(network, account);

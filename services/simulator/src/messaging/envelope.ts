@@ -27,5 +27,7 @@ export interface Envelope {
   readonly contents: readonly SealedContent[];
   /** Proof that the sender's device belongs to its account: comes with the first message of a session. */
   readonly deviceIdentity?: Uint8Array | undefined;
+  /** It does not say to which number it is: the recipient's phone shows it in a chat with an unknown user. */
+  readonly unknownUser?: boolean;
   readonly atMs: number;
 }

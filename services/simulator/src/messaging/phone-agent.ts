@@ -48,6 +48,7 @@ export class PhoneAgent {
     const phone = this.#network.phones.phone(number);
     if (envelope.sender.number === number) return this.#receiveOwnCopy(phone, envelope);
     const row = phone.inbox.arrive(envelope.sender.number, envelope.id, envelope.atMs, envelope.group);
+    if (envelope.unknownUser) row.details = { ...row.details, unknownUser: true };
     if (!this.#decrypts(number)) return this.#takeUnread(number, envelope, row);
     void phone.inTurn(() => this.#open(phone, envelope, row));
   }
@@ -158,7 +159,9 @@ export class PhoneAgent {
       this.#network.counters.repeatsDropped += 1;
       return this.#confirm(number, envelope, row);
     }
-    Object.assign(row, readContent(message));
+    const { details, ...read } = readContent(message);
+    Object.assign(row, read);
+    if (details) row.details = { ...row.details, ...details };
     this.files.note(row, message);
     this.#markShown(number, envelope, row);
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { proto } from '@whiskeysockets/baileys';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { Addressing } from '../directory/jids.js';
+import { namespaceOf } from '../network/namespace-of.js';
 import type { Network } from '../network/network.js';
 import { type KeyBundle, makePhoneBundle } from '../phones/key-bundle.js';
 import { answerRequest, type PeerRequest } from './answer-request.js';
@@ -22,7 +23,8 @@ export interface WrittenMessage {
 interface Draft extends WrittenMessage {
   readonly message: proto.IMessage;
   readonly attrs: Record<string, string>;
-  readonly addressing: Addressing;
+  /** Not given: the namespace of the account that it arrives at. */
+  readonly addressing: Addressing | undefined;
   /** Once it is confirmed, the client knows all that a new one is told. */
   readonly endsIntroduction?: boolean;
 }
@@ -30,7 +32,10 @@ interface Draft extends WrittenMessage {
 export interface WriteOptions {
   /** Default: a random one. */
   readonly id?: string | undefined;
-  /** Whether the message comes under the number of its writer or their hidden identifier. Default `pn`. */
+  /**
+   * Whether the message comes under the number of its writer or their hidden identifier. Default: what the account that
+   * gets it uses; `pn` under the profile 2025.
+   */
   readonly addressing?: Addressing | undefined;
 }
 
@@ -68,7 +73,7 @@ export class PhoneWriter {
     from: string,
     to: string,
     message: proto.IMessage,
-    { id = newMessageId(), addressing = 'pn' }: WriteOptions = {},
+    { id = newMessageId(), addressing }: WriteOptions = {},
   ): Promise<WrittenMessage> {
     const { accounts, now } = this.#network;
     const attrs = { type: message.conversation || message.extendedTextMessage ? 'text' : 'media' };
@@ -119,6 +124,11 @@ export class PhoneWriter {
     for (const message of history) await this.#tell(device, message, message === history.at(-1));
   }
 
+  /** Tells all clients of an account something that only they are to know. */
+  async tellClients(number: string, message: proto.IMessage): Promise<void> {
+    for (const device of this.#network.accounts.find(number)?.devices.values() ?? []) await this.#tell(device, message);
+  }
+
   /** A client asks its own phone for something. */
   async answer(device: LinkedDevice, id: string, request: PeerRequest): Promise<void> {
     const { number } = device;
@@ -151,8 +161,8 @@ export class PhoneWriter {
   }
 
   async #send(draft: Draft, device: LinkedDevice): Promise<void> {
-    const { from, to, addressing, message } = draft;
-    const destinationJid = this.#network.directory.jidOf(to, addressing);
+    const { from, to, message } = draft;
+    const destinationJid = this.#network.directory.jidOf(to, this.#addressingFor(draft, device.number));
     const isCopy = device.number === from && from !== to;
     const content = isCopy ? { deviceSentMessage: { destinationJid, message } } : message;
     const place = { number: device.number, device: device.id };
@@ -166,11 +176,18 @@ export class PhoneWriter {
     await this.#seal(draft, { place: { number: draft.to, device: 0 }, content: draft.message, bundle });
   }
 
+  /** In which namespace the clients of an account see a message. */
+  #addressingFor({ addressing }: Pick<Draft, 'addressing'>, number: string): Addressing {
+    return addressing ?? namespaceOf(this.#network, number, 'pn');
+  }
+
   async #seal(
-    { id, from, to, addressing, attrs }: Draft,
+    draft: Draft,
     { place, content, bundle }: { place: DevicePlace; content: proto.IMessage; bundle: () => KeyBundle },
   ): Promise<void> {
     const { phones, accounts, directory, logger, now } = this.#network;
+    const { id, from, to, attrs } = draft;
+    const addressing = this.#addressingFor(draft, place.number);
     const phone = phones.phone(from);
     try {
       const sealed = await phone.inTurn(() => phone.encrypt(place.number, place.device, content, bundle));

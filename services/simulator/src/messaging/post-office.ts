@@ -1,6 +1,7 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import { sign } from '../crypto/curve.js';
+import { namespaceOf } from '../network/namespace-of.js';
 import type { Network } from '../network/network.js';
 import { type BinaryNode, node, stamp } from '../wire/nodes.js';
 import { AcceptedLog } from './accepted-log.js';
@@ -79,8 +80,13 @@ export class PostOffice implements ReceiptSender {
   }
 
   #messageStanza(target: DevicePlace, envelope: Envelope): BinaryNode {
-    const { id, sender, addressing, group, attrs, pushName, atMs } = envelope;
+    const { id, sender, group, attrs, pushName, atMs } = envelope;
     const { directory } = this.#network;
+    // What a phone writes comes as it says; between clients each side sees the other in its own account's namespace.
+    const isAsWritten = group !== undefined || sender.device === 0;
+    const addressing = isAsWritten
+      ? envelope.addressing
+      : namespaceOf(this.#network, target.number, envelope.addressing);
     const author = directory.jidOf(sender.number, addressing, sender.device);
     const alias = directory.jidOf(sender.number, addressing === 'pn' ? 'lid' : 'pn');
     const aliasRole = addressing === 'pn' ? 'lid' : 'pn';

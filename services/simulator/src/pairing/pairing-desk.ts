@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { LinkedDevice } from '../accounts/linked-device.js';
+import type { Addressing } from '../directory/jids.js';
 import type { Network } from '../network/network.js';
 import type { Session } from '../sessions/session.js';
 import { type BinaryNode, childBytes, childNamed } from '../wire/nodes.js';
@@ -13,6 +14,14 @@ import { answerWithCode, openKeyBundle } from './unwrap-code.js';
 const ANSWER_MS = 10_000;
 /** How much longer than its time on the screen a QR code can be scanned. */
 const QR_GRACE_MS = 5_000;
+
+/** Whose phone scans a code, and in which namespace its account's conversations are. */
+export interface ScanOptions {
+  readonly number?: string | undefined;
+  readonly addressing?: Addressing | undefined;
+}
+
+type Owner = ScanOptions & { readonly number: string };
 
 /**
  * Links clients to accounts, both ways. The client shows a code; a phone scans it, or its owner types it; the phone
@@ -47,8 +56,12 @@ export class PairingDesk {
     attempt.confirming?.settle(new PairingError('client is gone'));
   }
 
-  /** A phone scans a code. `number` says whose; else the client's name decides, else it is an unused number. */
-  async scanQr(text: string, number?: string): Promise<PairingResult> {
+  /**
+   * A phone scans a code. `number` says whose; else the client's name decides, else it is an unused number. The account
+   * gets the namespace that is given here or in the query of the code's URL; else it keeps its own.
+   */
+  async scanQr(text: string, options: ScanOptions | string = {}): Promise<PairingResult> {
+    const { number, addressing = addressingIn(text) } = typeof options === 'string' ? { number: options } : options;
     const [ref = '', noiseKey, identity, advSecret] = (text.trim().split('#').pop() ?? '').split(',');
     const attempt = [...this.#attempts].find((each) => each.refs.includes(ref));
     if (!attempt || !advSecret || this.#isRotatedOut(attempt, ref)) throw this.#refusal('code is not known or used up');
@@ -57,7 +70,7 @@ export class PairingDesk {
     if (!fits) throw this.#refusal('code belongs to another client');
     const { accounts } = this.#network;
     const owner = number ?? (pushName ? accounts.numberOfName(pushName) : accounts.unusedNumber());
-    return this.#link(attempt, owner, Buffer.from(advSecret, 'base64'));
+    return this.#link(attempt, { number: owner, addressing }, Buffer.from(advSecret, 'base64'));
   }
 
   /** Codes live one after the other. A client may show one early; one that is late is dead. */
@@ -88,7 +101,7 @@ export class PairingDesk {
   }
 
   /** The owner of a number types a code. */
-  async enterCode(number: string, code: string): Promise<PairingResult> {
+  async enterCode(number: string, code: string, addressing?: Addressing): Promise<PairingResult> {
     const attempt = [...this.#attempts].reverse().find((each) => each.code?.number === number);
     if (!attempt?.code) throw this.#refusal('no client waits for a code of this number');
     const half = await answerWithCode(code.replace(/[\s-]/g, '').toUpperCase(), attempt.code.wrappedClientKey);
@@ -101,7 +114,7 @@ export class PairingDesk {
     const known = attempt.registration.keys.identity.equals(clientIdentity);
     const advSecret = known ? openKeyBundle(half, identity, bundle, clientIdentity) : undefined;
     if (!advSecret) throw this.#refusal('wrong code');
-    return this.#link(attempt, number, advSecret);
+    return this.#link(attempt, { number, addressing }, advSecret);
   }
 
   /** The client answers the phone's half: its key bundle goes to the phone. */
@@ -131,7 +144,7 @@ export class PairingDesk {
     return [...this.#attempts].find((attempt) => attempt.session === session);
   }
 
-  async #link(attempt: PairingAttempt, number: string, advSecret: Buffer): Promise<PairingResult> {
+  async #link(attempt: PairingAttempt, { number, addressing }: Owner, advSecret: Buffer): Promise<PairingResult> {
     const { directory, faults, phones, accounts } = this.#network;
     if (attempt.confirming) throw this.#refusal('code is not known or used up');
     if (!directory.exists(number)) throw this.#refusal('number is not on the messenger');
@@ -139,6 +152,7 @@ export class PairingDesk {
     if (fault?.refuse) throw this.#refusal('refused');
     if (fault?.streamError) attempt.session.endStream(fault.streamError);
     const account = accounts.ensure(number);
+    if (addressing) account.addressing = addressing;
     const { identity } = attempt.registration.keys;
     const keyIndex = account.takeDeviceId();
     const claim = { rawId: account.rawId, keyIndex, identity, atMs: this.#network.now() };
@@ -202,4 +216,11 @@ export class PairingDesk {
     this.#network.counters.refusedPairings += 1;
     return new PairingError(reason);
   }
+}
+
+/** What a code says before its `#`: `https://host/path?addressing=pn#ref,...`. */
+function addressingIn(text: string): Addressing | undefined {
+  const query = text.split('#')[0]!.split('?')[1];
+  const given = new URLSearchParams(query ?? '').get('addressing');
+  return given === 'pn' || given === 'lid' ? given : undefined;
 }

@@ -1,3 +1,4 @@
+import { proto } from '@whiskeysockets/baileys';
 import type { Account } from '../accounts/account.js';
 import type { Network } from '../network/network.js';
 import { type BinaryNode, node, SERVER, stamp } from '../wire/nodes.js';
@@ -10,7 +11,7 @@ export function pairDeviceNode(id: string, refs: readonly string[]): BinaryNode 
 
 /** The phone accepted: what it vouches for, and the names of the new device. */
 export function pairSuccessNode(
-  { directory, now }: Network,
+  { directory, settings, now }: Network,
   id: string,
   { account, deviceId, sealed }: { account: Account; deviceId: number; sealed: Uint8Array },
 ): BinaryNode {
@@ -21,8 +22,15 @@ export function pairSuccessNode(
     node('platform', { name: business ? 'smba' : 'android' }),
     node('device', names),
   ];
+  if (settings.profile === '2026') children.push(clientPropsNode(account));
   if (business) children.push(node('biz', { name: pushName }));
   return node('iq', { from: SERVER, type: 'set', id, t: stamp(now()) }, [node('pair-success', {}, children)]);
+}
+
+/** Whether the phone has migrated its conversations to hidden identifiers: the client writes in that namespace from now on. */
+function clientPropsNode({ addressing }: Account): BinaryNode {
+  const props = { isChatDbLidMigrated: addressing === 'lid' };
+  return node('client-props', {}, proto.ClientPairingProps.encode(props).finish());
 }
 
 /** Answers a request for an 8-character code: the name under which the attempt goes on. */

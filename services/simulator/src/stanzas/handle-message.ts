@@ -4,6 +4,7 @@ import type { FaultAction } from '../faults/fault-book.js';
 import type { DevicePlace, Envelope } from '../messaging/envelope.js';
 import { type Addressed, devicesOf, type Outgoing, readOutgoing } from '../messaging/read-outgoing.js';
 import { type BinaryNode, childBytes, node, stamp, without } from '../wire/nodes.js';
+import { lacksRecipientNumber, namespaceRefusal } from './check-addressing.js';
 import type { Client, Server } from './stanza-context.js';
 
 /** Refusals, by the codes that clients know. */
@@ -14,7 +15,7 @@ const RESTRICTED = 463;
 const STALE_DEVICES = 479;
 
 /** Attributes of a message that do not travel on. */
-const FOR_THE_SERVER = new Set(['id', 'to', 'recipient', 'participant', 'device_fanout', 'phash']);
+const FOR_THE_SERVER = new Set(['id', 'to', 'recipient', 'participant', 'device_fanout', 'phash', 'peer_recipient_pn']);
 
 /** A client sends a message: check it, deliver it, acknowledge it - or what a fault says instead. */
 export function handleMessage(server: Server, client: Client, stanza: BinaryNode): void {
@@ -48,6 +49,8 @@ function later(server: Server, fault: FaultAction, step: () => void): void {
 
 function refusalOf(server: Server, { device }: Client, message: Outgoing): number | undefined {
   const { directory, accounts } = server.network;
+  const wrongNamespace = namespaceRefusal(server.network, device.number, message);
+  if (wrongNamespace) return wrongNamespace;
   const gone = ({ place }: Addressed) => place.device > 0 && !accounts.findDevice(place.number, place.device);
   if (message.targets.some(gone)) return STALE_DEVICES;
   if (message.broadcast) return undefined;
@@ -99,6 +102,7 @@ function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<E
     attrs: without(stanza.attrs, FOR_THE_SERVER),
     pushName: server.network.accounts.ensure(device.number).pushName,
     deviceIdentity: childBytes(stanza, 'device-identity'),
+    ...(lacksRecipientNumber(server.network, device.number, message) && { unknownUser: true }),
     atMs: server.network.now(),
   };
 }

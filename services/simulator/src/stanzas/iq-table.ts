@@ -1,4 +1,5 @@
 import { mediaAuthOf } from '../media/media-auth.js';
+import type { Network } from '../network/network.js';
 import { type BinaryNode, childNamed, node } from '../wire/nodes.js';
 import {
   answerBlocklist,
@@ -22,6 +23,9 @@ const acknowledge: IqHandler = (_server, { session }, query) => session.reply(qu
 
 /** Experiments that clients ask for: how tokens of trust are used. */
 const PROPS = { '10518': 'true', '9666': 'true', '14303': 'false' };
+/** Since 2026 also: the account has migrated to hidden identifiers; strangers are shown a token made from its salt. */
+const MIGRATED = '9435';
+const SALT_TOKENS = '24941';
 
 /** One handler per namespace. What is not here is answered with 501, as a server that does not know it would. */
 export const IQ_TABLE: Record<string, IqHandler> = {
@@ -50,8 +54,16 @@ export const IQ_TABLE: Record<string, IqHandler> = {
   bot: (_server, { session }, query) => session.reply(query, [node('bot', { v: '2' })]),
 };
 
-function answerProps(_server: Server, { session }: Client, query: BinaryNode): void {
-  const props = Object.entries(PROPS).map(([config_code, config_value]) => node('prop', { config_code, config_value }));
+function propsOf({ settings, accounts }: Network, number: string): Record<string, string> {
+  if (settings.profile === '2025') return PROPS;
+  const isMigrated = accounts.ensure(number).addressing === 'lid';
+  return { ...PROPS, [MIGRATED]: String(isMigrated), [SALT_TOKENS]: 'true' };
+}
+
+function answerProps({ network }: Server, { session, device }: Client, query: BinaryNode): void {
+  const props = Object.entries(propsOf(network, device.number)).map(([config_code, config_value]) =>
+    node('prop', { config_code, config_value }),
+  );
   session.reply(query, [node('props', { protocol: '1', ab_key: 'sim', hash: 'sim1', refresh: '86400' }, props)]);
 }
 

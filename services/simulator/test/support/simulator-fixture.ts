@@ -35,7 +35,7 @@ export function useSimulator(options: SimulatorOptions = {}): Fixture {
   };
   muteSignalLibrary();
   before(async () => {
-    fixture.simulator = await startSimulator(options);
+    fixture.simulator = await startSimulator({ profile: '2025', ...options });
   });
   after(async () => {
     for (const { socket } of clients) await socket.end(undefined).catch(() => {});

@@ -1,0 +1,11 @@
+import type { Addressing } from '../directory/jids.js';
+import type { Network } from './network.js';
+
+/**
+ * How people are named to the clients of an account. Since 2026 that is a state of the account, whatever namespace the
+ * other side used; before, both sides saw what the sender had written.
+ */
+export function namespaceOf({ settings, accounts }: Network, number: string, asWritten: Addressing): Addressing {
+  if (settings.profile === '2025') return asWritten;
+  return accounts.find(number)?.addressing ?? asWritten;
+}
