@@ -35,6 +35,11 @@ export interface SimulatorOptions {
   readonly qrCodes?: number;
   readonly firstQrMs?: number;
   readonly nextQrMs?: number;
+  /** Whether the first scan of a QR code asks for a second one. Default true in 2026, never in 2025. */
+  readonly refreshAfterScan?: boolean;
+  /** How long the verdict on a request for an 8-character code takes, and how long one can be typed (2026). Defaults 300 ms, 180 s. */
+  readonly codeVerdictMs?: number;
+  readonly codeLifeMs?: number;
   /** What another simulator of the same seed answered to `saveState`: it goes on from there. */
   readonly state?: Buffer;
   /** Read at the start if it is there, and kept up to date from then on: who is killed loses a second at most. */
@@ -113,14 +118,18 @@ function infoOf(network: Network, place: { host: string; port: number; tls: bool
 }
 
 function settingsOf(options: SimulatorOptions): NetworkSettings {
+  const profile = options.profile ?? '2025';
   return {
-    profile: options.profile ?? '2025',
+    profile,
     latencyMs: options.latencyMs ?? 0,
     decryptSample: options.decryptSample ?? 1,
     minimumVersion: options.minimumVersion ?? [],
     qrCodes: options.qrCodes ?? 6,
     firstQrMs: options.firstQrMs ?? 60_000,
     nextQrMs: options.nextQrMs ?? 20_000,
+    refreshAfterScan: profile !== '2025' && (options.refreshAfterScan ?? true),
+    codeVerdictMs: profile === '2025' ? 0 : (options.codeVerdictMs ?? 300),
+    codeLifeMs: options.codeLifeMs ?? 180_000,
     mediaHost: '',
     pictureUrl: '',
   };

@@ -2,7 +2,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { type BinaryNode, getBinaryNodeChild, getBinaryNodeChildBuffer, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
-import { type Linked, newState, type StockSocket } from './support/stock-client.js';
+import { type Linked, newState, renewSecret, type StockSocket } from './support/stock-client.js';
 
 interface Row {
   from: string;
@@ -170,10 +170,12 @@ describe('namespaces of the profile 2026', () => {
   it('says at linking whether the account has migrated; the code may ask for either', async () => {
     const seen: (boolean | null | undefined)[] = [];
     for (const addressing of ['lid', 'pn'] as const) {
-      const { socket } = network.connect(newState(), {}, (qr) => {
-        void network.simulator.pairing.scanQr(qr.replace('#', `?addressing=${addressing}#`));
+      const state = newState();
+      const attempt = network.connect(state);
+      renewSecret(attempt, state, (qr) => {
+        network.simulator.pairing.scanQr(qr.replace('#', `?addressing=${addressing}#`)).catch(() => {});
       });
-      const success = await new Promise<BinaryNode>((resolve) => socket.ws.on('CB:iq,,pair-success', resolve));
+      const success = await new Promise<BinaryNode>((resolve) => attempt.socket.ws.on('CB:iq,,pair-success', resolve));
       const props = getBinaryNodeChildBuffer(getBinaryNodeChild(success, 'pair-success'), 'client-props');
       seen.push(proto.ClientPairingProps.decode(props as Uint8Array).isChatDbLidMigrated);
     }

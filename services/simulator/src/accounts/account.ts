@@ -14,7 +14,16 @@ export interface Restrictions {
 export interface AccountState {
   readonly own: Pick<
     Account,
-    'number' | 'addressing' | 'rawId' | 'createdAtMs' | 'pushName' | 'business' | 'status' | 'picture' | 'restrictions'
+    | 'number'
+    | 'addressing'
+    | 'passkey'
+    | 'rawId'
+    | 'createdAtMs'
+    | 'pushName'
+    | 'business'
+    | 'status'
+    | 'picture'
+    | 'restrictions'
   >;
   readonly sets: Pick<Account, 'blocked' | 'privacy' | 'appState' | 'contacts'>;
   readonly devices: readonly DeviceState[];
@@ -32,6 +41,8 @@ export class Account {
   addressing: Addressing = 'lid';
   pushName: string;
   business = false;
+  /** Its owner protected it with a passkey: no client links without it. */
+  passkey = false;
   status = 'Hey there!';
   /** The picture that a client set; without one the phone shows a square of its own colour. */
   picture: Buffer | undefined;
@@ -64,10 +75,10 @@ export class Account {
   }
 
   save(): AccountState {
-    const { number, addressing, rawId, createdAtMs, pushName, business, status, picture, restrictions } = this;
+    const { number, addressing, passkey, rawId, createdAtMs, pushName, business, status, picture, restrictions } = this;
     const { blocked, privacy, appState, contacts } = this;
     const devices = [...this.devices.values()].map((device) => device.save());
-    const own = { number, addressing, rawId, createdAtMs, pushName, business, status, picture, restrictions };
+    const own = { number, addressing, passkey, rawId, createdAtMs, pushName, business, status, picture, restrictions };
     return { own, sets: { blocked, privacy, appState, contacts }, devices, lastDeviceId: this.#lastDeviceId };
   }
 

@@ -75,6 +75,13 @@ const code = Joi.object({ number: number.required(), code: Joi.string().required
 /** What may stand behind the `?` of a scan. */
 const scan = Joi.object({ number: Joi.string().pattern(/^\d+$/), addressing }).unknown();
 
+export interface RefreshCodeBody {
+  readonly number: string;
+  readonly isForced?: boolean;
+}
+
+const refreshCode = Joi.object({ number: number.required(), isForced: Joi.boolean() });
+
 export interface WriteBody {
   readonly to: string;
   readonly text: string;
@@ -93,6 +100,7 @@ export interface AccountBody {
   readonly pushName?: string;
   readonly business?: boolean;
   readonly addressing?: Addressing;
+  readonly passkey?: boolean;
   readonly restrictions?: {
     reachoutLockedUntilMs?: number;
     reachoutLockType?: string;
@@ -104,6 +112,7 @@ const account = Joi.object({
   pushName: Joi.string(),
   business: Joi.boolean(),
   addressing,
+  passkey: Joi.boolean(),
   restrictions: Joi.object({
     reachoutLockedUntilMs: Joi.number(),
     reachoutLockType: Joi.string(),
@@ -122,6 +131,7 @@ export const readFaults = reader<FaultRuleInput[] | FaultsBody>(faults);
 export const readPhone = reader<PhoneBody>(phone);
 export const readCode = reader<CodeBody>(code);
 export const readScan = (query: URLSearchParams): ScanOptions => check(scan, Object.fromEntries(query));
+export const readRefreshCode = reader<RefreshCodeBody>(refreshCode);
 export const readWrite = reader<WriteBody>(write);
 export const readStreamError = reader<{ readonly code: number }>(streamError);
 export const readAccount = reader<AccountBody>(account);

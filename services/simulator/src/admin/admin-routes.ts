@@ -3,7 +3,7 @@ import { announceIdentity } from '../messaging/announce-identity.js';
 import { announceRestrictions } from '../messaging/announce-restrictions.js';
 import { changeAddressing } from '../messaging/change-addressing.js';
 import { unlinkDevice } from '../messaging/unlink-device.js';
-import { PairingError, type PairingResult } from '../pairing/pairing-attempt.js';
+import { PairingError } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';
 import { accountView, groupView } from './account-views.js';
 import {
@@ -12,6 +12,7 @@ import {
   readFaultRule,
   readFaults,
   readPhone,
+  readRefreshCode,
   readScan,
   readStreamError,
   readWrite,
@@ -63,17 +64,22 @@ export function makeAdminRouter(
 
 function addPairingRoutes(router: HttpRouter, { pairing }: Server): void {
   router.on('POST /admin/mock-phone/scan-qr', async ({ body, query }) => ({
-    body: await orRefusal(pairing.scanQr(body, readScan(query))),
+    body: await orRefusal(() => pairing.scanQr(body, readScan(query))),
   }));
   router.on('POST /admin/mock-phone/enter-code', async ({ body }) => {
     const { number, code, addressing } = readCode(body);
-    return { body: await orRefusal(pairing.enterCode(number, code, addressing)) };
+    return { body: await orRefusal(() => pairing.enterCode(number, code, addressing)) };
+  });
+  router.on('POST /admin/mock-phone/refresh-code', async ({ body }) => {
+    const { number, isForced } = readRefreshCode(body);
+    await orRefusal(async () => pairing.refreshCode(number, isForced));
+    return { body: { number } };
   });
 }
 
-async function orRefusal(pairing: Promise<PairingResult>): Promise<PairingResult> {
+async function orRefusal<T>(pair: () => Promise<T>): Promise<T> {
   try {
-    return await pairing;
+    return await pair();
   } catch (error) {
     throw error instanceof PairingError ? new AdminError(409, error.reason) : error;
   }
@@ -122,10 +128,11 @@ function addAccountRoutes(router: HttpRouter, { network, office }: Server): void
     body: [...network.accounts.all()].map((each) => accountView(network, each)),
   }));
   router.on('PUT /admin/accounts/:number', async ({ params: { number = '' }, body }) => {
-    const { pushName, business, restrictions, addressing } = readAccount(body);
+    const { pushName, business, passkey, restrictions, addressing } = readAccount(body);
     const account = network.accounts.ensure(number);
     if (pushName !== undefined) account.pushName = pushName;
     if (business !== undefined) account.business = business;
+    if (passkey !== undefined) account.passkey = passkey;
     if (addressing !== undefined) await changeAddressing(network, office, account, addressing);
     if (restrictions !== undefined) {
       account.restrictions = restrictions;

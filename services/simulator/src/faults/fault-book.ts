@@ -33,7 +33,7 @@ export interface FaultAction {
   closeAfterAck?: boolean;
   /** Any point with a connection: say this stream error and close. */
   streamError?: number;
-  /** login: refuse with this reason. iq: answer with this error. connect, upload: answer with this HTTP status. */
+  /** login: refuse with this reason. iq: answer with this error. connect, upload: answer with this HTTP status. pairing: refuse an 8-character code. */
   error?: number;
   /** pairing: the phone does not link. */
   refuse?: boolean;
@@ -94,10 +94,12 @@ export class FaultBook {
     this.#rules = [];
   }
 
-  /** What strikes this event, if anything does; counts the hit. */
-  strike(on: FaultPoint, event: FaultMatch): FaultAction | undefined {
+  /** What strikes this event, if anything does; counts the hit. `applies` leaves out what is for another step. */
+  strike(on: FaultPoint, event: FaultMatch, applies?: (action: FaultAction) => boolean): FaultAction | undefined {
     if (this.#rules.length === 0) return undefined;
-    const rule = this.#rules.find((each) => each.on === on && each.count !== 0 && fits(each.match, event));
+    const rule = this.#rules.find(
+      (each) => each.on === on && each.count !== 0 && fits(each.match, event) && (applies?.(each.do) ?? true),
+    );
     if (!rule) return undefined;
     if (rule.skip > 0) {
       rule.skip -= 1;

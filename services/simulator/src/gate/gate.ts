@@ -98,7 +98,7 @@ export class Gate {
     const { pairing } = this.#server;
     const { type, xmlns } = query.attrs;
     if (type === 'result') pairing.receiveSignature(session, query);
-    else if (xmlns === 'md') pairing.receiveCodeStep(session, query);
+    else if (xmlns === 'md') pairing.receiveQuery(session, query);
     else if (xmlns === 'w:p') session.reply(query);
     else if (type !== 'error') session.replyError(query, 401, 'not-authorized');
   }

@@ -30,6 +30,11 @@ export interface NetworkSettings {
   qrCodes: number;
   firstQrMs: number;
   nextQrMs: number;
+  /** The first scan of a QR code only makes the client choose another secret; the second one links. */
+  refreshAfterScan: boolean;
+  /** How long the server thinks about a request for an 8-character code, and how long one can be typed. */
+  codeVerdictMs: number;
+  codeLifeMs: number;
   /** Host and port of the HTTPS server for media, as clients are told. */
   mediaHost: string;
   /** Base of the URLs of profile pictures. */

@@ -16,7 +16,11 @@ export type PairingRefusal =
   | 'code belongs to another client'
   | 'number is not on the messenger'
   | 'no client waits for a code of this number'
+  | 'code has expired'
   | 'wrong code'
+  | 'a typed code is in progress'
+  | 'scan again'
+  | 'passkey required'
   | 'refused'
   | 'client did not answer'
   | 'client is gone'
@@ -37,6 +41,11 @@ export interface CodeRequest {
   readonly ref: Buffer;
   /** salt 32, iv 16, the client's ephemeral key encrypted with the code. */
   readonly wrappedClientKey: Buffer;
+  /** When it can be typed no more. */
+  readonly expiresAtMs: number;
+  wrongTries: number;
+  /** When the client answered the phone's half: from then on the link depends on the secret that the two agreed on. */
+  finishedAtMs?: number | undefined;
   /** Set while the phone waits for the client's key bundle. */
   onKeyBundle?: ((bundle: Buffer, clientIdentity: Buffer) => void) | undefined;
 }
@@ -47,8 +56,10 @@ export interface PairingAttempt {
   readonly registration: Registration;
   readonly refs: readonly string[];
   readonly startedAtMs: number;
-  readonly expiry: NodeJS.Timeout;
-  code?: CodeRequest;
+  expiry: NodeJS.Timeout;
+  /** The secret of the code that was scanned first: the client was told to make another. */
+  retiredSecret?: string;
+  code?: CodeRequest | undefined;
   confirming?: Confirmation;
 }
 

@@ -3,15 +3,16 @@ import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { Addressing } from '../directory/jids.js';
 import type { Network } from '../network/network.js';
 import type { Session } from '../sessions/session.js';
-import { type BinaryNode, childBytes, childNamed } from '../wire/nodes.js';
-import { type PairingAttempt, PairingError, type PairingRefusal, type PairingResult } from './pairing-attempt.js';
-import { codeRefNode, pairDeviceNode, pairSuccessNode, primaryHelloNode } from './pairing-nodes.js';
+import { type BinaryNode, childBytes, childNamed, childrenOf, node } from '../wire/nodes.js';
+import { CodeDesk } from './code-desk.js';
+import { DeviceLinker } from './device-linker.js';
+import type { CodeRequest, PairingAttempt, PairingResult } from './pairing-attempt.js';
+import { PairingError } from './pairing-attempt.js';
+import { pairDeviceNode, refreshRegistrationNode } from './pairing-nodes.js';
+import { passkeyOptionsNode } from './passkey-node.js';
+import { type QrText, readQr } from './read-qr.js';
 import type { Registration } from './registration.js';
-import { deviceAccepts, signDevice } from './sign-device.js';
-import { answerWithCode, openKeyBundle } from './unwrap-code.js';
 
-/** How long phone and client wait for each other's next step. */
-const ANSWER_MS = 10_000;
 /** How much longer than its time on the screen a QR code can be scanned. */
 const QR_GRACE_MS = 5_000;
 
@@ -21,30 +22,41 @@ export interface ScanOptions {
   readonly addressing?: Addressing | undefined;
 }
 
-type Owner = ScanOptions & { readonly number: string };
-
 /**
  * Links clients to accounts, both ways. The client shows a code; a phone scans it, or its owner types it; the phone
  * vouches for the client's identity; the client signs back; the server keeps the device and asks for a restart (515).
- * Nothing is kept before the client's signature has verified.
+ * Nothing is kept before the client's signature has verified. Since 2026 the first scan of an attempt only makes the
+ * client choose another secret: the code that it shows then is the one that links.
  */
 export class PairingDesk {
   readonly #network: Network;
-  readonly #onLinked: (device: LinkedDevice) => void;
+  readonly #linker: DeviceLinker;
+  readonly #codes: CodeDesk;
   readonly #attempts = new Set<PairingAttempt>();
 
   constructor(network: Network, onLinked: (device: LinkedDevice) => void) {
     this.#network = network;
-    this.#onLinked = onLinked;
+    this.#linker = new DeviceLinker(network, onLinked);
+    this.#codes = new CodeDesk(network, this.#linker);
   }
 
   /** A client registers: it gets its codes, and the time in which one must be used. */
   start(session: Session, registration: Registration): void {
     const { qrCodes, firstQrMs, nextQrMs } = this.#network.settings;
     const refs = Array.from({ length: qrCodes }, () => `2@${randomBytes(48).toString('base64url')}`);
-    const expiry = setTimeout(() => session.close(), firstQrMs + (qrCodes - 1) * nextQrMs).unref();
-    this.#attempts.add({ session, registration, refs, expiry, startedAtMs: this.#network.now() });
+    const end = () => this.#expire(attempt);
+    const expiry = setTimeout(end, firstQrMs + (qrCodes - 1) * nextQrMs).unref();
+    const attempt: PairingAttempt = { session, registration, refs, expiry, startedAtMs: this.#network.now() };
+    this.#attempts.add(attempt);
     session.send(pairDeviceNode(session.nextId(), refs));
+  }
+
+  /** The QR codes are used up. A code that can still be typed keeps the connection. */
+  #expire(attempt: PairingAttempt): void {
+    const { code, session } = attempt;
+    const leftMs = (code?.expiresAtMs ?? 0) - this.#network.now();
+    if (!Number.isFinite(leftMs) || leftMs <= 0) return session.close();
+    attempt.expiry = setTimeout(() => this.#expire(attempt), leftMs).unref();
   }
 
   /** The connection of a registering client is gone. */
@@ -61,16 +73,34 @@ export class PairingDesk {
    * gets the namespace that is given here or in the query of the code's URL; else it keeps its own.
    */
   async scanQr(text: string, options: ScanOptions | string = {}): Promise<PairingResult> {
-    const { number, addressing = addressingIn(text) } = typeof options === 'string' ? { number: options } : options;
-    const [ref = '', noiseKey, identity, advSecret] = (text.trim().split('#').pop() ?? '').split(',');
-    const attempt = [...this.#attempts].find((each) => each.refs.includes(ref));
-    if (!attempt || !advSecret || this.#isRotatedOut(attempt, ref)) throw this.#refusal('code is not known or used up');
+    const { number, addressing } = typeof options === 'string' ? { number: options, addressing: undefined } : options;
+    const qr = readQr(text);
+    const attempt = [...this.#attempts].find((each) => qr && each.refs.includes(qr.ref));
+    if (!attempt || !qr || this.#isRotatedOut(attempt, qr.ref)) {
+      throw this.#linker.refusal('code is not known or used up');
+    }
     const { keys, pushName } = attempt.registration;
-    const fits = keys.noiseKey.toString('base64') === noiseKey && keys.identity.toString('base64') === identity;
-    if (!fits) throw this.#refusal('code belongs to another client');
+    const fits = keys.noiseKey.toString('base64') === qr.noiseKey && keys.identity.toString('base64') === qr.identity;
+    if (!fits) throw this.#linker.refusal('code belongs to another client');
     const { accounts } = this.#network;
-    const owner = number ?? (pushName ? accounts.numberOfName(pushName) : accounts.unusedNumber());
-    return this.#link(attempt, { number: owner, addressing }, Buffer.from(advSecret, 'base64'));
+    const known = number ?? (pushName && accounts.numberOfName(pushName));
+    if (known) this.#linker.demandPasskey(attempt, known);
+    this.#retireFirstSecret(attempt, qr);
+    const advSecret = Buffer.from(qr.advSecret, 'base64');
+    const order = { number: known ?? accounts.unusedNumber(), advSecret, addressing: addressing ?? qr.addressing };
+    return this.#linker.link(attempt, order);
+  }
+
+  /** The first scan ends the life of the secret on the screen. A repeated scan of the same secret does nothing at all. */
+  #retireFirstSecret(attempt: PairingAttempt, { advSecret }: QrText): void {
+    if (!this.#network.settings.refreshAfterScan) return;
+    if (this.#codes.isFinishing(attempt.code)) throw this.#linker.refusal('a typed code is in progress');
+    if (attempt.retiredSecret === undefined) {
+      attempt.retiredSecret = advSecret;
+      const { session } = attempt;
+      session.send(refreshRegistrationNode(session.nextId(), this.#network.now()));
+    }
+    if (attempt.retiredSecret === advSecret) throw this.#linker.refusal('scan again');
   }
 
   /** Codes live one after the other. A client may show one early; one that is late is dead. */
@@ -80,55 +110,34 @@ export class PairingDesk {
     return this.#network.now() > startedAtMs + endMs;
   }
 
-  /** A step of linking by an 8-character code. */
-  receiveCodeStep(session: Session, query: BinaryNode): void {
-    const stage = childNamed(query, 'link_code_companion_reg')?.attrs.stage;
-    if (stage === 'companion_hello') return this.#requestCode(session, query);
-    if (stage === 'companion_finish') return this.#receiveKeyBundle(session, query);
-    session.replyError(query, 400, 'bad-request');
-  }
-
-  /** The client asks for a code that its user will type on the phone of a number. */
-  #requestCode(session: Session, query: BinaryNode): void {
-    const request = childNamed(query, 'link_code_companion_reg');
-    const number = this.#network.directory.resolve(request?.attrs.jid)?.number;
-    const wrappedClientKey = childBytes(request, 'link_code_pairing_wrapped_companion_ephemeral_pub', 80);
+  /** A query of a client that is not linked yet, about its linking. */
+  receiveQuery(session: Session, query: BinaryNode): void {
     const attempt = this.#attemptOf(session);
-    if (!attempt || !number || !wrappedClientKey) return session.replyError(query, 400, 'bad-request');
-    if (!this.#network.directory.exists(number)) return session.replyError(query, 404, 'item-not-found');
-    attempt.code = { number, ref: randomBytes(16), wrappedClientKey };
-    session.reply(query, [codeRefNode(attempt.code.ref)]);
+    const step = childrenOf(query)[0];
+    if (step?.attrs.stage === 'companion_hello' && attempt) return this.#codes.request(attempt, query);
+    if (step?.attrs.stage === 'companion_finish' && this.#codes.receiveKeyBundle(attempt, query)) return;
+    if (step?.tag === 'ref' && attempt) return session.reply(query, [node('ref', {}, Buffer.from(attempt.refs[0]!))]);
+    if (step?.tag === 'passkey_request_options') return session.reply(query, [passkeyOptionsNode('')]);
+    if (step?.tag === 'passkey_prologue') return session.replyError(query, 501, 'feature-not-implemented');
+    session.replyError(query, 400, 'bad-request');
   }
 
   /** The owner of a number types a code. */
   async enterCode(number: string, code: string, addressing?: Addressing): Promise<PairingResult> {
-    const attempt = [...this.#attempts].reverse().find((each) => each.code?.number === number);
-    if (!attempt?.code) throw this.#refusal('no client waits for a code of this number');
-    const half = await answerWithCode(code.replace(/[\s-]/g, '').toUpperCase(), attempt.code.wrappedClientKey);
-    const { identity } = this.#network.phones.keyring.keysOf(number);
-    const waiting = this.#awaitKeyBundle(attempt);
-    attempt.session.send(
-      primaryHelloNode(attempt.session.nextId(), half.wrapped, identity.publicKey, attempt.code.ref),
-    );
-    const { bundle, clientIdentity } = await waiting;
-    const known = attempt.registration.keys.identity.equals(clientIdentity);
-    const advSecret = known ? openKeyBundle(half, identity, bundle, clientIdentity) : undefined;
-    if (!advSecret) throw this.#refusal('wrong code');
-    return this.#link(attempt, { number, addressing }, advSecret);
+    const { attempt, request } = this.#codeOf(number);
+    return this.#codes.enter(attempt, request, { code, addressing });
   }
 
-  /** The client answers the phone's half: its key bundle goes to the phone. */
-  #receiveKeyBundle(session: Session, query: BinaryNode): void {
-    const answer = childNamed(query, 'link_code_companion_reg');
-    const code = this.#attemptOf(session)?.code;
-    const ref = childBytes(answer, 'link_code_pairing_ref');
-    const bundle = childBytes(answer, 'link_code_pairing_wrapped_key_bundle');
-    const clientIdentity = childBytes(answer, 'companion_identity_public', 32);
-    if (!code?.onKeyBundle || !bundle || !clientIdentity || !ref?.equals(code.ref)) {
-      return session.replyError(query, 400, 'bad-request');
-    }
-    session.reply(query);
-    code.onKeyBundle(bundle, clientIdentity);
+  /** The network asks the client of a number for another code; `isForced`: its user must do it by hand. */
+  refreshCode(number: string, isForced = false): void {
+    const { attempt, request } = this.#codeOf(number);
+    this.#codes.refresh(attempt, request, isForced);
+  }
+
+  #codeOf(number: string): { attempt: PairingAttempt; request: CodeRequest } {
+    const attempt = [...this.#attempts].reverse().find((each) => each.code?.number === number);
+    if (!attempt?.code) throw this.#linker.refusal('no client waits for a code of this number');
+    return { attempt, request: attempt.code };
   }
 
   /** An answer to a query of ours; true if it was the signature that a pairing waits for. */
@@ -143,84 +152,4 @@ export class PairingDesk {
   #attemptOf(session: Session): PairingAttempt | undefined {
     return [...this.#attempts].find((attempt) => attempt.session === session);
   }
-
-  async #link(attempt: PairingAttempt, { number, addressing }: Owner, advSecret: Buffer): Promise<PairingResult> {
-    const { directory, faults, phones, accounts } = this.#network;
-    if (attempt.confirming) throw this.#refusal('code is not known or used up');
-    if (!directory.exists(number)) throw this.#refusal('number is not on the messenger');
-    const fault = faults.strike('pairing', { account: number });
-    if (fault?.refuse) throw this.#refusal('refused');
-    if (fault?.streamError) attempt.session.endStream(fault.streamError);
-    const account = accounts.ensure(number);
-    if (addressing) account.addressing = addressing;
-    const { identity } = attempt.registration.keys;
-    const keyIndex = account.takeDeviceId();
-    const claim = { rawId: account.rawId, keyIndex, identity, atMs: this.#network.now() };
-    const signed = signDevice(phones.keyring.keysOf(number), claim, advSecret);
-    const queryId = attempt.session.nextId();
-    const answer = this.#awaitSignature(attempt, { queryId, number, signed });
-    attempt.session.send(
-      pairSuccessNode(this.#network, queryId, { account, deviceId: keyIndex, sealed: signed.sealed }),
-    );
-    const signedIdentity = Buffer.from(await answer);
-    if (!deviceAccepts(signed, identity, signedIdentity)) {
-      this.#network.counters.invalidSignatures += 1;
-      attempt.session.close();
-      throw this.#refusal('device signature does not verify');
-    }
-    return this.#keep(attempt, number, keyIndex, signedIdentity);
-  }
-
-  #keep(attempt: PairingAttempt, number: string, id: number, signedIdentity: Buffer): PairingResult {
-    const { session, registration } = attempt;
-    const account = this.#network.accounts.ensure(number);
-    if (registration.pushName) account.pushName = registration.pushName;
-    const device = account.addDevice(
-      { id, platform: registration.platform, atMs: this.#network.now() },
-      { ...registration.keys, signedIdentity },
-    );
-    this.#network.counters.pairings += 1;
-    this.#onLinked(device);
-    session.endStream(515);
-    return { number, jid: this.#network.directory.jidOf(number, 'pn', device.id), device: device.id };
-  }
-
-  #awaitSignature(
-    attempt: PairingAttempt,
-    about: { queryId: string; number: string; signed: ReturnType<typeof signDevice> },
-  ) {
-    return new Promise<Uint8Array>((resolve, reject) => {
-      const timer = setTimeout(() => reject(this.#refusal('client did not answer')), ANSWER_MS).unref();
-      const settle = (answer: Uint8Array | PairingError) => {
-        clearTimeout(timer);
-        delete attempt.confirming;
-        if (answer instanceof PairingError) reject(answer);
-        else resolve(answer);
-      };
-      attempt.confirming = { ...about, settle };
-    });
-  }
-
-  #awaitKeyBundle({ code }: PairingAttempt) {
-    return new Promise<{ bundle: Buffer; clientIdentity: Buffer }>((resolve, reject) => {
-      const timer = setTimeout(() => reject(this.#refusal('client did not answer')), ANSWER_MS).unref();
-      code!.onKeyBundle = (bundle, clientIdentity) => {
-        clearTimeout(timer);
-        code!.onKeyBundle = undefined;
-        resolve({ bundle, clientIdentity });
-      };
-    });
-  }
-
-  #refusal(reason: PairingRefusal): PairingError {
-    this.#network.counters.refusedPairings += 1;
-    return new PairingError(reason);
-  }
-}
-
-/** What a code says before its `#`: `https://host/path?addressing=pn#ref,...`. */
-function addressingIn(text: string): Addressing | undefined {
-  const query = text.split('#')[0]!.split('?')[1];
-  const given = new URLSearchParams(query ?? '').get('addressing');
-  return given === 'pn' || given === 'lid' ? given : undefined;
 }

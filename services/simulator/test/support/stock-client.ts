@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import makeWASocket, {
   type AuthenticationCreds,
@@ -110,6 +111,26 @@ export interface Linked {
   readonly jid: string;
 }
 
+/**
+ * Since 2026 the network retires the secret of a code when it is scanned. A stock client goes on showing it, and never
+ * links; this makes a client choose another and show the same code with it, as an up-to-date one would.
+ */
+export function renewSecret({ socket }: Attempt, { creds }: StockState, onQr: (qr: string) => void): void {
+  let shown = '';
+  socket.ev.on('connection.update', ({ qr }) => {
+    if (!qr) return;
+    const [ref, noiseKey, identity, , ...rest] = qr.split(',');
+    shown = [ref, noiseKey, identity, creds.advSecretKey, ...rest].join(',');
+    onQr(shown);
+  });
+  socket.ws.on('CB:notification,type:companion_reg_refresh', () => {
+    const retired = creds.advSecretKey;
+    creds.advSecretKey = randomBytes(32).toString('base64');
+    shown = shown.replace(retired, () => creds.advSecretKey);
+    onQr(shown);
+  });
+}
+
 /** Links a new client by QR, follows the restart, and waits until it is open. */
 export async function linkByQr(simulator: Place, config: Config = {}, number?: string): Promise<Linked> {
   const state = newState();
@@ -117,7 +138,8 @@ export async function linkByQr(simulator: Place, config: Config = {}, number?: s
   const scan = (qr: string) => {
     void fetch(`${simulator.adminUrl}/admin/mock-phone/scan-qr${query}`, { method: 'POST', body: qr });
   };
-  const first = connect(simulator, state, config, scan);
+  const first = connect(simulator, state, config);
+  renewSecret(first, state, scan);
   const outcome = await first.outcome;
   if (outcome.open || outcome.code !== 515) throw new Error(`linking ended with ${JSON.stringify(outcome)}`);
   return logIn(simulator, state, config);
