@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The one door for people: `npm run demo | start | cli | simulator | bench | chaos` and `npm test` all come here.
+// The one door for people: `npm test` and `npm run demo | start | cli | simulator | bench | chaos | test:long` come here.
 // This file and prepare.mjs need nothing but Node; once everything is installed and built, src/main.ts takes over.
 import { prepare } from './prepare.mjs';
 
@@ -12,6 +12,7 @@ const COMMANDS = {
   bench: ['bench', 'scripts'],
   chaos: ['libs/testkit', 'scripts'],
   test: ['.'],
+  'test-long': ['.'],
 };
 
 const [command = '', ...args] = process.argv.slice(2);

@@ -7,7 +7,7 @@ import { runCli } from './commands/run-cli.js';
 import { runDemo } from './commands/run-demo.js';
 import { runSimulator } from './commands/run-simulator.js';
 import { runStart } from './commands/run-start.js';
-import { runTest } from './commands/run-test.js';
+import { runLongTests, runTest } from './commands/run-test.js';
 import { launcherConfig } from './config.js';
 
 /** Does what the command says and answers with its exit code. Whatever it starts is added to the lifecycle. */
@@ -16,6 +16,7 @@ export type Command = (args: string[], lifecycle: Lifecycle) => Promise<number>;
 const COMMANDS: Record<string, Command> = {
   demo: runDemo,
   test: runTest,
+  'test-long': runLongTests,
   start: runStart,
   cli: runCli,
   simulator: runSimulator,

@@ -1,17 +1,17 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { ROOT } from './paths.js';
+/** A file that was never measured, such as a new one. */
+const UNKNOWN_SECONDS = 1;
 
-const BUILT = 'build/tests';
-/** What takes as long as everything else together, most of it waiting. */
-const FIRST = [`${BUILT}/libs/`, `${BUILT}/services/connection/`, `${BUILT}/services/sender/`];
-
-/** Options of mocha for two runs side by side: each test file is in one of them, also one in a folder that is new. */
-export function shareOutTests(): string[][] {
-  const files = readdirSync(join(ROOT, BUILT), { recursive: true, encoding: 'utf8' })
-    .map((path) => join(BUILT, path))
-    .filter((path) => path.endsWith('.test.js'));
-  const isFirst = (file: string) => FIRST.some((folder) => file.startsWith(folder));
-  const ignore = (others: string[]) => others.flatMap((file) => ['--ignore', file]);
-  return [ignore(files.filter((file) => !isFirst(file))), ignore(files.filter(isFirst))];
+/**
+ * Divides test files among runs side by side so that all end at about the same time: the slowest file first, each to the
+ * run that has the least to do. Each file is in exactly one run.
+ */
+export function shareOutTests(files: readonly string[], runs: number, seconds: Record<string, number>): string[][] {
+  const secondsOf = (file: string) => seconds[file] ?? UNKNOWN_SECONDS;
+  const shares = Array.from({ length: runs }, () => ({ files: [] as string[], seconds: 0 }));
+  for (const file of [...files].sort((a, b) => secondsOf(b) - secondsOf(a))) {
+    const share = shares.reduce((least, each) => (each.seconds < least.seconds ? each : least));
+    share.files.push(file);
+    share.seconds += secondsOf(file);
+  }
+  return shares.map((share) => share.files.sort());
 }

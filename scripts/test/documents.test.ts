@@ -5,7 +5,8 @@ import { expect } from 'chai';
 
 /** `services/api/src/app.ts`, and links such as [flow](docs/flow.md). */
 const PATHS = /`((?:bench|deploy|docs|k8s|libs|scripts|services)\/[\w./-]*)`|\]\(((?!https?:)[\w./-]+)\)/g;
-const COMMANDS = /npm (?:run )?(demo|test|start|cli|simulator|bench|format|build|lint|unused|release)\b/g;
+const COMMANDS =
+  /npm (?:run )?(demo|test:long|test|start|cli|simulator|bench|format|build|lint|unused|release)(?![\w:])/g;
 
 const documents = [
   'README.md',

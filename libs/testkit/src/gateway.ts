@@ -39,22 +39,31 @@ export class Gateway {
 
   static async start(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(options);
-    for (let i = 0; i < (options.connections ?? 1); i++) await gateway.addConnection();
-    for (let i = 0; i < (options.senders ?? 1); i++) await gateway.addSender();
-    gateway.api = await ServiceProcess.start('api', { ...gateway.env(), API_PORT: '0' });
+    await gateway.startAll();
     const { port } = await gateway.api.waitForLog((line) => line.message === 'api listens');
     gateway.baseUrl = `http://127.0.0.1:${port}/api/messenger/v1`;
     return gateway;
+  }
+
+  /** All at once; in the lists they keep their order, whichever is ready first. */
+  private async startAll(): Promise<void> {
+    const { connections = 1, senders = 1 } = this.options;
+    const start = (service: string, count: number) =>
+      Promise.all(Array.from({ length: count }, () => ServiceProcess.start(service, this.env())));
+    const [startedConnections, startedSenders, api] = await Promise.all([
+      start('connection', connections),
+      start('sender', senders),
+      ServiceProcess.start('api', { ...this.env(), API_PORT: '0' }),
+    ]);
+    this.connections.push(...startedConnections);
+    this.senders.push(...startedSenders);
+    this.api = api;
   }
 
   async addSender(): Promise<ServiceProcess> {
     const sender = await ServiceProcess.start('sender', this.env());
     this.senders.push(sender);
     return sender;
-  }
-
-  private async addConnection(): Promise<void> {
-    this.connections.push(await ServiceProcess.start('connection', this.env()));
   }
 
   /** Which of the processes holds a device. */

@@ -3,36 +3,83 @@ import { pipeline } from 'node:stream/promises';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
 import { launcherConfig } from '../config.js';
+import { findTests } from '../find-tests.js';
 import { installPackage, outputOf } from '../install-package.js';
 import { removeStaleTests } from '../remove-stale-tests.js';
 import { shareOutTests } from '../share-out-tests.js';
 import { startEmbeddedRedis } from '../start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
+import { announceRun, readSeconds, rememberSeconds } from '../test-counts.js';
+
+interface TestRun {
+  name: string;
+  files: readonly string[];
+  /** Where its counts are written. */
+  counts: string;
+  output: number | 'inherit';
+}
+
+/** Side by side: tests mostly wait. */
+const RUNS = 2;
+/** Of the long tests, of which nothing else stops one that hangs. */
+const LONG_LIMIT_MS = 6 * 60_000;
+const MOCHA_OPTIONS = ['--no-config', '--forbid-only', '--timeout', '20000'];
 
 /**
- * `npm test`: all tests, in two runs side by side with a Redis each: tests mostly wait. What the second run says follows
- * when the first has ended. Options go to mocha, such as `--grep`.
+ * `npm test`: all tests but the long ones, in two runs side by side with a Redis each. What the second run says follows
+ * when the first has ended. `--counts FOLDER` gets the counts of each run; other options go to mocha, such as `--grep`.
  */
 export async function runTest(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await provideCurl();
+  return runFiles(findTests({ long: false }), args, lifecycle);
+}
+
+/** `npm run test:long`: what takes too long for `npm test`, in the same way. It fails when it takes over six minutes. */
+export async function runLongTests(args: string[], lifecycle: Lifecycle): Promise<number> {
+  removeStaleTests();
+  const timer = setTimeout(() => {
+    console.error(`The long tests took more than ${LONG_LIMIT_MS / 60_000} minutes.`);
+    process.kill(process.pid, 'SIGTERM');
+  }, LONG_LIMIT_MS);
+  return runFiles(findTests({ long: true }), args, lifecycle).finally(() => clearTimeout(timer));
+}
+
+async function runFiles(files: readonly string[], args: readonly string[], lifecycle: Lifecycle): Promise<number> {
   const { path } = makeTemporaryFolder(lifecycle, 'test');
-  const output = `${path}/second-run.log`;
-  const [first, second] = shareOutTests();
-  const codes = await Promise.all([
-    runMocha(lifecycle, { folder: `${path}/1`, output: 'inherit', args: [...first!, ...args] }),
-    runMocha(lifecycle, { folder: `${path}/2`, output: openSync(output, 'w'), args: [...second!, ...args] }),
-  ]);
-  await pipeline(createReadStream(output), process.stdout, { end: false });
-  return Math.max(...codes);
+  const { countsFolder = path, mochaArgs } = takeCountsOption(args);
+  const shares = shareOutTests(files, Math.min(RUNS, files.length), readSeconds());
+  const runs = shares.map((share, index): TestRun => {
+    const name = `run-${index + 1}`;
+    const output = index === 0 ? 'inherit' : openSync(`${path}/${name}.log`, 'w');
+    return { name, files: share, counts: announceRun(countsFolder, name), output };
+  });
+  const codes = await Promise.all(
+    runs.map((run) => runMocha(lifecycle, run, { folder: `${path}/${run.name}`, mochaArgs })),
+  );
+  for (const { name } of runs.slice(1)) {
+    await pipeline(createReadStream(`${path}/${name}.log`), process.stdout, { end: false });
+  }
+  const isWhole = mochaArgs.length === 0 && codes.every((code) => code === 0);
+  if (isWhole) rememberSeconds(runs.map(({ counts }) => counts));
+  return Math.max(0, ...codes);
+}
+
+function takeCountsOption(args: readonly string[]): { countsFolder?: string; mochaArgs: readonly string[] } {
+  const at = args.indexOf('--counts');
+  const countsFolder = at < 0 ? undefined : args[at + 1];
+  return countsFolder ? { countsFolder, mochaArgs: args.toSpliced(at, 2) } : { mochaArgs: args };
 }
 
 async function runMocha(
   lifecycle: Lifecycle,
-  { folder, output, args }: { folder: string; output: number | 'inherit'; args: string[] },
+  { files, counts, output }: TestRun,
+  { folder, mochaArgs }: { folder: string; mochaArgs: readonly string[] },
 ): Promise<number> {
   const REDIS_URL = launcherConfig.redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder }));
   const module = 'scripts/dist/run-mocha.js';
+  const reporter = ['--reporter', 'scripts/dist/counting-reporter.js', '--reporter-option', `counts=${counts}`];
+  const args = [...MOCHA_OPTIONS, ...reporter, ...mochaArgs, ...files];
   return exitCodeOf(startChild(lifecycle, { name: 'mocha', module, args, env: { REDIS_URL }, output }));
 }
 

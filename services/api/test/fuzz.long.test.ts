@@ -1,0 +1,3 @@
+import { fuzzEveryEndpoint } from './support/fuzz-every-endpoint.js';
+
+fuzzEveryEndpoint('a great many random requests', 5_000);
