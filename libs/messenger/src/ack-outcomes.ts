@@ -7,7 +7,7 @@ export type AckOutcome =
   | { kind: 'refused'; code: number }
   /** The network is busy: the same id again, later. */
   | { kind: 'retryLater'; code: number }
-  /** The account may not start new chats. Not to be repeated before the network lifts that: each try makes it worse. */
+  /** The account may not start new chats (463), or has used up its quota of them (475). Not to be repeated before the network lifts that: each try makes it worse. */
   | { kind: 'restricted'; code: number }
   /** Our list of the recipient's devices is out of date, even after a fresh look. */
   | { kind: 'staleDevices'; code: number }

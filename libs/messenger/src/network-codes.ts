@@ -11,7 +11,8 @@ type EndMeaning =
 /** The codes that an ack of a message can carry as its error. */
 const ACKS: Record<number, AckMeaning> = {
   429: 'retryLater', // too much at a time
-  463: 'restricted', // the account may start no new chats: never repeated blindly
+  463: 'restricted', // the account may start no new chats, or lacks a token for this one: never repeated blindly
+  475: 'restricted', // it has started as many as its quota allows: never repeated blindly
   479: 'staleDevices', // our list of the recipient's devices is old: looked up anew, once
 };
 

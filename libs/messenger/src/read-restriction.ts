@@ -1,38 +1,88 @@
-import type { Restriction } from '@gateway/contracts/restriction';
+import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
+import { askMex, type MexQuestion } from './ask-mex.js';
 import { type BaileysSocket, type BinaryNode, getBinaryNodeChild } from './baileys.js';
 import { networkCodeOf, UnknownLimitsError } from './session-errors.js';
 import { within } from './within.js';
 
 const TIMEOUT_MS = 5_000;
-/** Codes of the library's own: an answer it cannot read, no answer in time, a closed connection. 429 is "later". */
+/** No word about the limit: an answer that cannot be read, none in time, a closed connection. 429 is "later". */
 const NO_ANSWER: ReadonlySet<number> = new Set([400, 408, 428, 429]);
+/** Of those, the ones with which another question would fare no better. */
+const SILENT: ReadonlySet<number> = new Set([408, 428, 429]);
 /** Notifications about what `readRestriction` asks for. */
 const NEWS: ReadonlySet<string | undefined> = new Set([
   'NotificationUserReachoutTimelockUpdate',
   'MessageCappingInfoNotification',
 ]);
 
+const LOCK: MexQuestion = {
+  queryId: '23983697327930364',
+  variables: {},
+  field: 'xwa2_fetch_account_reachout_timelock',
+};
+/** The web client's input. The library asks for another type, which the network refuses with 500 for some accounts. */
+const QUOTA: Omit<MexQuestion, 'queryId'> = {
+  variables: { input: { type: 'INDIVIDUAL_NEW_CHAT_THREAD' } },
+  field: 'xwa2_message_capping_info',
+};
+/** The id that the web client of September 2026 has for it, and the one before. */
+const QUOTA_IDS = ['27910975521856601', '24503548349331633'] as const;
+
+/** What the network says of one limit: `none` also when it knows no such limit. */
+type Said = { kind: 'restricted'; restriction: Restriction } | { kind: 'none' } | { kind: 'unknownToNetwork' };
+type Answer = Said | { kind: 'unanswered'; error: unknown };
+
 /**
  * Asks whether the account may start new chats; `undefined` when it may. There are two limits, a lock and a quota; of
  * both, the one that ends later. The library asks for neither when a message is refused for it.
- * A limit that the network does not know is one that it does not have. Rejects when a question was not answered, or when
- * it knows neither limit: then it has said nothing.
+ *
+ * A limit that is on is an answer by itself. That none is on is the word about `about`, the limit that a message was
+ * refused for; without it, about either. A limit that the network does not know is one that it does not have.
+ * Rejects when that word is missing, or when the network knows neither limit: then it has said nothing.
  */
-export async function readRestriction(sock: BaileysSocket, signal: AbortSignal): Promise<Restriction | undefined> {
+export async function readRestriction(
+  sock: BaileysSocket,
+  signal: AbortSignal,
+  about?: RestrictionKind,
+): Promise<Restriction | undefined> {
   const limit = { timeoutMs: TIMEOUT_MS, what: 'restriction', signal };
   const [lock, quota] = await Promise.all([
-    unlessUnknown(within(limit, sock.fetchAccountReachoutTimelock())),
-    unlessUnknown(within(limit, sock.fetchNewChatMessageCap())),
+    toAnswer(within(limit, askLock(sock))),
+    toAnswer(within(limit, askQuota(sock))),
   ]);
-  if (lock === 'unknown' && quota === 'unknown') throw new UnknownLimitsError();
-  const found: Restriction[] = [];
-  if (lock !== 'unknown' && lock.isActive) {
-    found.push({ kind: 'reach_out_time_lock', ...endingAt(lock.timeEnforcementEnds?.getTime()) });
-  }
-  if (quota !== 'unknown' && quota.capping_status === 'CAPPED') {
-    found.push({ kind: 'new_chat_cap', ...endingAt(Number(quota.cycle_end_timestamp) * 1000) });
-  }
-  return found.sort((a, b) => endOf(b) - endOf(a))[0];
+  const found = [lock, quota].flatMap((answer) => (answer.kind === 'restricted' ? [answer.restriction] : []));
+  if (found.length > 0) return found.sort((a, b) => endOf(b) - endOf(a))[0];
+  assertAnswered({ lock, quota }, about);
+  return undefined;
+}
+
+function assertAnswered({ lock, quota }: { lock: Answer; quota: Answer }, about: RestrictionKind | undefined): void {
+  const [wanted, other] = about === 'new_chat_cap' ? [quota, lock] : [lock, quota];
+  if (wanted.kind === 'none') return;
+  if (other.kind === 'none' && (!about || wanted.kind === 'unknownToNetwork')) return;
+  for (const answer of [wanted, other]) if (answer.kind === 'unanswered') throw answer.error;
+  throw new UnknownLimitsError();
+}
+
+async function askLock(sock: BaileysSocket): Promise<Said> {
+  const { is_active: isActive, time_enforcement_ends: ends } = await askMex(sock, LOCK);
+  return isActive === true ? restricted('reach_out_time_lock', ends) : { kind: 'none' };
+}
+
+async function askQuota(sock: BaileysSocket): Promise<Said> {
+  const [current, former] = QUOTA_IDS;
+  const answer = await askMex(sock, { ...QUOTA, queryId: current }).catch((thrown: unknown) => {
+    const code = networkCodeOf(thrown);
+    if (code === undefined || SILENT.has(code)) throw thrown;
+    return askMex(sock, { ...QUOTA, queryId: former });
+  });
+  return answer.capping_status === 'CAPPED' ? restricted('new_chat_cap', answer.cycle_end_timestamp) : { kind: 'none' };
+}
+
+/** @param ends seconds, as a number or in digits; 0 for an end that the network does not name. */
+function restricted(kind: RestrictionKind, ends: unknown): Said {
+  const untilMs = Number(ends) * 1000;
+  return { kind: 'restricted', restriction: untilMs > 0 ? { kind, untilMs } : { kind } };
 }
 
 /** The network says that the answer has changed: ask again. After an absence it says so at the login. */
@@ -42,22 +92,17 @@ export function watchRestriction(sock: BaileysSocket, onNews: () => void): void 
   });
 }
 
-async function unlessUnknown<Answer>(asked: Promise<Answer>): Promise<Answer | 'unknown'> {
+async function toAnswer(asked: Promise<Said>): Promise<Answer> {
   try {
     return await asked;
-  } catch (thrown) {
-    if (!isUnknownToNetwork(networkCodeOf(thrown))) throw thrown;
-    return 'unknown';
+  } catch (error) {
+    return isUnknownToNetwork(networkCodeOf(error)) ? { kind: 'unknownToNetwork' } : { kind: 'unanswered', error };
   }
 }
 
-/** Whether the network would say the same to the next try. */
+/** Whether the network would say the same to the next attempt. */
 function isUnknownToNetwork(code = 0): boolean {
   return code >= 400 && code < 500 && !NO_ANSWER.has(code);
-}
-
-function endingAt(untilMs: number | undefined): { untilMs?: number } {
-  return untilMs && untilMs > 0 ? { untilMs } : {};
 }
 
 function endOf({ untilMs = Number.POSITIVE_INFINITY }: Restriction): number {

@@ -1,5 +1,5 @@
 import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts/message-content';
-import type { Restriction } from '@gateway/contracts/restriction';
+import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
 
@@ -97,9 +97,10 @@ export interface MessengerSession {
   findAcquainted(numbers: readonly string[]): Promise<Set<string>>;
   /**
    * Whether the account may start new conversations, as the network says; `undefined` when it may. Bounded in time;
-   * rejects when the network did not answer. Asking is not a try: safe to repeat.
+   * rejects when the network did not answer. Asking is no attempt at sending: safe to repeat.
+   * @param about the limit whose answer must not be missing; by default that of either is enough.
    */
-  readRestriction(): Promise<Restriction | undefined>;
+  readRestriction(about?: RestrictionKind): Promise<Restriction | undefined>;
   /** URL of the account's picture, `undefined` when hidden. Bounded in time. */
   fetchProfilePicture(): Promise<string | undefined>;
   /** Removes this device from the account at the network; rejects when the network did not confirm within `timeoutMs`. */

@@ -1,5 +1,5 @@
 import type { MediaContent, MediaUpload } from '@gateway/contracts/message-content';
-import type { Restriction } from '@gateway/contracts/restriction';
+import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { AuthState } from './auth-state.js';
@@ -129,10 +129,10 @@ export class Session implements MessengerSession {
     return findAcquainted(this.#deps.sock, numbers);
   }
 
-  async readRestriction(): Promise<Restriction | undefined> {
+  async readRestriction(about?: RestrictionKind): Promise<Restriction | undefined> {
     this.#assertOpen();
     const { sock, end } = this.#deps;
-    return readRestriction(sock, end.signal);
+    return readRestriction(sock, end.signal, about);
   }
 
   async fetchProfilePicture(): Promise<string | undefined> {

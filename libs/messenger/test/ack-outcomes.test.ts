@@ -10,7 +10,7 @@ const TABLE: [error: string | undefined, AckOutcome][] = [
   ['421', { kind: 'refused', code: 421 }],
   ['429', { kind: 'retryLater', code: 429 }],
   ['463', { kind: 'restricted', code: 463 }],
-  ['475', { kind: 'refused', code: 475 }],
+  ['475', { kind: 'restricted', code: 475 }],
   ['479', { kind: 'staleDevices', code: 479 }],
   ['487', { kind: 'refused', code: 487 }],
   ['500', { kind: 'retryLater', code: 500 }],

@@ -170,13 +170,16 @@ describe('sending a text', () => {
     await restrict({ reachoutLockedUntilMs: soonMs });
     await eventually(() => news > 0);
     expect(await send(to)).to.deep.equal({ kind: 'restricted', code: 463 });
+    sessions.fault('message', { ackError: 475 }, { match: { recipient: to } });
+    expect(await send(to)).to.deep.equal({ kind: 'restricted', code: 475 });
     expect(await test.session.readRestriction()).to.deep.equal({ kind: 'reach_out_time_lock', untilMs: soonMs });
     const newChatCap = { total: 1, used: 1 };
     await restrict({ reachoutLockedUntilMs: soonMs, newChatCap: { ...newChatCap, endsAtMs: laterMs } });
     expect(await test.session.readRestriction(), 'the later').to.deep.equal({ kind: 'new_chat_cap', untilMs: laterMs });
     await restrict({ newChatCap });
     expect(await test.session.readRestriction()).to.deep.equal({ kind: 'new_chat_cap' });
-    sessions.fault('iq', { error: 404 }, { match: { xmlns: 'w:mex' }, count: 2 });
+    // The lock, and the quota by either of its ids.
+    sessions.fault('iq', { error: 404 }, { match: { xmlns: 'w:mex' }, count: 3 });
     const unknown = await test.session.readRestriction().catch((error: Error) => error);
     expect(unknown, 'a network that knows no limit has said nothing').to.be.instanceOf(UnknownLimitsError);
     await restrict({});

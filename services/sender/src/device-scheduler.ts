@@ -144,6 +144,7 @@ export class DeviceScheduler {
         this.roster.resume();
         this.wakeUp.ring();
       },
+      findHeld: () => this.roster.findHeld(),
       onMet: (phone) => {
         this.roster.release(phone);
         this.wakeUp.ring();
@@ -261,6 +262,7 @@ export class DeviceScheduler {
           recipientIndex: recipient,
         });
         send.acceptedPart(recipient, part);
+        await this.hold.wasAccepted(item.to);
         break;
       case 'refused':
         await this.failRefused(item, outcome.code);
@@ -302,7 +304,7 @@ export class DeviceScheduler {
   private async waitOrFail(item: WorkItem, code: number): Promise<void> {
     const { send, recipient, part, to } = item;
     const [isRestricted] = await Promise.all([
-      this.hold.wasRefused(to),
+      this.hold.wasRefused(to, code),
       this.deps.results.write(send.tag, { recipient, part, event: 'returned' }),
     ]);
     if (isRestricted) await this.preparation.holdBack(send, [{ index: recipient, to }]);

@@ -1,5 +1,5 @@
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
-import type { HeldRestriction, Restriction } from '@gateway/contracts/restriction';
+import type { RestrictionKind } from '@gateway/contracts/restriction';
 import type { MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
@@ -7,6 +7,16 @@ import type { Logger } from '@gateway/runtime/logger';
 import type { Lease } from '@gateway/store/leases';
 import { readRefusedContacts, readRestriction, recordRestriction } from '@gateway/store/restrictions';
 import type { Store } from '@gateway/store/store';
+import {
+  afterAnswer,
+  type HoldAnswer,
+  type HoldState,
+  limitInDoubt,
+  limitOf,
+  nextQuestionAtMs,
+  nextTrialAtMs,
+  restrictionOf,
+} from './hold-state.js';
 import type { SenderMetrics } from './sender-metrics.js';
 
 export interface HoldDeps {
@@ -21,21 +31,10 @@ export interface HoldDeps {
   onLifted(): void;
   /** This person, who may be one of those who wait, is no stranger any more. */
   onMet(phone: string): void;
+  /** The number of one of those who wait, as it was typed. */
+  findHeld(): string | undefined;
   onFailed(error: Error): void;
 }
-
-type HoldState =
-  | { kind: 'free' }
-  /** A message was refused as one to a stranger, and the network is being asked why. */
-  | { kind: 'suspected' }
-  | { kind: 'restricted'; restriction: HeldRestriction };
-
-type Answer = Restriction | 'free' | 'silence';
-
-/** The network may lift a restriction before its end; news of it can get lost. */
-const ASK_AGAIN_MS = 15 * 60_000;
-/** After its end by our clock; and after a question without an answer, with pauses that double. */
-const ASK_SOON_MS = 5_000;
 
 /**
  * Whether messages to new contacts wait, because the network restricts the account:
@@ -43,8 +42,11 @@ const ASK_SOON_MS = 5_000;
  *   free -> suspected (a message was refused) -> free, or restricted
  *   free, or restricted (there are news, or it should be over) -> free, or restricted
  *
- * What follows suspicion, news and time is an answer of the network, see `afterAnswer`: only its own word leads to free,
- * as a try for each of those who wait would make it worse. Asking is a query and no try; `nextQuestionAtMs` says when.
+ * What follows suspicion, news and time is an answer of the network, see `afterAnswer`: an attempt for each of those who
+ * wait would make it worse. Asking is a query and no attempt; `nextQuestionAtMs` says when.
+ *
+ * A network that does not answer cannot end a hold, so people are tried then, one at a time, see `nextTrialAtMs`: a
+ * refusal is final for that person, and the first message that is accepted ends the hold.
  * What it knows is kept in Redis, for the next owner and for people.
  */
 export class NewContactHold {
@@ -57,6 +59,11 @@ export class NewContactHold {
   private askAtMs = Number.POSITIVE_INFINITY;
   /** Questions in turn that were not answered. */
   private silences = 0;
+  /** When the first of those was asked. */
+  private silentSinceMs: number | undefined;
+  /** The one who is being tried, by canonical number. */
+  private trial: string | undefined;
+  private triedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
 
   constructor(private readonly deps: HoldDeps) {}
@@ -78,10 +85,10 @@ export class NewContactHold {
     if (restriction) this.enter({ kind: 'restricted', restriction });
   }
 
-  /** News from the time without a connection have come by now. */
+  /** News from the time without a connection have come by now. An account that looks free is asked about as well. */
   attach(session: MessengerSession): void {
     this.session = session;
-    if (this.isOn) this.hasNews();
+    this.hasNews();
   }
 
   detach(): void {
@@ -108,14 +115,23 @@ export class NewContactHold {
    * The network refused a message because its recipient is new. Resolves with whether others of its kind would be, too:
    * then it waits with them; else this refusal is final.
    */
-  async wasRefused(number: string): Promise<boolean> {
+  async wasRefused(number: string, code: number): Promise<boolean> {
     this.note(number, 'refused');
     if (this.state.kind === 'restricted') {
+      const wasTrial = this.endTrial(number);
       await this.record([canonicalPhoneNumber(number)]);
-      return true;
+      return !wasTrial;
     }
-    if (this.state.kind === 'free') this.enter({ kind: 'suspected' });
+    if (this.state.kind === 'free') this.enter({ kind: 'suspected', limit: limitOf(code) });
     return this.ask();
+  }
+
+  /** The network accepted a message. To the one who was tried: then it lets others through as well. */
+  async wasAccepted(number: string): Promise<void> {
+    if (!this.endTrial(number) || this.state.kind !== 'restricted') return;
+    this.enter({ kind: 'free' });
+    await this.record([]);
+    this.deps.onLifted();
   }
 
   /** The network has changed its mind, one way or the other. */
@@ -132,8 +148,31 @@ export class NewContactHold {
 
   /** Called often. */
   tick(): void {
-    if (!this.session || this.question || this.deps.clock.nowMs() < this.askAtMs) return;
-    void this.ask().catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
+    if (!this.session || this.question) return;
+    if (this.deps.clock.nowMs() < this.askAtMs) this.tryOne();
+    else void this.ask().catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
+  }
+
+  private tryOne(): void {
+    if (this.state.kind !== 'restricted') return;
+    const { clock, logger, findHeld, onMet } = this.deps;
+    const { silentSinceMs, triedAtMs } = this;
+    const dueAtMs = nextTrialAtMs(this.state.restriction, { silentSinceMs, triedAtMs });
+    if (dueAtMs === undefined || clock.nowMs() < dueAtMs) return;
+    const number = findHeld();
+    if (number === undefined) return;
+    logger.warn('the network does not say what it restricts: one message to a new contact is tried');
+    this.triedAtMs = clock.nowMs();
+    this.trial = canonicalPhoneNumber(number);
+    this.note(number, 'met');
+    onMet(number);
+  }
+
+  /** Whether this was about the one who is being tried. */
+  private endTrial(number: string): boolean {
+    if (this.trial === undefined || this.trial !== canonicalPhoneNumber(number)) return false;
+    this.trial = undefined;
+    return true;
   }
 
   /** Whether the account is restricted. Those who ask before there is an answer share one question. */
@@ -145,25 +184,31 @@ export class NewContactHold {
   private async askNetwork(): Promise<boolean> {
     // News that come from here on want a question of their own, as does a refusal after the answer.
     this.askAtMs = Number.POSITIVE_INFINITY;
-    const said = await this.awaitAnswer();
+    const about = limitInDoubt(this.state);
+    const said = await this.awaitAnswer(about);
     this.question = undefined;
-    return this.stopped ? this.isOn : this.follow(said);
+    if (this.stopped) return this.isOn;
+    // Refused after the question, and for a limit that it was not about.
+    const isBeside = this.state.kind === 'suspected' && about !== this.state.limit;
+    return said === 'free' && isBeside ? this.ask() : this.follow(said);
   }
 
-  private async awaitAnswer(): Promise<Answer> {
+  private async awaitAnswer(about: RestrictionKind | undefined): Promise<HoldAnswer> {
     if (!this.session) return 'silence';
-    return this.session.readRestriction().then(
+    return this.session.readRestriction(about).then(
       (said) => said ?? 'free',
       (thrown: unknown) => {
-        this.deps.logger.warn('the network did not say what it restricts', { error: toError(thrown) });
+        // While nobody waits for the answer it is no news.
+        const level = this.isOn ? 'warn' : 'debug';
+        this.deps.logger[level]('the network did not say what it restricts', { error: toError(thrown) });
         return 'silence';
       },
     );
   }
 
-  private async follow(said: Answer): Promise<boolean> {
+  private async follow(said: HoldAnswer): Promise<boolean> {
     const before = this.state;
-    this.silences = said === 'silence' ? this.silences + 1 : 0;
+    this.countSilence(said);
     this.enter(afterAnswer(before, said, this.deps.clock.nowMs()));
     // Of this answer: while it is written, the next message may be refused.
     const { isOn } = this;
@@ -171,6 +216,16 @@ export class NewContactHold {
     if (isKept && this.state !== before) await this.record(this.refused());
     if (before.kind !== 'free' && !this.isOn) this.deps.onLifted();
     return isOn;
+  }
+
+  private forgetPeople(): void {
+    this.standings.clear();
+    this.trial = undefined;
+  }
+
+  private countSilence(said: HoldAnswer): void {
+    this.silences = said === 'silence' ? this.silences + 1 : 0;
+    this.silentSinceMs = said === 'silence' ? (this.silentSinceMs ?? this.deps.clock.nowMs()) : undefined;
   }
 
   /** The one place where the state changes. */
@@ -181,7 +236,7 @@ export class NewContactHold {
     this.count(before, -1);
     this.count(state, 1);
     this.log(before, state);
-    if (state.kind === 'free') this.standings.clear();
+    if (state.kind === 'free') this.forgetPeople();
     else if (before.kind === 'free') this.deps.onHeld();
   }
 
@@ -215,26 +270,4 @@ export class NewContactHold {
     const { store, lease } = this.deps;
     await recordRestriction(store, lease, restrictionOf(this.state), refused);
   }
-}
-
-function afterAnswer(state: HoldState, said: Answer, nowMs: number): HoldState {
-  if (said === 'free') return { kind: 'free' };
-  const sinceMs = restrictionOf(state)?.sinceMs ?? nowMs;
-  if (said !== 'silence') return { kind: 'restricted', restriction: { ...said, sinceMs } };
-  // A refusal is word enough; of its end we know nothing yet.
-  if (state.kind === 'suspected') return { kind: 'restricted', restriction: { kind: 'reach_out_time_lock', sinceMs } };
-  return state;
-}
-
-/** When the network is asked, unless news come before. */
-function nextQuestionAtMs(state: HoldState, silences: number, nowMs: number): number {
-  if (state.kind === 'suspected') return nowMs;
-  if (silences > 0) return nowMs + Math.min(ASK_SOON_MS * 2 ** (silences - 1), ASK_AGAIN_MS);
-  if (state.kind === 'free') return Number.POSITIVE_INFINITY;
-  const { untilMs = Number.POSITIVE_INFINITY } = state.restriction;
-  return untilMs > nowMs ? Math.min(untilMs, nowMs + ASK_AGAIN_MS) : nowMs + ASK_SOON_MS;
-}
-
-function restrictionOf(state: HoldState): HeldRestriction | undefined {
-  return state.kind === 'restricted' ? state.restriction : undefined;
 }

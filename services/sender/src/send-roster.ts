@@ -152,6 +152,13 @@ export class SendRoster {
     for (const { job } of this.takeAside(waits)) this.restart(job, numbers);
   }
 
+  /** The number of one of those who wait for the end of a restriction. */
+  findHeld(): string | undefined {
+    for (const send of this.active.values()) if (send.anyHeld !== undefined) return send.anyHeld;
+    for (const { held } of this.aside.values()) if (held.length > 0) return String(held[0]);
+    return undefined;
+  }
+
   /** Gives all jobs back. */
   stop(): void {
     this.stopped = true;

@@ -24,12 +24,17 @@ describe('the hold of messages to new contacts', () => {
   /** What the network says when it is asked, and how often it was. */
   let said: Restriction | undefined | Error;
   let questions: number;
+  /** About which limit. */
+  let abouts: unknown[];
+  /** The numbers of those who wait. */
+  let waiting: string[];
 
   beforeEach(async () => {
     space = await openRedisSpace();
     store = space.store;
     lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     [nowMs, calls, said, questions] = [1_000_000, [], undefined, 0];
+    [abouts, waiting] = [[], []];
   });
   afterEach(() => space.close());
 
@@ -47,12 +52,14 @@ describe('the hold of messages to new contacts', () => {
       onHeld: () => calls.push('held'),
       onLifted: () => calls.push('lifted'),
       onMet: (phone) => calls.push(`met ${phone}`),
+      findHeld: () => waiting[0],
       onFailed: (error) => calls.push(error instanceof FencedError ? 'fenced' : error.message),
     });
   }
   const session = {
-    readRestriction: async () => {
+    readRestriction: async (about) => {
       questions++;
+      abouts.push(about);
       if (said instanceof Error) throw said;
       return said;
     },
@@ -67,7 +74,7 @@ describe('the hold of messages to new contacts', () => {
   it('holds at the first refusal, before the network has said until when', async () => {
     const hold = attached();
     said = { kind: 'reach_out_time_lock', untilMs: nowMs + 90_000 };
-    const verdict = hold.wasRefused('17');
+    const verdict = hold.wasRefused('17', 463);
     expect(hold.isOn).to.equal(true);
     expect(calls).to.deep.equal(['held']);
     expect(await verdict).to.equal(true);
@@ -83,8 +90,8 @@ describe('the hold of messages to new contacts', () => {
   it('asks once for many refusals', async () => {
     const hold = attached();
     said = { kind: 'new_chat_cap' };
-    expect(await Promise.all(['1', '2', '3'].map((to) => hold.wasRefused(to)))).to.deep.equal([true, true, true]);
-    expect(await hold.wasRefused('4')).to.equal(true);
+    expect(await Promise.all(['1', '2', '3'].map((to) => hold.wasRefused(to, 463)))).to.deep.equal([true, true, true]);
+    expect(await hold.wasRefused('4', 463)).to.equal(true);
     expect(questions).to.equal(1);
     hold.stop();
   });
@@ -92,7 +99,7 @@ describe('the hold of messages to new contacts', () => {
   it('asks again for a refusal that comes while the answer to the one before is written down', async () => {
     const hold = attached();
     said = { kind: 'reach_out_time_lock' };
-    await hold.wasRefused('17');
+    await hold.wasRefused('17', 463);
     said = undefined;
     let write = () => {};
     const written = new Promise<void>((resolve) => {
@@ -113,7 +120,7 @@ describe('the hold of messages to new contacts', () => {
     expect(questions, 'it was lifted').to.equal(2);
 
     said = { kind: 'new_chat_cap', untilMs: nowMs + MINUTE_MS };
-    const verdict = hold.wasRefused('18');
+    const verdict = hold.wasRefused('18', 463);
     write();
     expect(await verdict).to.equal(true);
     expect(questions).to.equal(3);
@@ -132,7 +139,7 @@ describe('the hold of messages to new contacts', () => {
     const hold = attached();
     const verdicts: Promise<boolean>[] = [];
     for (let i = 0; i < 20; i++) {
-      verdicts.push(hold.wasRefused(`1${i}`));
+      verdicts.push(hold.wasRefused(`1${i}`, 463));
       // At every point of the question before.
       for (let turn = 0; turn < i; turn++) await Promise.resolve();
     }
@@ -144,7 +151,7 @@ describe('the hold of messages to new contacts', () => {
 
   it('lets the others go on when the network knows of no restriction', async () => {
     const hold = attached();
-    expect(await hold.wasRefused('17')).to.equal(false);
+    expect(await hold.wasRefused('17', 463)).to.equal(false);
     expect(hold.isOn).to.equal(false);
     expect(calls).to.deep.equal(['held', 'lifted']);
     expect(await stored()).to.equal(undefined);
@@ -153,7 +160,7 @@ describe('the hold of messages to new contacts', () => {
   it('ends when the network says so, and not by the clock', async () => {
     const hold = attached();
     said = { kind: 'reach_out_time_lock', untilMs: nowMs + MINUTE_MS };
-    await hold.wasRefused('17');
+    await hold.wasRefused('17', 463);
     nowMs += MINUTE_MS - 1;
     hold.tick();
     expect(questions, 'not before its end').to.equal(1);
@@ -180,7 +187,7 @@ describe('the hold of messages to new contacts', () => {
   it('asks now and then whether a long one was lifted early, and at once when there are news', async () => {
     const hold = attached();
     said = { kind: 'reach_out_time_lock', untilMs: nowMs + 600 * MINUTE_MS };
-    await hold.wasRefused('17');
+    await hold.wasRefused('17', 463);
     nowMs += 15 * MINUTE_MS;
     hold.tick();
     await eventually(() => questions === 2);
@@ -205,7 +212,7 @@ describe('the hold of messages to new contacts', () => {
   it('holds, and asks again, when the network does not answer', async () => {
     const hold = attached();
     said = new Error('silence');
-    expect(await hold.wasRefused('17')).to.equal(true);
+    expect(await hold.wasRefused('17', 463)).to.equal(true);
     expect(await stored()).to.deep.equal({ kind: 'reach_out_time_lock', sinceMs: nowMs });
     said = undefined;
     nowMs += 5_000;
@@ -216,7 +223,7 @@ describe('the hold of messages to new contacts', () => {
   it('asks a network that does not answer after pauses that double, up to a quarter of an hour', async () => {
     const hold = attached();
     said = new Error('silence');
-    await hold.wasRefused('17');
+    await hold.wasRefused('17', 463);
     for (const seconds of [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]) {
       const before = questions;
       nowMs += seconds * 1000 - 1;
@@ -233,11 +240,124 @@ describe('the hold of messages to new contacts', () => {
     hold.stop();
   });
 
+  const answered = () => new Promise(setImmediate);
+
+  it('asks at the login and every hour whether the account is restricted, before anything is refused', async () => {
+    const hold = attached();
+    hold.tick();
+    await answered();
+    expect(abouts).to.deep.equal([undefined]);
+    hold.tick();
+    expect(questions, 'once').to.equal(1);
+    nowMs += 60 * MINUTE_MS - 1;
+    hold.tick();
+    expect(questions, 'not before an hour').to.equal(1);
+    said = { kind: 'new_chat_cap', untilMs: nowMs + 30 * MINUTE_MS };
+    nowMs += 15 * MINUTE_MS + 1;
+    hold.tick();
+    await eventually(stored);
+    expect(questions).to.equal(2);
+    expect(calls).to.deep.equal(['held']);
+    hold.stop();
+  });
+
+  it('takes 475 for a used-up quota, and asks about that', async () => {
+    const hold = attached();
+    said = new Error('silence');
+    expect(await hold.wasRefused('17', 475)).to.equal(true);
+    expect(abouts).to.deep.equal(['new_chat_cap']);
+    expect(await stored()).to.deep.equal({ kind: 'new_chat_cap', sinceMs: nowMs });
+    hold.stop();
+  });
+
+  it('asks again when a message is refused while it asks about something else', async () => {
+    const hold = attached();
+    hold.tick();
+    expect(await hold.wasRefused('17', 475)).to.equal(false);
+    expect(abouts).to.deep.equal([undefined, 'new_chat_cap']);
+  });
+
+  describe('when the network does not answer', () => {
+    /** Asks when it is due, without an answer. */
+    async function pass(hold: NewContactHold, ms: number): Promise<void> {
+      nowMs += ms;
+      hold.tick();
+      await answered();
+      hold.tick();
+    }
+    async function held(): Promise<NewContactHold> {
+      const hold = attached();
+      said = new Error('silence');
+      await hold.wasRefused('17', 463);
+      waiting = ['17', '18'];
+      hold.tick();
+      await answered();
+      return hold;
+    }
+
+    it('tries people one at a time after ten minutes, and lets go of the others when one is accepted', async () => {
+      const hold = await held();
+      await pass(hold, 10 * MINUTE_MS - 1);
+      expect(calls).to.deep.equal(['held']);
+      await pass(hold, 1);
+      expect(calls).to.deep.equal(['held', 'met 17']);
+      expect(['17', '18'].map((number) => hold.holds(number))).to.deep.equal([false, true]);
+      await hold.wasAccepted('29');
+      expect(hold.isOn, 'an acquaintance proves nothing').to.equal(true);
+      await hold.wasAccepted('17');
+      expect(hold.isOn).to.equal(false);
+      expect(calls).to.deep.equal(['held', 'met 17', 'lifted']);
+      expect(await stored()).to.equal(undefined);
+    });
+
+    it('takes the refusal of the one who was tried for final, and tries the next a quarter of an hour later', async () => {
+      const hold = await held();
+      await pass(hold, 10 * MINUTE_MS);
+      expect(await hold.wasRefused('17', 463), 'final').to.equal(false);
+      expect(await hold.wasRefused('19', 463), 'was under way').to.equal(true);
+      expect(hold.isOn).to.equal(true);
+      waiting = ['18'];
+      await pass(hold, 15 * MINUTE_MS - 1);
+      expect(calls).to.deep.equal(['held', 'met 17']);
+      await pass(hold, 1);
+      expect(calls).to.deep.equal(['held', 'met 17', 'met 18']);
+      expect(await hold.wasRefused('18', 463)).to.equal(false);
+      hold.stop();
+    });
+
+    it('tries nobody before the end that the network named, nor while it answers', async () => {
+      const hold = attached();
+      said = { kind: 'reach_out_time_lock', untilMs: nowMs + 60 * MINUTE_MS };
+      await hold.wasRefused('17', 463);
+      waiting = ['18'];
+      await pass(hold, 30 * MINUTE_MS);
+      expect(calls, 'it answers').to.deep.equal(['held']);
+      said = new Error('silence');
+      await pass(hold, 29 * MINUTE_MS);
+      expect(calls, 'it has named an end').to.deep.equal(['held']);
+      await pass(hold, MINUTE_MS);
+      await pass(hold, 10 * MINUTE_MS);
+      expect(calls).to.deep.equal(['held', 'met 18']);
+      hold.stop();
+    });
+
+    it('ends for the next owner too', async () => {
+      (await held()).stop();
+      const next = makeHold();
+      await next.load();
+      next.attach(session);
+      await pass(next, 0);
+      await pass(next, 10 * MINUTE_MS);
+      expect(calls.at(-1)).to.equal('met 17');
+      next.stop();
+    });
+  });
+
   it('is taken over by the next owner, who asks as soon as it can', async () => {
     const untilMs = nowMs + MINUTE_MS;
     said = { kind: 'reach_out_time_lock', untilMs };
     const former = attached();
-    await former.wasRefused('17');
+    await former.wasRefused('17', 463);
     former.stop();
     const next = makeHold();
     await next.load();
@@ -258,7 +378,7 @@ describe('the hold of messages to new contacts', () => {
     hold.metSomebody(written);
     expect(calls, 'nobody waits').to.deep.equal([]);
     said = { kind: 'new_chat_cap' };
-    await hold.wasRefused(typed);
+    await hold.wasRefused(typed, 463);
     expect(await readRefusedContacts(space.store, address)).to.deep.equal([written]);
     expect(await hold.findKnown(session, ['17', typed, written])).to.deep.equal(new Set(['17']));
     expect([typed, written].map((number) => hold.holds(number))).to.deep.equal([true, true]);
@@ -266,7 +386,7 @@ describe('the hold of messages to new contacts', () => {
     expect(calls).to.deep.equal(['held', `met ${written}`]);
     expect(await hold.findKnown(session, ['17', typed, written])).to.deep.equal(new Set(['17', typed, written]));
     expect([typed, written].map((number) => hold.holds(number))).to.deep.equal([false, false]);
-    await hold.wasRefused(typed);
+    await hold.wasRefused(typed, 463);
     expect(hold.holds(written), 'the network has the last word').to.equal(true);
     hold.stop();
   });
@@ -275,7 +395,7 @@ describe('the hold of messages to new contacts', () => {
     const hold = attached();
     await releaseLease(space.store, lease);
     said = { kind: 'new_chat_cap' };
-    expect(await hold.wasRefused('2').catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+    expect(await hold.wasRefused('2', 463).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
     hold.hasNews();
     hold.tick();
     await eventually(() => calls.includes('fenced'));
