@@ -52,6 +52,7 @@ const USED_UP: ReadonlySet<number> = new Set([DisconnectReason.timedOut, Disconn
 /** What an end of the library's socket means. Never throws. */
 export function toDisconnectOutcome({ error, linking, nowMs }: Ending): DisconnectOutcome {
   if (error instanceof UntrustedServerError) return { kind: 'untrusted' };
+  if (isAboutAck(error)) return broken(DisconnectReason.connectionLost);
   const { code, spoken, expireSeconds } = readError(error);
   if (linking?.codesLeft === 0 && USED_UP.has(code)) return { kind: 'linkExpired' };
   const outcome = spoken ? spokenOutcome(code, expireSeconds && nowMs + expireSeconds * 1000) : broken(code);
@@ -77,6 +78,12 @@ function broken(code: number): DisconnectOutcome {
 /** Without a linked device there is none to log out, and nobody whom these could be about but this attempt. */
 function refusesLink({ kind }: DisconnectOutcome): boolean {
   return kind === 'loggedOut' || kind === 'unknown';
+}
+
+/** `<stream:error><ack/>`: something of ours was not confirmed in time. It has no code, and the connection is to be made anew. */
+function isAboutAck(error: unknown): boolean {
+  const { data } = (error ?? {}) as LibraryError;
+  return (data as { tag?: unknown } | undefined)?.tag === 'ack';
 }
 
 interface LibraryError {

@@ -1,7 +1,6 @@
-import type { BaileysSocket, BinaryNode } from './baileys.js';
+import type { BaileysSocket } from './baileys.js';
+import { replaceListeners } from './listeners.js';
 import { type Receipt, readReceipt } from './read-receipt.js';
-
-type Listener = (node: BinaryNode) => unknown;
 
 /**
  * Hands receipts over before the library sees them, and lets it have them once `onReceipt` is done. The library
@@ -12,11 +11,9 @@ type Listener = (node: BinaryNode) => unknown;
  * late, while it catches up with what happened when it was offline.
  */
 export function holdReceipts(sock: BaileysSocket, onReceipt: (receipt: Receipt) => void | Promise<void>): void {
-  const library = sock.ws.listeners('CB:receipt') as Listener[];
-  sock.ws.removeAllListeners('CB:receipt');
-  sock.ws.on('CB:receipt', async (node: BinaryNode) => {
+  replaceListeners(sock, 'CB:receipt', (library) => async (node) => {
     const receipt = readReceipt(node, Date.now());
     if (receipt) await onReceipt(receipt);
-    await Promise.all(library.map((listener) => listener(node)));
+    await library(node);
   });
 }

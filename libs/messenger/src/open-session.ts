@@ -29,6 +29,8 @@ export interface OpenSessionOptions {
   sendTimeoutMs?: number;
   /** Bound of the time until the network lets us in, or hands out the first code. Default 30 s. */
   openTimeoutMs?: number;
+  /** So long after the last that waited at the network it counts as all, also without the network's word. Default 60 s. */
+  catchUpQuietMs?: number;
   browser?: BrowserName;
   clientVersion?: [number, number, number];
   events: SessionEvents;

@@ -77,6 +77,11 @@ export type LookUpResult = { exists: true } | { exists: false } | { error: numbe
 
 export interface MessengerSession {
   /**
+   * Resolves when all that people wrote while the device was away has been reported, and `onMessage` is done with it; or
+   * when the network has been silent about the rest for long. Never, when the session ends before.
+   */
+  readonly caughtUp: Promise<void>;
+  /**
    * Encrypts and writes one message. Resolves once the stanza is written with a promise of the network's verdict;
    * rejects when nothing was written. Bounded in time. The same `platformId` may be sent again: phones drop the double.
    */

@@ -2,8 +2,11 @@ import type { MediaContent, MediaUpload } from '@gateway/contracts/message-conte
 import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AckOutcome } from './ack-outcomes.js';
+import { answerPings } from './answer-pings.js';
 import type { AuthState } from './auth-state.js';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
+import { CatchUp } from './catch-up.js';
+import { confirmUnread } from './confirm-unread.js';
 import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
@@ -34,6 +37,7 @@ export interface SessionDeps {
   ackTimeoutMs: number;
   sendTimeoutMs?: number;
   openTimeoutMs?: number;
+  catchUpQuietMs?: number;
 }
 
 const SEND_TIMEOUT_MS = 20_000;
@@ -60,6 +64,7 @@ export class Session implements MessengerSession {
   readonly #acks: AckWatch;
   readonly #lookUp: LookUp;
   readonly #tokens: PrivacyTokens;
+  readonly #catchUp: CatchUp;
   readonly #linking: Linking | undefined;
   readonly #openTimer: NodeJS.Timeout;
   readonly #over: Promise<void>;
@@ -86,8 +91,14 @@ export class Session implements MessengerSession {
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
+    // The last one to step in is the first to see a message.
+    this.#catchUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs });
     this.#listen();
     this.#over = this.#awaitEnd();
+  }
+
+  get caughtUp(): Promise<void> {
+    return this.#catchUp.done;
   }
 
   async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
@@ -187,6 +198,8 @@ export class Session implements MessengerSession {
 
   #listen(): void {
     const { sock, events, end } = this.#deps;
+    confirmUnread(sock);
+    answerPings(sock);
     sock.ev.on('creds.update', () => this.#onCreds());
     sock.ev.on('connection.update', ({ connection }) => {
       if (connection === 'open') this.#onOpen();

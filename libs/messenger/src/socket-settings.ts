@@ -64,6 +64,9 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     // A commit is not repeated: by then the session has ended (see KeyWriter).
     transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
     userDevicesCache: devicesCache(caches),
+    // A pause after each message that cannot be read would hold up those behind it.
+    retryRequestDelayMs: 0,
+    placeholderResendCache: asIfAskedFor,
     msgRetryCounterCache: asCacheStore(caches.retries),
     makeSignalRepository: signalRepository(caches),
     async getMessage({ id }) {
@@ -72,6 +75,17 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     },
   };
 }
+
+/**
+ * The library asks the account's phone for each message that it cannot read; the answers would come past us. Its writer's
+ * phone is asked all the same, by a retry receipt.
+ */
+const asIfAskedFor: NonNullable<UserFacingSocketConfig['placeholderResendCache']> = {
+  get: <Value>() => true as Value,
+  set: () => {},
+  del: () => {},
+  flushAll: () => {},
+};
 
 function selfSigned(url: string) {
   const agent = new Agent({ rejectUnauthorized: false });

@@ -1,0 +1,41 @@
+import { type BaileysSocket, type BinaryNode, buildAckStanza, getBinaryNodeChild } from './baileys.js';
+import type { Listener } from './listeners.js';
+import { replaceListeners } from './listeners.js';
+
+/** Tags that the library, or this adapter, answers in their own way, or that need no answer. */
+const ANSWERED: ReadonlySet<string> = new Set([
+  ...['message', 'receipt', 'notification', 'call', 'iq', 'ack', 'ib', 'success', 'failure', 'presence', 'chatstate'],
+  ...['stream:error', 'xmlstreamend', 'stream:features', 'error'],
+]);
+
+/**
+ * Confirms what this gateway has no use for before the library sees it: statuses, calls, newsletters, news of the
+ * account's settings, and stanzas of a kind that is new. What is not confirmed comes again at each login, and in the end
+ * the network closes the connection for it; what the library fails to read it confirms with an error, which withholds
+ * the whole queue.
+ */
+export function confirmUnread(sock: BaileysSocket): void {
+  const confirm = (node: BinaryNode) => {
+    if (!node.attrs.id || !node.attrs.from) return;
+    // A socket that cannot write any more ends by itself.
+    sock.sendNode(buildAckStanza(node, undefined, sock.user?.id)).catch(() => {});
+  };
+  replaceListeners(sock, 'CB:call', () => confirm);
+  for (const event of ['CB:message', 'CB:notification']) replaceListeners(sock, event, confirming(confirm));
+  sock.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
+    if (!(frame instanceof Uint8Array) && !ANSWERED.has(frame.tag)) confirm(frame);
+  });
+}
+
+function confirming(confirm: (node: BinaryNode) => void) {
+  return (library: Listener): Listener =>
+    (node) =>
+      isUnread(node) ? confirm(node) : library(node);
+}
+
+function isUnread(node: BinaryNode): boolean {
+  const { from = '', type } = node.attrs;
+  if (from === 'status@broadcast' || from.endsWith('@newsletter')) return true;
+  // The library would fetch the settings at once, and nothing of the account goes out until it has them.
+  return node.tag === 'notification' && type === 'server_sync' && getBinaryNodeChild(node, 'collection') !== undefined;
+}

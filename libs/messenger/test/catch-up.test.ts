@@ -1,0 +1,204 @@
+import { EventEmitter } from 'node:events';
+import type { BaileysSocket, BinaryNode } from '@gateway/messenger/baileys';
+import { CatchUp, type Timers } from '@gateway/messenger/catch-up';
+import { sleep } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { type Device, makeNumbers, useSessions } from './support/session-fixture.js';
+
+const logger = { warn: () => {} } as never;
+const child = (tag: string, attrs: BinaryNode['attrs'] = {}): BinaryNode => ({
+  tag: 'ib',
+  attrs: {},
+  content: [{ tag, attrs }],
+});
+
+/** Time that passes when it is told to. */
+class ManualTimers implements Timers {
+  private now = 0;
+  private readonly waiting = new Set<{ atMs: number; work: () => void }>();
+
+  nowMs(): number {
+    return this.now;
+  }
+
+  after(ms: number, work: () => void): () => void {
+    const entry = { atMs: this.now + ms, work };
+    this.waiting.add(entry);
+    return () => void this.waiting.delete(entry);
+  }
+
+  pass(ms: number): void {
+    const untilMs = this.now + ms;
+    for (let next = this.next(untilMs); next; next = this.next(untilMs)) {
+      this.waiting.delete(next);
+      this.now = next.atMs;
+      next.work();
+    }
+    this.now = untilMs;
+  }
+
+  private next(untilMs: number) {
+    return [...this.waiting].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
+  }
+}
+
+describe('catching up', () => {
+  let ws: EventEmitter;
+  let timers: ManualTimers;
+  let requests: number[];
+  let taken: string[];
+  /** What the library does with a message. */
+  let take: () => Promise<void>;
+  let ending: AbortController;
+  let catchUp: CatchUp;
+  let isDone: boolean;
+
+  beforeEach(() => {
+    [ws, timers, ending] = [new EventEmitter(), new ManualTimers(), new AbortController()];
+    [requests, taken, isDone] = [[], [], false];
+    take = async () => {};
+    ws.on('CB:message', async ({ attrs }: BinaryNode) => {
+      await take();
+      taken.push(attrs.id!);
+    });
+    const sendNode = async ({ content }: BinaryNode) =>
+      void requests.push(Number((content as BinaryNode[])[0]!.attrs.count));
+    const sock = { ws, sendNode } as unknown as BaileysSocket;
+    catchUp = new CatchUp({ sock, logger, signal: ending.signal, timers });
+    void catchUp.done.then(() => {
+      isDone = true;
+    });
+    ws.emit('CB:success');
+  });
+
+  const come = (id: string, attrs: BinaryNode['attrs'] = { offline: '0' }) => {
+    const node = { tag: 'message', attrs: { id, from: 'x', ...attrs } };
+    if (attrs.offline) ws.emit('CB:message,offline', node);
+    ws.emit('CB:message', node);
+  };
+  const announce = (count: number) =>
+    ws.emit('CB:ib,,offline_preview', child('offline_preview', { count: String(count) }));
+  const end = () => ws.emit('CB:ib,,offline', child('offline', { count: '0' }));
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('asks for batches of 200 until the end mark, not more often than every 100 ms', async () => {
+    announce(1_000);
+    expect(requests).to.deep.equal([200]);
+    for (let i = 0; i < 30; i++) {
+      come(`m${i}`);
+      await turn();
+      timers.pass(10);
+    }
+    expect(requests).to.deep.equal([200, 200, 200, 200]);
+    end();
+    await catchUp.done;
+    timers.pass(60_000);
+    expect(requests).to.have.length(4);
+  });
+
+  it('asks now and then although nothing comes', () => {
+    announce(1_000);
+    timers.pass(4_900);
+    expect(requests).to.have.length(1);
+    timers.pass(6_000);
+    expect(requests).to.have.length(3);
+  });
+
+  it('asks for nothing when nothing waits', () => {
+    announce(0);
+    timers.pass(60_000);
+    expect(requests).to.deep.equal([]);
+  });
+
+  it('leaves the rest at the network while 200 wait here', async () => {
+    const taking = defer<void>();
+    take = () => taking.promise;
+    announce(1_000);
+    for (let i = 0; i < 200; i++) come(`m${i}`);
+    timers.pass(1_000);
+    expect(requests).to.have.length(1);
+    taking.resolve();
+    await eventually(() => taken.length === 200);
+    timers.pass(100);
+    expect(requests).to.have.length(2);
+  });
+
+  it('is not done at the end mark, but when all messages before it are dealt with', async () => {
+    const taking = defer<void>();
+    take = () => taking.promise;
+    come('one');
+    come('two');
+    end();
+    await turn();
+    expect(isDone).to.equal(false);
+    taking.resolve();
+    await catchUp.done;
+    expect(taken).to.deep.equal(['one', 'two']);
+  });
+
+  it('takes what is new behind the backlog, and does not wait for it', async () => {
+    const taking = defer<void>();
+    take = () => (taken.length === 0 ? Promise.resolve() : taking.promise);
+    come('of yesterday');
+    come('new', {});
+    end();
+    await catchUp.done;
+    expect(taken).to.deep.equal(['of yesterday']);
+    taking.resolve();
+    await eventually(() => taken.length === 2);
+  });
+
+  it('goes on when a message fails', async () => {
+    take = () => Promise.reject(new Error('of the library'));
+    come('one');
+    end();
+    await catchUp.done;
+  });
+
+  it('is done when the end mark never comes: 60 s after the last of the backlog', async () => {
+    timers.pass(50_000);
+    come('one');
+    await turn();
+    timers.pass(59_900);
+    await turn();
+    expect(isDone).to.equal(false);
+    timers.pass(100);
+    await catchUp.done;
+  });
+
+  it('takes nothing more once the session has ended, and is never done then', async () => {
+    ending.abort();
+    come('one');
+    end();
+    timers.pass(60_000);
+    await turn();
+    expect([isDone, taken]).to.deep.equal([false, []]);
+  });
+});
+
+describe('a session that was away', () => {
+  const sessions = useSessions();
+  let device: Device;
+  before(async () => {
+    device = await sessions.link();
+  });
+
+  it('has reported everything that waited when it says that it has caught up', async () => {
+    const friends = makeNumbers(12);
+    for (const friend of friends) {
+      await sessions.admin('POST', `phones/${friend}/messages`, { to: device.phone, text: 'STOP' });
+    }
+    const written: string[] = [];
+    const test = await sessions.open(device.keyStore);
+    Object.assign(test.options.events, {
+      onMessage: async ({ phone }: { phone: string }) => {
+        await sleep(5);
+        written.push(phone);
+      },
+    });
+    await test.session.caughtUp;
+    expect(written).to.have.members(friends);
+  });
+});

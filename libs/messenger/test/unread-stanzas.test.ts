@@ -1,0 +1,125 @@
+import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
+
+const FRIEND = '491709999999@s.whatsapp.net';
+const STATUS = 'status@broadcast';
+const NEWSLETTER = '120363298765432100@newsletter';
+
+describe('what no session reads', () => {
+  const said: BinaryNode[] = [];
+  const sessions = useSessions({ trace: (direction, _, stanza) => void (direction === 'in' && said.push(stanza)) });
+  let test: TestSession & { phone: string };
+  let lastId = 0;
+  beforeEach(async () => {
+    test = await sessions.openLinked();
+    said.length = 0;
+  });
+
+  const device = () => [...sessions.simulator.network.accounts.ensure(test.phone).devices.values()][0]!;
+  const attrsOf = (more: Record<string, string>) => {
+    lastId += 1;
+    return { id: `unread-${lastId}`, t: String(Math.floor(Date.now() / 1000)), ...more };
+  };
+  const sealed = (type: string) => [node('enc', { v: '2', type }, Buffer.from('nobody can read this'))];
+  const post = (...stanzas: BinaryNode[]) => {
+    for (const stanza of stanzas) device().mailbox.post(stanza);
+    return stanzas.map(({ attrs }) => attrs.id!);
+  };
+  const isKept = (id: string) =>
+    device()
+      .mailbox.save()
+      .some(({ attrs }) => attrs.id === id);
+  const ackOf = (id: string) => said.find(({ tag, attrs }) => tag === 'ack' && attrs.id === id)?.attrs;
+  const retriesOf = (id: string) =>
+    said.filter(({ tag, attrs }) => tag === 'receipt' && attrs.id === id && attrs.type === 'retry');
+
+  it('is confirmed plainly, once, and nobody is asked to say it again', async () => {
+    const participant = '100000000000001@lid';
+    const ids = post(
+      node('status', attrsOf({ from: STATUS, participant, type: 'media' }), sealed('skmsg')),
+      node('message', attrsOf({ from: STATUS, participant, type: 'media' }), sealed('skmsg')),
+      node('message', attrsOf({ from: NEWSLETTER, type: 'text' }), [node('plaintext', {}, Buffer.from('news'))]),
+      node('notification', attrsOf({ from: NEWSLETTER, type: 'newsletter' }), [node('live_updates')]),
+      node('call', attrsOf({ from: FRIEND }), [node('offer', { 'call-id': 'c1', 'call-creator': FRIEND })]),
+      node('novelty', attrsOf({ from: FRIEND, type: 'of_next_year' })),
+    );
+    await eventually(() => ids.every((id) => !isKept(id)));
+    for (const id of ids) {
+      expect(ackOf(id)).not.to.have.property('error');
+      expect(retriesOf(id)).to.deep.equal([]);
+      expect(said.filter(({ attrs }) => attrs.id === id)).to.have.length(1);
+    }
+    expect(ackOf(ids[0]!)).to.include({ class: 'status', to: STATUS, participant, type: 'media' });
+    expect(ackOf(ids[1]!)).to.include({ class: 'message', to: STATUS, participant });
+    expect(ackOf(ids[4]!)).to.include({ class: 'call', to: FRIEND });
+  });
+
+  it('a message that cannot be decrypted: it is asked for again, and confirmed without an error', async () => {
+    const ids = post(
+      node('message', attrsOf({ from: FRIEND, type: 'text' }), sealed('msg')),
+      node('message', attrsOf({ from: FRIEND, type: 'text' }), sealed('pkmsg')),
+      node('message', attrsOf({ from: FRIEND, type: 'text' }), sealed('msmsg')),
+      node('message', attrsOf({ from: FRIEND, type: 'text' }), [node('unavailable', { type: 'view_once' })]),
+      node('message', attrsOf({ from: FRIEND, type: 'text' }), [node('unavailable')]),
+      node('message', attrsOf({ from: '1203630@g.us', participant: FRIEND, type: 'text' }), sealed('skmsg')),
+    );
+    await eventually(() => ids.every((id) => !isKept(id)));
+    await eventually(() => retriesOf(ids[0]!).length > 0);
+    for (const id of ids) {
+      expect(ackOf(id) ?? {}).not.to.have.property('error');
+      expect(retriesOf(id).length).to.be.below(2);
+    }
+  });
+
+  it('does not hold up a STOP behind it, however much there is', async () => {
+    const [friend] = makeNumbers(1) as [string];
+    post(...Array.from({ length: 40 }, () => node('message', attrsOf({ from: FRIEND, type: 'text' }), sealed('msg'))));
+    await sessions.admin('POST', `phones/${friend}/messages`, { to: test.phone, text: 'STOP' });
+    const startedAtMs = performance.now();
+    await test.next('message');
+    expect(performance.now() - startedAtMs).to.be.below(2_000);
+  });
+
+  it('a question whether we are there is answered, also without a type; an answer is not', async () => {
+    const server = { from: 's.whatsapp.net', xmlns: 'urn:xmpp:ping' };
+    const { connection } = device();
+    connection!.send(node('iq', { ...server, type: 'get', id: 'ping-1' }));
+    connection!.send(node('iq', { ...server, type: 'result', id: 'ping-2' }));
+    connection!.send(node('iq', { from: 's.whatsapp.net', id: 'ping-3' }, [node('ping')]));
+    const answers = () => said.filter(({ attrs }) => attrs.type === 'result').map(({ attrs }) => attrs.id);
+    await eventually(() => answers().includes('ping-3'));
+    expect(answers()).to.deep.equal(['ping-1', 'ping-3']);
+  });
+
+  it('a connection that ends for want of an ack is made anew, as one that broke', async () => {
+    device().connection!.send(node('stream:error', {}, [node('ack', { class: 'status' })]));
+    expect(await test.next('closed')).to.include({ kind: 'reconnect', backoff: 'network' });
+  });
+});
+
+describe("the account's settings", () => {
+  const said: BinaryNode[] = [];
+  const sessions = useSessions({ trace: (direction, _, stanza) => void (direction === 'in' && said.push(stanza)) });
+
+  it('hold up no message and no STOP, although the network never answers for them', async () => {
+    sessions.fault('iq', { silent: true }, { match: { xmlns: 'w:sync:app:state' }, count: 1_000 });
+    const test = await sessions.openLinked();
+    const [device] = sessions.simulator.network.accounts.ensure(test.phone).devices.values();
+    await eventually(() => device!.introduced, { what: 'the history' });
+    const collection = node('collection', { name: 'critical_block', version: '1' });
+    const sync = { from: 's.whatsapp.net', type: 'server_sync', id: 'sync-1', t: '1' };
+    device!.mailbox.post(node('notification', sync, [collection]));
+
+    const startedAtMs = performance.now();
+    const [friend] = makeNumbers(1) as [string];
+    const message = { to: friend, platformId: makePlatformId(), content: { kind: 'text', text: '482913' } } as const;
+    expect(await (await test.session.send(message)).ack).to.include({ kind: 'accepted' });
+    await sessions.admin('POST', `phones/${friend}/messages`, { to: test.phone, text: 'STOP' });
+    await test.next('message');
+    expect(performance.now() - startedAtMs).to.be.below(3_000);
+    await eventually(() => device!.mailbox.size === 0);
+    expect(said.filter(({ attrs }) => attrs.xmlns === 'w:sync:app:state')).to.deep.equal([]);
+  });
+});
