@@ -17,6 +17,7 @@ export type DeviceStatus = 'connected' | 'connecting' | 'disconnected';
 export const REASONS = {
   never_linked: 'No account was ever linked to this device.',
   linking: 'Waiting for the phone to scan the code or to enter it.',
+  scan_again: 'The network wants the code to be scanned once more: scan the new one with the same phone.',
   restoring: 'The session is being restored.',
   owner_lost: 'The process that held the connection is gone; another one takes over.',
   network: 'The messenger network cannot be reached; trying again.',
@@ -25,6 +26,11 @@ export const REASONS = {
   logged_out: 'The device was removed on the phone. Link it again.',
   link_expired: 'The codes were used up before a phone took one.',
   link_refused: 'The network or the phone refused the link.',
+  link_code_refused: 'The network gives out no code for this number now. Wait a while, or link it by QR code.',
+  link_code_limited: 'The network gave out too many codes for this number. Wait before asking for another one.',
+  link_qr_only: 'The network links this account by QR code only.',
+  passkey_required:
+    'The account asks for its passkey, which this gateway cannot show. Remove the passkey on the phone, or link another account.',
   link_timeout: 'The messenger network did not answer.',
   replaced: 'Another client uses the keys of this device.',
   banned: 'The network has banned this account.',
@@ -72,11 +78,21 @@ export function deriveStatus(
 ): PublicStatus {
   const want = desired?.want ?? 'unlinked';
   if (want === 'unlinked') return { status: 'disconnected', reason: unlinkedReason(observed) };
-  if (want === 'linking') return { status: 'connecting', reason: 'linking' };
+  if (want === 'linking') return { status: 'connecting', reason: linkingReason(desired, observed, leaseHeld) };
   if (!leaseHeld)
     return { status: 'connecting', reason: observed?.status === 'connected' ? 'owner_lost' : 'restoring' };
   if (observed?.status === 'connected' && observed.phone) return connected(observed, observed.phone);
   return { status: 'connecting', reason: observed?.reason ?? 'restoring' };
+}
+
+/** What was seen counts for the attempt that it was seen in, while the process that shows its codes lives. */
+function linkingReason(
+  desired: DesiredState | undefined,
+  observed: ObservedState | undefined,
+  leaseHeld: boolean,
+): 'linking' | 'scan_again' {
+  const isLive = leaseHeld && observed?.attemptId === desired?.attemptId;
+  return isLive && observed?.reason === 'scan_again' ? 'scan_again' : 'linking';
 }
 
 function unlinkedReason(observed: ObservedState | undefined): Reason {

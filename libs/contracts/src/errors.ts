@@ -26,6 +26,13 @@ export const API_ERRORS = {
     message: 'Linking ended before there was a code',
     cause: 'Refused by the network or the phone, or disconnected meanwhile: connect again.',
   },
+  passkey_required: {
+    status: 409,
+    message: 'The account asks for a passkey',
+    cause:
+      'It links no client without its passkey, which the gateway cannot show; `reason` is `passkey_required`. For a minute ' +
+      'after the scan, then the next call starts anew (`forceNew` does at once).',
+  },
   idempotency_in_progress: {
     status: 409,
     message: 'A request with this idempotency key is in progress',

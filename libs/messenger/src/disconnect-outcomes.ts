@@ -1,7 +1,7 @@
 import { FencedError } from '@gateway/runtime/errors';
 import { DisconnectReason } from './baileys.js';
 import { meaningOfEnd } from './network-codes.js';
-import { KeysUnreadableError, UntrustedServerError } from './session-errors.js';
+import { KeysUnreadableError, TimeoutError, UntrustedServerError } from './session-errors.js';
 
 /** Why a session ended, in terms of what its owner does next. */
 export type DisconnectOutcome =
@@ -31,6 +31,10 @@ export type DisconnectOutcome =
   | { kind: 'linkExpired' }
   /** The network or the phone refused this linking attempt; `code` is the network's, where it gave one. */
   | { kind: 'linkRefused'; code: number | undefined }
+  /** The network gives out no code to type. `later`: for now; `never`: this account links by QR code only. */
+  | { kind: 'codeRefused'; code: number; why: 'unclear' | 'later' | 'never' }
+  /** The account links no client without its passkey. Nothing is wiped because of that. */
+  | { kind: 'passkeyRequired' }
   /** The server could not prove to be the network: long backoff, and an alert. */
   | { kind: 'untrusted' }
   /** The lease is gone. Let go of the device. */
@@ -64,6 +68,17 @@ export function toFailureOutcome(error: unknown): DisconnectOutcome {
   if (error instanceof FencedError) return { kind: 'fenced' };
   if (error instanceof KeysUnreadableError) return { kind: 'keysUnreadable' };
   return { kind: 'reconnect', code: DisconnectReason.badSession, backoff: 'server' };
+}
+
+/** What the network means by refusing to give out a code: 400 is a request that it dislikes, and a throttle too. */
+const CODE_REFUSALS: Record<number, 'unclear' | 'later' | 'never'> = { 400: 'unclear', 429: 'later', 452: 'never' };
+
+/** What a failed request for a code means. Never throws. */
+export function refusalOfCode(error: Error): DisconnectOutcome {
+  if (error instanceof TimeoutError) return broken(DisconnectReason.timedOut);
+  const code = Number((error as LibraryError).data) || undefined;
+  const why = code === undefined ? undefined : CODE_REFUSALS[code];
+  return code !== undefined && why ? { kind: 'codeRefused', code, why } : { kind: 'linkRefused', code };
 }
 
 function spokenOutcome(code: number, untilMs: number | undefined): DisconnectOutcome {

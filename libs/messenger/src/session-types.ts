@@ -25,8 +25,11 @@ export interface KeyChanges {
 
 /** What a session reports. Handlers must not throw; they are called in the order of the wire. */
 export interface SessionEvents {
-  /** A linking code to show: QR text, or the eight characters to type. Each replaces the one before. */
-  onCode(code: { kind: 'qr' | 'pairing'; value: string; expiresAtMs: number }): void;
+  /**
+   * A linking code to show: QR text, or the eight characters to type. Each replaces the one before. `scanAgain`: a phone
+   * has scanned one already, and the network wants it to scan this one, too.
+   */
+  onCode(code: { kind: 'qr' | 'pairing'; value: string; expiresAtMs: number; scanAgain?: true }): void;
   /** The phone accepted; keys are committed. The network closes the socket next (restart). */
   onLinked(account: { jid: string; phone: string; name?: string }): void;
   onOpen(account: { jid: string; phone: string; name?: string }): void;

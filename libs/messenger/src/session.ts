@@ -20,6 +20,7 @@ import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
+import { type BrowserName, DEFAULT_BROWSER } from './socket-settings.js';
 import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
 import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
@@ -33,6 +34,7 @@ export interface SessionDeps {
   events: SessionEvents;
   logger: Logger;
   link?: LinkMethod;
+  browser?: BrowserName;
   assertMayWrite(): void;
   ackTimeoutMs: number;
   sendTimeoutMs?: number;
@@ -184,15 +186,15 @@ export class Session implements MessengerSession {
   }
 
   #startLinking(link: LinkMethod): Linking {
-    const { sock, end, events } = this.#deps;
+    const { sock, auth, end, events, browser } = this.#deps;
     return watchLinking({
-      sock,
-      link,
+      ...{ sock, auth, link, signal: end.signal },
+      browser: browser ?? DEFAULT_BROWSER,
       onCode: (code) => {
         clearTimeout(this.#openTimer);
         events.onCode(code);
       },
-      onRefused: (code) => end.begin({ kind: 'linkRefused', code }),
+      onEnded: (outcome) => end.begin(outcome),
     });
   }
 

@@ -14,9 +14,12 @@ import { adaptLogger } from './log-adapter.js';
 import { toQuotingProto } from './quote.js';
 import { asCacheStore, type SessionCaches } from './session-caches.js';
 import type { Endpoint } from './trust.js';
+import type { LinkMethod } from './watch-linking.js';
 
 /** What the phone lists the device as: a name of the library's own, or linking by code is refused. */
 export type BrowserName = [os: string, browser: string, version: string];
+
+export const DEFAULT_BROWSER: BrowserName = Browsers.macOS('Chrome');
 
 export interface SocketSettings {
   endpoint: Endpoint;
@@ -24,6 +27,7 @@ export interface SocketSettings {
   caches: SessionCaches;
   logger: Logger;
   browser?: BrowserName;
+  link?: LinkMethod;
   /** Version of the web client to appear as; the library's own by default. Nothing is asked over the network. */
   clientVersion?: [number, number, number];
   /** The content of a message that a phone could not decrypt and asks for again. */
@@ -39,6 +43,9 @@ const QUERY_TIMEOUT_MS = 15_000;
 /** A dead connection is noticed after at most twice this. */
 const KEEP_ALIVE_MS = 20_000;
 
+/** Longer than any typed code and its successors are good for. */
+const TYPING_MS = 30 * 60_000;
+
 const { HistorySyncType } = proto.HistorySync;
 /** Names and LID mappings; chats and their messages are none of our business. */
 const WANTED_HISTORY = new Set<unknown>([HistorySyncType.PUSH_NAME, HistorySyncType.NON_BLOCKING_DATA]);
@@ -49,11 +56,13 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     waWebSocketUrl: endpoint.url,
     auth,
     logger: adaptLogger(logger),
-    browser: settings.browser ?? Browsers.macOS('Chrome'),
+    browser: settings.browser ?? DEFAULT_BROWSER,
     version: settings.clientVersion ?? DEFAULT_CONNECTION_CONFIG.version,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     defaultQueryTimeoutMs: QUERY_TIMEOUT_MS,
     keepAliveIntervalMs: KEEP_ALIVE_MS,
+    // The library hangs up when its QR codes have run out. Nobody sees them while a person types a code.
+    ...(settings.link?.method === 'pairing' && { qrTimeout: TYPING_MS }),
     // The certificate chain inside the handshake tells a stand-in from an impostor; its TLS is self-signed, also where it
     // takes uploads: those are sealed, and phones check what they get. The real network has to show good certificates.
     ...(endpoint.trust.kind !== 'production' && selfSigned(endpoint.url)),

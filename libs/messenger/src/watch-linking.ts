@@ -1,61 +1,70 @@
-import { toError } from '@gateway/runtime/errors';
-import { type BaileysSocket, type BinaryNode, getBinaryNodeChild, getBinaryNodeChildren } from './baileys.js';
+import type { AuthState } from './auth-state.js';
+import { type BaileysSocket, type BinaryNode, S_WHATSAPP_NET } from './baileys.js';
+import type { DisconnectOutcome } from './disconnect-outcomes.js';
+import { PairingCode } from './pairing-code.js';
+import { QrCodes } from './qr-codes.js';
 import type { SessionEvents } from './session-types.js';
+import type { BrowserName } from './socket-settings.js';
 
 export type LinkMethod = { method: 'qr' } | { method: 'pairing' /** Digits. */; phone: string };
 
 export interface LinkingDeps {
   sock: BaileysSocket;
+  auth: Pick<AuthState, 'creds'>;
+  browser: BrowserName;
   link: LinkMethod;
   onCode: SessionEvents['onCode'];
-  /** The network will not link this phone number; its code, where it gave one. */
-  onRefused(code: number | undefined, error?: Error): void;
+  /** The attempt is over without an account. */
+  onEnded(outcome: DisconnectOutcome): void;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
 }
 
 export interface Linking {
-  /** Codes still to be shown; many until the network has sent them. */
+  /** Codes still to be shown; many until the network has sent them, and as long as a typed code is good. */
   codesLeft(): number;
 }
 
-/** The library shows the first code for a minute and each of the others for 20 s. */
-const FIRST_CODE_MS = 60_000;
-const NEXT_CODE_MS = 20_000;
-
-/**
- * Follows a linking attempt up to the phone's answer. The network hands out a set of codes for one connection; when
- * the last one has run out, so has the attempt. A pairing code is asked for when the first QR code comes, not before:
- * that is when the network is ready for it. It is good for as long as the connection, so for all those QR codes.
- */
-export function watchLinking({ sock, link, onCode, onRefused }: LinkingDeps): Linking {
-  let codesLeft = Number.POSITIVE_INFINITY;
-  let first = true;
-
-  sock.ws.on('CB:iq,type:set,pair-device', (node: BinaryNode) => {
-    codesLeft = getBinaryNodeChildren(getBinaryNodeChild(node, 'pair-device'), 'ref').length;
-  });
-  sock.ev.on('connection.update', ({ qr }) => {
-    if (qr === undefined) return;
-    codesLeft -= 1;
-    const lastsMs = first ? FIRST_CODE_MS : NEXT_CODE_MS;
-    if (link.method === 'qr') onCode({ kind: 'qr', value: qr, expiresAtMs: Date.now() + lastsMs });
-    else if (first) void requestCode(link.phone, Date.now() + lastsMs + codesLeft * NEXT_CODE_MS);
-    first = false;
-  });
-
-  async function requestCode(phone: string, expiresAtMs: number): Promise<void> {
-    // The library does not wait for the answer to its request. A refusal comes as the only kind of error there can be now.
-    sock.ws.on('CB:iq,type:error', (node: BinaryNode) => onRefused(errorCodeOf(node)));
-    try {
-      onCode({ kind: 'pairing', value: await sock.requestPairingCode(phone), expiresAtMs });
-    } catch (thrown) {
-      onRefused(undefined, toError(thrown));
-    }
-  }
-
-  return { codesLeft: () => codesLeft };
+/** What shows the codes of an attempt, and what the network may ask of it. */
+export interface CodeDisplay extends Linking {
+  /** The network has retired the secret that the code on the screen advertises. */
+  retireSecret(): void;
+  /** A step of linking by a typed code. `ours`: the library must not see it. */
+  takeStep(node: BinaryNode): 'ours' | 'library';
 }
 
-function errorCodeOf(node: BinaryNode): number | undefined {
-  const code = Number(getBinaryNodeChild(node, 'error')?.attrs.code);
-  return Number.isInteger(code) ? code : undefined;
+/** As a jid without a user, and as a word of the dictionary. */
+const SERVER: ReadonlySet<string> = new Set([S_WHATSAPP_NET, S_WHATSAPP_NET.slice(1)]);
+
+type Listener = (node: BinaryNode) => unknown;
+
+/**
+ * Follows a linking attempt up to the phone's answer:
+ *
+ *   codes shown -> scanned -> the network retires the secret (since 2026) -> the same code with a new secret, scanned
+ *   -> accepted; or the account asks for a passkey, which only a browser on the network's own site can show: over.
+ *
+ * The library knows of none of the notifications in between; those of a typed code it takes without a look at whose
+ * they are, and fails on some. So what the network says about the link is read here first.
+ */
+export function watchLinking(deps: LinkingDeps): Linking {
+  const { sock, auth, link } = deps;
+  const codes: CodeDisplay = link.method === 'qr' ? new QrCodes(deps) : new PairingCode(deps, link.phone);
+  const library = sock.ws.listeners('CB:notification') as Listener[];
+  sock.ws.removeAllListeners('CB:notification');
+  sock.ws.on('CB:notification', async (node: BinaryNode) => {
+    const type = SERVER.has(node.attrs.from ?? '') && !auth.creds.account ? node.attrs.type : undefined;
+    if (type === 'link_code_companion_reg' && codes.takeStep(node) === 'ours') return sock.sendMessageAck(node);
+    // The library confirms what it does not know, too.
+    await Promise.all(library.map((listener) => listener(node)));
+    if (type === 'companion_reg_refresh' && asksForNewSecret(node)) codes.retireSecret();
+    if (type === 'passkey_prologue_request') deps.onEnded({ kind: 'passkeyRequired' });
+  });
+  return codes;
+}
+
+const NEW_SECRET: ReadonlySet<string> = new Set(['companion_reg_refresh', 'pair-device-rotate-qr']);
+
+function asksForNewSecret({ content }: BinaryNode): boolean {
+  return Array.isArray(content) && content.some(({ tag }) => NEW_SECRET.has(tag));
 }

@@ -31,7 +31,7 @@ describe('linking a device', () => {
     const code = await test.next('code');
     expect(code.kind).to.equal('pairing');
     expect(code.value).to.match(/^[1-9A-HJ-NP-Z]{8}$/);
-    expect(code.expiresAtMs - Date.now()).to.be.within(150_000, 160_000);
+    expect(code.expiresAtMs - Date.now()).to.be.within(170_000, 180_000);
     await sessions.admin('POST', 'mock-phone/enter-code', { number, code: code.value });
     expect((await test.next('linked')).phone).to.equal(number);
     expect(await test.next('closed')).to.include({ kind: 'restart' });

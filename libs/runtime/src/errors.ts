@@ -33,6 +33,8 @@ export interface ApiErrorOptions {
   headers?: Record<string, string>;
   /** Seconds until the caller may try again: `resetIn` in the body. Only with `rate_limited`. */
   resetInSeconds?: number;
+  /** Why, for programs: `reason` in the body. Only with `passkey_required`. */
+  reason?: string;
   fields?: Record<string, unknown>;
   cause?: unknown;
 }
@@ -45,8 +47,12 @@ export class ApiError extends GatewayError {
   readonly details: ErrorDetail[] | undefined;
   readonly headers: Record<string, string>;
   readonly resetInSeconds: number | undefined;
+  readonly reason: string | undefined;
 
-  constructor(apiCode: ApiErrorCode, { details, headers, resetInSeconds, fields, cause }: ApiErrorOptions = {}) {
+  constructor(
+    apiCode: ApiErrorCode,
+    { details, headers, resetInSeconds, reason, fields, cause }: ApiErrorOptions = {},
+  ) {
     const { status, message } = API_ERRORS[apiCode];
     super({ code: apiCode, message, publicMessage: message, ...(fields && { fields }), cause });
     this.apiCode = apiCode;
@@ -54,6 +60,7 @@ export class ApiError extends GatewayError {
     this.details = details;
     this.headers = headers ?? {};
     this.resetInSeconds = resetInSeconds;
+    this.reason = reason;
   }
 }
 

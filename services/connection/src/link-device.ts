@@ -1,8 +1,8 @@
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
-import { toError } from '@gateway/runtime/errors';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState } from '@gateway/store/device-state';
 import { takeAccount } from '@gateway/store/take-account';
+import { CodeWriter } from './code-writer.js';
 import { type DeviceTask, observe, observeEnd, openSessionUntil } from './device-task.js';
 import { logOutAndWipe, readAccount } from './log-out.js';
 import { reasonOf } from './reason-of.js';
@@ -10,7 +10,8 @@ import { reasonOf } from './reason-of.js';
 /**
  * One linking attempt, from a fresh socket to `linked` or to the reason why not:
  *
- *   old account logged out -> codes shown, each replacing the last -> the phone accepts -> keys committed
+ *   old account logged out -> codes shown, each replacing the last -> scanned; the network wants another scan (2026)
+ *   -> the phone accepts -> keys committed
  *   -> the network asks for a restart -> the device is `linked`, and a sender opens its socket
  *
  * Anything that goes wrong wipes the half-made keys: an attempt leaves a linked device or nothing. A process that dies
@@ -25,8 +26,9 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   const { outcome, phone } = await runAttempt(task);
   if (phone) return finishLink(task, phone);
   if (task.signal.aborted) return;
-  await retireKeys(task.store, task.lease, { quarantine: false });
   const reason = reasonOf(outcome);
+  // A link that is lost to a passkey may never come back: whatever keys there are stay.
+  if (reason !== 'passkey_required') await retireKeys(task.store, task.lease, { quarantine: false });
   // Nobody tries again by itself, as `network` promises: the user asks for a new code.
   await observeEnd(task, reason === 'network' ? 'link_timeout' : reason);
 }
@@ -46,18 +48,12 @@ interface AttemptEnd {
 }
 
 async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
-  const { desired, signal, logger } = task;
+  const { desired, signal } = task;
   let phone: string | undefined;
-  // Codes are written one after the other, so that an older one never overwrites a newer one.
-  let written: Promise<unknown> = Promise.resolve();
+  const codes = new CodeWriter(task);
   const { closed } = await openSessionUntil(signal, task, {
     events: {
-      onCode: ({ value, expiresAtMs }) => {
-        const code = { code: value, codeExpiresAtMs: expiresAtMs };
-        written = written
-          .then(() => observe(task, { status: 'connecting', reason: 'linking', ...code }))
-          .catch((thrown: unknown) => logger.warn('code not written', { error: toError(thrown) }));
-      },
+      onCode: (code) => codes.write(code),
       onLinked: (account) => {
         phone = account.phone;
       },
@@ -65,7 +61,7 @@ async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
     link: desired.method === 'pairingCode' ? { method: 'pairing', phone: desired.phone ?? '' } : { method: 'qr' },
   });
   const outcome = await closed;
-  await written;
+  await codes.written;
   return { outcome, phone };
 }
 

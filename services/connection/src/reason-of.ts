@@ -2,12 +2,16 @@ import type { Reason } from '@gateway/contracts/device-state';
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 
 /** How a session's end is told to people. */
-export function reasonOf({ kind }: DisconnectOutcome): Reason {
-  switch (kind) {
+export function reasonOf(outcome: DisconnectOutcome): Reason {
+  switch (outcome.kind) {
     case 'linkExpired':
       return 'link_expired';
     case 'linkRefused':
       return 'link_refused';
+    case 'codeRefused':
+      return CODE_REASONS[outcome.why];
+    case 'passkeyRequired':
+      return 'passkey_required';
     case 'loggedOut':
       return 'logged_out';
     case 'banned':
@@ -34,3 +38,5 @@ export function reasonOf({ kind }: DisconnectOutcome): Reason {
       return 'network';
   }
 }
+
+const CODE_REASONS = { unclear: 'link_code_refused', later: 'link_code_limited', never: 'link_qr_only' } as const;

@@ -25,6 +25,9 @@ export function decideAfterClose(outcome: SocketEnd, nowMs: number): AfterClose 
     case 'reconnect':
       return { kind: 'reopen', reason: 'network', minMs: outcome.backoff === 'server' ? 1_000 : 0 };
     case 'unknown':
+    // Of linking attempts only, and no reason to lose keys.
+    case 'codeRefused':
+    case 'passkeyRequired':
       return { kind: 'reopen', reason: 'network', minMs: 1_000 };
     case 'keysUnreadable':
       return { kind: 'reopen', reason: 'keys_unreadable', minMs: 1_000 };

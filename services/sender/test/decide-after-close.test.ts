@@ -57,6 +57,11 @@ const TABLE: Record<Kind, Row | Row[]> = {
     { kind: 'linkRefused', code: undefined },
     { kind: 'unlink', reason: 'logged_out', quarantine: true },
   ],
+  codeRefused: [
+    { kind: 'codeRefused', code: 452, why: 'never' },
+    { kind: 'reopen', reason: 'network', minMs: 1_000 },
+  ],
+  passkeyRequired: [{ kind: 'passkeyRequired' }, { kind: 'reopen', reason: 'network', minMs: 1_000 }],
   notMultiDevice: [
     { kind: 'notMultiDevice', code: 411 },
     { kind: 'unlink', reason: 'not_multi_device', quarantine: true },

@@ -90,6 +90,7 @@ const ERROR: JsonSchema = {
         additionalProperties: false,
       },
     },
+    reason: { type: 'string', description: 'Why, for programs; with `The account asks for a passkey` only.' },
     resetIn: { type: 'integer', description: 'Seconds until the limit is lifted; with 429 only.' },
   },
   required: ['success', 'error'],

@@ -34,7 +34,12 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     phoneNumber: Joi.phoneNumber()
       .description('Number of the account; required with `pairingCode`, not used otherwise.')
       .when('method', { is: 'qrCode', otherwise: Joi.required() }),
-    forceNew: Joi.boolean().default(false).description('Log a linked account out first, or start a new attempt.'),
+    forceNew: Joi.boolean()
+      .default(false)
+      .description(
+        'Log a linked account out first, for good, or start a new attempt. An account that asks for a passkey by now cannot ' +
+          'be linked again afterwards.',
+      ),
     rawQrCode: Joi.boolean().default(false).description('Answer with the text of the QR code, not a picture.'),
   }),
   body: noBody,
@@ -45,17 +50,22 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     description:
       'Starts to link an account to the device and answers with the first code, or with the current code of the attempt ' +
       'that is under way. The network replaces QR codes every few seconds: call again for the live one, and read ' +
-      '`/status` to learn when the phone has taken it. A device that has an account already answers without a code.',
+      '`/status` to learn when the phone has taken it. After the first scan the network wants a second one, of a new code: ' +
+      '`reason` is `scan_again` then, here and in `/status`; call again and show that code. A pairing code is answered ' +
+      'when the network has accepted it. A device that has an account already answers without a code.',
     answer: {
       status: 200,
       description: 'The code to scan or to enter, or the status of a device that is linked already.',
       body: Joi.object({
         status: Joi.string().valid('connecting', 'connected').required(),
+        reason: Joi.string()
+          .valid('scan_again')
+          .description('The phone has scanned one code and must scan this one, too.'),
         qrCode: Joi.string().description('PNG as a data URL; with `rawQrCode` the text of the code.'),
         pairingCode: Joi.string().description('Eight letters and digits to enter on the phone.'),
       }),
     },
-    errors: ['link_ended', 'no_sender', 'network_timeout'],
+    errors: ['link_ended', 'passkey_required', 'no_sender', 'network_timeout'],
   },
 
   async handle(call, deps) {
@@ -64,11 +74,13 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     await ensureDevice(store, address);
     const before = await readDeviceState(store, address);
     if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
+    if (!query.forceNew) refuseAfterPasskey(before, deps.clock.nowMs());
     await requireSender(deps, before);
     const attemptId = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);
     if (!('code' in result)) return describeLinked(result);
-    return { status: 200, body: { status: 'connecting', ...(await showCode(result, query)) } };
+    const reason = result.scanAgain && { reason: 'scan_again' };
+    return { status: 200, body: { status: 'connecting', ...reason, ...(await showCode(result, query)) } };
   },
 };
 
@@ -97,6 +109,7 @@ async function startLink({ address, query }: ConnectCall, { store }: ApiDeps): P
 interface LiveCode {
   code: string;
   method: LinkMethod;
+  scanAgain: boolean;
 }
 
 /** The code of the attempt, or the state of a device that was linked while we waited. */
@@ -123,14 +136,30 @@ function findCode(state: DeviceState, nowMs: number): LiveCode | DeviceState | u
   // socket of the process that showed it.
   const isLive = leaseHeld && observed?.attemptId === desired.attemptId && (observed?.codeExpiresAtMs ?? 0) > nowMs;
   if (!isLive || !observed?.code) return undefined;
-  return { code: observed.code, method: desired.method ?? 'qrCode' };
+  const scanAgain = observed.reason === 'scan_again';
+  return { code: observed.code, method: desired.method ?? 'qrCode', scanAgain };
 }
 
 /** Why an attempt was over before it had a code. */
 function explainEnd({ desired, observed }: DeviceState): ApiError {
   const reason = (observed?.attemptId === desired?.attemptId && observed?.reason) || 'disconnected';
   if (reason === 'link_timeout') return new ApiError('network_timeout');
+  if (reason === 'passkey_required') return passkeyRequired();
   return new ApiError('link_ended', { details: [{ path: [], message: REASONS[reason] }] });
+}
+
+function passkeyRequired(): ApiError {
+  const reason = 'passkey_required';
+  return new ApiError(reason, { reason, details: [{ path: [], message: REASONS[reason] }] });
+}
+
+/** An account asks for its passkey after the scan: this long whoever calls for the next code hears of it instead. */
+const PASSKEY_NEWS_MS = 60_000;
+
+function refuseAfterPasskey({ desired, observed }: DeviceState, nowMs: number): void {
+  const isAnswer = desired?.want === 'unlinked' && observed?.attemptId === desired.attemptId;
+  if (!isAnswer || observed?.reason !== 'passkey_required') return;
+  if (nowMs - observed.sinceMs < PASSKEY_NEWS_MS) throw passkeyRequired();
 }
 
 /** So that the next call starts anew instead of waiting for an attempt that nobody carries out. */

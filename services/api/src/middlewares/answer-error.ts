@@ -17,6 +17,7 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
     const body = {
       success: false,
       error: error.publicMessage,
+      ...(error.reason !== undefined && { reason: error.reason }),
       ...(error.details && { details: error.details }),
       ...(error.resetInSeconds !== undefined && { resetIn: error.resetInSeconds }),
     };

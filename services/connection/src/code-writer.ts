@@ -1,0 +1,36 @@
+import type { SessionEvents } from '@gateway/messenger/session-types';
+import { toError } from '@gateway/runtime/errors';
+import { type DeviceTask, observe } from './device-task.js';
+
+type Code = Parameters<SessionEvents['onCode']>[0];
+
+/**
+ * Writes down the codes of an attempt for those who show them. One after the other, so that an older code never
+ * overwrites a newer one; those that come while one is being written replace each other.
+ */
+export class CodeWriter {
+  /** Resolves when the last code is written. */
+  written: Promise<void> = Promise.resolve();
+  private next: Code | undefined;
+
+  constructor(private readonly task: DeviceTask) {}
+
+  write(code: Code): void {
+    const isWaited = this.next !== undefined;
+    this.next = code;
+    if (!isWaited) this.written = this.written.then(() => this.writeNext());
+  }
+
+  private async writeNext(): Promise<void> {
+    const code = this.next;
+    this.next = undefined;
+    if (!code) return;
+    const reason = code.scanAgain ? 'scan_again' : 'linking';
+    if (code.scanAgain) this.task.logger.info('the network wants another scan');
+    try {
+      await observe(this.task, { status: 'connecting', reason, code: code.value, codeExpiresAtMs: code.expiresAtMs });
+    } catch (thrown) {
+      this.task.logger.warn('code not written', { error: toError(thrown) });
+    }
+  }
+}
