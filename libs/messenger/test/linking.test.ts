@@ -16,7 +16,7 @@ describe('linking a device', () => {
     expect(code.kind).to.equal('qr');
     expect(code.expiresAtMs - Date.now()).to.be.within(50_000, 60_000);
     expect(keyStore.commits, 'nothing is stored before the phone has agreed').to.have.length(0);
-    await sessions.admin('POST', 'mock-phone/scan-qr', code.value);
+    await sessions.scan(test);
     const account = await test.next('linked');
     expect(isLinked(keyStore.creds)).to.equal(true);
     expect(account.jid).to.match(new RegExp(`^${account.phone}:\\d+@`));
@@ -99,11 +99,11 @@ describe('linking a device', () => {
   it('does not say that it is linked when the keys could not be stored', async () => {
     const keyStore = new MemoryKeyStore();
     const test = await sessions.open(keyStore, { link: { method: 'qr' } });
-    const { value } = await test.next('code');
+    await test.next('code');
     keyStore.beforeCommit = () => {
       throw new Error('the store is away');
     };
-    await sessions.admin('POST', 'mock-phone/scan-qr', value);
+    await sessions.scan(test).catch(() => {});
     expect(await test.next('closed')).to.include({ kind: 'reconnect', backoff: 'server' });
     expect(test.reports.map(({ event }) => event)).to.deep.equal(['code', 'closed']);
   });

@@ -1,10 +1,13 @@
 import { deriveStatus } from '@gateway/contracts/device-state';
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { createApiToken } from '@gateway/store/api-tokens';
 import { readDeviceState } from '@gateway/store/device-state';
+import type { Store } from '@gateway/store/store';
 import { eventually } from './eventually.js';
 import type { RedisSpace } from './redis-space.js';
+import { scanCodes } from './scan-codes.js';
 import { ServiceProcess } from './service-process.js';
 
 export interface Answer {
@@ -108,13 +111,15 @@ export class Gateway {
   async link(number: string, device = 'default'): Promise<void> {
     const { body } = await this.call('POST', '/connect?rawQrCode=true', { device });
     if (!body.qrCode) throw new Error(`no QR code: ${JSON.stringify(body)}`);
-    const scan = await fetch(`${this.options.simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain' },
-      body: body.qrCode,
-    });
-    if (!scan.ok) throw new Error(`scan refused: ${await scan.text()}`);
+    await this.scan(number, body.qrCode, device);
     await this.waitForStatus('connected', device);
+  }
+
+  /** Scans the code of a device with the simulated phone of `number`, and the one that the network wants scanned after it. */
+  async scan(number: string, code: string, device = 'default'): Promise<void> {
+    const { simulator, space } = this.options;
+    const nextCode = (before: string) => codeAfter(space.store, { workspace: 'main', device }, before);
+    await scanCodes({ adminUrl: simulator.adminUrl, number, nextCode }, code);
   }
 
   /** Asks the API only when Redis says so already: `/status` has a limit. */
@@ -160,4 +165,15 @@ export class Gateway {
       ...this.options.env,
     };
   }
+}
+
+/** The code that a device shows after this one, as soon as its owner has written it down. */
+export function codeAfter(store: Store, address: DeviceAddress, before: string): Promise<string> {
+  return eventually(
+    async () => {
+      const { observed } = await readDeviceState(store, address);
+      return observed?.code !== undefined && observed.code !== before && observed.code;
+    },
+    { what: 'another code' },
+  );
 }

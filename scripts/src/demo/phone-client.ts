@@ -12,17 +12,24 @@ export interface Delivery {
 
 /** The simulated phones, as their owners use and see them. */
 export interface PhoneClient {
-  scanQr(number: string, qrText: string): Promise<void>;
+  /** `again`: the network wants the code that is shown next to be scanned, too. */
+  scanQr(number: string, qrText: string): Promise<'linked' | 'again'>;
   enterCode(number: string, code: string): Promise<void>;
   /** Everything that phones received from this number. */
   deliveries(from: string): Promise<Delivery[]>;
 }
 
+const CONFLICT = 409;
+
 export function phoneClient(adminUrl: string): PhoneClient {
   return {
     scanQr: async (number, qrText) => {
       const url = `${adminUrl}/admin/mock-phone/scan-qr?number=${number}`;
-      await ask(url, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: qrText });
+      const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: qrText });
+      const text = await response.text();
+      if (response.status === CONFLICT && text.includes('scan again')) return 'again';
+      if (!response.ok) throw refusal(url, response.status, text);
+      return 'linked';
     },
     enterCode: async (number, code) => {
       const body = JSON.stringify({ number, code });
@@ -40,6 +47,10 @@ export function phoneClient(adminUrl: string): PhoneClient {
 async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init);
   if (response.ok) return response;
-  const message = `the simulator answered ${response.status} to ${new URL(url).pathname}: ${await response.text()}`;
-  throw new GatewayError({ code: 'simulator_refused', message });
+  throw refusal(url, response.status, await response.text());
+}
+
+function refusal(url: string, status: number, text: string): GatewayError {
+  const message = `the simulator answered ${status} to ${new URL(url).pathname}: ${text}`;
+  return new GatewayError({ code: 'simulator_refused', message });
 }

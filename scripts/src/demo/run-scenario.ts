@@ -27,6 +27,8 @@ const NEWS = 'News for everybody on the list.';
 /** `/status` may be asked 20 times a minute and `/messages` 60 times. */
 const STATUS_EVERY_MS = 750;
 const MESSAGE_EVERY_MS = 1_100;
+/** `/connect` may be asked 15 times a minute. */
+const MAX_CODE_TRIES = 10;
 const LINK_TIMEOUT_MS = 60_000;
 /** Without any change for so long, nothing more will come. */
 const STALL_MS = 60_000;
@@ -49,8 +51,21 @@ async function linkByQr({ qrDevice, phones, progress }: ScenarioDeps): Promise<b
   const { qrCode } = await qrDevice.connect({ rawQrCode: 'true' });
   if (!qrCode) throw new GatewayError({ code: 'no_code', message: 'POST /connect gave no QR code' });
   progress.update('the phone scans the code');
-  await phones.scanQr(QR_ACCOUNT, qrCode);
+  if ((await phones.scanQr(QR_ACCOUNT, qrCode)) === 'again') {
+    progress.update('the network wants another scan');
+    await phones.scanQr(QR_ACCOUNT, await nextCode(qrDevice, qrCode));
+  }
   return waitUntilConnected(qrDevice, QR_ACCOUNT, progress);
+}
+
+/** What the device shows after this code. */
+async function nextCode(api: ApiClient, before: string): Promise<string> {
+  for (let tries = 0; tries < MAX_CODE_TRIES; tries++) {
+    const { qrCode } = await api.connect({ rawQrCode: 'true' });
+    if (qrCode && qrCode !== before) return qrCode;
+    await sleep(STATUS_EVERY_MS);
+  }
+  throw new GatewayError({ code: 'no_code', message: 'POST /connect gave no new QR code after the first scan' });
 }
 
 async function linkByCode({ codeDevice, phones, progress }: ScenarioDeps): Promise<boolean> {

@@ -37,7 +37,8 @@ describe('device import and export', function () {
   let folder: string;
 
   before(async () => {
-    simulator = await startSimulator();
+    // The stock client beside it links on no other.
+    simulator = await startSimulator({ profile: '2025' });
   });
   after(() => simulator.close());
   beforeEach(async () => {

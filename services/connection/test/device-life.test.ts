@@ -52,7 +52,7 @@ describe('the life of a device, end to end', function () {
     expect(http).to.equal(200);
     expect(body).to.include({ success: true, status: 'connecting' });
     expect((await status()).status).to.equal('connecting');
-    await simulator.pairing.scanQr(body.qrCode, number);
+    await gateway.scan(number, body.qrCode, device);
     const connected = await gateway.waitForStatus('connected', device);
     expect(connected).to.include({ success: true, phone: number });
     expect(connected.name).to.be.a('string').and.not.equal('');
@@ -124,7 +124,7 @@ describe('the life of a device, end to end', function () {
     const [old] = accountOf(number)!.devices.keys();
     const { body } = await connect('&forceNew=true');
     expect(accountOf(number)!.devices.size, 'logged out when there is a code').to.equal(0);
-    await simulator.pairing.scanQr(body.qrCode, number);
+    await gateway.scan(number, body.qrCode, device);
     await gateway.waitForStatus('connected', device);
     expect([...accountOf(number)!.devices.keys()])
       .to.have.length(1)
@@ -134,7 +134,7 @@ describe('the life of a device, end to end', function () {
   it('cancels what was queued when another account links', async () => {
     const messageId = await linkAndQueue();
     const { body } = await connect('&forceNew=true');
-    await simulator.pairing.scanQr(body.qrCode, numbers.pop()!);
+    await gateway.scan(numbers.pop()!, body.qrCode, device);
     await gateway.waitForStatus('connected', device);
     const counts = await countsOf(messageId);
     expect(counts.queued).to.equal(0);

@@ -71,7 +71,7 @@ describe('a device whose owner is gone', function () {
       },
       { everyMs: 1_000, what: 'a code of the other process' },
     );
-    await simulator.pairing.scanQr(code, first);
+    await gateway.scan(first, code, 'first');
     await gateway.waitForStatus('connected', 'first');
   });
 

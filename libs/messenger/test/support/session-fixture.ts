@@ -6,6 +6,7 @@ import type { Logger } from '@gateway/runtime/logger';
 import type { FaultAction, FaultPoint } from '@gateway/simulator/faults/fault-book';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
+import { scanCodes } from '@gateway/testkit/scan-codes';
 import { MemoryKeyStore } from './memory-key-store.js';
 
 type EventName = 'code' | 'linked' | 'open' | 'renamed' | 'receipt' | 'message' | 'lateRefusal' | 'closed';
@@ -66,12 +67,18 @@ export function useSessions(simulatorOptions: SimulatorOptions = {}) {
     return (await response.json()) as Body;
   }
 
+  /** Scans the code that a session shows, and the one that it shows next when the network wants that. */
+  async function scan(test: TestSession, number?: string): Promise<void> {
+    const { value } = await test.next('code');
+    const nextCode = (before: string) => eventually(() => codesOf(test).find((code) => code !== before) ?? false);
+    await scanCodes({ adminUrl: simulator.adminUrl, nextCode, ...(number !== undefined && { number }) }, value);
+  }
+
   /** Links a device by QR, of a new phone or of that number, and ends the linking session. */
   async function link(number?: string): Promise<Device> {
     const keyStore = new MemoryKeyStore();
     const test = await open(keyStore, { link: { method: 'qr' } });
-    const { value } = await test.next('code');
-    await admin('POST', `mock-phone/scan-qr${number ? `?number=${number}` : ''}`, value);
+    await scan(test, number);
     const { phone } = await test.next('linked');
     await test.next('closed');
     return { keyStore, phone };
@@ -98,6 +105,7 @@ export function useSessions(simulatorOptions: SimulatorOptions = {}) {
   return {
     open,
     admin,
+    scan,
     link,
     openLinked,
     messagesOf,
@@ -149,6 +157,10 @@ async function openTestSession(
     next: (event) =>
       eventually(() => reports.find((report) => report.event === event)?.value, { what: event }) as never,
   };
+}
+
+function codesOf({ reports }: TestSession): string[] {
+  return reports.flatMap((report) => (report.event === 'code' ? [report.value.value] : []));
 }
 
 let lastId = 0;

@@ -10,8 +10,10 @@ import { readRecipients, readSend } from '@gateway/store/read-send';
 import { createStore, type Store } from '@gateway/store/store';
 import PQueue from 'p-queue';
 import { eventually } from '../eventually.js';
+import { codeAfter } from '../gateway.js';
 import { makeNumbers, readDeliveries, type ShownMessage } from '../phones.js';
 import { makePng } from '../sample-files.js';
+import { scanCodes } from '../scan-codes.js';
 import { type Account, accountFor, type PromisedMessage } from './account-for.js';
 import { postUntilAnswered } from './client.js';
 import { Fleet } from './fleet.js';
@@ -138,13 +140,10 @@ async function linkDevice(store: Store, simulator: Simulator, bases: string[], i
   const number = String(491_600_000_000 + i);
   const { value: token } = await createApiToken(store, 'main', { name: device, device });
   const answer = await postUntilAnswered(bases, '/connect?rawQrCode=true', { token, body: {} });
-  const scan = await fetch(`${simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, {
-    method: 'POST',
-    headers: { 'content-type': 'text/plain' },
-    body: String(answer.body.qrCode),
-  });
-  if (!scan.ok) throw new Error(`${device} not linked: ${await scan.text()}`);
-  return { address: { workspace: 'main', device }, number, token };
+  const address = { workspace: 'main', device };
+  const nextCode = (before: string) => codeAfter(store, address, before);
+  await scanCodes({ adminUrl: simulator.adminUrl, number, nextCode }, String(answer.body.qrCode));
+  return { address, number, token };
 }
 
 async function findUnconnected(store: Store, lines: readonly Line[]): Promise<unknown[]> {

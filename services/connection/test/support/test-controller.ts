@@ -11,6 +11,7 @@ import { DoorbellListener, ringDoorbell } from '@gateway/store/doorbells';
 import { LeaseKeeper } from '@gateway/store/lease-keeper';
 import { eventually } from '@gateway/testkit/eventually';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
+import { scanCodes } from '@gateway/testkit/scan-codes';
 
 export interface ConnectionProcess {
   /** Waits until it has looked at every device, several times since now. */
@@ -118,7 +119,8 @@ export class TestDevice {
   }
 
   scan(code: string, number = this.number) {
-    return this.simulator.pairing.scanQr(code, number);
+    const { adminUrl } = this.simulator;
+    return scanCodes({ adminUrl, number, nextCode: (before) => this.nextCode(before) }, code);
   }
 
   /** From nothing to `linked`, with nobody holding it. */
