@@ -9,6 +9,7 @@ import { type Logger, silentLogger } from './logger.js';
 import { announceDevices } from './messaging/announce-devices.js';
 import { loadState, saveState } from './messaging/network-state.js';
 import { PostOffice } from './messaging/post-office.js';
+import { saltOf } from './messaging/privacy-tokens.js';
 import { makeNetwork, type Network, type NetworkSettings, type Profile } from './network/network.js';
 import { StateFile } from './network/state-file.js';
 import { PairingDesk } from './pairing/pairing-desk.js';
@@ -55,6 +56,8 @@ export interface Simulator extends SimulatorInfo {
   readonly network: Network;
   readonly office: PostOffice;
   readonly pairing: PairingDesk;
+  /** What an account's tokens for strangers are made of: HMAC-SHA256(salt, "digits@lid"). Clients learn it from the first history. */
+  saltOf(number: string): Buffer;
   /** Cuts every connection, as a restart of the server would. */
   restartSockets(): number;
   /** All that a restart of the server must not lose, for `options.state`. Uploaded files are not part of it. */
@@ -95,6 +98,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     port: main.port,
     ...info,
     ...server,
+    saltOf: (number) => saltOf(network, number),
     restartSockets: () => gate.cutAll(),
     saveState: () => saveState(network, office),
     close: async () => {

@@ -1,6 +1,7 @@
 import { eventually } from '@gateway/testkit/eventually';
 import { type BinaryNode, getBinaryNodeChild, getBinaryNodeChildBuffer, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
+import { csToken } from './support/privacy-tokens.js';
 import { useSimulator } from './support/simulator-fixture.js';
 import { type Linked, newState, renewSecret, type StockSocket } from './support/stock-client.js';
 
@@ -27,10 +28,16 @@ describe('namespaces of the profile 2026', () => {
     (await network.admin('GET', `/admin/phones/${number}/messages`)).body as Row[];
 
   /** Sends a text and answers the code of the refusal, undefined if it was taken. */
-  async function send({ socket }: Linked, jid: string, more: Record<string, string> = {}): Promise<string | undefined> {
+  async function send(
+    { socket, number }: Linked,
+    jid: string,
+    more: Record<string, string> = {},
+  ): Promise<string | undefined> {
     const id = `T${Math.random().toString(16).slice(2).toUpperCase()}`;
     const ack = nextAck(socket, id);
-    await socket.relayMessage(jid, { conversation: 'hello' }, { messageId: id, additionalAttributes: more });
+    const additionalNodes = [csToken(network.simulator, number, jid)];
+    const options = { messageId: id, additionalAttributes: more, additionalNodes };
+    await socket.relayMessage(jid, { conversation: 'hello' }, options);
     return (await ack).error;
   }
 
@@ -41,7 +48,6 @@ describe('namespaces of the profile 2026', () => {
   }
 
   before(async () => {
-    for (const number of [migrated, plain]) network.simulator.network.accounts.ensure(number).contacts.add(friend);
     byLid = await network.link({ getMessage: async () => ({ conversation: 'from the store' }) }, migrated);
     await network.admin('PUT', `/admin/accounts/${plain}`, { addressing: 'pn' });
     byNumber = await network.link({}, plain);
@@ -76,8 +82,6 @@ describe('namespaces of the profile 2026', () => {
 
   it('marks the sender as unknown on a phone that was not told its own number', async () => {
     const [named, unnamed] = ['4921000000004', '4921000000005'];
-    const { contacts } = network.simulator.network.accounts.ensure(migrated);
-    for (const number of [named, unnamed]) contacts.add(number);
     await send(byLid, jids(named).lid, { peer_recipient_pn: jids(named).pn });
     await send(byLid, jids(unnamed).lid);
     const detailsOf = async (number: string) => {
@@ -91,7 +95,6 @@ describe('namespaces of the profile 2026', () => {
   it('resends by the same rule when a phone asks again', async () => {
     const socket = byLid.socket;
     const number = '4921000000006';
-    network.simulator.network.accounts.ensure(migrated).contacts.add(number);
     const asked = new Promise<string | undefined>((resolve) => {
       socket.ws.on('CB:receipt,type:retry', ({ attrs }: BinaryNode) => resolve(attrs.from));
     });
@@ -129,17 +132,13 @@ describe('namespaces of the profile 2026', () => {
           for (const { key, message } of messages) if (message?.conversation === text) resolve(key.remoteJid);
         });
       });
-    for (const [one, other] of [
-      [migrated, plain],
-      [plain, migrated],
-    ] as const) {
-      network.simulator.network.accounts.ensure(one).contacts.add(other);
-    }
     const receipt = new Promise<string | undefined>((resolve) => {
       byNumber.socket.ws.on('CB:receipt', ({ attrs }: BinaryNode) => attrs.id === 'CROSS' && resolve(attrs.from));
     });
     const atMigrated = heard(byLid, 'across');
-    await byNumber.socket.relayMessage(jids(migrated).pn, { conversation: 'across' }, { messageId: 'CROSS' });
+    const additionalNodes = [csToken(network.simulator, plain, jids(migrated).pn)];
+    const options = { messageId: 'CROSS', additionalNodes };
+    await byNumber.socket.relayMessage(jids(migrated).pn, { conversation: 'across' }, options);
     expect(await atMigrated).to.equal(jids(plain).lid);
     expect((await receipt)?.split('@')[1]).to.equal('s.whatsapp.net');
   });

@@ -10,13 +10,15 @@ export interface Restrictions {
   newChatCap?: { total: number; used: number; endsAtMs?: number };
 }
 
-/** All of an account that outlives a restart of the server. */
+/** All of an account that outlives a restart of the server. Fields that older states do not have keep their defaults. */
 export interface AccountState {
   readonly own: Pick<
     Account,
     | 'number'
     | 'addressing'
     | 'passkey'
+    | 'tokensRequired'
+    | 'hasSalt'
     | 'rawId'
     | 'createdAtMs'
     | 'pushName'
@@ -25,7 +27,7 @@ export interface AccountState {
     | 'picture'
     | 'restrictions'
   >;
-  readonly sets: Pick<Account, 'blocked' | 'privacy' | 'appState' | 'contacts'>;
+  readonly sets: Pick<Account, 'blocked' | 'privacy' | 'appState' | 'contacts' | 'tokens'>;
   readonly devices: readonly DeviceState[];
   readonly lastDeviceId: number;
 }
@@ -39,6 +41,10 @@ export class Account {
   readonly createdAtMs: number;
   /** The namespace of its conversations with one person: hidden identifiers once its phone has migrated, else numbers. */
   addressing: Addressing = 'lid';
+  /** Its messages to one person must show a token; the network does not ask that of every account. */
+  tokensRequired = true;
+  /** The network gave it a salt for tokens for strangers; some accounts have none. */
+  hasSalt = true;
   pushName: string;
   business = false;
   /** Its owner protected it with a passkey: no client links without it. */
@@ -53,6 +59,8 @@ export class Account {
   readonly appState = new Map<string, Buffer[]>();
   /** Numbers this account exchanged messages with. */
   readonly contacts = new Set<string>();
+  /** Number of a person -> when (Unix seconds) they gave this account a token, the latest few. */
+  readonly tokens = new Map<string, number[]>();
   #lastDeviceId = 0;
 
   constructor(number: string, rawId: number, atMs: number) {
@@ -75,11 +83,13 @@ export class Account {
   }
 
   save(): AccountState {
-    const { number, addressing, passkey, rawId, createdAtMs, pushName, business, status, picture, restrictions } = this;
-    const { blocked, privacy, appState, contacts } = this;
+    const { number, addressing, tokensRequired, hasSalt, passkey, rawId, createdAtMs } = this;
+    const { pushName, business, status, picture, restrictions } = this;
+    const { blocked, privacy, appState, contacts, tokens } = this;
     const devices = [...this.devices.values()].map((device) => device.save());
-    const own = { number, addressing, passkey, rawId, createdAtMs, pushName, business, status, picture, restrictions };
-    return { own, sets: { blocked, privacy, appState, contacts }, devices, lastDeviceId: this.#lastDeviceId };
+    const network = { number, addressing, tokensRequired, hasSalt, passkey, rawId, createdAtMs };
+    const own = { ...network, pushName, business, status, picture, restrictions };
+    return { own, sets: { blocked, privacy, appState, contacts, tokens }, devices, lastDeviceId: this.#lastDeviceId };
   }
 
   static load({ own, sets, devices, lastDeviceId }: AccountState): Account {

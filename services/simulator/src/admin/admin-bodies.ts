@@ -101,6 +101,8 @@ export interface AccountBody {
   readonly business?: boolean;
   readonly addressing?: Addressing;
   readonly passkey?: boolean;
+  readonly tokensRequired?: boolean;
+  readonly hasSalt?: boolean;
   readonly restrictions?: {
     reachoutLockedUntilMs?: number;
     reachoutLockType?: string;
@@ -113,6 +115,8 @@ const account = Joi.object({
   business: Joi.boolean(),
   addressing,
   passkey: Joi.boolean(),
+  tokensRequired: Joi.boolean(),
+  hasSalt: Joi.boolean(),
   restrictions: Joi.object({
     reachoutLockedUntilMs: Joi.number(),
     reachoutLockType: Joi.string(),

@@ -128,11 +128,9 @@ function addAccountRoutes(router: HttpRouter, { network, office }: Server): void
     body: [...network.accounts.all()].map((each) => accountView(network, each)),
   }));
   router.on('PUT /admin/accounts/:number', async ({ params: { number = '' }, body }) => {
-    const { pushName, business, passkey, restrictions, addressing } = readAccount(body);
+    const { restrictions, addressing, ...plain } = readAccount(body);
     const account = network.accounts.ensure(number);
-    if (pushName !== undefined) account.pushName = pushName;
-    if (business !== undefined) account.business = business;
-    if (passkey !== undefined) account.passkey = passkey;
+    Object.assign(account, plain);
     if (addressing !== undefined) await changeAddressing(network, office, account, addressing);
     if (restrictions !== undefined) {
       account.restrictions = restrictions;

@@ -1,6 +1,9 @@
 import { deflateSync } from 'node:zlib';
 import { proto } from '@whiskeysockets/baileys';
+import { namespaceOf } from '../network/namespace-of.js';
 import type { Network } from '../network/network.js';
+import { bootstrapSecrets } from './bootstrap-secrets.js';
+import { namesOf } from './conversation-names.js';
 
 /** The most recent messages that a newly linked client is told of. */
 const MOST_MESSAGES = 500;
@@ -40,12 +43,7 @@ export function introductions(network: Network, number: string, messages: readon
     return { id: network.directory.jidOf(each, 'pn'), pushname: network.accounts.find(each)?.pushName ?? each };
   });
   return [
-    notice({
-      syncType: HistorySyncType.INITIAL_BOOTSTRAP,
-      ...contents(network, number, [...latest.values()]),
-      chunkOrder: 1,
-      progress: 100,
-    }),
+    bootstrap(network, number, [...latest.values()]),
     notice({ syncType: HistorySyncType.PUSH_NAME, pushnames }),
     notice({
       syncType: HistorySyncType.RECENT,
@@ -54,6 +52,15 @@ export function introductions(network: Network, number: string, messages: readon
       progress: 100,
     }),
   ];
+}
+
+/** The first of a history. Since 2026 it is the only one that tells of the account's migration, its salt and its tokens. */
+function bootstrap(network: Network, number: string, latest: readonly Remembered[]): proto.IMessage {
+  const head = { syncType: HistorySyncType.INITIAL_BOOTSTRAP, chunkOrder: 1, progress: 100 };
+  const history = { ...contents(network, number, latest), ...head };
+  if (network.settings.profile === '2025') return notice(history);
+  const { settings, unknown } = bootstrapSecrets(network, number, history);
+  return notice({ ...history, ...settings }, {}, unknown);
 }
 
 /** What a client asked for: so many messages of a conversation from before one that it has. */
@@ -83,7 +90,7 @@ function contents(network: Network, number: string, messages: readonly Remembere
     const newestFirst = own.map((each) => ({ message: webMessage(network, number, each) })).reverse();
     const conversationTimestamp = seconds(own.at(-1)!.atMs);
     if (group) return { id: chat, name: group.subject, messages: newestFirst, conversationTimestamp };
-    const names = { id: directory.jidOf(chat, 'pn'), lidJid: directory.jidOf(chat, 'lid') };
+    const names = namesOf(network, number, chat);
     return { ...names, displayName: accounts.find(chat)?.pushName, messages: newestFirst, conversationTimestamp };
   });
   const phoneNumberToLidMappings = people.map((person) => {
@@ -94,25 +101,28 @@ function contents(network: Network, number: string, messages: readonly Remembere
 
 /** Texts whole; of anything else that there was something. */
 export function webMessage(
-  { directory, groups }: Network,
+  network: Network,
   number: string,
   { id, chat, from, text, atMs }: Remembered,
 ): proto.IWebMessageInfo {
+  const { directory, groups } = network;
   const isGroup = groups.find(chat) !== undefined;
   const fromMe = from === number;
-  const remoteJid = isGroup ? chat : directory.jidOf(chat, 'pn');
+  const remoteJid = isGroup ? chat : directory.jidOf(chat, namespaceOf(network, number, 'pn'));
   const participant = isGroup && !fromMe ? directory.jidOf(from, 'lid') : undefined;
   const key = { remoteJid, fromMe, id, ...(participant && { participant }) };
   const message = { conversation: text ?? '' };
   return { key, message, messageTimestamp: seconds(atMs), ...(participant && { participant }) };
 }
 
+const NOTHING = Buffer.alloc(0);
 const seconds = (atMs: number) => Math.floor(atMs / 1000);
 
-/** Travels inside the message; real phones upload what is large. */
-function notice(history: proto.IHistorySync, more: object = {}): proto.IMessage {
+/** Fields that the library's definitions do not have come as bytes. Travels inside the message; real phones upload what is large. */
+function notice(history: proto.IHistorySync, more: object = {}, unknown: Uint8Array = NOTHING): proto.IMessage {
   const { syncType, chunkOrder, progress } = history;
-  const payload = deflateSync(proto.HistorySync.encode(proto.HistorySync.create(history)).finish());
+  const known = proto.HistorySync.encode(proto.HistorySync.create(history)).finish();
+  const payload = deflateSync(Buffer.concat([known, unknown]));
   const about = { syncType: syncType as number, chunkOrder: chunkOrder ?? 1, progress: progress ?? 100, ...more };
   const historySyncNotification = { ...about, initialHistBootstrapInlinePayload: payload };
   return { protocolMessage: { type: ProtocolType.HISTORY_SYNC_NOTIFICATION, historySyncNotification } };

@@ -9,6 +9,7 @@ import { answerRequest, type PeerRequest } from './answer-request.js';
 import type { DevicePlace, Envelope } from './envelope.js';
 import type { ReceiptKind } from './phone-agent.js';
 import { introductions, type Remembered, remembered } from './phone-history.js';
+import { giveTokenWhenDue } from './privacy-tokens.js';
 
 /** A message that a phone wrote, as its owner sees it. */
 export interface WrittenMessage {
@@ -84,6 +85,7 @@ export class PhoneWriter {
     for (const device of accounts.find(to)?.devices.values() ?? []) await this.#send(draft, device);
     for (const device of accounts.find(from)?.devices.values() ?? []) await this.#send(draft, device);
     if (from !== to) await this.#sendToPhone(draft);
+    if (from !== to) giveTokenWhenDue(this.#network, { giver: from, holder: to });
     return draft;
   }
 

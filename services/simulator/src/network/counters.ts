@@ -10,6 +10,8 @@ export class Counters {
   /** Messages the server took. */
   acceptedStanzas = 0;
   refusedStanzas = 0;
+  /** Messages refused since they showed no token that is good for their recipient. */
+  missingTokens = 0;
   /** Messages taken although the same account sent the same id to the same recipient before. */
   duplicateStanzas = 0;
   /** Messages sent again because a phone had asked for it. */

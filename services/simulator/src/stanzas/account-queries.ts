@@ -1,6 +1,7 @@
 import type { Account } from '../accounts/account.js';
 import { announceGroupPicture } from '../messaging/announce-group.js';
-import { type BinaryNode, childBytes, childNamed, childrenNamed, node, stamp, textOf } from '../wire/nodes.js';
+import { announceToken } from '../messaging/privacy-tokens.js';
+import { type BinaryNode, childBytes, childNamed, childrenNamed, node, textOf } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
 const PRIVACY_DEFAULTS: Record<string, string> = {
@@ -31,20 +32,13 @@ export function answerPrivacy(server: Server, client: Client, query: BinaryNode)
 
 /** Passes a token on to the linked clients of the person it is for. A simulated phone just keeps knowing its caller. */
 function issueTokens(server: Server, client: Client, query: BinaryNode, tokens: BinaryNode): void {
-  const { directory, accounts, counters, seed, now } = server.network;
+  const { directory, accounts, counters } = server.network;
   for (const { attrs } of childrenNamed(tokens, 'token')) {
     counters.privacyTokens += 1;
     const person = directory.resolve(attrs.jid);
-    const devices = person && accounts.find(person.number)?.devices;
-    if (!person || !devices?.size) continue;
-    const from = directory.jidOf(client.device.number, 'pn');
-    const head = { from, sender_lid: directory.jidOf(client.device.number, 'lid'), type: 'privacy_token' };
-    const secret = seed.derive(`token/${client.device.number}/${person.number}/${attrs.t}`);
-    const id = `token-${client.device.number}-${attrs.t}`;
-    const notification = node('notification', { ...head, id, t: stamp(now()) }, [
-      node('tokens', {}, [node('token', { ...attrs }, secret)]),
-    ]);
-    for (const device of devices.values()) device.mailbox.post(notification);
+    const atSeconds = Number(attrs.t);
+    if (!person || !accounts.find(person.number)?.isLinked || !Number.isSafeInteger(atSeconds)) continue;
+    announceToken(server.network, { giver: client.device.number, holder: person.number }, atSeconds);
   }
   client.session.reply(query);
 }

@@ -5,6 +5,7 @@ import type { DevicePlace, Envelope } from '../messaging/envelope.js';
 import { type Addressed, devicesOf, type Outgoing, readOutgoing } from '../messaging/read-outgoing.js';
 import { type BinaryNode, childBytes, node, stamp, without } from '../wire/nodes.js';
 import { lacksRecipientNumber, namespaceRefusal } from './check-addressing.js';
+import { isTrusted } from './check-trust.js';
 import type { Client, Server } from './stanza-context.js';
 
 /** Refusals, by the codes that clients know. */
@@ -12,6 +13,8 @@ const MALFORMED = 400;
 const NOT_A_MEMBER = 403;
 const NOT_FOUND = 404;
 const RESTRICTED = 463;
+/** The account has opened as many conversations as it may; before 2026 that was a 463, too. */
+const CAPPED = 475;
 const STALE_DEVICES = 479;
 
 /** Attributes of a message that do not travel on. */
@@ -56,29 +59,35 @@ function refusalOf(server: Server, { device }: Client, message: Outgoing): numbe
   if (message.broadcast) return undefined;
   if (message.group) return message.group.members.has(device.number) ? undefined : NOT_A_MEMBER;
   if (!directory.exists(message.recipient)) return NOT_FOUND;
-  return mayWriteTo(server, device.number, message.recipient) ? undefined : RESTRICTED;
+  if (!isTrusted(server.network, device.number, message) && !wasTaken(server, device.number, message)) {
+    server.network.counters.missingTokens += 1;
+    return RESTRICTED;
+  }
+  return restrictionOn(server, device.number, message.recipient);
 }
 
 /** A restricted account goes on with the conversations it has and opens no new ones. */
-function mayWriteTo(server: Server, number: string, recipient: string): boolean {
+function restrictionOn(server: Server, number: string, recipient: string): number | undefined {
   const account = server.network.accounts.ensure(number);
-  if (number === recipient || account.contacts.has(recipient)) return true;
+  if (number === recipient || account.contacts.has(recipient)) return undefined;
   const nowMs = server.network.now();
   const { reachoutLockedUntilMs = 0 } = account.restrictions;
-  if (reachoutLockedUntilMs > nowMs) return false;
+  if (reachoutLockedUntilMs > nowMs) return RESTRICTED;
   const newChatCap = currentCap(account, nowMs);
-  if (!newChatCap) return true;
-  if (newChatCap.used >= newChatCap.total) return false;
+  if (!newChatCap) return undefined;
+  if (newChatCap.used >= newChatCap.total) return server.network.settings.profile === '2025' ? RESTRICTED : CAPPED;
   newChatCap.used += 1;
-  return true;
+  return undefined;
 }
 
 function accept(server: Server, { device }: Client, message: Outgoing): void {
   const { counters, directory } = server.network;
   counters.acceptedStanzas += 1;
+  const unknownUser =
+    lacksRecipientNumber(server.network, device.number, message) && !wasTaken(server, device.number, message);
   countRepeat(server, device.number, message);
   if (!message.group && !message.broadcast) getAcquainted(server, device.number, message.recipient);
-  const envelope = envelopeOf(server, device, message);
+  const envelope = envelopeOf(server, device, message, unknownUser);
   for (const { place, jid, contents } of readersOf(server, device, message)) {
     const addressing = directory.resolve(jid)?.addressing ?? 'pn';
     server.office.deliver(place, { ...envelope, addressing, contents });
@@ -92,7 +101,12 @@ function getAcquainted(server: Server, sender: string, recipient: string): void 
   accounts.find(recipient)?.contacts.add(sender);
 }
 
-function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<Envelope, 'contents' | 'addressing'> {
+function envelopeOf(
+  server: Server,
+  device: DeviceOf,
+  message: Outgoing,
+  unknownUser: boolean,
+): Omit<Envelope, 'contents' | 'addressing'> {
   const { id, to, stanza, group, broadcast } = message;
   return {
     id,
@@ -102,7 +116,7 @@ function envelopeOf(server: Server, device: DeviceOf, message: Outgoing): Omit<E
     attrs: without(stanza.attrs, FOR_THE_SERVER),
     pushName: server.network.accounts.ensure(device.number).pushName,
     deviceIdentity: childBytes(stanza, 'device-identity'),
-    ...(lacksRecipientNumber(server.network, device.number, message) && { unknownUser: true }),
+    ...(unknownUser && { unknownUser }),
     atMs: server.network.now(),
   };
 }
@@ -128,9 +142,16 @@ function isSame(one: DevicePlace, other: DevicePlace): boolean {
   return one.number === other.number && one.device === other.device;
 }
 
+const logKey = (sender: string, { id, to }: Pick<Outgoing, 'id' | 'to'>) => `${sender}/${id}/${to}`;
+
+/** The same message, again: it comes when a device could not read it, and shows nothing that it showed before. */
+function wasTaken(server: Server, sender: string, message: Outgoing): boolean {
+  return server.office.log.has(logKey(sender, message));
+}
+
 function countRepeat(server: Server, sender: string, { id, to, resend }: Outgoing): void {
   const { counters } = server.network;
-  const known = !server.office.log.note(`${sender}/${id}/${to}`);
+  const known = !server.office.log.note(logKey(sender, { id, to }));
   if (resend || (known && server.office.phones.awaitsResend(sender, id))) counters.retryResends += 1;
   else if (known) counters.duplicateStanzas += 1;
 }

@@ -1,0 +1,23 @@
+import { hmacSha256 } from '../crypto/ciphers.js';
+import { isGivenToken, saltOf } from '../messaging/privacy-tokens.js';
+import type { Outgoing } from '../messaging/read-outgoing.js';
+import type { Network } from '../network/network.js';
+import { childBytes } from '../wire/nodes.js';
+
+/**
+ * Since 2026 a message to one person shows why it may reach them: a token that they gave to the sender (`tctoken`), else
+ * one that the sender's client makes from the account's salt (`cstoken`). The network does not look at what was written
+ * before: an old conversation is one whose token the client still has. What is resent to one device carries none.
+ */
+export function isTrusted(network: Network, sender: string, message: Outgoing): boolean {
+  const { stanza, recipient, group, broadcast, resend } = message;
+  if (network.settings.profile === '2025' || group || broadcast || resend || recipient === sender) return true;
+  const account = network.accounts.ensure(sender);
+  if (!account.tokensRequired) return true;
+  const given = childBytes(stanza, 'tctoken');
+  if (given && isGivenToken(network, { giver: recipient, holder: sender }, given)) return true;
+  const made = childBytes(stanza, 'cstoken');
+  if (!made || !account.hasSalt) return false;
+  const lid = network.directory.jidOf(recipient, 'lid');
+  return hmacSha256(saltOf(network, sender), Buffer.from(lid)).equals(made);
+}
