@@ -2,6 +2,7 @@ import type { ReadyContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import { openAuthState, readLinkedCreds } from './auth-state.js';
 import { toFailureOutcome } from './disconnect-outcomes.js';
+import { showLogins } from './login-counter.js';
 import { makeSocket } from './make-socket.js';
 import { Session } from './session.js';
 import type { SessionCaches } from './session-caches.js';
@@ -53,6 +54,7 @@ export async function openSession(options: OpenSessionOptions): Promise<Messenge
       end.begin(toFailureOutcome(error));
     },
   });
+  showLogins(auth.creds);
   const sock = makeSocket(socketSettings({ ...options, auth }), {
     trust: options.endpoint.trust,
     onBroken: () => end.begin({ kind: 'reconnect', code: 500, backoff: 'network' }),

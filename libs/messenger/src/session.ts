@@ -12,6 +12,7 @@ import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
+import { countLogin } from './login-counter.js';
 import { LookUp } from './look-up.js';
 import { PrivacyTokens } from './privacy-tokens.js';
 import { readRestriction, watchRestriction } from './read-restriction.js';
@@ -217,6 +218,9 @@ export class Session implements MessengerSession {
   #onOpen(): void {
     clearTimeout(this.#openTimer);
     this.#isOpen = true;
+    countLogin(this.#deps.auth.creds);
+    // A failure ends the session by way of the key store.
+    this.#deps.auth.saveCreds().catch(() => {});
     this.#name = this.#account().name;
     this.#deps.events.onOpen(this.#account());
   }
