@@ -52,7 +52,8 @@ const LAST_ACKS_MS = 500;
  * message it asks the pace, and claims the recipient in Redis, which also checks lease, cancel, expiry, and
  * whether they have opted out.
  *
- * Without a session (before the first, between two) everything waits. `stop` is final.
+ * Without a session (before the first, between two) everything waits; lists also until it has caught up with what people
+ * wrote meanwhile, for a STOP may be among it. `stop` is final.
  */
 export class DeviceScheduler {
   readonly roster: SendRoster;
@@ -61,6 +62,8 @@ export class DeviceScheduler {
   private readonly preparation: SendPreparation;
   private readonly wakeUp = new WakeUp();
   private session: MessengerSession | undefined;
+  /** The session, once lists may go out on it. */
+  private caughtUp: MessengerSession | undefined;
   private relays = 0;
   private unacked = 0;
   /** When the network last said anything of a message, by the monotonic clock. */
@@ -79,6 +82,10 @@ export class DeviceScheduler {
   attach(session: MessengerSession): void {
     this.session = session;
     this.hold.attach(session);
+    void session.caughtUp.then(() => {
+      if (this.session === session) this.caughtUp = session;
+      this.wakeUp.ring();
+    });
     this.wakeUp.ring();
   }
 
@@ -89,6 +96,7 @@ export class DeviceScheduler {
 
   detach(): void {
     this.session = undefined;
+    this.caughtUp = undefined;
     this.hold.detach();
     this.forgetLookUps();
   }
@@ -176,9 +184,10 @@ export class DeviceScheduler {
     while (!this.stopped) {
       const session = this.session;
       this.hold.tick();
-      const otpOnly = this.roster.otpWaits;
-      if (session) this.preparation.lookAhead(session, { otpOnly });
+      const otpWaits = this.roster.otpWaits;
+      if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);
+      const otpOnly = otpWaits || this.caughtUp !== session;
       const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
       if (!session || this.relays >= MAX_RELAYS || isFull || !this.roster.hasReady({ otpOnly })) {
         await this.wakeUp.wait(1_000);
@@ -194,7 +203,7 @@ export class DeviceScheduler {
   }
 
   private sendNext(session: MessengerSession): void {
-    const item = this.roster.takeNext();
+    const item = this.roster.takeNext({ otpOnly: this.caughtUp !== session });
     if (!item) return;
     this.relays++;
     void this.relay(session, item)

@@ -103,8 +103,9 @@ export class SendRoster {
     return [...sends.filter(isOtp), ...sends.filter((send) => !isOtp(send))];
   }
 
-  takeNext(): WorkItem | undefined {
+  takeNext({ otpOnly = false } = {}): WorkItem | undefined {
     for (const send of this.inTurn()) {
+      if (otpOnly && !isOtp(send)) return undefined;
       const item = send.takeReady();
       if (!item) continue;
       // To the back of the map: the next list has its turn.

@@ -1,0 +1,57 @@
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { countOptOuts } from '@gateway/store/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000091';
+
+describe('what people wrote while the device was away', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({ space, simulator });
+    await gateway.link(ACCOUNT);
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const write = (from: string, text: string) =>
+    fetch(`${simulator.adminUrl}/admin/phones/${from}/messages`, {
+      method: 'POST',
+      body: JSON.stringify({ to: ACCOUNT, text }),
+    });
+
+  it('counts before the first message of a list: of a hundred who wrote STOP none gets it, and an OTP does not wait', async () => {
+    const numbers = makeNumbers(100, 91);
+    const [asking] = makeNumbers(1, 92) as [string];
+    await Promise.all([...gateway.senders, ...gateway.connections].map((service) => service.stop()));
+    for (const number of numbers) await write(number, 'STOP');
+    const list = await gateway.call('POST', '/send', { body: { to: numbers, text: 'a list' } });
+    expect(list.status, JSON.stringify(list.body)).to.equal(202);
+
+    await gateway.addSender();
+    const otp = await gateway.call('POST', '/otp', { body: { phone: asking, code: '482913' } });
+    expect(otp.status, JSON.stringify(otp.body)).to.equal(200);
+    const counts = await eventually(
+      async () => {
+        const { body } = await gateway.call('GET', `/messages/${list.body.messageId}`);
+        return body.counts.queued === 0 && body.counts;
+      },
+      { everyMs: 1_050, timeoutMs: 30_000, what: 'the end of the list' },
+    );
+    expect(counts).to.include({ failed: 100 });
+    expect(await countOptOuts(space.store, 'main')).to.equal(100);
+    const shown = await readDeliveries(simulator, ACCOUNT);
+    expect(shown.map(({ to }) => to)).to.deep.equal([asking]);
+  });
+});
