@@ -1,14 +1,18 @@
-import { type BaileysSocket, type BinaryNode, USyncQuery, USyncUser } from './baileys.js';
+import { type BaileysSocket, type BinaryNode, USyncContactProtocol, USyncQuery, USyncUser } from './baileys.js';
 import { readUsers, type UserAnswer } from './read-users.js';
 import { TimeoutError } from './session-errors.js';
 
+/** The library's part of a query that asks about numbers, in the form of the official clients of 2026. */
+class ContactByNumber extends USyncContactProtocol {
+  override getQueryElement(): BinaryNode {
+    return { tag: 'contact', attrs: { addressing_mode: 'lid' } };
+  }
+}
+
 /** Asks which numbers (digits) have an account, and for its devices and LID, in one query. */
 export function askByNumber(sock: BaileysSocket, numbers: readonly string[]): Promise<UserAnswer[]> {
-  const query = new USyncQuery()
-    .withContext('interactive')
-    .withContactProtocol()
-    .withDeviceProtocol()
-    .withLIDProtocol();
+  const query = new USyncQuery().withContext('interactive').withDeviceProtocol().withLIDProtocol();
+  query.protocols.unshift(new ContactByNumber());
   for (const number of numbers) query.withUser(new USyncUser().withPhone(`+${number}`));
   return ask(sock, query);
 }

@@ -40,11 +40,13 @@ export {
   S_WHATSAPP_NET,
   type SignalDataSet,
   type SignalDataTypeMap,
+  USyncContactProtocol,
   USyncQuery,
   USyncUser,
   type UserFacingSocketConfig,
   unpadRandomMax16,
   WA_CERT_DETAILS,
+  writeRandomPadMax16,
 } from '@whiskeysockets/baileys';
 
 /** A socket of the library, all layers. */

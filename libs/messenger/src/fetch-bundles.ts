@@ -1,3 +1,4 @@
+import { askInParts } from './ask-in-parts.js';
 import {
   type BaileysSocket,
   type BinaryNode,
@@ -38,20 +39,23 @@ export interface BundleDeps {
 /**
  * Fetches the key bundles of devices that have no session, many at a time, and makes their sessions.
  * @returns by jid the error of each device that has no session now: the network's code, 400 for a bundle whose signature
- *   is false or that is incomplete, 408 for one that was left out.
+ *   is false or that is incomplete, 408 for one that was left out, 406 for one that the network refuses to look at.
  */
 export async function fetchBundles(deps: BundleDeps, devices: readonly Wanted[]): Promise<Map<string, number>> {
   const errors = new Map<string, number>();
   for (let from = 0; from < devices.length; from += MAX_DEVICES) {
     const wanted = devices.slice(from, from + MAX_DEVICES);
-    const bundles = await askForBundles(deps.sock, wanted);
-    for (const { jid } of wanted) if (!bundles.has(jid)) errors.set(jid, NO_ANSWER);
+    const { answers, refused } = await askInParts(wanted, (part) => askForBundles(deps.sock, part));
+    const bundles = new Map(answers);
+    for (const device of wanted) {
+      if (!bundles.has(device.jid)) errors.set(device.jid, refused.get(device) ?? NO_ANSWER);
+    }
     await makeSessions(deps, bundles, errors);
   }
   return errors;
 }
 
-async function askForBundles(sock: BaileysSocket, devices: readonly Wanted[]): Promise<Map<string, BinaryNode>> {
+async function askForBundles(sock: BaileysSocket, devices: readonly Wanted[]): Promise<[string, BinaryNode][]> {
   const content = devices.map(({ jid }) => ({ tag: 'user', attrs: { jid } }));
   const answer: BinaryNode | undefined = await sock.query({
     tag: 'iq',
@@ -66,7 +70,7 @@ async function askForBundles(sock: BaileysSocket, devices: readonly Wanted[]): P
     const jid = jids.get(plainJid(user.attrs.jid));
     if (jid) bundles.set(jid, user);
   }
-  return bundles;
+  return [...bundles];
 }
 
 /** Without the `:0` that some servers write for the phone itself. */

@@ -1,8 +1,9 @@
-import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser } from './baileys.js';
-import { prepareAccounts } from './prepare-accounts.js';
-import { type Account, resolveAccount, resolveNumbers } from './resolve-numbers.js';
+import { askByJid } from './ask-users.js';
+import { type BaileysSocket, type BinaryNode, type FullJid, jidDecode, jidNormalizedUser } from './baileys.js';
+import { type Prepared, prepareAccounts } from './prepare-accounts.js';
+import { type Account, resolveNumbers, resolveOwnAccount } from './resolve-numbers.js';
 import { RightOfWay } from './right-of-way.js';
-import { type SessionCaches, STRANGER_TTL_MS } from './session-caches.js';
+import { PARTIAL_TTL_MS, type SessionCaches, STRANGER_TTL_MS } from './session-caches.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult } from './session-types.js';
 import { within } from './within.js';
@@ -34,6 +35,7 @@ export class LookUp {
   readonly #underWay = new Map<string, Promise<LookUpResult>>();
   /** Making sessions for a list takes a second of CPU; a message that somebody waits for goes in between. */
   readonly #rightOfWay = new RightOfWay();
+  #refreshing: Promise<void> = Promise.resolve();
 
   constructor(deps: LookUpDeps) {
     this.#deps = deps;
@@ -81,15 +83,34 @@ export class LookUp {
     return this.#knowsDevices(contact.jid) && this.#knowsDevices(this.#ownJid()) ? { exists: true } : undefined;
   }
 
-  /** Where messages to a number go; `undefined` for one that was not found. */
-  jidOf(number: string): string | undefined {
+  /** The two names of the account behind a number; `undefined` for one that was not found. */
+  namesOf(number: string): { jid: string; lid: string | undefined } | undefined {
     const contact = this.#deps.caches.contacts.get(number);
-    return contact?.exists ? contact.jid : undefined;
+    return contact?.exists ? contact : undefined;
   }
 
   /** The network says that our lists of devices are out of date, the recipient's or our own: the next look-up asks again. */
   forgetDevices(number: string): void {
-    for (const jid of [this.jidOf(number), this.#ownJid()]) this.#deps.caches.devices.delete(userOf(jid));
+    const names = this.namesOf(number);
+    for (const jid of [names?.jid, names?.lid, ...this.#ownNames()]) this.#deps.caches.devices.delete(userOf(jid));
+  }
+
+  /**
+   * The network says that somebody has another hidden identifier by now: asked for by number, one person at a time. What
+   * was known is forgotten at once, as messages to the old one count against the account.
+   */
+  refreshLid(number: string): void {
+    const names = this.namesOf(number);
+    if (!names) return;
+    this.forgetDevices(number);
+    this.#deps.caches.contacts.delete(number);
+    this.#refreshing = this.#refreshing.then(() => this.#refreshLid(names.jid)).catch(() => {});
+  }
+
+  async #refreshLid(jid: string): Promise<void> {
+    if (this.#deps.signal.aborted) return;
+    const [user] = await askByJid(this.#deps.sock, [jid]);
+    if (user?.lid) await this.#deps.sock.signalRepository.lidMapping.storeLIDPNMappings([{ lid: user.lid, pn: jid }]);
   }
 
   #share(number: string, answer: Promise<Map<string, LookUpResult>>): Promise<LookUpResult> {
@@ -126,9 +147,9 @@ export class LookUp {
     const prepared = await prepareAccounts({ sock, caches, giveWay }, accounts);
     prepared.forEach((outcome, index) => {
       const { number, account } = found[index]!;
-      if ('devices' in outcome) caches.devices.set(userOf(account.jid), outcome.devices);
+      if ('devices' in outcome) this.#rememberDevices(account, outcome);
       if (number === undefined) return;
-      if ('devices' in outcome) caches.contacts.set(number, { exists: true, jid: account.jid });
+      if ('devices' in outcome) caches.contacts.set(number, { exists: true, jid: account.jid, lid: account.lid });
       results.set(number, 'error' in outcome ? outcome : { exists: true });
     });
     return results;
@@ -138,19 +159,45 @@ export class LookUp {
   async #resolveOurselves(): Promise<Account[]> {
     const jid = this.#ownJid();
     if (this.#knowsDevices(jid)) return [];
-    const account = await resolveAccount(this.#deps.sock, jid);
-    return [{ ...account, lid: account.lid ?? this.#deps.sock.user?.lid }];
+    return [await resolveOwnAccount(this.#deps.sock, jid)];
   }
 
-  /** The library keeps the list up to date that it finds under the address of the notification; ours are under numbers. */
+  /** Under both names: a message goes to the one or the other, as the account's namespace says. */
+  #rememberDevices({ jid, lid }: Account, { devices, isPartial }: Extract<Prepared, { devices: FullJid[] }>): void {
+    const { caches } = this.#deps;
+    const options = isPartial ? { ttl: PARTIAL_TTL_MS } : {};
+    caches.devices.set(userOf(jid), devices, options);
+    if (!lid) return;
+    const { user } = jidDecode(lid)!;
+    const toLid = ({ server, device }: FullJid) => ({
+      user,
+      server: server === 'hosted' ? 'hosted.lid' : 'lid',
+      device,
+    });
+    caches.devices.set(user, devices.map(toLid) as FullJid[], options);
+  }
+
+  /** The library keeps the list up to date that it finds under the address of the notification; ours are two. */
   async #onDevicesChanged({ attrs: { from } }: BinaryNode): Promise<void> {
-    if (jidDecode(from)?.server !== 'lid') return;
-    const jid = await this.#deps.sock.signalRepository.lidMapping.getPNForLID(jidNormalizedUser(from));
-    if (jid) this.#deps.caches.devices.delete(userOf(jid));
+    const { authState, signalRepository } = this.#deps.sock;
+    const { user, server } = jidDecode(from) ?? {};
+    if (!user) return;
+    if (server === 'lid') {
+      const jid = await signalRepository.lidMapping.getPNForLID(jidNormalizedUser(from));
+      if (jid) this.#deps.caches.devices.delete(userOf(jid));
+    } else {
+      // Not by the library's mapping: it would ask the network for one that it does not have.
+      const { [user]: lidUser } = await authState.keys.get('lid-mapping', [user]);
+      if (lidUser) this.#deps.caches.devices.delete(lidUser);
+    }
   }
 
   #ownJid(): string {
     return jidNormalizedUser(this.#deps.sock.user?.id);
+  }
+
+  #ownNames(): string[] {
+    return [this.#ownJid(), jidNormalizedUser(this.#deps.sock.user?.lid)];
   }
 
   #knowsDevices(jid: string): boolean {

@@ -4,8 +4,8 @@ import type { UserDevice } from './read-users.js';
 import type { Account } from './resolve-numbers.js';
 import type { SessionCaches } from './session-caches.js';
 
-/** An account that can be sent to: its devices that have a session. */
-export type Prepared = { devices: FullJid[] } | { error: number };
+/** An account that can be sent to: its devices that have a session. `isPartial`: others would have to be asked for again. */
+export type Prepared = { devices: FullJid[]; isPartial: boolean } | { error: number };
 
 export interface PrepareDeps extends BundleDeps {
   caches: SessionCaches;
@@ -103,7 +103,7 @@ function conclude(
     if (error === undefined) able.push(deviceOf(account.jid, device));
     else if (isPassing(error) || (device.id === 0 && !isOurs)) return { error };
   }
-  return { devices: able };
+  return { devices: able, isPartial: able.length < devices.length };
 }
 
 function isPassing(error: number): boolean {

@@ -1,11 +1,19 @@
-import { type BinaryNode, getAllBinaryNodeChildren, getBinaryNodeChild, getBinaryNodeChildren } from './baileys.js';
+import {
+  type BinaryNode,
+  getAllBinaryNodeChildren,
+  getBinaryNodeChild,
+  getBinaryNodeChildren,
+  jidDecode,
+} from './baileys.js';
 
 /** One user in the answer to a usync query. What was not asked, or not answered, is absent. */
 export interface UserAnswer {
-  /** The account; its number may differ from the one asked for (some countries write numbers in two ways). */
+  /** As the answer names the account: by number or by hidden identifier. */
+  name: string | undefined;
+  /** By number, which may differ from the one asked for: some countries write numbers in two ways. */
   jid: string | undefined;
-  /** The number as it was asked for, digits. */
-  asked: string | undefined;
+  /** The numbers as they were asked for, digits: two spellings of one number can share an answer. */
+  asked: string[];
   isContact: boolean | undefined;
   lid: string | undefined;
   devices: UserDevice[] | undefined;
@@ -33,12 +41,15 @@ export function readUsers(answer: BinaryNode | undefined): UserAnswer[] {
 }
 
 function readUser(user: BinaryNode): UserAnswer {
-  const contact = getBinaryNodeChild(user, 'contact');
+  const contacts = getBinaryNodeChildren(user, 'contact');
+  const { jid: name, pn_jid: numberJid } = user.attrs;
+  const isLid = jidDecode(name)?.server === 'lid';
   return {
-    jid: user.attrs.jid,
-    asked: textOf(contact)?.replace(/^\+/, ''),
-    isContact: contact && contact.attrs.type === 'in',
-    lid: getBinaryNodeChild(user, 'lid')?.attrs.val,
+    name,
+    jid: isLid ? numberJid : (numberJid ?? name),
+    asked: contacts.flatMap((contact) => textOf(contact)?.replace(/\D/g, '') || []),
+    isContact: contacts[0] && contacts[0].attrs.type === 'in',
+    lid: getBinaryNodeChild(user, 'lid')?.attrs.val ?? (isLid ? name : undefined),
     devices: readDevices(getBinaryNodeChild(user, 'devices')),
     error: errorIn(user),
   };

@@ -1,3 +1,4 @@
+import { askInParts } from './ask-in-parts.js';
 import { askByJid, askByNumber } from './ask-users.js';
 import { type BaileysSocket, jidDecode, jidEncode, jidNormalizedUser } from './baileys.js';
 import type { UserAnswer, UserDevice } from './read-users.js';
@@ -14,55 +15,86 @@ export interface Account {
 export type Resolved = { account: Account } | { exists: false } | { error: number };
 
 const NO_DEVICES = 404;
+const PHONE: UserDevice = { id: 0, isHosted: false };
 
 /**
- * Which account is behind each number. Normally one query; what it leaves open is asked again by jid, the way the
- * library asks before a message: not every server answers for devices when it is asked by number.
+ * Which account is behind each number. Where one query leaves devices open, or names none, they are asked for by hidden
+ * identifier, or by jid where there is none: by number the network of 2026 tells the devices of others to nobody.
  */
 export async function resolveNumbers(sock: BaileysSocket, numbers: readonly string[]): Promise<Map<string, Resolved>> {
-  const answers = assign(numbers, await askByNumber(sock, numbers));
-  const open = numbers.filter((number) => isOpen(answers.get(number)));
-  if (open.length > 0) {
-    const jids = new Map(
-      open.map((number) => [number, answers.get(number)?.jid ?? jidEncode(number, 's.whatsapp.net')]),
-    );
-    const more = new Map((await askByJid(sock, [...jids.values()])).map((user) => [user.jid, user]));
-    for (const [number, jid] of jids) answers.set(number, merge(answers.get(number), more.get(jid)));
-  }
-  return new Map(numbers.map((number) => [number, conclude(number, answers.get(number))]));
+  const { answers: users, refused } = await askInParts(numbers, (part) => askByNumber(sock, part));
+  const answers = assign(numbers, users);
+  const asked = new Set<string>();
+  // Twice, as a hidden identifier may come with an answer that was asked for by jid.
+  for (let round = 0; round < 2; round += 1) await askForDevices(sock, answers, asked);
+  return new Map(numbers.map((number) => [number, conclude(number, answers.get(number), refused.get(number))]));
 }
 
-/** The account behind a jid. Throws `NetworkRefusalError` when the network will not tell. */
-export async function resolveAccount(sock: BaileysSocket, jid: string): Promise<Account> {
-  const [user] = await askByJid(sock, [jid]);
+async function askForDevices(
+  sock: BaileysSocket,
+  answers: Map<string, UserAnswer | undefined>,
+  asked: Set<string>,
+): Promise<void> {
+  const open = [...answers].filter(([, user]) => isOpen(user)).map(([number, user]) => [number, nameOf(number, user)]);
+  const names = new Map((open as [string, string][]).filter(([, name]) => !asked.has(name)));
+  if (names.size === 0) return;
+  for (const name of names.values()) asked.add(name);
+  const { answers: users } = await askInParts([...new Set(names.values())], (part) => askByJid(sock, part));
+  const more = new Map(users.map((user) => [user.name, user]));
+  for (const [number, name] of names) answers.set(number, merge(answers.get(number), more.get(name)));
+}
+
+/**
+ * The account that we are ourselves, by hidden identifier where we have one, else (or if that tells nothing) by number.
+ * Throws `NetworkRefusalError` when the network will not tell; where it names no device, there is the phone.
+ */
+export async function resolveOwnAccount(sock: BaileysSocket, jid: string): Promise<Account> {
+  const lid = sock.user?.lid && jidNormalizedUser(sock.user.lid);
+  const byLid = lid ? await askForOne(sock, lid) : undefined;
+  if (lid && byLid?.devices?.length) return { jid, lid, devices: byLid.devices };
+  const user = await askForOne(sock, jid);
   if (user?.error !== undefined) throw new NetworkRefusalError(user.error);
-  return { jid, lid: user?.lid, devices: user?.devices ?? [] };
+  return { jid, lid: user?.lid ?? (lid || undefined), devices: user?.devices?.length ? user.devices : [PHONE] };
+}
+
+async function askForOne(sock: BaileysSocket, jid: string): Promise<UserAnswer | undefined> {
+  return (await askByJid(sock, [jid]))[0];
+}
+
+function nameOf(number: string, user: UserAnswer | undefined): string {
+  return (user?.lid && jidNormalizedUser(user.lid)) || (user?.jid ?? jidEncode(number, 's.whatsapp.net'));
 }
 
 function assign(numbers: readonly string[], users: UserAnswer[]): Map<string, UserAnswer | undefined> {
   const asked = new Set(numbers);
-  const answers = new Map<string, UserAnswer | undefined>();
+  const answers = new Map<string, UserAnswer | undefined>(numbers.map((number) => [number, undefined]));
   for (const user of users) {
-    const number = [user.asked, user.jid && jidDecode(user.jid)?.user].find((name) => name && asked.has(name));
-    if (number) answers.set(number, user);
+    const echoed = user.asked.filter((number) => asked.has(number));
+    const named = jidDecode(user.jid)?.user;
+    for (const number of echoed.length > 0 ? echoed : [named]) {
+      if (number && asked.has(number)) answers.set(number, user);
+    }
   }
   return answers;
 }
 
 function isOpen(user: UserAnswer | undefined): boolean {
   if (!user) return true;
-  return user.error === undefined && user.isContact !== false && user.devices === undefined;
+  return user.error === undefined && user.isContact !== false && !user.devices?.length;
 }
 
 function merge(first: UserAnswer | undefined, second: UserAnswer | undefined): UserAnswer | undefined {
   if (!first || !second) return first ?? second;
-  return { ...first, lid: first.lid ?? second.lid, devices: second.devices, error: second.error };
+  const devices = second.devices?.length ? second.devices : first.devices;
+  return { ...first, lid: first.lid ?? second.lid, devices, error: second.error };
 }
 
-function conclude(number: string, user: UserAnswer | undefined): Resolved {
+function conclude(number: string, user: UserAnswer | undefined, refused: number | undefined): Resolved {
+  if (!user && refused !== undefined) return { error: refused };
   if (user?.error !== undefined) return { error: user.error };
   if (!user || user.isContact === false) return { exists: false };
   const { devices = [], lid } = user;
-  if (devices.length === 0) return user.isContact ? { error: NO_DEVICES } : { exists: false };
+  // Every account has a phone: a list without it is not to be believed.
+  if (devices.length === 0) return user.isContact || lid ? { error: NO_DEVICES } : { exists: false };
   return { account: { jid: jidNormalizedUser(user.jid ?? jidEncode(number, 's.whatsapp.net')), lid, devices } };
 }

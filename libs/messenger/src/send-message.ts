@@ -1,4 +1,7 @@
 import type { AckOutcome } from './ack-outcomes.js';
+import type { Addressing } from './addressing/addressing.js';
+import type { Namespace } from './addressing/addressing-state.js';
+import { authorOfQuote } from './addressing/author-of-quote.js';
 import type { BaileysSocket } from './baileys.js';
 import type { WriteGuard } from './guard-writes.js';
 import type { LookUp } from './look-up.js';
@@ -14,6 +17,7 @@ export interface SendDeps {
   guard: WriteGuard;
   acks: AckWatch;
   lookUp: LookUp;
+  addressing: Addressing;
   tokens: PrivacyTokens;
   sendTimeoutMs: number;
   /** A send took longer than that: the library's one mutex is stuck, and only a new socket has another. */
@@ -22,28 +26,47 @@ export interface SendDeps {
   signal: AbortSignal;
 }
 
+/** The recipient by both names: which of them a message goes to is the account's namespace. */
+interface Recipient {
+  jid: string;
+  lid: string | undefined;
+}
+
 /**
  * Encrypts and writes one message, and promises its verdict. Rejects only when not a byte of it has gone out; when that
  * is uncertain it resolves, and the verdict will be `unacknowledged`.
  */
 export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
-  const { ack, jid } = await relay(deps, message);
-  const verdict = ack.then(async (first) => {
-    const last = await refineVerdict(deps, message, first);
+  const { jid, lid } = await findRecipient(deps, message.to);
+  const attempt = await deps.addressing.begin({ hasLid: lid !== undefined });
+  const first = await relay(deps, message, attempt.namespace).catch((thrown: unknown) => {
+    attempt.cancel();
+    throw thrown;
+  });
+  const verdict = async (): Promise<AckOutcome> => {
+    const fresh = await refineVerdict(deps, message, { verdict: await first.ack, namespace: attempt.namespace });
+    const last = await attempt.settle(fresh, (namespace) => sendAgain(deps, message, { namespace, instead: fresh }));
     // Keys that cannot be read end the session by way of the key store.
     await deps.tokens[last.kind === 'accepted' ? 'accepted' : 'refused'](jid).catch(() => {});
     return last;
-  });
-  return { ack: verdict };
+  };
+  return { ack: verdict() };
 }
 
-async function relay(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome>; jid: string }> {
-  const { sock, guard, acks, signal, sendTimeoutMs: timeoutMs } = deps;
-  const jid = await findJid(deps, message.to);
+/** Resolves once the stanza is written, with the network's verdict to come. */
+async function relay(
+  deps: SendDeps,
+  message: OutgoingMessage,
+  namespace: Namespace,
+): Promise<{ ack: Promise<AckOutcome> }> {
+  const { sock, guard, acks, lookUp, signal, sendTimeoutMs: timeoutMs } = deps;
+  const { jid, lid } = await findRecipient(deps, message.to);
   await deps.tokens.takeOver(jid);
-  const wait = acks.expect(message.platformId);
-  const content = toQuotingProto(message.content, sock.user?.id);
-  const { result, written } = guard.track(() => sock.relayMessage(jid, content, { messageId: message.platformId }));
+  const content = await quoteIn(deps, message, namespace);
+  const wait = acks.expect(message.platformId, { onStaleLid: () => lookUp.refreshLid(message.to) });
+  const options = { messageId: message.platformId, ...(namespace === 'lid' && { additionalAttributes: nameFor(jid) }) };
+  const to = (namespace === 'lid' && lid) || jid;
+  const { result, written } = guard.track(() => sock.relayMessage(to, content, options));
   try {
     await within({ timeoutMs, what: 'send', signal }, result);
   } catch (error) {
@@ -55,25 +78,48 @@ async function relay(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: P
     }
   }
   wait.startClock();
-  return { ack: wait.outcome, jid };
+  return { ack: wait.outcome };
 }
 
-async function findJid({ lookUp }: SendDeps, number: string): Promise<string> {
+/** Without it the phone of the recipient shows an unknown person: a hidden identifier alone does not say who writes. */
+function nameFor(jid: string): Record<string, string> {
+  return { peer_recipient_pn: jid };
+}
+
+async function quoteIn({ sock }: SendDeps, { content }: OutgoingMessage, namespace: Namespace) {
+  const book = { own: sock.user, keys: sock.authState.keys };
+  return toQuotingProto(content, await authorOfQuote(book, content, namespace));
+}
+
+async function findRecipient({ lookUp }: SendDeps, number: string): Promise<Recipient> {
   const found = lookUp.find(number) ?? (await lookUp.lookUp([number])).get(number);
   if (found && 'error' in found) throw new RecipientError('look_up_failed', found.error);
-  const jid = lookUp.jidOf(number);
-  if (!jid) throw new RecipientError('not_on_messenger');
-  return jid;
+  const names = lookUp.namesOf(number);
+  if (!names) throw new RecipientError('not_on_messenger');
+  return names;
 }
 
-async function refineVerdict(deps: SendDeps, message: OutgoingMessage, verdict: AckOutcome): Promise<AckOutcome> {
+/** A stale list of devices is the one refusal that a fresh look can cure. Once: a second one is the answer. */
+async function refineVerdict(
+  deps: SendDeps,
+  message: OutgoingMessage,
+  { verdict, namespace }: { verdict: AckOutcome; namespace: Namespace },
+): Promise<AckOutcome> {
   if (verdict.kind !== 'staleDevices') return verdict;
-  // The one refusal that a fresh look can cure. Once: a second one is the answer.
   deps.lookUp.forgetDevices(message.to);
+  return sendAgain(deps, message, { namespace, instead: verdict });
+}
+
+/** The same message under the same id. `instead`: what is true if it cannot be written. */
+async function sendAgain(
+  deps: SendDeps,
+  message: OutgoingMessage,
+  { namespace, instead }: { namespace: Namespace; instead: AckOutcome },
+): Promise<AckOutcome> {
   try {
-    const { ack } = await relay(deps, message);
+    const { ack } = await relay(deps, message, namespace);
     return await ack;
   } catch {
-    return verdict;
+    return instead;
   }
 }

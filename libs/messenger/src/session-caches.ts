@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { CacheStore, FullJid } from './baileys.js';
 
 /** What a look-up found out about a number. */
-export type Contact = { exists: false } | { exists: true; jid: string };
+export type Contact = { exists: false } | { exists: true /** By number. */; jid: string; lid: string | undefined };
 
 /**
  * What one account's sessions remember, in bounded memory.
@@ -11,7 +11,7 @@ export type Contact = { exists: false } | { exists: true; jid: string };
 export interface SessionCaches {
   /** Keys by `type/id`, as the library's own objects. `ABSENT` for those that the store does not have. */
   keys: LRUCache<string, object | string>;
-  /** Devices by the user part of a jid: all that a message to this user goes to. */
+  /** Devices by the user part of a jid, of the number and of the hidden identifier: all that a message to it goes to. */
   devices: LRUCache<string, FullJid[]>;
   /** The user parts of jids that are known to have no LID. */
   withoutLid: LRUCache<string, true>;
@@ -30,6 +30,8 @@ export const ABSENT: object = Object.freeze({ absent: true });
 const MINUTE_MS = 60_000;
 const DEVICES_TTL_MS = 60 * MINUTE_MS;
 const CONTACT_TTL_MS = 60 * MINUTE_MS;
+/** A device whose keys could not be had may have been removed, or may have them by then. */
+export const PARTIAL_TTL_MS = MINUTE_MS;
 /** People join. */
 export const STRANGER_TTL_MS = 5 * MINUTE_MS;
 
@@ -38,7 +40,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
   // Bounds by size, because a bound by count sets its whole memory aside at once: too much for thousands of idle devices.
   return {
     keys: new LRUCache({ maxSize: maxKeyBytes }),
-    devices: new LRUCache({ maxSize: 20_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
+    devices: new LRUCache({ maxSize: 40_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
     withoutLid: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: DEVICES_TTL_MS }),
     issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),
     tokensToIssue: new Set(),

@@ -2,6 +2,8 @@ import type { MediaContent, MediaUpload } from '@gateway/contracts/message-conte
 import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AckOutcome } from './ack-outcomes.js';
+import { Addressing } from './addressing/addressing.js';
+import { watchMigration } from './addressing/watch-migration.js';
 import { answerPings } from './answer-pings.js';
 import type { AuthState } from './auth-state.js';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
@@ -66,6 +68,7 @@ export class Session implements MessengerSession {
   readonly #guard: WriteGuard;
   readonly #acks: AckWatch;
   readonly #lookUp: LookUp;
+  readonly #addressing: Addressing;
   readonly #tokens: PrivacyTokens;
   readonly #catchUp: CatchUp;
   readonly #linking: Linking | undefined;
@@ -90,6 +93,14 @@ export class Session implements MessengerSession {
       ackTimeoutMs: deps.ackTimeoutMs,
       onLateRefusal: (refusal) => events.onLateRefusal(refusal),
     });
+    this.#addressing = new Addressing({
+      creds: auth.creds,
+      saveCreds: () => auth.saveCreds(),
+      isRestricted: async () => (await readRestriction(sock, end.signal)) !== undefined,
+      logger: deps.logger,
+      nowMs: Date.now,
+      signal: end.signal,
+    });
     this.#lookUp = new LookUp({ sock, caches: deps.caches, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
@@ -113,6 +124,7 @@ export class Session implements MessengerSession {
         guard: this.#guard,
         acks: this.#acks,
         lookUp: this.#lookUp,
+        addressing: this.#addressing,
         tokens: this.#tokens,
         sendTimeoutMs,
         onStall: () => this.#stall('sending'),
@@ -134,7 +146,7 @@ export class Session implements MessengerSession {
   }
 
   numberOf(number: string): string {
-    const decoded = jidDecode(this.#lookUp.jidOf(number) ?? '');
+    const decoded = jidDecode(this.#lookUp.namesOf(number)?.jid ?? '');
     return decoded?.server === 's.whatsapp.net' ? decoded.user : number;
   }
 
@@ -200,7 +212,7 @@ export class Session implements MessengerSession {
   }
 
   #listen(): void {
-    const { sock, events, end } = this.#deps;
+    const { sock, events, end, caches } = this.#deps;
     confirmUnread(sock);
     answerPings(sock);
     sock.ev.on('creds.update', () => this.#onCreds());
@@ -210,6 +222,15 @@ export class Session implements MessengerSession {
     holdReceipts(sock, (receipt) => events.onReceipt(receipt));
     holdMessages(sock, {
       onMessage: (message) => events.onMessage?.(message),
+      onFailed: (error) => end.begin(toFailureOutcome(error)),
+    });
+    watchMigration(sock, {
+      onNamespace: async (namespace) => {
+        // Who had no hidden identifier may have one now.
+        caches.contacts.clear();
+        caches.withoutLid.clear();
+        await this.#addressing.learn(namespace);
+      },
       onFailed: (error) => end.begin(toFailureOutcome(error)),
     });
     watchRestriction(sock, () => events.onRestrictionNews?.());

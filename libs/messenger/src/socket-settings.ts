@@ -2,6 +2,8 @@ import { Agent } from 'node:https';
 import type { ReadyContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import { LRUCache } from 'lru-cache';
+import { namespaceOf } from './addressing/addressing-state.js';
+import { authorOfQuote } from './addressing/author-of-quote.js';
 import {
   type AuthenticationState,
   Browsers,
@@ -80,7 +82,9 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     makeSignalRepository: signalRepository(caches),
     async getMessage({ id }) {
       const content = id ? await getMessage(id) : undefined;
-      return content && toQuotingProto(content, auth.creds.me?.id);
+      if (!content) return undefined;
+      const book = { own: auth.creds.me, keys: auth.keys };
+      return toQuotingProto(content, await authorOfQuote(book, content, namespaceOf(auth.creds)));
     },
   };
 }

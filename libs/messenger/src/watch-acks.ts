@@ -23,18 +23,21 @@ export interface AckWait {
  */
 export class AckWatch {
   readonly #deps: AckWatchDeps;
-  readonly #waiting = new Map<string, (outcome: AckOutcome) => void>();
+  readonly #waiting = new Map<string, { settle(outcome: AckOutcome): void; onStaleLid(): void }>();
 
   constructor(deps: AckWatchDeps) {
     this.#deps = deps;
     deps.sock.ws.on('CB:ack,class:message', (node: BinaryNode) => this.#onAck(node));
   }
 
-  /** To be called before the message is written: an ack can be faster than the code after the write. */
-  expect(platformId: string): AckWait {
+  /**
+   * To be called before the message is written: an ack can be faster than the code after the write.
+   * @param options.onStaleLid the network says, with whatever verdict, that the recipient has another hidden identifier.
+   */
+  expect(platformId: string, { onStaleLid = () => {} }: { onStaleLid?: () => void } = {}): AckWait {
     let timer: NodeJS.Timeout | undefined;
     let settle: (outcome: AckOutcome) => void = () => {};
-    const isWaiting = () => this.#waiting.get(platformId) === settle;
+    const isWaiting = () => this.#waiting.get(platformId)?.settle === settle;
     const outcome = new Promise<AckOutcome>((resolve) => {
       settle = (result) => {
         clearTimeout(timer);
@@ -43,8 +46,8 @@ export class AckWatch {
       };
     });
     // A second wait for the same id takes over; the one before it will see nothing any more.
-    this.#waiting.get(platformId)?.({ kind: 'unacknowledged' });
-    this.#waiting.set(platformId, settle);
+    this.#waiting.get(platformId)?.settle({ kind: 'unacknowledged' });
+    this.#waiting.set(platformId, { settle, onStaleLid });
     return {
       outcome,
       startClock: () => {
@@ -56,15 +59,16 @@ export class AckWatch {
 
   /** The connection is gone, and with it every ack that has not come. */
   endAll(): void {
-    for (const settle of [...this.#waiting.values()]) settle({ kind: 'unacknowledged' });
+    for (const { settle } of [...this.#waiting.values()]) settle({ kind: 'unacknowledged' });
   }
 
   #onAck({ attrs }: BinaryNode): void {
-    const { id, error } = attrs;
+    const { id, error, refresh_lid: refreshLid } = attrs;
     if (!id) return;
     const outcome = toAckOutcome(error, Date.now());
-    const settle = this.#waiting.get(id);
-    if (settle) settle(outcome);
+    const waiting = this.#waiting.get(id);
+    if (waiting && refreshLid === 'true') waiting.onStaleLid();
+    if (waiting) waiting.settle(outcome);
     else if ('code' in outcome) {
       const { kind, code } = outcome;
       this.#deps.onLateRefusal({ platformId: id, code, isFinal: kind === 'refused' });

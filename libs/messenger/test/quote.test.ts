@@ -1,9 +1,17 @@
 import type { MediaType, ReadyContent } from '@gateway/contracts/message-content';
 import { MEDIA_TYPES } from '@gateway/contracts/message-content';
+import { authorOfQuote } from '@gateway/messenger/addressing/author-of-quote';
 import { toQuotingProto } from '@gateway/messenger/quote';
 import { expect } from 'chai';
 
-const OWN = '491700000001:7@s.whatsapp.net';
+const OWN = { id: '491700000001:7@s.whatsapp.net', lid: '88:7@lid' };
+const keys = {
+  get: async (_type: string, ids: string[]) =>
+    Object.fromEntries(ids.flatMap((id) => (PAIRS[id] ? [[id, PAIRS[id]]] : []))),
+} as never;
+const PAIRS: Record<string, string> = { '49171': '123', '123_reverse': '49171' };
+const authorOf = (content: ReadyContent, namespace: 'lid' | 'pn') =>
+  authorOfQuote({ own: OWN, keys }, content, namespace);
 const text = (value: string): ReadyContent => ({ kind: 'text', text: value });
 const media = (type: MediaType): ReadyContent => ({
   kind: 'media',
@@ -15,9 +23,11 @@ const media = (type: MediaType): ReadyContent => ({
 });
 
 describe('a quote', () => {
-  it('names our own account, without its device, for messages of ours', () => {
+  it('names our own account, without its device, for messages of ours, in the namespace of the answer', async () => {
     const quoted = { platformId: '3EB0AA', content: text('before') };
-    const { extendedTextMessage } = toQuotingProto({ ...text('after'), quoted }, OWN);
+    const answer: ReadyContent = { ...text('after'), quoted };
+    expect(await authorOf(answer, 'lid')).to.equal('88@lid');
+    const { extendedTextMessage } = toQuotingProto(answer, await authorOf(answer, 'pn'));
     expect(extendedTextMessage!.text).to.equal('after');
     expect(extendedTextMessage!.contextInfo).to.deep.include({
       stanzaId: '3EB0AA',
@@ -28,21 +38,23 @@ describe('a quote', () => {
     expect(quotedMessage!.messageContextInfo, 'a secret of its own').to.be.oneOf([undefined, null]);
   });
 
-  it('names the writer of a message that we received', () => {
-    const quoted = { platformId: 'X', from: '123@lid', content: text('a question') };
-    const { extendedTextMessage } = toQuotingProto({ ...text('an answer'), quoted }, OWN);
-    expect(extendedTextMessage!.contextInfo!.participant).to.equal('123@lid');
+  it('names the writer of a message that we received, in the namespace of the answer', async () => {
+    const answer = (from: string): ReadyContent => ({ ...text('an answer'), quoted: { platformId: 'X', from } });
+    expect(await authorOf(answer('123@lid'), 'lid')).to.equal('123@lid');
+    expect(await authorOf(answer('49171:3@s.whatsapp.net'), 'lid')).to.equal('123@lid');
+    expect(await authorOf(answer('123@lid'), 'pn')).to.equal('49171@s.whatsapp.net');
+    expect(await authorOf(answer('456@lid'), 'pn'), 'as it was, if nothing is known').to.equal('456@lid');
   });
 
   it('is possible without its content, and absent when there is none', () => {
-    const { extendedTextMessage } = toQuotingProto({ ...text('x'), quoted: { platformId: 'X' } }, OWN);
+    const { extendedTextMessage } = toQuotingProto({ ...text('x'), quoted: { platformId: 'X' } }, OWN.id);
     expect(extendedTextMessage!.contextInfo!.quotedMessage).to.deep.include({ conversation: '' });
-    expect(toQuotingProto(text('x'), OWN).extendedTextMessage!.contextInfo).to.be.oneOf([undefined, null]);
+    expect(toQuotingProto(text('x'), undefined).extendedTextMessage!.contextInfo).to.be.oneOf([undefined, null]);
   });
 
   for (const type of MEDIA_TYPES) {
     it(`stands above a file (${type}), and shows one`, () => {
-      const message = toQuotingProto({ ...media(type), quoted: { platformId: 'X', content: media(type) } }, OWN);
+      const message = toQuotingProto({ ...media(type), quoted: { platformId: 'X', content: media(type) } }, OWN.id);
       const shown = message[`${type}Message`]!;
       expect(shown.contextInfo!.stanzaId).to.equal('X');
       expect(shown.contextInfo!.quotedMessage![`${type}Message`]!.url).to.equal('https://x/y');

@@ -29,8 +29,9 @@ describe('reading the answer to a look-up', () => {
       ]),
     );
     expect(user).to.deep.equal({
+      name: '49171@s.whatsapp.net',
       jid: '49171@s.whatsapp.net',
-      asked: '49171',
+      asked: ['49171'],
       isContact: true,
       lid: '99@lid',
       devices: [
@@ -40,6 +41,28 @@ describe('reading the answer to a look-up', () => {
       ],
       error: undefined,
     });
+  });
+
+  it('reads both names of an account that is named by its hidden identifier, and every number it was asked for', () => {
+    const [known, unknown, invalid] = readUsers(
+      answer([
+        element('user', { jid: '99@lid', pn_jid: '551187654321@s.whatsapp.net' }, [
+          element('contact', { type: 'in' }, '+5511987654321'),
+          element('contact', { type: 'in' }, '+551187654321'),
+        ]),
+        element('user', { pn_jid: '1@s.whatsapp.net' }, [element('contact', { type: 'out' }, '+1')]),
+        element('user', { jid: 'undefined' }, [element('contact', { type: 'invalid' }, '+2')]),
+      ]),
+    );
+    expect(known).to.deep.include({
+      name: '99@lid',
+      jid: '551187654321@s.whatsapp.net',
+      lid: '99@lid',
+      asked: ['5511987654321', '551187654321'],
+      isContact: true,
+    });
+    expect(unknown).to.deep.include({ jid: '1@s.whatsapp.net', lid: undefined, asked: ['1'], isContact: false });
+    expect(invalid).to.deep.include({ lid: undefined, asked: ['2'], isContact: false });
   });
 
   it('leaves out a device that has not finished linking', () => {
@@ -60,7 +83,7 @@ describe('reading the answer to a look-up', () => {
       ]),
     );
     expect(users.map((user) => user.error)).to.deep.equal([undefined, 403, 500, undefined]);
-    expect(users[3]).to.include({ asked: '4', isContact: false });
+    expect(users[3]).to.deep.include({ asked: ['4'], isContact: false });
   });
 
   it('counts the refusal of a part for everyone', () => {

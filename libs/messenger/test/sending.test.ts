@@ -124,14 +124,16 @@ describe('sending a text', () => {
     expect((error as RecipientError).fields).to.deep.equal({ networkCode: 503 });
   });
 
-  for (const [code, kind] of [
-    [400, 'refused'],
-    [429, 'retryLater'],
-    [503, 'retryLater'],
+  for (const [code, kind, attempts] of [
+    // It can mean the address: the other one is tried, once.
+    [400, 'refused', 2],
+    [406, 'refused', 1],
+    [429, 'retryLater', 1],
+    [503, 'retryLater', 1],
   ] as const) {
     it(`reads ack error ${code} as ${kind}`, async () => {
       const [to] = makeNumbers(1) as [string];
-      sessions.fault('message', { ackError: code });
+      sessions.fault('message', { ackError: code }, { count: attempts });
       expect(await send(to)).to.deep.equal({ kind, code });
     });
   }

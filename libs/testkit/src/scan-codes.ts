@@ -4,6 +4,8 @@ export interface Scanner {
   adminUrl: string;
   /** Digits of the phone; without it the simulator takes an unused one. */
   number?: string;
+  /** The namespace of its account. Default: the simulator's. */
+  addressing?: 'lid' | 'pn';
   /** The code that is shown after this one. */
   nextCode(before: string): Promise<string>;
 }
@@ -12,10 +14,11 @@ export interface Scanner {
 const MAX_SCANS = 2;
 
 /** Scans the code, and the one that is shown next when the network wants that. Throws when the phone does not link. */
-export async function scanCodes({ adminUrl, number, nextCode }: Scanner, first: string): Promise<void> {
+export async function scanCodes({ adminUrl, number, addressing, nextCode }: Scanner, first: string): Promise<void> {
+  const query = new URLSearchParams({ ...(number && { number }), ...(addressing && { addressing }) });
   let code = first;
   for (let scans = 1; ; scans++) {
-    const refusal = await scan(`${adminUrl}/admin/mock-phone/scan-qr${number ? `?number=${number}` : ''}`, code);
+    const refusal = await scan(`${adminUrl}/admin/mock-phone/scan-qr?${query}`, code);
     if (refusal === undefined) return;
     if (scans === MAX_SCANS || !refusal.includes('scan again')) throw new Error(`scan refused: ${refusal}`);
     code = await nextCode(code);

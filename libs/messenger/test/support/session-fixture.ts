@@ -68,17 +68,18 @@ export function useSessions(simulatorOptions: SimulatorOptions = {}) {
   }
 
   /** Scans the code that a session shows, and the one that it shows next when the network wants that. */
-  async function scan(test: TestSession, number?: string): Promise<void> {
+  async function scan(test: TestSession, number?: string, addressing?: 'lid' | 'pn'): Promise<void> {
     const { value } = await test.next('code');
     const nextCode = (before: string) => eventually(() => codesOf(test).find((code) => code !== before) ?? false);
-    await scanCodes({ adminUrl: simulator.adminUrl, nextCode, ...(number !== undefined && { number }) }, value);
+    const phone = { ...(number !== undefined && { number }), ...(addressing && { addressing }) };
+    await scanCodes({ adminUrl: simulator.adminUrl, nextCode, ...phone }, value);
   }
 
   /** Links a device by QR, of a new phone or of that number, and ends the linking session. */
-  async function link(number?: string): Promise<Device> {
+  async function link(number?: string, addressing?: 'lid' | 'pn'): Promise<Device> {
     const keyStore = new MemoryKeyStore();
     const test = await open(keyStore, { link: { method: 'qr' } });
-    await scan(test, number);
+    await scan(test, number, addressing);
     const { phone } = await test.next('linked');
     await test.next('closed');
     return { keyStore, phone };

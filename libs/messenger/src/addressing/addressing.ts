@@ -1,0 +1,166 @@
+import { defer } from '@gateway/runtime/deferred';
+import type { Logger } from '@gateway/runtime/logger';
+import type { AckOutcome } from '../ack-outcomes.js';
+import type { AuthenticationCreds } from '../baileys.js';
+import {
+  type AddressingState,
+  mayMeanAddress,
+  mayProbe,
+  type Namespace,
+  namespaceOf,
+  otherNamespace,
+  readAddressing,
+  type StoredCreds,
+} from './addressing-state.js';
+
+export interface AddressingDeps {
+  creds: AuthenticationCreds;
+  saveCreds(): Promise<void>;
+  /** Whether the account may start no new conversations: then 463 says nothing about the address. Rejects when the network does not tell. */
+  isRestricted(): Promise<boolean>;
+  logger: Logger;
+  nowMs(): number;
+  /** Aborted when the session ends: nothing waits after that. */
+  signal: AbortSignal;
+}
+
+/** One message in one namespace. */
+export interface Attempt {
+  readonly namespace: Namespace;
+  /**
+   * Called with what the network said; `again` sends the same message, under the same id, in another namespace.
+   * Resolves with the verdict that counts.
+   */
+  settle(verdict: AckOutcome, again: (namespace: Namespace) => Promise<AckOutcome>): Promise<AckOutcome>;
+  /** Nothing was written. */
+  cancel(): void;
+}
+
+/**
+ * The namespace in which an account writes to people: taken from what its phone and the network say, else learnt from
+ * the network's verdicts.
+ *
+ *   unknown -> lid, or pn (the first message that the network accepts decides)
+ *   lid <-> pn (a refusal that means the address: the same message once in the other namespace, and that was accepted)
+ *   -> lid (the phone says that it has migrated)
+ *
+ * One message at a time tries out a namespace, and the others wait for what it shows. A namespace is never tried per
+ * recipient: each refusal counts against the account.
+ */
+export class Addressing {
+  readonly #deps: AddressingDeps;
+  readonly #creds: StoredCreds;
+  /** Settles when the message that tries out a namespace has its verdict. */
+  #probe: Promise<void> | undefined;
+
+  constructor(deps: AddressingDeps) {
+    this.#deps = deps;
+    this.#creds = deps.creds;
+  }
+
+  get state(): AddressingState {
+    return readAddressing(this.#creds);
+  }
+
+  /** The phone of the account has migrated to hidden identifiers, or has not. What follows a hint is judged by the network. */
+  async learn(namespace: Namespace): Promise<void> {
+    if (this.state.namespace === namespace) return;
+    this.#deps.logger.info('namespace of the account is known', { namespace });
+    await this.#save({ namespace });
+  }
+
+  /**
+   * Chooses the namespace of a message, after the message that is trying one out.
+   * @param hasLid whether the recipient has a hidden identifier; without one there is no choice.
+   */
+  async begin({ hasLid }: { hasLid: boolean }): Promise<Attempt> {
+    while (this.#probe && !this.#deps.signal.aborted) await this.#probe;
+    if (!hasLid) return this.#attempt('pn', { canSwitch: false });
+    const isUnknown = this.state.namespace === 'unknown' && mayProbe(this.state, this.#deps.nowMs());
+    return this.#attempt(namespaceOf(this.#creds), {
+      canSwitch: true,
+      endProbe: isUnknown ? this.#startProbe() : undefined,
+    });
+  }
+
+  #attempt(
+    namespace: Namespace,
+    { canSwitch, endProbe }: { canSwitch: boolean; endProbe?: (() => void) | undefined },
+  ): Attempt {
+    return {
+      namespace,
+      cancel: () => endProbe?.(),
+      settle: async (verdict, again) => {
+        try {
+          if (verdict.kind === 'accepted') await this.#accepted(namespace);
+          if (!canSwitch || !mayMeanAddress(this.state, namespace, verdict)) return verdict;
+          return await (endProbe
+            ? this.#tryOther(namespace, verdict, again)
+            : this.#contest(namespace, verdict, again));
+        } finally {
+          endProbe?.();
+        }
+      },
+    };
+  }
+
+  /** Several messages may be refused together: the first tries out the other namespace, the rest follow what it showed. */
+  async #contest(
+    used: Namespace,
+    verdict: AckOutcome,
+    again: (namespace: Namespace) => Promise<AckOutcome>,
+  ): Promise<AckOutcome> {
+    while (this.#probe && !this.#deps.signal.aborted) await this.#probe;
+    const current = namespaceOf(this.#creds);
+    if (current !== used) return again(current);
+    if (!mayProbe(this.state, this.#deps.nowMs())) return verdict;
+    const endProbe = this.#startProbe();
+    try {
+      return await this.#tryOther(used, verdict, again);
+    } finally {
+      endProbe();
+    }
+  }
+
+  /** @param refusal in the namespace `used`. */
+  async #tryOther(
+    used: Namespace,
+    refusal: AckOutcome,
+    again: (namespace: Namespace) => Promise<AckOutcome>,
+  ): Promise<AckOutcome> {
+    const { isRestricted, logger, signal, nowMs } = this.#deps;
+    // A network that does not tell whether it restricts the account is no reason to send nothing for good.
+    if (refusal.kind === 'restricted' && (await isRestricted().catch(() => false))) return refusal;
+    if (signal.aborted) return refusal;
+    const other = otherNamespace(used);
+    logger.warn('message refused for its address, tried in the other namespace', { namespace: other });
+    const verdict = await again(other);
+    if (verdict.kind === 'accepted') await this.#save({ namespace: other });
+    if (verdict.kind !== 'refused' && verdict.kind !== 'restricted') return verdict;
+    await this.#save({ ...this.state, bothRefusedAtMs: nowMs() });
+    return refusal;
+  }
+
+  /** The network's word: the account's namespace is the one in which it takes messages. */
+  async #accepted(namespace: Namespace): Promise<void> {
+    if (this.state.namespace === 'unknown') await this.learn(namespace);
+  }
+
+  #startProbe(): () => void {
+    const { signal } = this.#deps;
+    const { promise, resolve } = defer<void>();
+    const end = () => {
+      signal.removeEventListener('abort', end);
+      this.#probe = undefined;
+      resolve();
+    };
+    signal.addEventListener('abort', end);
+    this.#probe = promise;
+    return end;
+  }
+
+  async #save(state: AddressingState): Promise<void> {
+    this.#creds.addressing = state;
+    await this.#deps.saveCreds();
+  }
+}

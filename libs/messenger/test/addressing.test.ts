@@ -1,0 +1,131 @@
+import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
+import { readAddressing } from '@gateway/messenger/addressing/addressing-state';
+import { eventually } from '@gateway/testkit/eventually';
+import { BufferJSON } from '@whiskeysockets/baileys';
+import { expect } from 'chai';
+import type { MemoryKeyStore } from './support/memory-key-store.js';
+import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
+
+type Linked = TestSession & { phone: string };
+
+describe('the namespace of an account', () => {
+  const sessions = useSessions({ profile: '2026' });
+
+  const namespaceIn = ({ creds }: MemoryKeyStore) =>
+    readAddressing(JSON.parse(creds ?? '{}', BufferJSON.reviver)).namespace;
+
+  /** `knows: false`: as after an import of keys from another program, which say nothing of the namespace. */
+  async function openAs(addressing: 'lid' | 'pn', { knows = true } = {}): Promise<Linked> {
+    const { keyStore, phone } = await sessions.link(undefined, addressing);
+    if (!knows) {
+      const { addressing: _forgotten, ...creds } = JSON.parse(keyStore.creds!);
+      keyStore.creds = JSON.stringify(creds);
+    }
+    const test = await sessions.open(keyStore);
+    await test.next('open');
+    return { ...test, phone };
+  }
+
+  /** People whom the account has a conversation with: for strangers there are other reasons to be refused. */
+  function meet(phone: string, count: number): string[] {
+    const people = makeNumbers(count);
+    const { accounts } = sessions.simulator.network;
+    for (const number of people) accounts.ensure(phone).contacts.add(number);
+    return people;
+  }
+
+  async function sendTo(test: Linked, numbers: readonly string[]): Promise<AckOutcome[]> {
+    await test.session.lookUp(numbers);
+    return Promise.all(
+      numbers.map(async (to) => {
+        const { ack } = await test.session.send({
+          to,
+          platformId: makePlatformId(),
+          content: { kind: 'text', text: 'hello' },
+        });
+        return ack;
+      }),
+    );
+  }
+
+  const refusals = () => sessions.simulator.network.counters.refusedStanzas;
+
+  for (const addressing of ['lid', 'pn'] as const) {
+    it(`is what its phone says at linking (${addressing}): nothing is refused, and people see who writes`, async () => {
+      const test = await openAs(addressing);
+      expect(namespaceIn(test.keyStore)).to.equal(addressing);
+      const before = refusals();
+      const people = meet(test.phone, 5);
+      for (const { kind } of await sendTo(test, people)) expect(kind).to.equal('accepted');
+      expect(refusals()).to.equal(before);
+      const [shown] = await eventually(async () => {
+        const rows = await sessions.messagesOf(people[0]!);
+        return rows[0]?.shown ? rows : undefined;
+      });
+      expect(shown).to.deep.include({ from: test.phone, shown: 1, arrivals: 1 });
+      expect((shown as { details?: object }).details ?? {}).not.to.have.property('unknownUser');
+    });
+
+    it(`is learnt from the network where nothing is known (${addressing}): one message tries, the others wait`, async () => {
+      const test = await openAs(addressing, { knows: false });
+      const before = refusals();
+      for (const { kind } of await sendTo(test, meet(test.phone, 20))) expect(kind).to.equal('accepted');
+      expect(refusals() - before, 'refused').to.equal(addressing === 'lid' ? 0 : 1);
+      expect(namespaceIn(test.keyStore)).to.equal(addressing);
+    });
+  }
+
+  it('follows a network that has changed its mind: messages under way are each sent once more, one of them tries', async () => {
+    const test = await openAs('pn');
+    await sendTo(test, meet(test.phone, 1));
+    sessions.simulator.network.accounts.ensure(test.phone).addressing = 'lid';
+    const people = meet(test.phone, 10);
+    for (const { kind } of await sendTo(test, people)) expect(kind).to.equal('accepted');
+    expect(namespaceIn(test.keyStore)).to.equal('lid');
+    const before = refusals();
+    for (const { kind } of await sendTo(test, meet(test.phone, 3))) expect(kind).to.equal('accepted');
+    expect(refusals()).to.equal(before);
+    for (const to of people) expect(await eventually(() => shownTo(to))).to.equal(1);
+  });
+
+  it('moves to hidden identifiers when the phone says that it has migrated', async () => {
+    const test = await openAs('pn');
+    await sendTo(test, meet(test.phone, 1));
+    await sessions.admin('PUT', `accounts/${test.phone}`, { addressing: 'lid' });
+    await eventually(() => namespaceIn(test.keyStore) === 'lid');
+    const before = refusals();
+    for (const { kind } of await sendTo(test, meet(test.phone, 3))) expect(kind).to.equal('accepted');
+    expect(refusals()).to.equal(before);
+  });
+
+  it('is not doubted when the account is restricted: the refusal stands, and nothing else is tried', async () => {
+    const test = await openAs('pn');
+    await sendTo(test, meet(test.phone, 1));
+    const restrictions = { reachoutLockedUntilMs: Date.now() + 3_600_000 };
+    await sessions.admin('PUT', `accounts/${test.phone}`, { restrictions });
+    const before = refusals();
+    const [outcome] = await sendTo(test, makeNumbers(1));
+    expect(outcome).to.deep.equal({ kind: 'restricted', code: 463 });
+    expect(refusals() - before).to.equal(1);
+    expect(namespaceIn(test.keyStore)).to.equal('pn');
+  });
+
+  it('is tried once only when the network refuses both: the next refusal is final at once', async () => {
+    const test = await openAs('pn');
+    const [first, second] = meet(test.phone, 2) as [string, string];
+    const refuse = (recipient: string) =>
+      sessions.fault('message', { ackError: 463 }, { match: { recipient }, count: 9 });
+    refuse(first);
+    const before = refusals();
+    expect(await sendTo(test, [first])).to.deep.equal([{ kind: 'restricted', code: 463 }]);
+    expect(refusals() - before, 'by both names').to.equal(2);
+    refuse(second);
+    expect(await sendTo(test, [second])).to.deep.equal([{ kind: 'restricted', code: 463 }]);
+    expect(refusals() - before, 'by one').to.equal(3);
+  });
+
+  async function shownTo(number: string): Promise<number | undefined> {
+    const rows = await sessions.messagesOf(number);
+    return rows.reduce((sum, { shown }) => sum + shown, 0) || undefined;
+  }
+});
