@@ -9,6 +9,7 @@ const OWN_ERRORS = {
   attachment_not_uploaded: 7,
   recipient_opted_out: 8,
   new_contacts_held: 9,
+  looked_up_again: 10,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

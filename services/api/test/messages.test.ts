@@ -76,7 +76,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
     const untilMs = Date.parse('2030-01-02T03:04:05Z');
     await recordRestriction(space.store, owner.lease, { kind: 'reach_out_time_lock', sinceMs: nowMs, untilMs });
     const [first, ...others] = recipientsOf(await show(id));
-    expect(first).to.include({ status: 'queued', error: null, heldUntil: '2030-01-02T03:04:05.000Z' });
+    expect(first).to.include({ status: 'queued', error: 'new_contacts_held', heldUntil: '2030-01-02T03:04:05.000Z' });
     for (const other of others) expect(other).not.to.have.property('heldUntil');
     await recordRestriction(space.store, owner.lease, { kind: 'new_chat_cap', sinceMs: nowMs });
     expect(recipientsOf(await show(id))[0]).to.include({ heldUntil: null });

@@ -5,7 +5,7 @@ import {
   type MessageContent,
   type ReadyContent,
 } from '@gateway/contracts/message-content';
-import { ownErrorCode } from '@gateway/contracts/recipient-errors';
+import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
 import type { QuoteFor } from './load-quotes.js';
 
@@ -54,6 +54,8 @@ export class OpenSend {
   private held: number[] = [];
   /** Those of whom Redis says that they wait for the end of a restriction: until their next try. */
   private readonly marked: Set<number>;
+  /** Those of whom Redis says that they could not be looked up. */
+  readonly lookedUpAgain: Set<number>;
   private readonly tries = new Map<number, number>();
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
   private readonly doubtful: Set<number>;
@@ -85,8 +87,10 @@ export class OpenSend {
     this.accepted = new Map(
       queued.map(({ index, partsAcked }) => [index, partsAcked] as const).filter(([, acked]) => acked > 0),
     );
-    const markedHeld = queued.filter(({ errorCode }) => errorCode === ownErrorCode('new_contacts_held'));
-    this.marked = new Set(markedHeld.map(({ index }) => index));
+    const waitingFor = (error: OwnRecipientError) =>
+      new Set(queued.filter(({ errorCode }) => errorCode === ownErrorCode(error)).map(({ index }) => index));
+    this.marked = waitingFor('new_contacts_held');
+    this.lookedUpAgain = waitingFor('looked_up_again');
     // Those that a former owner had in flight go first: their phones may have the message already.
     const [doubtful, others] = [queued.filter(mayBeShown), queued.filter((recipient) => !mayBeShown(recipient))];
     this.doubtful = new Set(doubtful.map(({ index }) => index));

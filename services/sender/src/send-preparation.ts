@@ -24,6 +24,13 @@ interface Recipient {
   to: string;
 }
 
+interface FailedLookUp {
+  index: number;
+  /** The network's, or the session's own. */
+  code: number;
+}
+
+const NO_ANSWER = 408;
 const LOOK_UP_BATCH = 100;
 const MAX_LOOK_UPS = 4;
 
@@ -58,7 +65,7 @@ export class SendPreparation {
   }
 
   private async lookUp(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<void> {
-    const { clock, logger } = this.deps;
+    const { logger } = this.deps;
     const wasHeld = this.deps.hold.isOn;
     const wanted = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
     const numbers = wanted.map(({ to }) => to);
@@ -67,17 +74,47 @@ export class SendPreparation {
       return new Map<string, LookUpResult>();
     });
     const ready: number[] = [];
+    const failed: FailedLookUp[] = [];
     for (const { index, to } of wanted) {
-      const result = found.get(to);
-      if (result && 'exists' in result && result.exists) ready.push(index);
-      else if (result && 'exists' in result) await failUnsent(this.deps, send, index, 'not_on_messenger');
-      else if (this.isCurrent(session)) send.retryLater(index, clock.nowMs());
-      else send.putBack([index]);
+      const result = found.get(to) ?? { error: NO_ANSWER };
+      if ('error' in result) failed.push({ index, code: result.error });
+      else if (result.exists) ready.push(index);
+      else await failUnsent(this.deps, send, index, 'not_on_messenger');
     }
+    await this.noteLookedUp(send, ready);
+    if (this.isCurrent(session)) await this.lookUpLater(send, failed);
+    else send.putBack(failed.map(({ index }) => index));
     // They were let through before messages to new contacts had to wait.
     const isOutdated = this.deps.hold.isOn && !wasHeld;
     if (this.isCurrent(session) && !isOutdated) send.addReady(ready);
     else send.putBack(ready);
+  }
+
+  /** After a pause that doubles; meanwhile those who look at the send see what its recipients wait for. */
+  private async lookUpLater(send: OpenSend, failed: readonly FailedLookUp[]): Promise<void> {
+    const { metrics, logger, results, clock } = this.deps;
+    if (failed.length === 0) return;
+    for (const { code } of failed) metrics.countFailedLookUp(code);
+    const networkCodes = [...new Set(failed.map(({ code }) => code))];
+    const { messageId, record } = send;
+    const fields = { messageId, requestId: record.requestId, recipients: failed.length, networkCodes };
+    logger.warn('recipients could not be looked up, tried again later', fields);
+    const errorCode = ownErrorCode('looked_up_again');
+    await Promise.all(
+      failed.map(async ({ index }) => {
+        const status = await results.write(send.tag, { recipient: index, part: 0, event: 'held', errorCode });
+        send.lookedUpAgain.add(index);
+        if (status === 'queued') send.retryLater(index, clock.nowMs());
+        else send.settled(index);
+      }),
+    );
+  }
+
+  /** They wait for their look-up no more. */
+  private async noteLookedUp(send: OpenSend, recipients: readonly number[]): Promise<void> {
+    const waited = recipients.filter((recipient) => send.lookedUpAgain.delete(recipient));
+    const event = { part: 0, event: 'held', errorCode: 0 } as const;
+    await Promise.all(waited.map((recipient) => this.deps.results.write(send.tag, { recipient, ...event })));
   }
 
   /** Under a restriction only acquaintances go on. Returns who does; strangers are not even looked up. */

@@ -31,6 +31,12 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     help: 'Recipients who get nothing, without the network having refused it, by the reason.',
     labels: ['reason'],
   });
+  const failedLookUps = makeCounter(registry, {
+    name: 'gateway_failed_lookups_total',
+    help: 'Recipients that could not be looked up, by the reason; each is tried again until its send expires.',
+    labels: ['reason'],
+  });
+  for (const reason of LOOKUP_FAILURES) failedLookUps.inc({ reason }, 0);
   const optOutReplies = makeCounter(registry, {
     name: 'gateway_opt_out_replies_total',
     help: 'People who asked for no more messages, or for messages again, by writing so.',
@@ -65,9 +71,19 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     observeAck: (kind: string, ms: number) => acceptToAck.observe({ kind }, ms / 1000),
     countReceipts: (kind: string, count: number) => receipts.inc({ kind }, count),
     countUnsent: (reason: OwnRecipientError, count: number) => unsent.inc({ reason }, count),
+    countFailedLookUp: (networkCode: number) => failedLookUps.inc({ reason: lookupFailureOf(networkCode) }),
     countOptOutReply: (change: 'optedOut' | 'optedIn') => optOutReplies.inc({ change }),
     countRestricted: (kind: RestrictionKind, change: 1 | -1) => restricted.inc({ kind }, change),
     countHeld: (recipients: number) => held.inc(recipients),
     countDisconnect: (outcome: string) => disconnects.inc({ outcome }),
   };
+}
+
+const LOOKUP_FAILURES = ['no_answer', 'network_busy', 'no_devices', 'bad_keys', 'refused'] as const;
+
+function lookupFailureOf(code: number): (typeof LOOKUP_FAILURES)[number] {
+  if (code === 408 || code === 428) return 'no_answer';
+  if (code === 429 || code >= 500) return 'network_busy';
+  if (code === 404) return 'no_devices';
+  return code === 400 || code === 406 ? 'bad_keys' : 'refused';
 }

@@ -167,7 +167,7 @@ describe('an account that the network restricts', function () {
       expect(body.counts).to.include({ queued: 30, failed: 0 });
       expect(heldOf(body).map(({ to }) => to)).to.have.members(strangers);
       for (const row of heldOf(body))
-        expect(row).to.include({ heldUntil: new Date(untilMs).toISOString(), error: null });
+        expect(row).to.include({ heldUntil: new Date(untilMs).toISOString(), error: 'new_contacts_held' });
       const tried = refusals();
       expect(tried).to.be.within(1, 30);
       expect(await shownTo(known, 'mixed')).to.deep.equal(once(known));

@@ -54,6 +54,21 @@ describe('a list of recipients, end to end', function () {
     await expectShownOnce(numbers, 'hello everybody');
   });
 
+  it('says of recipients who cannot be looked up that they wait for that, and sends when they can', async () => {
+    const numbers = makeNumbers(3, 2);
+    const fault = { on: 'iq' as const, match: { xmlns: 'usync' }, do: { error: 503 } };
+    const { id } = simulator.network.faults.add(fault);
+    const messageId = await send(numbers, 'who are you?');
+    const errors = async () =>
+      (await progress(messageId)).recipients.map(({ error }: { error: string | null }) => error);
+    await eventually(async () => (await errors()).every((error: unknown) => error === 'looked_up_again'));
+    expect(await progress(messageId)).to.deep.include({ status: 'queued' });
+    simulator.network.faults.remove(id);
+    await waitForCount(messageId, 'read', 3);
+    expect(await errors()).to.deep.equal([null, null, null]);
+    await expectShownOnce(numbers, 'who are you?');
+  });
+
   it('says of numbers that are not on the messenger that they failed, and why', async () => {
     const [missing, present] = makeNumbers(2, 1);
     await fetch(`${simulator.adminUrl}/admin/phones/${missing}`, {

@@ -1,5 +1,5 @@
 import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
-import { ownErrorCode, recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import type { HeldRestriction } from '@gateway/contracts/restriction';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/statuses';
 import { readDevice } from '@gateway/store/devices';
@@ -26,7 +26,10 @@ const recipientSchema = Joi.object({
   error: Joi.string()
     .allow(null)
     .required()
-    .description('Why it failed or expired: `not_on_messenger`, `network_403`, ...'),
+    .description(
+      'Why it failed or expired: `not_on_messenger`, `network_403`, ... Of one who is queued, what it waits for where that ' +
+        'is not just its turn: `looked_up_again`, `new_contacts_held`.',
+    ),
   at: Joi.string().required().description('When the status last changed.'),
   heldUntil: Joi.string()
     .allow(null)
@@ -88,7 +91,7 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
         expiresAt: new Date(send.expiresAtMs).toISOString(),
         recipients: page.map((recipient) => ({
           ...describeRecipient(recipient, send, ids),
-          ...describeHold(recipient, restriction),
+          ...describeWait(recipient, restriction),
         })),
         nextCursor: page.length > 0 && next < send.total ? String(next) : null,
       },
@@ -109,8 +112,13 @@ function describeRecipient(recipient: RecipientView, send: SendRecord, ids: Plat
   };
 }
 
-function describeHold({ status, errorCode }: RecipientView, restriction: HeldRestriction | undefined) {
-  if (!restriction || status !== 'queued' || errorCode !== ownErrorCode('new_contacts_held')) return {};
+/** Why a queued recipient waits, and until when where it is known. */
+function describeWait({ status, errorCode }: RecipientView, restriction: HeldRestriction | undefined) {
+  if (status !== 'queued') return {};
+  const error = recipientErrorName(errorCode);
+  if (error !== 'new_contacts_held') return error ? { error } : {};
+  // Its mark outlives the restriction until the next attempt.
+  if (!restriction) return {};
   const { untilMs } = restriction;
-  return { heldUntil: untilMs === undefined ? null : new Date(untilMs).toISOString() };
+  return { error, heldUntil: untilMs === undefined ? null : new Date(untilMs).toISOString() };
 }
