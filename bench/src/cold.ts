@@ -21,7 +21,7 @@ export const coldBenchmark: Benchmark = {
       unit: UNIT,
       cpuMsPerMessage,
       ratios: { rtt0: nearby.ratio, rtt100: faraway.ratio },
-      rtt100: { ours: faraway.ours, baseline: faraway.baseline },
+      rtt100: { ours: faraway.ours, baseline: faraway.baseline, on2026: faraway.on2026 },
     };
   },
 };
@@ -32,11 +32,12 @@ async function measure(
   setting: { roundTripMs: number; baselineRecipients: number; series: number },
 ): Promise<Comparison> {
   const { roundTripMs, baselineRecipients, series } = setting;
-  await race.stage.simulator.setRoundTripMs(roundTripMs);
+  await race.setRoundTripMs(roundTripMs);
   return compare(context, {
     // Nobody writes to anybody twice.
     ours: (round) => race.ours(makeNumbers(RECIPIENTS, series + round)),
     baseline: (round) => race.baseline(makeNumbers(baselineRecipients, series + 50 + round)),
+    on2026: (round) => race.on2026(makeNumbers(RECIPIENTS, series + round)),
     unit: UNIT,
     label: `round trip ${roundTripMs} ms, `,
   });

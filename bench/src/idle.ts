@@ -2,7 +2,7 @@ import { sleep } from '@gateway/runtime/clock';
 import { eventually } from '@gateway/testkit/eventually';
 import type { ServiceProcess } from '@gateway/testkit/service-process';
 import type { StockMethods } from './stock-main.js';
-import type { Benchmark } from './support/benchmark.js';
+import type { BenchContext, Benchmark } from './support/benchmark.js';
 import { Child } from './support/child.js';
 import { compare } from './support/compare.js';
 import { readResidentBytes } from './support/process-usage.js';
@@ -21,7 +21,7 @@ export const idleBenchmark: Benchmark = {
   summary: 'resident memory per idle device, 300 in one sender / per stock Baileys socket with keys in memory',
   goal: '<= 2',
   async run(context) {
-    const stage = await openStage(context, { decryptSample: 0 });
+    const stage = await openStage(context, { decryptSample: 0, profile: '2025' });
     const { socketUrl, adminUrl } = stage.simulator;
     const network = { socketUrl, adminUrl };
 
@@ -36,27 +36,34 @@ export const idleBenchmark: Benchmark = {
     const stockEmpty = readResidentBytes(stock.pid);
     await stock.call('logIn', { network, states });
 
-    context.say(`linking ${DEVICES} devices`);
-    await linkDevices(stage, context.say);
-    await stage.gateway.senders[0]!.stop();
-    const sender = await stage.gateway.addSender();
-    const senderEmpty = readResidentBytes(sender.pid);
-    await eventually(() => countConnected(sender) === DEVICES, { timeoutMs: 120_000, what: 'all devices connected' });
-    await sleep(SETTLE_MS);
-
+    const sender = await fillSender(stage, context);
+    const today = await fillSender(await openStage(context, { decryptSample: 0 }), context);
     const unit = 'MB per device';
     const perDevice = async (pid: number, empty: number, devices: number) => {
       await sleep(BETWEEN_MS);
       return (readResidentBytes(pid) - empty) / devices / 1024 / 1024;
     };
     const found = await compare(context, {
-      ours: () => perDevice(sender.pid, senderEmpty, DEVICES),
+      ours: () => perDevice(sender.pid, sender.empty, DEVICES),
       baseline: () => perDevice(stock.pid, stockEmpty, STOCK_CLIENTS),
+      on2026: () => perDevice(today.pid, today.empty, DEVICES),
       unit,
     });
     return { ...found, unit, devices: DEVICES, stockClients: STOCK_CLIENTS };
   },
 };
+
+/** A fresh sender with all devices connected, and what it weighed before the first. */
+async function fillSender(stage: Stage, { say }: BenchContext): Promise<{ pid: number; empty: number }> {
+  say(`linking ${DEVICES} devices`);
+  await linkDevices(stage, say);
+  await stage.gateway.senders[0]!.stop();
+  const sender = await stage.gateway.addSender();
+  const empty = readResidentBytes(sender.pid);
+  await eventually(() => countConnected(sender) === DEVICES, { timeoutMs: 120_000, what: 'all devices connected' });
+  await sleep(SETTLE_MS);
+  return { pid: sender.pid, empty };
+}
 
 async function linkDevices({ gateway }: Stage, say: (line: string) => void): Promise<void> {
   const left = Array.from({ length: DEVICES }, (_, i) => i).values();

@@ -30,7 +30,7 @@ export const intakeBenchmark: Benchmark = {
   summary: "processor time per message: a stock Baileys client's / the simulator's, every message decrypted",
   goal: '>= 3',
   async run(context) {
-    const simulator = await startSimulatorProcess(context.lifecycle, { decryptSample: 1 });
+    const simulator = await startSimulatorProcess(context.lifecycle, { decryptSample: 1, profile: '2025' });
     const { socketUrl, adminUrl } = simulator;
     const stocks: StockClient[] = [];
     for (const number of CLIENTS) {

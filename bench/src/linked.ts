@@ -17,7 +17,7 @@ export const linkedBenchmark: Benchmark = {
   summary: 'resident memory of the simulator with 1,000 linked and connected stock clients / 500 MB',
   goal: '<= 1',
   async run({ lifecycle, say }) {
-    const simulator = await startSimulatorProcess(lifecycle, { decryptSample: 1 });
+    const simulator = await startSimulatorProcess(lifecycle, { decryptSample: 1, profile: '2025' });
     const { socketUrl, adminUrl } = simulator;
     // Several processes: the clients are many times heavier than what is measured, and must answer in time.
     const stocks = Array.from({ length: PROCESSES }, () => new Child<StockMethods>(lifecycle, 'stock-main'));

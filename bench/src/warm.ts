@@ -13,10 +13,17 @@ export const warmBenchmark: Benchmark = {
   async run(context) {
     const race = await openRace(context);
     const to = makeNumbers(RECIPIENTS);
-    const sides = { ours: () => race.ours(to), baseline: () => race.baseline(to), unit: 'messages/s', rounds: 7 };
+    const sides = {
+      ours: () => race.ours(to),
+      baseline: () => race.baseline(to),
+      on2026: () => race.on2026(to),
+      unit: 'messages/s',
+      rounds: 7,
+    };
     context.say('first, both get to know the recipients');
     await sides.ours();
     await sides.baseline();
+    await sides.on2026();
     race.takeCpu();
     return { ...(await compare(context, sides)), unit: sides.unit, cpuMsPerMessage: race.takeCpu() };
   },

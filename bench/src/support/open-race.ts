@@ -6,14 +6,18 @@ import { timeUntilAcked } from './send.js';
 import { openStage, type Stage } from './stage.js';
 import { median, rounded } from './statistics.js';
 
-/** One device of the gateway and one stock client on the same network, each with an account of its own. */
+/**
+ * One device of the gateway and one stock client on the same network of 2025, each with an account of its own, and another
+ * gateway on the network of 2026.
+ */
 export interface Race {
-  stage: Stage;
+  setRoundTripMs(ms: number): Promise<void>;
   /** Messages per second to these recipients, until the last ack. */
   ours(to: readonly string[]): Promise<number>;
   baseline(to: readonly string[]): Promise<number>;
+  on2026(to: readonly string[]): Promise<number>;
   /** Since it was asked last: median CPU per message, receipts included, of the sender and of the stock client. */
-  takeCpu(): { ours: number; baseline: number };
+  takeCpu(): { ours: number; baseline: number; on2026: number };
 }
 
 const OUR_ACCOUNT = '999100000001';
@@ -22,27 +26,33 @@ const STOCK_ACCOUNT = '999100000002';
 const IN_FLIGHT = 32;
 
 export async function openRace(context: BenchContext): Promise<Race> {
-  const stage = await openStage(context, { decryptSample: 0.02 });
-  const { socketUrl, adminUrl, settle } = stage.simulator;
+  const stage = await openStage(context, { decryptSample: 0.02, profile: '2025' });
+  const today = await openStage(context, { decryptSample: 0.02 });
+  const { socketUrl, adminUrl } = stage.simulator;
   const stock = new Child<StockMethods>(context.lifecycle, 'stock-main');
   await stock.call('link', { network: { socketUrl, adminUrl }, numbers: [STOCK_ACCOUNT] });
-  await stage.gateway.link(OUR_ACCOUNT);
-  await settle();
-  const sender = stage.gateway.senders[0]!;
-  const cpu = { ours: [] as number[], baseline: [] as number[] };
+  for (const { gateway, simulator } of [stage, today]) {
+    await gateway.link(OUR_ACCOUNT);
+    await simulator.settle();
+  }
+  const pids = { ours: stage.gateway.senders[0]!.pid, baseline: stock.pid, on2026: today.gateway.senders[0]!.pid };
+  const cpu = { ours: [] as number[], baseline: [] as number[], on2026: [] as number[] };
   const rate = async (side: keyof typeof cpu, to: readonly string[], send: () => Promise<number>) => {
-    const { pid } = side === 'ours' ? sender : stock;
-    const cpuBefore = readCpuMs(pid);
+    const cpuBefore = readCpuMs(pids[side]);
     const ms = await send();
-    await settle();
-    cpu[side].push((readCpuMs(pid) - cpuBefore) / to.length);
+    await (side === 'on2026' ? today : stage).simulator.settle();
+    cpu[side].push((readCpuMs(pids[side]) - cpuBefore) / to.length);
     return to.length / (ms / 1000);
   };
   const text = 'Hello from a benchmark';
+  const takeMedian = (side: keyof typeof cpu) => rounded(median(cpu[side].splice(0)));
   return {
-    stage,
+    setRoundTripMs: async (ms) => {
+      for (const { simulator } of [stage, today]) await simulator.setRoundTripMs(ms);
+    },
     ours: (to) => rate('ours', to, () => timeUntilAcked(stage, { to, text })),
     baseline: (to) => rate('baseline', to, () => stock.call('send', { numbers: [...to], text, inFlight: IN_FLIGHT })),
-    takeCpu: () => ({ ours: rounded(median(cpu.ours.splice(0))), baseline: rounded(median(cpu.baseline.splice(0))) }),
+    on2026: (to) => rate('on2026', to, () => timeUntilAcked(today, { to, text })),
+    takeCpu: () => ({ ours: takeMedian('ours'), baseline: takeMedian('baseline'), on2026: takeMedian('on2026') }),
   };
 }

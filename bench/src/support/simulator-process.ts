@@ -21,6 +21,9 @@ export interface SimulatorProcess {
   settle(): Promise<void>;
 }
 
+/** A stock client neither links nor sends by number on the network of 2026: it is measured on that of 2025. */
+export type NetworkProfile = '2025' | '2026';
+
 const MAIN = new URL('../../../services/simulator/dist/main.js', import.meta.url);
 /** As `npm run simulator` has them. */
 const NODE_FLAGS = ['--single-threaded-gc'];
@@ -29,10 +32,15 @@ const SETTLE_MS = 400;
 /** Starts the network in a process of its own: in ours it would share the event loop with what is measured. */
 export async function startSimulatorProcess(
   lifecycle: Lifecycle,
-  { decryptSample }: { decryptSample: number },
+  { decryptSample, profile = '2026' }: { decryptSample: number; profile?: NetworkProfile },
 ): Promise<SimulatorProcess> {
   const child = fork(fileURLToPath(MAIN), {
-    env: { ...profileSettings(), SIMULATOR_DECRYPT_SAMPLE: String(decryptSample), SIMULATOR_PORT: '0' },
+    env: {
+      ...profileSettings(),
+      SIMULATOR_PROFILE: profile,
+      SIMULATOR_DECRYPT_SAMPLE: String(decryptSample),
+      SIMULATOR_PORT: '0',
+    },
     execArgv: NODE_FLAGS,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });

@@ -2,7 +2,7 @@ import { Gateway } from '@gateway/testkit/gateway';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { profileSettings } from '../config.js';
 import type { BenchContext } from './benchmark.js';
-import { type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
+import { type NetworkProfile, type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 
 /** A whole gateway as in production, each service a process, beside a network in a process of its own. */
 export interface Stage {
@@ -15,17 +15,19 @@ export interface StageOptions {
   /** Share of the phones that really decrypt what they get, 0 to 1: said aloud when it is not all of them. */
   decryptSample?: number;
   senders?: number;
+  /** Default 2026. */
+  profile?: NetworkProfile;
   /** Settings of every service. */
   env?: Record<string, string>;
 }
 
 export async function openStage(context: BenchContext, options: StageOptions = {}): Promise<Stage> {
   const { lifecycle, say } = context;
-  const { decryptSample = 1, senders = 1, env = {} } = options;
+  const { decryptSample = 1, senders = 1, profile = '2026', env = {} } = options;
   if (decryptSample < 1) say(`${decryptSample * 100} % of the simulated phones decrypt what they receive`);
   const space = await openRedisSpace();
   lifecycle.add('redis space', () => space.close());
-  const simulator = await startSimulatorProcess(lifecycle, { decryptSample });
+  const simulator = await startSimulatorProcess(lifecycle, { decryptSample, profile });
   const gateway = await Gateway.start({
     space,
     simulator,
