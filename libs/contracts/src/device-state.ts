@@ -35,7 +35,8 @@ export const REASONS = {
   replaced: 'Another client uses the keys of this device.',
   banned: 'The network has banned this account.',
   temporarily_banned: 'The network has banned this account for a time.',
-  client_outdated: 'The network refuses this version of the client.',
+  client_outdated:
+    'The network refuses this version of the client: no device logs in until an operator sets another one.',
   not_multi_device: 'The account does not take linked devices.',
   rate_limited: 'The network asks for a long pause; trying again.',
   untrusted: 'The server could not prove that it is the messenger network.',

@@ -8,6 +8,14 @@ export interface KeySpace {
 /** The data model's version, checked at start. */
 export const schemaKey = ({ prefix }: KeySpace) => `${prefix}:schema`;
 
+/** The version that the client appears as, one for the whole installation. */
+export const clientVersionKeys = ({ prefix }: KeySpace) => ({
+  /** HASH: the version that was set at run time; `seen:<version>` and `expires:<version>` in ms. */
+  version: `${prefix}:client-version`,
+  /** STRING: the version that the network has refused. */
+  refused: `${prefix}:client-version:refused`,
+});
+
 /** Keys of a workspace: small sets and tables that span devices. */
 export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
   const base = `${prefix}:{${workspace}}`;

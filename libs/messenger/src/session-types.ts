@@ -52,6 +52,8 @@ export interface SessionEvents {
   onLateRefusal(refusal: { platformId: string; code: number; isFinal: boolean }): void;
   /** The network has changed what the account may do: `readRestriction` tells what. Can come before `onOpen`. */
   onRestrictionNews?(): void;
+  /** The network says when it will refuse our version; `undefined`: not any more. Can come before `onOpen`. */
+  onVersionDeadline?(expiresAtMs: number | undefined): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
   onClosed(outcome: DisconnectOutcome): void;
 }

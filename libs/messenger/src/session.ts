@@ -26,6 +26,7 @@ import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } f
 import { type BrowserName, DEFAULT_BROWSER } from './socket-settings.js';
 import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
+import { watchDeadline } from './watch-deadline.js';
 import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
 import { within } from './within.js';
 
@@ -234,6 +235,7 @@ export class Session implements MessengerSession {
       onFailed: (error) => end.begin(toFailureOutcome(error)),
     });
     watchRestriction(sock, () => events.onRestrictionNews?.());
+    watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
   }
 
   #onOpen(): void {

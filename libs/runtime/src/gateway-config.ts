@@ -29,6 +29,8 @@ export interface SocketConfig {
   MESSENGER_URL: string;
   /** Whom to believe to be the network. Default `production`; anything else is refused with the real network. */
   MESSENGER_TRUST: MessengerTrust;
+  /** Version of the network's web client to appear as, such as `2.3000.1043857760`. Default: the one built in. `version set` of the command line goes before it. */
+  MESSENGER_VERSION?: string;
 }
 
 /** The pace that a device has unless an operator gave it another. */
@@ -65,6 +67,7 @@ export const socketKeys: Joi.PartialSchemaMap<SocketConfig> = {
     .custom(refusePlainRealNetwork)
     .default(REAL_NETWORK_URL),
   MESSENGER_TRUST: Joi.string().custom(readTrust).default({ kind: 'production' }),
+  MESSENGER_VERSION: Joi.string().pattern(/^\d{1,3}\.\d{1,5}\.\d{1,10}$/),
 };
 
 export const paceKeys: Joi.PartialSchemaMap<PaceConfig> = {

@@ -3,6 +3,7 @@ import type { Pace } from '@gateway/contracts/pace';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logger';
+import type { ClientVersion } from '@gateway/store/client-version';
 import type { DoorbellListener } from '@gateway/store/doorbells';
 import type { Store } from '@gateway/store/store';
 import type { ApiMetrics } from './api-metrics.js';
@@ -16,6 +17,7 @@ export interface ApiDeps {
   producer: Producer;
   doorbells: DoorbellListener;
   workspace: Workspace;
+  clientVersion: Pick<ClientVersion, 'read'>;
   /** Of devices that the operator gave no other: the senders' default, for estimates. */
   defaultPace: Pace;
   /** Proxies whose `X-Forwarded-For` entries are believed. */

@@ -4,11 +4,12 @@ import { addDeviceCommands } from './cli/device-commands.js';
 import { addOptOutCommands } from './cli/opt-out-commands.js';
 import { addSendCommands } from './cli/send-commands.js';
 import { addTokenCommands } from './cli/token-commands.js';
+import { addVersionCommands } from './cli/version-commands.js';
 
 /** The operators' command line: `npm run cli -- token create --name my-app`. */
 const program = new Command('cli')
   .description(
-    'Tokens, devices, sends and opt-outs of the gateway. Works on the Redis of REDIS_URL; the API need not run.',
+    'Tokens, devices, sends, opt-outs and the client version of the gateway. Works on the Redis of REDIS_URL; the API need not run.',
   )
   .option('--json', 'print JSON instead of text')
   .configureHelp({ showGlobalOptions: true })
@@ -18,6 +19,7 @@ addTokenCommands(program);
 addDeviceCommands(program);
 addSendCommands(program);
 addOptOutCommands(program);
+addVersionCommands(program);
 
 try {
   await program.parseAsync();

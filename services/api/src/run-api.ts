@@ -9,6 +9,7 @@ import { createMetrics } from '@gateway/runtime/metrics';
 import { startOpsServer } from '@gateway/runtime/ops-server';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
+import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { checkSchema, createStore } from '@gateway/store/store';
 import { createApiMetrics } from './api-metrics.js';
@@ -57,6 +58,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       producer,
       doorbells,
       workspace: config.WORKSPACE,
+      clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
       defaultPace: defaultPace(config),
       trustedProxies: config.TRUST_PROXY,
       bodyBudgetBytes: config.BODY_BUDGET_BYTES,

@@ -149,10 +149,10 @@ export class ConnectionController {
 
   private start(device: DeviceId, lease: HeldLease, { kind, desired }: RealDuty): void {
     const cancel = new AbortController();
-    const { store, clock, endpoint } = this.deps;
+    const { store, clock, endpoint, clientVersion } = this.deps;
     const logger = this.deps.logger.child({ device, epoch: lease.epoch, duty: kind });
     const signal = AbortSignal.any([cancel.signal, lease.lost]);
-    const done = perform(kind, { store, clock, endpoint, logger, lease, desired, signal })
+    const done = perform(kind, { store, clock, endpoint, clientVersion, logger, lease, desired, signal })
       .then(() => true)
       .catch((thrown: unknown) => logFailure(logger, toError(thrown)))
       .then((wentWell) => this.finish(device, lease, wentWell));

@@ -1,3 +1,4 @@
+import { versionNumbers } from '@gateway/contracts/client-version';
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/device-state';
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
@@ -8,6 +9,7 @@ import type { LinkMethod } from '@gateway/messenger/watch-linking';
 import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logger';
+import type { ClientVersion } from '@gateway/store/client-version';
 import { deviceKeyStore } from '@gateway/store/device-keys';
 import { reportObserved } from '@gateway/store/device-state';
 import { recordIncoming } from '@gateway/store/incoming-messages';
@@ -19,6 +21,7 @@ export interface TaskDeps {
   clock: Clock;
   logger: Logger;
   endpoint: Endpoint;
+  clientVersion: ClientVersion;
 }
 
 /** One duty for one device, under its lease. */
@@ -77,11 +80,13 @@ export async function openSessionUntil(
   const { events, ...rest } = options;
   const { onOpen = () => {}, ...others } = events;
   const closed = defer<DisconnectOutcome>();
+  const { version } = await task.clientVersion.read();
   const session: MessengerSession = await openSession({
     ...rest,
     keyStore: deviceKeyStore(task.store, task.lease),
     caches: createSessionCaches(),
     endpoint: task.endpoint,
+    clientVersion: versionNumbers(version),
     logger: task.logger,
     getMessage: async () => undefined,
     assertMayWrite: () => task.lease.assertHeld(),
@@ -92,7 +97,16 @@ export async function openSessionUntil(
       onOpen: (account) => onOpen(account, session),
       onMessage: async (message) =>
         void (await recordIncoming(task.store, task.lease, { message, nowMs: task.clock.nowMs() })),
-      onClosed: closed.resolve,
+      onVersionDeadline: (expiresAtMs) => void task.clientVersion.noteDeadline(version, expiresAtMs),
+      onClosed: (outcome) => {
+        if (outcome.kind !== 'clientOutdated') closed.resolve(outcome);
+        // Before anybody looks what to do next: another login would be refused, too.
+        else
+          void task.clientVersion
+            .noteRefusal(version)
+            .catch(() => {})
+            .then(() => closed.resolve(outcome));
+      },
     },
   });
   const close = () => void session.close();

@@ -6,6 +6,7 @@ import { reasonOf } from './reason-of.js';
 import { senderHasRoom } from './sender-room.js';
 
 const LOOK_FOR_SENDER_MS = 1_000;
+const VERSION_PAUSE_MS = 5_000;
 
 /**
  * Keeps a linked device connected while no sender has room for it, and lets go as soon as one does. It does not send,
@@ -14,6 +15,7 @@ const LOOK_FOR_SENDER_MS = 1_000;
  * therefore says it again to the sender.
  */
 export async function holdDevice(task: DeviceTask): Promise<void> {
+  if ((await task.clientVersion.read()).isRefused) return waitForVersion(task);
   const found = new AbortController();
   const timer = setInterval(() => {
     senderHasRoom(task.store, task.lease.address.workspace).then(
@@ -27,6 +29,12 @@ export async function holdDevice(task: DeviceTask): Promise<void> {
   } finally {
     clearInterval(timer);
   }
+}
+
+/** The network refuses the version of every device: nobody logs in before another one is set. */
+async function waitForVersion(task: DeviceTask): Promise<void> {
+  await observe(task, { status: 'connecting', reason: 'client_outdated' });
+  await sleep(VERSION_PAUSE_MS, task.signal).catch(() => {});
 }
 
 async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<DisconnectOutcome> {
@@ -67,7 +75,6 @@ function pauseMs(outcome: DisconnectOutcome, nowMs: number): number {
       return outcome.minMs;
     case 'temporarilyBanned':
       return Math.min(outcome.untilMs ? outcome.untilMs - nowMs : LONG_MS, LONGEST_MS);
-    case 'clientOutdated':
     case 'untrusted':
     // Someone outside uses these keys: taking them back by reflex would be a fight without an end.
     case 'replaced':

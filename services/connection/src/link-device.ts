@@ -20,6 +20,7 @@ import { reasonOf } from './reason-of.js';
 export async function linkDevice(task: DeviceTask): Promise<void> {
   const accepted = await findAccepted(task);
   if (accepted) return finishLink(task, accepted);
+  if ((await task.clientVersion.read()).isRefused) return refuseByVersion(task);
   if ((await logOutAndWipe(task)) === 'interrupted') return;
   // Takes back the code of a process before us, and marks keys that are found later as those of this attempt.
   if ((await observe(task, { status: 'connecting', reason: 'linking' })) === 'moved') return;
@@ -31,6 +32,13 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   if (reason !== 'passkey_required') await retireKeys(task.store, task.lease, { quarantine: false });
   // Nobody tries again by itself, as `network` promises: the user asks for a new code.
   await observeEnd(task, reason === 'network' ? 'link_timeout' : reason);
+}
+
+/** No device logs in for now. An account that is there stays: nothing could be linked in its place. */
+async function refuseByVersion(task: DeviceTask): Promise<void> {
+  const account = await readAccount(task);
+  if (account.kind !== 'linked') return observeEnd(task, 'client_outdated');
+  await observe(task, { status: 'connecting', reason: 'client_outdated', phone: account.phone }, 'linked');
 }
 
 /** The account that accepted this very attempt, before its process died. */

@@ -50,6 +50,7 @@ export async function readAccount({ store, lease, logger }: DeviceTask): Promise
 }
 
 async function logOut(task: DeviceTask): Promise<boolean> {
+  if ((await task.clientVersion.read()).isRefused) return false;
   const opened = defer<void>();
   const { session, closed } = await openSessionUntil(task.signal, task, {
     events: { onOpen: () => opened.resolve() },

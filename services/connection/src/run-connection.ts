@@ -8,9 +8,11 @@ import { createMetrics, makeGauge } from '@gateway/runtime/metrics';
 import { startOpsServer } from '@gateway/runtime/ops-server';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
+import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { LeaseKeeper } from '@gateway/store/lease-keeper';
 import { checkSchema, createStore } from '@gateway/store/store';
+import { addVersionMetrics } from '@gateway/store/version-metrics';
 import type { ConnectionConfig } from './config.js';
 import { ConnectionController } from './connection-controller.js';
 
@@ -35,8 +37,9 @@ export async function runConnection(config: ConnectionConfig, lifecycle: Lifecyc
   keeper.start();
   lifecycle.add('leases', async () => keeper.stop());
 
+  const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   const controller = new ConnectionController({
-    ...{ store, keeper, doorbells, logger, clock: systemClock, workspace: config.WORKSPACE },
+    ...{ store, keeper, doorbells, logger, clock: systemClock, workspace: config.WORKSPACE, clientVersion },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     tickMs: TICK_MS,
     holdAfterMs: config.HOLD_AFTER_MS,
@@ -44,6 +47,7 @@ export async function runConnection(config: ConnectionConfig, lifecycle: Lifecyc
   lifecycle.add('controller', () => controller.stop());
 
   const registry = createMetrics('connection', { processMetrics: true });
+  addVersionMetrics(registry, clientVersion, systemClock.nowMs);
   makeGauge(registry, {
     name: 'gateway_connection_tasks',
     help: 'Devices that are being linked, logged out or held.',

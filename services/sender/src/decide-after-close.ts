@@ -33,8 +33,9 @@ export function decideAfterClose(outcome: SocketEnd, nowMs: number): AfterClose 
       return { kind: 'reopen', reason: 'keys_unreadable', minMs: 1_000 };
     case 'rateLimited':
       return { kind: 'reopen', reason: 'rate_limited', minMs: outcome.minMs };
+    // No device logs in with this version any more, however short the wait: see ClientVersion.
     case 'clientOutdated':
-      return { kind: 'reopen', reason: 'client_outdated', minMs: LONG_MS };
+      return { kind: 'reopen', reason: 'client_outdated', minMs: 0 };
     case 'untrusted':
       return { kind: 'reopen', reason: 'untrusted', minMs: LONG_MS };
     case 'temporarilyBanned':

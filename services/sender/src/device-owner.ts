@@ -97,6 +97,7 @@ export class DeviceOwner {
       if (end) await this.afterEnd(desired, end);
       else if (socket.exists) await this.rest(LOOK_MS);
       else if (restMs > 0) await this.wait(restMs);
+      else if ((await this.deps.clientVersion.read()).isRefused) await this.waitForVersion(desired, observed);
       else await this.open(socket, desired);
     }
   }
@@ -104,6 +105,14 @@ export class DeviceOwner {
   private async wait(ms: number): Promise<void> {
     this.state = 'waiting';
     await this.rest(Math.min(ms, LOOK_MS));
+  }
+
+  /** The network refuses the version of every device: none logs in before another one is set, which rings. */
+  private async waitForVersion(desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
+    if (observed?.reason !== 'client_outdated') {
+      await this.report(desired, { status: 'connecting', reason: 'client_outdated' });
+    }
+    await this.wait(LOOK_MS);
   }
 
   private async open(socket: DeviceSocket, desired: DesiredState): Promise<void> {

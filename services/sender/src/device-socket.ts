@@ -1,3 +1,4 @@
+import { versionNumbers } from '@gateway/contracts/client-version';
 import type { DesiredState } from '@gateway/contracts/device-state';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
@@ -10,6 +11,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
+import type { ClientVersion } from '@gateway/store/client-version';
 import { deviceKeyStore } from '@gateway/store/device-keys';
 import { reportObserved } from '@gateway/store/device-state';
 import { recordIncoming } from '@gateway/store/incoming-messages';
@@ -30,6 +32,7 @@ export interface SocketDeps {
   logger: Logger;
   metrics: SenderMetrics;
   endpoint: Endpoint;
+  clientVersion: ClientVersion;
   ackTimeoutMs: number;
   ids: PlatformIds;
   results: ResultWriter;
@@ -107,12 +110,14 @@ export class DeviceSocket {
     return confirmed ?? false;
   }
 
-  private connect(desired: DesiredState, onDecided: () => void): Promise<MessengerSession> {
-    const { store, lease, endpoint, ackTimeoutMs, ids, logger } = this.deps;
+  private async connect(desired: DesiredState, onDecided: () => void): Promise<MessengerSession> {
+    const { store, lease, endpoint, clientVersion, ackTimeoutMs, ids, logger } = this.deps;
+    const { version } = await clientVersion.read();
     return openSession({
       keyStore: deviceKeyStore(store, lease),
       caches: this.caches,
       endpoint,
+      clientVersion: versionNumbers(version),
       logger,
       getMessage: (platformId) => messageOf({ store, address: lease.address, ids }, platformId),
       assertMayWrite: () => lease.assertHeld(),
@@ -129,7 +134,10 @@ export class DeviceSocket {
           if (this.account) this.account.name = name;
           this.guard(this.showProfile(desired));
         },
-        onClosed: (outcome) => {
+        onVersionDeadline: (expiresAtMs) => void clientVersion.noteDeadline(version, expiresAtMs),
+        onClosed: async (outcome) => {
+          // Before anybody looks what to do next: another login would be refused, too.
+          if (outcome.kind === 'clientOutdated') await clientVersion.noteRefusal(version).catch(() => {});
           // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
           this.ended(this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome);
           onDecided();

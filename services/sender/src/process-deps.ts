@@ -4,6 +4,7 @@ import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logger';
 import type { RedisClients } from '@gateway/runtime/redis-clients';
+import type { ClientVersion } from '@gateway/store/client-version';
 import type { LeaseKeeper } from '@gateway/store/lease-keeper';
 import type { Store } from '@gateway/store/store';
 import type PQueue from 'p-queue';
@@ -20,6 +21,7 @@ export interface ProcessDeps {
   logger: Logger;
   metrics: SenderMetrics;
   endpoint: Endpoint;
+  clientVersion: ClientVersion;
   defaultPace: Pace;
   ackTimeoutMs: number;
   /** Bounds the uploads of the process, and with them the files in its memory. */

@@ -10,9 +10,11 @@ import { createMetrics } from '@gateway/runtime/metrics';
 import { startOpsServer } from '@gateway/runtime/ops-server';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
+import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { LeaseKeeper } from '@gateway/store/lease-keeper';
 import { checkSchema, createStore } from '@gateway/store/store';
+import { addVersionMetrics } from '@gateway/store/version-metrics';
 import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
 import { createSenderMetrics } from './sender-metrics.js';
@@ -49,8 +51,10 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
   const registry = createMetrics('sender', { processMetrics: true });
   const metrics = createSenderMetrics(registry, () => pool.countStates());
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };
+  const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
+  addVersionMetrics(registry, clientVersion, systemClock.nowMs);
   const pool: SenderPool = new SenderPool({
-    ...{ ...shared, metrics, doorbells, processId, queueConnection: clients.queue },
+    ...{ ...shared, metrics, doorbells, processId, clientVersion, queueConnection: clients.queue },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,

@@ -31,7 +31,8 @@ const TABLE: Record<Kind, Row | Row[]> = {
   ],
   clientOutdated: [
     { kind: 'clientOutdated', code: 405 },
-    { kind: 'reopen', reason: 'client_outdated', minMs: LONG },
+    // The whole fleet waits for another version, however long that takes: client-version.test.ts.
+    { kind: 'reopen', reason: 'client_outdated', minMs: 0 },
   ],
   untrusted: [{ kind: 'untrusted' }, { kind: 'reopen', reason: 'untrusted', minMs: LONG }],
   temporarilyBanned: [

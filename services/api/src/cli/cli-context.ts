@@ -1,5 +1,5 @@
 import type { Workspace } from '@gateway/contracts/ids';
-import { createLogger } from '@gateway/runtime/logger';
+import { createLogger, type Logger } from '@gateway/runtime/logger';
 import { isRealNetwork } from '@gateway/runtime/messenger-trust';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { checkSchema, createStore, type Store } from '@gateway/store/store';
@@ -11,6 +11,9 @@ export interface CliContext {
   store: Store;
   workspace: Workspace;
   output: Output;
+  logger: Logger;
+  /** `MESSENGER_VERSION`. */
+  messengerVersion: string | undefined;
   /** Whether this gateway is set up for the real network. */
   realNetwork: boolean;
 }
@@ -33,7 +36,7 @@ async function withStore(output: Output, work: (context: CliContext) => Promise<
     const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
     await checkSchema(store);
     await work({
-      ...{ store, workspace: config.WORKSPACE, output },
+      ...{ store, workspace: config.WORKSPACE, output, logger, messengerVersion: config.MESSENGER_VERSION },
       realNetwork: isRealNetwork(config.MESSENGER_URL),
     });
   } finally {

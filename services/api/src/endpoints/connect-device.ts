@@ -75,6 +75,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     const before = await readDeviceState(store, address);
     if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
     if (!query.forceNew) refuseAfterPasskey(before, deps.clock.nowMs());
+    await requireVersion(deps);
     await requireSender(deps, before);
     const attemptId = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);
@@ -83,6 +84,12 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     return { status: 200, body: { status: 'connecting', ...reason, ...(await showCode(result, query)) } };
   },
 };
+
+/** No device logs in while the network refuses the version, and an old account must not be logged out for nothing. */
+async function requireVersion({ clientVersion }: ApiDeps): Promise<void> {
+  if (!(await clientVersion.read()).isRefused) return;
+  throw new ApiError('link_ended', { details: [{ path: [], message: REASONS.client_outdated }] });
+}
 
 /** Whoever links must be held by a sender afterwards. One that is linked already has its place. */
 async function requireSender({ store, workspace }: ApiDeps, { desired }: DeviceState): Promise<void> {

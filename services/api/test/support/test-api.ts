@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '@gateway/runtime/logger';
 import { createMetrics } from '@gateway/runtime/metrics';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { type ApiToken, createApiToken } from '@gateway/store/api-tokens';
+import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { createStore, type Store } from '@gateway/store/store';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
@@ -92,6 +93,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       producer,
       doorbells,
       workspace: 'main',
+      clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
       defaultPace: options.pace ?? UNLIMITED_PACE,
       trustedProxies: options.trustedProxies ?? 0,
       bodyBudgetBytes: options.bodyBudgetBytes ?? 64 * 1024 * 1024,

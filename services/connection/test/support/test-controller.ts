@@ -5,6 +5,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logger';
 import type { Simulator } from '@gateway/simulator/start-simulator';
+import { ClientVersion } from '@gateway/store/client-version';
 import { readDeviceState, requestLink, requestUnlink } from '@gateway/store/device-state';
 import { ensureDevice } from '@gateway/store/devices';
 import { DoorbellListener, ringDoorbell } from '@gateway/store/doorbells';
@@ -33,6 +34,7 @@ export async function startController(
   keeper.start();
   const controller = new ConnectionController({
     ...{ store, doorbells, logger, clock: systemClock, workspace: 'main', holdAfterMs },
+    clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
     keeper: wrap(keeper),
     endpoint: { url: simulator.socketUrl, trust: { kind: 'root', publicKey: rootKey(simulator) } },
     tickMs: 100,

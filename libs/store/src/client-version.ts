@@ -1,0 +1,120 @@
+import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS, isClientVersion } from '@gateway/contracts/client-version';
+import { clientVersionKeys } from '@gateway/contracts/redis-keys';
+import type { Clock } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logger';
+import type { Store } from './store.js';
+
+/** The version that every device of the installation logs in with, and what is known of it. */
+export interface VersionInForce {
+  version: string;
+  /** Set at run time, by `MESSENGER_VERSION`, or neither. */
+  source: 'runtime' | 'environment' | 'builtIn';
+  /** The network has refused it: no device logs in until another is set. */
+  isRefused: boolean;
+  /** Since when it has been known: its own date, or when this installation first used it. */
+  sinceMs: number;
+  /** From when on the network will refuse it, where it has said so. */
+  expiresAtMs: number | undefined;
+}
+
+/**
+ * The version of the web client that this one appears as. The network retires versions; then no device can log in, and
+ * each try is one more login of an outdated client. So the first refusal stops all of them, in every process, until
+ * somebody sets another version (`npm run cli -- version set`), or the same one again. Read at each connect.
+ */
+export class ClientVersion {
+  private last: VersionInForce | undefined;
+
+  constructor(
+    private readonly deps: {
+      store: Store;
+      clock: Pick<Clock, 'nowMs'>;
+      logger: Logger;
+      /** `MESSENGER_VERSION`. */
+      configured?: string | undefined;
+    },
+  ) {}
+
+  /** As it was read last. */
+  get known(): VersionInForce | undefined {
+    return this.last;
+  }
+
+  async read(): Promise<VersionInForce> {
+    const { store, configured } = this.deps;
+    const keys = clientVersionKeys(store.space);
+    const [fields, refused] = await Promise.all([store.redis.hgetall(keys.version), store.redis.get(keys.refused)]);
+    const isSet = fields.version !== undefined && isClientVersion(fields.version);
+    const version = isSet ? fields.version! : (configured ?? BUILT_IN_VERSION);
+    const inForce: VersionInForce = {
+      version,
+      source: isSet ? 'runtime' : configured === undefined ? 'builtIn' : 'environment',
+      isRefused: refused === version,
+      sinceMs: numberOf(fields[seenField(version)]) ?? (await this.firstSeenMs(version)),
+      expiresAtMs: numberOf(fields[expiryField(version)]),
+    };
+    if (this.last?.isRefused && !inForce.isRefused) this.deps.logger.info('devices log in again', { version });
+    this.last = inForce;
+    return inForce;
+  }
+
+  /** Of the one that is built in the date is known; of others, when they were first used here. */
+  private async firstSeenMs(version: string): Promise<number> {
+    if (version === BUILT_IN_VERSION) return BUILT_IN_VERSION_DATE_MS;
+    const { store, clock } = this.deps;
+    const nowMs = clock.nowMs();
+    await store.redis.hsetnx(clientVersionKeys(store.space).version, seenField(version), nowMs);
+    return nowMs;
+  }
+
+  /** The network has refused it. One process of all says so, once. */
+  async noteRefusal(version: string): Promise<void> {
+    const { store, logger } = this.deps;
+    const before = await store.redis.set(clientVersionKeys(store.space).refused, version, 'GET');
+    if (this.last?.version === version) this.last = { ...this.last, isRefused: true };
+    if (before === version) return;
+    logger.error('the network refuses this version of the client: no device logs in until another one is set', {
+      version,
+      remedy: 'npm run cli -- version set <version>',
+    });
+  }
+
+  /**
+   * The network has said when it will refuse a version, or (`undefined`) that it will not. A date only comes nearer: a
+   * later one is that of a server which has not heard. Never rejects: the next login hears it again.
+   */
+  async noteDeadline(version: string, expiresAtMs: number | undefined): Promise<void> {
+    const { store, logger } = this.deps;
+    const { version: key } = clientVersionKeys(store.space);
+    try {
+      const held = numberOf((await store.redis.hget(key, expiryField(version))) ?? undefined);
+      if (expiresAtMs === undefined ? held === undefined : held !== undefined && expiresAtMs >= held) return;
+      if (expiresAtMs === undefined) await store.redis.hdel(key, expiryField(version));
+      else await store.redis.hset(key, expiryField(version), expiresAtMs);
+      logger.warn('the network has a new date for the end of this version of the client', {
+        version,
+        expiresAt: expiresAtMs === undefined ? 'none' : new Date(expiresAtMs).toISOString(),
+      });
+    } catch (thrown) {
+      logger.warn('deadline of the client version not written', { error: toError(thrown) });
+    }
+  }
+}
+
+/** Counts from each next login on, in every process; `undefined` goes back to `MESSENGER_VERSION`. Ring `desired` afterwards. */
+export async function setClientVersion(store: Store, version: string | undefined): Promise<void> {
+  const keys = clientVersionKeys(store.space);
+  // What was known of versions before is of no use any more, so this key does not grow.
+  await store.redis.del(keys.version);
+  if (version !== undefined) await store.redis.hset(keys.version, { version });
+  await store.redis.del(keys.refused);
+}
+
+const seenField = (version: string) => `seen:${version}`;
+const expiryField = (version: string) => `expires:${version}`;
+
+function numberOf(text: string | undefined): number | undefined {
+  const value = Number(text);
+  return text !== undefined && Number.isFinite(value) ? value : undefined;
+}

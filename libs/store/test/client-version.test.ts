@@ -1,0 +1,78 @@
+import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS } from '@gateway/contracts/client-version';
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { ClientVersion, setClientVersion } from '@gateway/store/client-version';
+import { addVersionMetrics } from '@gateway/store/version-metrics';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const NOW_MS = Date.UTC(2026, 8, 1);
+
+describe('the version of the client', () => {
+  let space: RedisSpace;
+  const logger = createLogger({ service: 'test', level: 'error' });
+  const clientVersion = (configured?: string) =>
+    new ClientVersion({ store: space.store, clock: { nowMs: () => NOW_MS }, logger, configured });
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  it('is the one set at run time, else that of the environment, else the one built in', async () => {
+    expect(await clientVersion().read()).to.include({
+      ...{ version: BUILT_IN_VERSION, source: 'builtIn', isRefused: false, sinceMs: BUILT_IN_VERSION_DATE_MS },
+    });
+    expect(await clientVersion('2.3000.7').read()).to.include({ version: '2.3000.7', source: 'environment' });
+    await setClientVersion(space.store, '2.3000.8');
+    expect(await clientVersion('2.3000.7').read()).to.include({
+      version: '2.3000.8',
+      source: 'runtime',
+      sinceMs: NOW_MS,
+    });
+    await setClientVersion(space.store, undefined);
+    expect(await clientVersion('2.3000.7').read()).to.include({ version: '2.3000.7' });
+  });
+
+  it('refused is refused for every process that has it, and for no other', async () => {
+    await clientVersion('2.3000.7').noteRefusal('2.3000.7');
+    expect((await clientVersion('2.3000.7').read()).isRefused).to.equal(true);
+    expect((await clientVersion('2.3000.8').read()).isRefused).to.equal(false);
+    await setClientVersion(space.store, '2.3000.7');
+    expect((await clientVersion().read()).isRefused, 'set again on purpose').to.equal(false);
+  });
+
+  it('keeps the nearest date at which the network will refuse it, until that is taken back', async () => {
+    const version = clientVersion('2.3000.7');
+    const heldAfter = async (...dates: (number | undefined)[]) => {
+      for (const date of dates) await version.noteDeadline('2.3000.7', date);
+      return (await version.read()).expiresAtMs;
+    };
+    expect(await heldAfter(5_000)).to.equal(5_000);
+    expect(await heldAfter(9_000, 7_000)).to.equal(5_000);
+    expect(await heldAfter(4_000)).to.equal(4_000);
+    expect((await clientVersion('2.3000.8').read()).expiresAtMs, 'of another version').to.equal(undefined);
+    expect(await heldAfter(undefined)).to.equal(undefined);
+  });
+
+  it('tells Prometheus its age, its end, and whether it is refused', async () => {
+    const version = clientVersion();
+    const registry = createMetrics('test');
+    addVersionMetrics(registry, version, () => NOW_MS);
+    await version.read();
+    const text = () => registry.metrics();
+    expect(await text()).to.match(/gateway_client_version_age_seconds\{service="test"\} 3283200\n/);
+    expect(await text()).to.not.match(/gateway_client_version_expires_timestamp_seconds\{/);
+    await version.noteDeadline(BUILT_IN_VERSION, 1_800_000_000_000);
+    await version.noteRefusal(BUILT_IN_VERSION);
+    await version.read();
+    await eventually(async () => {
+      const now = await text();
+      return (
+        now.includes('gateway_client_version_expires_timestamp_seconds{service="test"} 1800000000') &&
+        now.includes('gateway_client_version_refused{service="test"} 1')
+      );
+    });
+  });
+});
