@@ -3,7 +3,7 @@ import type { BenchContext } from './benchmark.js';
 import { Child } from './child.js';
 import { readCpuMs } from './process-usage.js';
 import { timeUntilAcked } from './send.js';
-import { openStage, type Stage } from './stage.js';
+import { openStage } from './stage.js';
 import { median, rounded } from './statistics.js';
 
 /**

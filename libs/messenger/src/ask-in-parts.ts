@@ -28,7 +28,8 @@ export async function askInParts<Item, Answer>(
       const code = networkCodeOf(thrown) ?? 0;
       if (!ABOUT_ONE.has(code)) throw thrown;
       const middle = Math.ceil(part.length / 2);
-      if (part.length > 1 && queries + open.length < MAX_QUERIES) open.push(part.slice(middle), part.slice(0, middle));
+      if (part.length > 1 && queries + open.length + 2 <= MAX_QUERIES)
+        open.push(part.slice(middle), part.slice(0, middle));
       else for (const item of part) refused.set(item, code);
     }
   }

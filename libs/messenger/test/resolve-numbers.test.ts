@@ -1,10 +1,13 @@
-import { resolveNumbers } from '@gateway/messenger/resolve-numbers';
+import { resolveNumbers, resolveOwnAccount } from '@gateway/messenger/resolve-numbers';
 import type { BinaryNode, USyncQuery } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 
 const element = (tag: string, attrs: Record<string, string> = {}, content?: BinaryNode['content']): BinaryNode =>
   content === undefined ? { tag, attrs } : { tag, attrs, content };
 const deviceList = () => element('devices', {}, [element('device-list', {}, [element('device', { id: '0' })])]);
+const EMPTY_LIST = element('devices', {}, [element('device-list', {}, [])]);
+const PHONE = { id: '0' };
+const LINKED = element('device', { id: '3', 'key-index': '3' });
 const lid = (val: string) => element('lid', { val });
 
 /** A server that answers a query's users one by one. */
@@ -67,6 +70,66 @@ describe('resolving numbers', () => {
     );
     const resolved = await resolveNumbers(sock, ['1', '2']);
     expect([...resolved.values()]).to.deep.equal([{ exists: false }, { exists: false }]);
+  });
+
+  it('asks for devices by hidden identifier where the list by number is empty, and believes no empty list', async () => {
+    const { sock, queries } = serverOf(({ phone, id }) => {
+      const devices = id === '7@lid' ? deviceList() : EMPTY_LIST;
+      if (!phone) return element('user', { jid: id! }, [devices]);
+      const jid = phone === '+491' ? '7@lid' : '8@lid';
+      const contact = element('contact', { type: 'in' }, phone);
+      return element('user', { jid, pn_jid: `${phone.slice(1)}@s.whatsapp.net` }, [contact, devices]);
+    });
+    const resolved = await resolveNumbers(sock, ['491', '492']);
+    expect(resolved.get('491')).to.deep.equal({
+      account: { jid: '491@s.whatsapp.net', lid: '7@lid', devices: phoneDevice },
+    });
+    expect(resolved.get('492')).to.deep.equal({ error: 404 });
+    expect(queries.map(({ users }) => users.length)).to.deep.equal([2, 2]);
+  });
+
+  it('finds both of two spellings in one answer', async () => {
+    const { sock } = serverOf(({ phone }) =>
+      phone === '+5511987654321'
+        ? element('user', { jid: '7@lid', pn_jid: '551187654321@s.whatsapp.net' }, [
+            element('contact', { type: 'in' }, '+5511987654321'),
+            element('contact', { type: 'in' }, '+551187654321'),
+            deviceList(),
+          ])
+        : undefined,
+    );
+    const resolved = await resolveNumbers(sock, ['551187654321', '5511987654321']);
+    const account = { jid: '551187654321@s.whatsapp.net', lid: '7@lid', devices: phoneDevice };
+    expect([...resolved.values()]).to.deep.equal([{ account }, { account }]);
+  });
+
+  it('finds ninety-nine numbers although the network refuses every query with the hundredth', async () => {
+    const bad = '49199';
+    const { sock, queries } = serverOf(({ phone }) => {
+      if (phone === `+${bad}`) throw Object.assign(new Error('not-acceptable'), { data: 406 });
+      if (!phone) return undefined;
+      const contact = element('contact', { type: 'in' }, phone);
+      return element('user', { jid: `${phone.slice(1)}@s.whatsapp.net` }, [contact, deviceList()]);
+    });
+    const numbers = Array.from({ length: 100 }, (_, i) => String(49_100 + i));
+    const resolved = await resolveNumbers(sock, numbers);
+    const found = numbers.filter((number) => 'account' in resolved.get(number)!);
+    expect(found).to.deep.equal(numbers.filter((number) => number !== bad));
+    expect(resolved.get(bad)).to.deep.equal({ error: 406 });
+    expect(queries.length).to.be.lessThan(20);
+  });
+
+  it('asks for its own devices by hidden identifier, by number where that tells nothing, and has a phone at the least', async () => {
+    const own = '491@s.whatsapp.net';
+    const answers = new Map<string, BinaryNode>();
+    const { sock } = serverOf(({ id }) => element('user', { jid: id! }, [answers.get(id!) ?? EMPTY_LIST]));
+    Object.assign(sock, { user: { id: '491:3@s.whatsapp.net', lid: '7:3@lid' } });
+    const devices = async () => (await resolveOwnAccount(sock, own)).devices.map(({ id }) => id);
+    expect(await devices()).to.deep.equal([0]);
+    answers.set(own, element('devices', {}, [element('device-list', {}, [element('device', PHONE), LINKED])]));
+    expect(await devices()).to.deep.equal([0, 3]);
+    answers.set('7@lid', deviceList());
+    expect(await resolveOwnAccount(sock, own)).to.deep.equal({ jid: own, lid: '7@lid', devices: phoneDevice });
   });
 
   it('does not take an account without devices for one that can be written to', async () => {
