@@ -41,6 +41,10 @@ export interface SimulatorOptions {
   /** How long the verdict on a request for an 8-character code takes, and how long one can be typed (2026). Defaults 300 ms, 180 s. */
   readonly codeVerdictMs?: number;
   readonly codeLifeMs?: number;
+  /** How long a status may stay unconfirmed before the stream ends over it (2026). Default 50 min 2 s. */
+  readonly statusAckMs?: number;
+  /** How often the server asks logged-in clients whether they are there. Default 0: never. */
+  readonly serverPingMs?: number;
   /** What another simulator of the same seed answered to `saveState`: it goes on from there. */
   readonly state?: Buffer;
   /** Read at the start if it is there, and kept up to date from then on: who is killed loses a second at most. */
@@ -80,6 +84,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   });
   const server = { network, office, pairing };
   const gate = new Gate(server, options.trace);
+  gate.pings.every(network.settings.serverPingMs);
   const router = makeAdminRouter(server, gate, () => ({ ...info, savedAtMs: stateFile?.savedAtMs ?? null }));
   const handler: RequestListener = (request, response) => {
     if (!handleMediaRequest(network, request, response)) void router.handle(request, response);
@@ -102,6 +107,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     restartSockets: () => gate.cutAll(),
     saveState: () => saveState(network, office),
     close: async () => {
+      gate.pings.every(0);
       gate.cutAll();
       await stateFile?.close();
       upgrades.close();
@@ -134,6 +140,9 @@ function settingsOf(options: SimulatorOptions): NetworkSettings {
     refreshAfterScan: profile !== '2025' && (options.refreshAfterScan ?? true),
     codeVerdictMs: profile === '2025' ? 0 : (options.codeVerdictMs ?? 300),
     codeLifeMs: options.codeLifeMs ?? 180_000,
+    statusAckMs: options.statusAckMs ?? 3_002_000,
+    clientExpirationMs: null,
+    serverPingMs: options.serverPingMs ?? 0,
     mediaHost: '',
     pictureUrl: '',
   };

@@ -10,6 +10,14 @@ export interface Restrictions {
   newChatCap?: { total: number; used: number; endsAtMs?: number };
 }
 
+/** How the network treats what waits for the clients of an account; tests set it, it is not part of a saved state. */
+export interface BacklogRules {
+  /** How late the mark comes that ends a backlog; null is never. */
+  endMarkMs: number | null;
+  /** Nothing that waits is delivered, nothing that arrives either. */
+  isWithheld: boolean;
+}
+
 /** All of an account that outlives a restart of the server. Fields that older states do not have keep their defaults. */
 export interface AccountState {
   readonly own: Pick<
@@ -53,6 +61,7 @@ export class Account {
   /** The picture that a client set; without one the phone shows a square of its own colour. */
   picture: Buffer | undefined;
   restrictions: Restrictions = {};
+  readonly backlog: BacklogRules = { endMarkMs: 0, isWithheld: false };
   readonly blocked = new Set<string>();
   readonly privacy = new Map<string, string>();
   /** Encrypted settings patches, by collection, oldest first. */

@@ -1,6 +1,8 @@
 import Joi from 'joi';
+import type { BacklogRules } from '../accounts/account.js';
 import type { Addressing } from '../directory/jids.js';
 import { FAULT_POINTS, type FaultRuleInput } from '../faults/fault-book.js';
+import type { NetworkSettings } from '../network/network.js';
 import type { ScanOptions } from '../pairing/pairing-desk.js';
 import type { PhoneHabits } from '../phones/phone-book.js';
 import { AdminError } from './http-router.js';
@@ -19,6 +21,7 @@ const faultRule = Joi.object({
     recipient: Joi.string(),
     messageId: Joi.string(),
     xmlns: Joi.string(),
+    collection: Joi.string(),
   }).default({}),
   skip: Joi.number().integer().min(0),
   count: Joi.number().integer().min(1).allow(null),
@@ -103,6 +106,7 @@ export interface AccountBody {
   readonly passkey?: boolean;
   readonly tokensRequired?: boolean;
   readonly hasSalt?: boolean;
+  readonly backlog?: Partial<BacklogRules>;
   readonly restrictions?: {
     reachoutLockedUntilMs?: number;
     reachoutLockType?: string;
@@ -117,6 +121,7 @@ const account = Joi.object({
   passkey: Joi.boolean(),
   tokensRequired: Joi.boolean(),
   hasSalt: Joi.boolean(),
+  backlog: Joi.object({ endMarkMs: Joi.number().integer().min(0).allow(null), isWithheld: Joi.boolean() }),
   restrictions: Joi.object({
     reachoutLockedUntilMs: Joi.number(),
     reachoutLockType: Joi.string(),
@@ -128,12 +133,40 @@ const account = Joi.object({
   }),
 });
 
+export interface StatusBody {
+  readonly to: string;
+  readonly text: string;
+  readonly undecryptable: boolean;
+  readonly stanza: 'status' | 'message';
+}
+
+const status = Joi.object({
+  to: number.required(),
+  text: Joi.string().default('a status'),
+  undecryptable: Joi.boolean().default(false),
+  stanza: Joi.string().valid('status', 'message').default('status'),
+});
+
+type NetworkBody = Partial<
+  Pick<NetworkSettings, 'minimumVersion' | 'clientExpirationMs' | 'serverPingMs' | 'statusAckMs' | 'refreshAfterScan'>
+>;
+
+const networkSettings = Joi.object({
+  minimumVersion: Joi.array().items(Joi.number().integer().min(0)).max(3),
+  clientExpirationMs: Joi.number().integer().min(0).allow(null),
+  serverPingMs: Joi.number().integer().min(0),
+  statusAckMs: Joi.number().integer().min(1),
+  refreshAfterScan: Joi.boolean(),
+});
+
 const streamError = Joi.object({ code: Joi.number().integer().required() });
 
 export const readFaultRule = reader<FaultRuleInput>(faultRule);
 export const readFaults = reader<FaultRuleInput[] | FaultsBody>(faults);
 export const readPhone = reader<PhoneBody>(phone);
 export const readCode = reader<CodeBody>(code);
+export const readStatus = reader<StatusBody>(status);
+export const readNetworkSettings = reader<NetworkBody>(networkSettings);
 export const readScan = (query: URLSearchParams): ScanOptions => check(scan, Object.fromEntries(query));
 export const readRefreshCode = reader<RefreshCodeBody>(refreshCode);
 export const readWrite = reader<WriteBody>(write);

@@ -1,7 +1,9 @@
+import type { Account, BacklogRules } from '../accounts/account.js';
 import type { Gate } from '../gate/gate.js';
 import { announceIdentity } from '../messaging/announce-identity.js';
 import { announceRestrictions } from '../messaging/announce-restrictions.js';
 import { changeAddressing } from '../messaging/change-addressing.js';
+import { postStatus } from '../messaging/post-status.js';
 import { unlinkDevice } from '../messaging/unlink-device.js';
 import { PairingError } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';
@@ -14,12 +16,14 @@ import {
   readPhone,
   readRefreshCode,
   readScan,
+  readStatus,
   readStreamError,
   readWrite,
 } from './admin-bodies.js';
 import { AdminError, HttpRouter } from './http-router.js';
 import { deliveriesFrom, messagesOf, phonesIn } from './message-views.js';
 import { makeMetrics } from './metrics.js';
+import { addNetworkRoutes } from './network-routes.js';
 import { drawPicture } from './picture.js';
 
 /** How to reach the simulator. */
@@ -55,6 +59,7 @@ export function makeAdminRouter(
     const picture = accounts.find(name)?.picture ?? groups.find(`${name}@g.us`)?.picture;
     return { type: picture ? 'image/jpeg' : 'image/png', body: picture ?? drawPicture(file) };
   });
+  addNetworkRoutes(router, server.network, gate);
   addPairingRoutes(router, server);
   addPhoneRoutes(router, server);
   addAccountRoutes(router, server);
@@ -107,6 +112,11 @@ function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
     const { to, text, ...options } = readWrite(body);
     return { status: 201, body: await office.writer.write(number, to, { conversation: text }, options) };
   });
+  router.on('POST /admin/phones/:number/status', async ({ params: { number = '' }, body }) => {
+    const { to, text, undecryptable, stanza } = readStatus(body);
+    const update = { from: number, to, text, isUndecryptable: undecryptable, tag: stanza };
+    return { status: 201, body: { id: await postStatus(network, update) } };
+  });
   router.on('POST /admin/phones/:number/reinstall', ({ params: { number = '' } }) => {
     network.phones.reinstall(number);
     announceIdentity(network, number);
@@ -128,9 +138,10 @@ function addAccountRoutes(router: HttpRouter, { network, office }: Server): void
     body: [...network.accounts.all()].map((each) => accountView(network, each)),
   }));
   router.on('PUT /admin/accounts/:number', async ({ params: { number = '' }, body }) => {
-    const { restrictions, addressing, ...plain } = readAccount(body);
+    const { restrictions, addressing, backlog, ...plain } = readAccount(body);
     const account = network.accounts.ensure(number);
     Object.assign(account, plain);
+    if (backlog !== undefined) changeBacklog(account, backlog);
     if (addressing !== undefined) await changeAddressing(network, office, account, addressing);
     if (restrictions !== undefined) {
       account.restrictions = restrictions;
@@ -149,6 +160,11 @@ function addAccountRoutes(router: HttpRouter, { network, office }: Server): void
     if (!unlinkDevice(network, number, Number(device))) throw new AdminError(404, 'no such device');
     return { body: { number, device: Number(device) } };
   });
+}
+
+function changeBacklog(account: Account, rules: Partial<BacklogRules>): void {
+  Object.assign(account.backlog, rules);
+  for (const { mailbox } of account.devices.values()) mailbox.isHeldBack = account.backlog.isWithheld;
 }
 
 function addFaultRoutes(router: HttpRouter, { network }: Server): void {

@@ -12,6 +12,8 @@ export interface FaultMatch {
   messageId?: string;
   /** Namespace of a query (`encrypt`, `usync`, ...). */
   xmlns?: string;
+  /** A collection of the account's settings: only in queries about these. */
+  collection?: string;
 }
 
 /** What happens then. Fields that do not belong to the point are ignored. */
@@ -95,10 +97,10 @@ export class FaultBook {
   }
 
   /** What strikes this event, if anything does; counts the hit. `applies` leaves out what is for another step. */
-  strike(on: FaultPoint, event: FaultMatch, applies?: (action: FaultAction) => boolean): FaultAction | undefined {
+  strike(on: FaultPoint, event: FaultMatch, applies?: (rule: FaultRule) => boolean): FaultAction | undefined {
     if (this.#rules.length === 0) return undefined;
     const rule = this.#rules.find(
-      (each) => each.on === on && each.count !== 0 && fits(each.match, event) && (applies?.(each.do) ?? true),
+      (each) => each.on === on && each.count !== 0 && fits(each.match, event) && (applies?.(each) ?? true),
     );
     if (!rule) return undefined;
     if (rule.skip > 0) {

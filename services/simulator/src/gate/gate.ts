@@ -6,7 +6,8 @@ import { dispatchStanza } from '../stanzas/dispatch-stanza.js';
 import type { Client, Server } from '../stanzas/stanza-context.js';
 import type { BinaryNode } from '../wire/nodes.js';
 import { NEARBY, type Travel, WireConnection } from '../wire/wire-connection.js';
-import { logIn } from './log-in.js';
+import { expirationNode, logIn } from './log-in.js';
+import { ServerPings } from './server-pings.js';
 
 export type Trace = (direction: 'in' | 'out', client: string, stanza: BinaryNode) => void;
 
@@ -16,10 +17,12 @@ export class Gate {
   readonly #trace: Trace | undefined;
   readonly #sockets = new Set<WebSocket>();
   readonly #sessions = new Set<Session>();
+  readonly pings: ServerPings;
 
   constructor(server: Server, trace: Trace | undefined) {
     this.#server = server;
     this.#trace = trace;
+    this.pings = new ServerPings(server.network, this.#sessions);
   }
 
   get sessions(): ReadonlySet<Session> {
@@ -43,7 +46,10 @@ export class Gate {
         },
         onNode: (stanza) => session && this.#receive(session, stanza),
         onClose: () => session && this.#leave(session),
-        onBroken: (error) => logger.warn('connection is cut', { client: nameOf(session), reason: String(error) }),
+        onBroken: (error) => {
+          counters.brokenConnections += 1;
+          logger.warn('connection is cut', { client: nameOf(session), reason: String(error) });
+        },
         ...(trace && { onTrace: (direction, stanza) => trace(direction, nameOf(session), stanza) }),
       },
     );
@@ -69,11 +75,24 @@ export class Gate {
   #admit(session: Session): void {
     this.#sessions.add(session);
     const oldest = this.#server.network.settings.minimumVersion;
-    if (isOlder(versionOf(session), oldest)) return session.refuse(405);
+    if (isOlder(versionOf(session), oldest)) return this.#refuseVersion(session);
     if (!session.payload.devicePairingData) return logIn(this.#server, session);
     const registration = readRegistration(session.payload, session.clientKey);
     if (registration) this.#server.pairing.start(session, registration);
     else session.refuse(400);
+  }
+
+  #refuseVersion(session: Session): void {
+    const { logger, settings } = this.#server.network;
+    const version = versionOf(session).join('.');
+    logger.warn('client is too old', { version, oldest: settings.minimumVersion.join('.') });
+    session.refuse(405);
+  }
+
+  /** Tells all clients that are logged in until when their version is let in. */
+  announceExpiration(): void {
+    const notice = expirationNode(this.#server.network.settings.clientExpirationMs);
+    for (const session of this.#sessions) if (session.state === 'live') session.send(notice);
   }
 
   #receive(session: Session, stanza: BinaryNode): void {

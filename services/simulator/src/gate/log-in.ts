@@ -1,7 +1,8 @@
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { Session } from '../sessions/session.js';
 import type { Server } from '../stanzas/stanza-context.js';
-import { node, SERVER, stamp } from '../wire/nodes.js';
+import { startDelivery } from '../stanzas/start-delivery.js';
+import { type BinaryNode, node, SERVER, stamp } from '../wire/nodes.js';
 
 const UNKNOWN_DEVICE = 401;
 
@@ -51,4 +52,12 @@ function welcome(server: Server, session: Session, device: LinkedDevice): void {
   session.send(
     node('ib', { from: SERVER }, [node('dirty', { type: 'account_sync', timestamp: stamp(account.createdAtMs) })]),
   );
+  if (network.settings.clientExpirationMs !== null) session.send(expirationNode(network.settings.clientExpirationMs));
+  if (session.payload.passive === false) startDelivery(server, { session, device });
+}
+
+/** Until when clients of these versions are let in; without a time the date is taken back. */
+export function expirationNode(atMs: number | null): BinaryNode {
+  const t = atMs === null ? undefined : stamp(atMs);
+  return node('ib', { from: SERVER }, [node('client_expiration', { t })]);
 }

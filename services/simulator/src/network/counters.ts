@@ -18,6 +18,14 @@ export class Counters {
   retryResends = 0;
   /** Stanzas that came over a connection after a newer login of its device; none of them is taken. */
   stanzasFromOlderLogin = 0;
+  /** Requests for a part of a backlog that came too soon after the one before; ignored. */
+  hastyBatchRequests = 0;
+  /** Streams ended over a status that was not confirmed. */
+  unconfirmedStatuses = 0;
+  /** Connections ended since a client did not answer the server's ping. */
+  missedPongs = 0;
+  /** Connections cut for what did not decrypt, parse or pass. */
+  brokenConnections = 0;
   /** Messages put before a person. */
   shown = 0;
   /** Arrivals that a phone dropped since it had shown the message. */

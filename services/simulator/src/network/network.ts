@@ -17,7 +17,7 @@ import { HandlingTimes } from './handling-times.js';
 export const PROFILES = ['2025', '2026'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-/** What can be set from outside; `latencyMs` and `minimumVersion` may change while it runs. */
+/** What can be set from outside; what is not `readonly` may change while it runs. */
 export interface NetworkSettings {
   readonly profile: Profile;
   /** How long every stanza to a client travels: what a client sees as the round trip. */
@@ -35,6 +35,12 @@ export interface NetworkSettings {
   /** How long the server thinks about a request for an 8-character code, and how long one can be typed. */
   codeVerdictMs: number;
   codeLifeMs: number;
+  /** How long a status may stay unconfirmed before the stream ends over it. */
+  statusAckMs: number;
+  /** When clients of the versions of today are told to end; Unix milliseconds. */
+  clientExpirationMs: number | null;
+  /** How often the server asks clients whether they are there; 0 is never. */
+  serverPingMs: number;
   /** Host and port of the HTTPS server for media, as clients are told. */
   mediaHost: string;
   /** Base of the URLs of profile pictures. */

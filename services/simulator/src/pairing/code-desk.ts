@@ -56,7 +56,7 @@ export class CodeDesk {
     const number = directory.resolve(request?.attrs.jid)?.number;
     const wrappedClientKey = childBytes(request, 'link_code_pairing_wrapped_companion_ephemeral_pub', 80);
     if (!number || !wrappedClientKey) return { refusal: [400, 'bad-request'] };
-    const fault = faults.strike('pairing', { account: number }, ({ error }) => error !== undefined);
+    const fault = faults.strike('pairing', { account: number }, (rule) => rule.do.error !== undefined);
     if (fault?.error) return { refusal: [fault.error, REFUSALS[fault.error] ?? 'fault'] };
     const display = textOf(childNamed(request, 'companion_platform_display'));
     if (settings.profile !== '2025' && !isRealDisplayName(display)) return { refusal: [400, 'bad-request'] };

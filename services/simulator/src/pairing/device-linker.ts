@@ -31,7 +31,7 @@ export class DeviceLinker {
     const { directory, faults } = this.#network;
     if (attempt.confirming) throw this.refusal('code is not known or used up');
     if (!directory.exists(order.number)) throw this.refusal('number is not on the messenger');
-    const fault = faults.strike('pairing', { account: order.number }, ({ error }) => error === undefined);
+    const fault = faults.strike('pairing', { account: order.number }, (rule) => rule.do.error === undefined);
     if (fault?.refuse) throw this.refusal('refused');
     if (fault?.streamError) attempt.session.endStream(fault.streamError);
     this.demandPasskey(attempt, order.number);

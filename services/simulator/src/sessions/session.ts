@@ -1,3 +1,4 @@
+import type { Delivery } from '../accounts/delivery.js';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { ClientPayload, Network } from '../network/network.js';
 import { type BinaryNode, node, SERVER } from '../wire/nodes.js';
@@ -13,6 +14,10 @@ export class Session {
   readonly openedAtMs: number;
   device: LinkedDevice | undefined;
   state: 'registering' | 'live' | 'closed' = 'registering';
+  /** What its device gets over this connection (2026). */
+  delivery: Delivery | undefined;
+  /** The server asked whether it is still there, and waits for the answer. */
+  awaitsPong = false;
   /** A newer login of the same device took over. */
   superseded = false;
   readonly #network: Network;
@@ -63,6 +68,12 @@ export class Session {
     this.#say(node('stream:error', { code: String(code) }, child && [child]));
   }
 
+  /** Ends the stream over a stanza that was not confirmed. */
+  endStreamOver(stanza: BinaryNode): void {
+    const { id, from, participant } = stanza.attrs;
+    this.#say(node('stream:error', {}, [node('ack', { class: stanza.tag, id, from, participant })]));
+  }
+
   replace(): void {
     this.superseded = true;
     this.#network.counters.replacedLogins += 1;
@@ -90,6 +101,7 @@ export class Session {
     const { device } = this;
     const { presences, accounts } = this.#network;
     presences.forget(this);
+    this.delivery?.stop();
     if (!device) return;
     device.mailbox.detach(this);
     if (device.connection !== this) return;

@@ -1,4 +1,5 @@
 import { proto } from '@whiskeysockets/baileys';
+import type { FaultAction } from '../faults/fault-book.js';
 import { type BinaryNode, bytesOf, childNamed, childrenNamed, node, SERVER, stamp } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -8,8 +9,27 @@ import type { Client, Server } from './stanza-context.js';
  */
 export function answerAppState(server: Server, client: Client, query: BinaryNode): void {
   const collections = childrenNamed(childNamed(query, 'sync'), 'collection');
-  const answers = collections.map((collection) => answerCollection(server, client, collection));
-  client.session.reply(query, [node('sync', {}, answers)]);
+  let delayMs = 0;
+  const answers: BinaryNode[] = [];
+  for (const collection of collections) {
+    const fault = faultOf(server, client, collection);
+    if (fault) delayMs = Math.max(delayMs, server.network.faults.delayOf(fault));
+    if (fault?.silent) continue;
+    answers.push(fault?.error ? refusedNode(collection, fault.error) : answerCollection(server, client, collection));
+  }
+  const reply = () => client.session.reply(query, [node('sync', {}, answers)]);
+  if (delayMs === 0) reply();
+  else setTimeout(reply, delayMs).unref();
+}
+
+/** A rule may single out one collection: it is missing from the answer, refused, or makes the whole answer late. */
+function faultOf({ network }: Server, { device }: Client, { attrs }: BinaryNode): FaultAction | undefined {
+  const event = { account: device.number, device: device.id, xmlns: 'w:sync:app:state', collection: attrs.name ?? '' };
+  return network.faults.strike('iq', event, ({ match }) => match.collection !== undefined);
+}
+
+function refusedNode({ attrs: { name, version } }: BinaryNode, code: number): BinaryNode {
+  return node('collection', { name, version, type: 'error' }, [node('error', { code: String(code), text: 'fault' })]);
 }
 
 function answerCollection(server: Server, client: Client, collection: BinaryNode): BinaryNode {

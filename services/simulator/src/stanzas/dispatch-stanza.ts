@@ -5,6 +5,7 @@ import { handleChatState, handlePresence } from './handle-presence.js';
 import { handleReceipt } from './handle-receipt.js';
 import { IQ_TABLE } from './iq-table.js';
 import type { Client, Server } from './stanza-context.js';
+import { handleInfo } from './start-delivery.js';
 
 /** Hands a stanza of a logged-in client to its handler, by tag. */
 export function dispatchStanza(server: Server, client: Client, stanza: BinaryNode): void {
@@ -24,8 +25,9 @@ export function dispatchStanza(server: Server, client: Client, stanza: BinaryNod
       return handleChatState(server, client, stanza);
     case 'call':
       return answerCall(client, stanza);
+    case 'ib':
+      return handleInfo(client, stanza);
     default:
-      // `ib` (session telemetry, offline batches) needs no answer.
       return;
   }
 }
@@ -44,6 +46,7 @@ function answerCall({ session }: Client, call: BinaryNode): void {
 
 function handleQuery(server: Server, client: Client, query: BinaryNode): void {
   const { type, xmlns = '' } = query.attrs;
+  if (type === 'result') client.session.awaitsPong = false;
   if (type === 'result' || type === 'error') return;
   const { counters, faults } = server.network;
   counters.iqs += 1;

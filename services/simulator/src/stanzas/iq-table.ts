@@ -14,7 +14,7 @@ import { answerGroups } from './group-queries.js';
 import { answerDevicesQuery } from './manage-devices.js';
 import { answerMex } from './mex.js';
 import type { Client, Server } from './stanza-context.js';
-import { startDelivery } from './start-delivery.js';
+import { answerPassive } from './start-delivery.js';
 import { answerUsync } from './usync.js';
 
 type IqHandler = (server: Server, client: Client, query: BinaryNode) => void;
@@ -30,7 +30,7 @@ const SALT_TOKENS = '24941';
 /** One handler per namespace. What is not here is answered with 501, as a server that does not know it would. */
 export const IQ_TABLE: Record<string, IqHandler> = {
   'w:p': acknowledge,
-  passive: startDelivery,
+  passive: answerPassive,
   encrypt: answerEncrypt,
   usync: answerUsync,
   abt: answerProps,

@@ -3,6 +3,15 @@ import { PROLOGUE, type Sealed } from './noise-responder.js';
 const LENGTH_BYTES = 3;
 const EDGE_ROUTING = Buffer.from('ED');
 
+/** A client opened its stream with another header than the protocol's, or another version of it. */
+export class UnknownProtocolError extends Error {
+  constructor(prologue: Buffer) {
+    const isOurs = prologue.subarray(0, 2).equals(PROLOGUE.subarray(0, 2));
+    const asked = isOurs ? `version ${prologue[2]}.${prologue[3]}` : `header ${prologue.toString('hex')}`;
+    super(`unknown protocol ${asked}, this server speaks version ${PROLOGUE[2]}.${PROLOGUE[3]}`);
+  }
+}
+
 /** Puts the 3-byte length before a payload. */
 export function frameOf(payload: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(LENGTH_BYTES + payload.length);
@@ -67,7 +76,8 @@ export class FrameReader {
     const start = this.#bytes.subarray(0, 2).equals(EDGE_ROUTING) ? 7 + this.#bytes.readUIntBE(4, 3) : 0;
     const end = start + PROLOGUE.length;
     if (this.#bytes.length < end) return false;
-    if (!this.#bytes.subarray(start, end).equals(PROLOGUE)) throw new Error('unknown protocol prologue');
+    const prologue = this.#bytes.subarray(start, end);
+    if (!prologue.equals(PROLOGUE)) throw new UnknownProtocolError(prologue);
     this.#bytes = this.#bytes.subarray(end);
     this.#greeted = true;
     return true;

@@ -4,8 +4,11 @@ import type { WebSocket } from 'ws';
 import type { ServerCredentials } from './certificates.js';
 import { decodeNode } from './decode-node.js';
 import { encodeForNow, encodeNode } from './encode-node.js';
-import { FrameReader, frameOf, joinSealed } from './frames.js';
+import { FrameReader, frameOf, joinSealed, UnknownProtocolError } from './frames.js';
 import { type ClientIdentity, NoiseResponder, type Sealed, type Transport } from './noise-responder.js';
+
+/** Of WebSockets. */
+const PROTOCOL_ERROR = 1002;
 
 export interface WireEvents {
   /** The handshake is done: who the client says it is. */
@@ -49,6 +52,7 @@ export class WireConnection {
   readonly #responder: NoiseResponder;
   readonly #timers = new Set<NodeJS.Timeout>();
   #state: 'hello' | 'finish' | 'open' | 'closing' | 'closed' = 'hello';
+  #isBroken = false;
   #transport: Transport | undefined;
   #lastDueMs = 0;
   #lineFreeMs = 0;
@@ -123,11 +127,14 @@ export class WireConnection {
   }
 
   #receive(data: Buffer): void {
+    if (this.#isBroken) return;
     try {
       for (const frame of this.#reader.push(data)) this.#handleFrame(frame);
     } catch (error) {
+      this.#isBroken = true;
       this.#events.onBroken(error);
-      this.cut();
+      if (error instanceof UnknownProtocolError) this.#socket.close(PROTOCOL_ERROR, error.message);
+      else this.cut();
     }
   }
 
