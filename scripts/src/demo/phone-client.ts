@@ -14,7 +14,8 @@ export interface Delivery {
 export interface PhoneClient {
   /** `again`: the network wants the code that is shown next to be scanned, too. */
   scanQr(number: string, qrText: string): Promise<'linked' | 'again'>;
-  enterCode(number: string, code: string): Promise<void>;
+  /** @param account.addressing the namespace of its conversations: hidden identifiers, or numbers. */
+  enterCode(account: { number: string; addressing: 'lid' | 'pn' }, code: string): Promise<void>;
   /** Everything that phones received from this number. */
   deliveries(from: string): Promise<Delivery[]>;
 }
@@ -31,8 +32,8 @@ export function phoneClient(adminUrl: string): PhoneClient {
       if (!response.ok) throw refusal(url, response.status, text);
       return 'linked';
     },
-    enterCode: async (number, code) => {
-      const body = JSON.stringify({ number, code });
+    enterCode: async (account, code) => {
+      const body = JSON.stringify({ ...account, code });
       const headers = { 'content-type': 'application/json' };
       await ask(`${adminUrl}/admin/mock-phone/enter-code`, { method: 'POST', headers, body });
     },

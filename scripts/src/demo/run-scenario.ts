@@ -1,4 +1,4 @@
-import type { StatusCounts } from '@gateway/contracts/statuses';
+import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { ApiClient } from './api-client.js';
@@ -39,15 +39,16 @@ export async function runScenario(deps: ScenarioDeps): Promise<DemoResult> {
   const pairedByCode = await linkByCode(deps);
   const startedMs = systemClock.monotonicMs();
   const single = await sendOne(deps);
-  const list = await sendList(deps);
+  const lists = await sendLists(deps);
   const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 10) / 100;
-  const outcomes = [await readOutcome(deps, single), await readOutcome(deps, list)];
+  const outcomes = [];
+  for (const send of [single, ...lists]) outcomes.push(await readOutcome(deps, send));
   await disconnect(deps);
   return { linked, pairedByCode, ...countOutcomes(outcomes), seconds };
 }
 
 async function linkByQr({ qrDevice, phones, progress }: ScenarioDeps): Promise<boolean> {
-  progress.step('Link an account by QR code');
+  progress.step('Link an account by QR code, whose conversations are by hidden identifier');
   const { qrCode } = await qrDevice.connect({ rawQrCode: 'true' });
   if (!qrCode) throw new GatewayError({ code: 'no_code', message: 'POST /connect gave no QR code' });
   progress.update('the phone scans the code');
@@ -69,11 +70,11 @@ async function nextCode(api: ApiClient, before: string): Promise<string> {
 }
 
 async function linkByCode({ codeDevice, phones, progress }: ScenarioDeps): Promise<boolean> {
-  progress.step('Link another account by pairing code');
+  progress.step('Link another account by pairing code, whose conversations are by number');
   const { pairingCode } = await codeDevice.connect({ method: 'pairingCode', phoneNumber: CODE_ACCOUNT });
   if (!pairingCode) throw new GatewayError({ code: 'no_code', message: 'POST /connect gave no pairing code' });
   progress.update(`its owner enters ${pairingCode}`);
-  await phones.enterCode(CODE_ACCOUNT, pairingCode);
+  await phones.enterCode({ number: CODE_ACCOUNT, addressing: 'pn' }, pairingCode);
   return waitUntilConnected(codeDevice, CODE_ACCOUNT, progress);
 }
 
@@ -106,30 +107,47 @@ async function sendOne({ codeDevice, progress }: ScenarioDeps): Promise<DemoSend
   progress.step('Send one message');
   const { messageId, recipients } = await codeDevice.send({ to: FRIEND, text: HELLO });
   const send = { api: codeDevice, from: CODE_ACCOUNT, messageId, text: HELLO, accepted: recipients };
-  await waitUntilRead(send, progress);
+  await waitUntilRead([send], progress);
   return send;
 }
 
-async function sendList({ qrDevice, progress, recipients: length }: ScenarioDeps): Promise<DemoSend> {
+/** Half of the list from each account. */
+async function sendLists({ qrDevice, codeDevice, progress, recipients: length }: ScenarioDeps): Promise<DemoSend[]> {
   progress.step(`Send to a list of ${length}`);
   const to = Array.from({ length }, (_, index) => numberOfRecipient(index));
-  const { messageId, recipients } = await qrDevice.send({ to, text: NEWS });
-  const send = { api: qrDevice, from: QR_ACCOUNT, messageId, text: NEWS, accepted: recipients };
-  await waitUntilRead(send, progress);
-  return send;
+  const middle = Math.ceil(length / 2);
+  const shares = [
+    { api: qrDevice, from: QR_ACCOUNT, to: to.slice(0, middle) },
+    { api: codeDevice, from: CODE_ACCOUNT, to: to.slice(middle) },
+  ];
+  const sends: DemoSend[] = [];
+  for (const share of shares.filter((each) => each.to.length > 0)) {
+    const { messageId, recipients } = await share.api.send({ to: share.to, text: NEWS });
+    sends.push({ api: share.api, from: share.from, messageId, text: NEWS, accepted: recipients });
+  }
+  await waitUntilRead(sends, progress);
+  return sends;
 }
 
 /** Ends when every recipient is where it can get no further, or when nothing has moved for a minute. */
-async function waitUntilRead({ api, messageId, accepted }: DemoSend, progress: Progress): Promise<void> {
+async function waitUntilRead(sends: readonly DemoSend[], progress: Progress): Promise<void> {
+  const accepted = sends.reduce((sum, send) => sum + send.accepted, 0);
   let [seen, changedMs] = ['', systemClock.monotonicMs()];
   for (;;) {
-    const { counts } = await api.message(messageId);
+    const answers = await Promise.all(sends.map(({ api, messageId }) => api.message(messageId)));
+    const counts = sumCounts(answers.map((answer) => answer.counts));
     progress.update(describe(counts, accepted));
     if (counts.queued + counts.sent + counts.delivered === 0) return progress.done();
     if (JSON.stringify(counts) !== seen) [seen, changedMs] = [JSON.stringify(counts), systemClock.monotonicMs()];
     if (systemClock.monotonicMs() - changedMs > STALL_MS) return progress.fail();
     await sleep(MESSAGE_EVERY_MS);
   }
+}
+
+function sumCounts(all: readonly StatusCounts[]): StatusCounts {
+  const sum = { ...all[0]! };
+  for (const counts of all.slice(1)) for (const status of RECIPIENT_STATUSES) sum[status] += counts[status];
+  return sum;
 }
 
 function describe({ sent, delivered, read, failed }: StatusCounts, accepted: number): string {
