@@ -69,6 +69,11 @@ export const API_ERRORS = {
     message: 'Rate limit exceeded',
     cause: 'Too many requests in a minute: wait `resetIn` seconds.',
   },
+  contact_checks_used_up: {
+    status: 429,
+    message: 'Daily limit of contact checks reached',
+    cause: 'The device would check more numbers than a day allows: wait `resetIn` seconds, or check fewer.',
+  },
   headers_too_large: {
     status: 431,
     message: 'Request header fields too large',
@@ -89,7 +94,7 @@ export const API_ERRORS = {
   no_sender: {
     status: 503,
     message: 'No sender available',
-    cause: 'No process has room for another device: repeat after `Retry-After`.',
+    cause: 'No process has room for another device, or none has this one just now: repeat after `Retry-After`.',
   },
   network_timeout: {
     status: 504,

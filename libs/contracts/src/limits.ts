@@ -29,6 +29,11 @@ export const LIMITS = {
   maxValidationDetails: 100,
   rateLimitWindowSeconds: 60,
   failedTokensPerMinute: 20,
+  maxCheckedContacts: 1_000,
+  /** How long a caller waits for what the network knows of contacts. */
+  contactsWaitSeconds: 20,
+  /** A question that no sender has taken by then has no sender to take it. */
+  questionTakenSeconds: 2,
   connectWaitSeconds: 20,
   /** Five to take over a device whose owner is dead, ten to log in and out again, one to spare. */
   disconnectWaitSeconds: 16,
@@ -43,6 +48,7 @@ export const RATE_LIMITS = {
   otp: 10,
   messages: 60,
   optOuts: 60,
+  contacts: 10,
   other: 60,
 } as const;
 

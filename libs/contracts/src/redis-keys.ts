@@ -105,6 +105,12 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
     /** STRING with a TTL: where the network keeps a blob as a medium of this type, sealed. */
     blobUpload: (hash: string, type: string) => `${base}:blob-upload:${hash}:${type}`,
+    /** HASH with a TTL, question id -> sealed question for the owner of the device. */
+    questions: `${base}:questions`,
+    /** HASH with a TTL: what the owner has answered so far. */
+    answer: (questionId: string) => `${base}:answer:${questionId}`,
+    /** STRING with a TTL: numbers that were checked on that day (days since 1970, UTC). */
+    contactChecks: (day: number) => `${base}:contact-checks:${day}`,
     /** STREAM of state changes; off for now. */
     outbox: `${base}:outbox`,
   };

@@ -27,8 +27,17 @@ export interface ApiDeps {
   fetchPolicy: FetchPolicy;
   /** Bytes of attachments that each device may have stored. */
   blobQuotaBytes: number;
+  /** Numbers that may be checked in a day for each device. */
+  contactChecksPerDay: number;
   /** How long callers wait for an owner's answer, or for the network to accept an OTP. */
-  waits: { codeMs: number; logoutMs: number; otpMs: number };
+  waits: {
+    codeMs: number;
+    logoutMs: number;
+    otpMs: number;
+    contactsMs: number;
+    /** For a sender to take a question; without one the device has none. */
+    takenMs: number;
+  };
   metrics: ApiMetrics;
   clock: Clock;
   logger: Logger;

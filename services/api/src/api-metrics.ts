@@ -14,6 +14,11 @@ export function createApiMetrics(registry: ReturnType<typeof createMetrics>) {
       name: 'gateway_accepted_recipients_total',
       help: 'Recipients of sends that were accepted.',
     }),
+    checkedContacts: makeCounter(registry, {
+      name: 'gateway_checked_contacts_total',
+      help: 'Numbers that callers asked about, by whether the network knows them.',
+      labels: ['on_messenger'],
+    }),
     rateLimited: makeCounter(registry, {
       name: 'gateway_rate_limited_requests_total',
       help: 'Requests refused by a rate limit.',

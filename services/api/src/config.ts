@@ -34,6 +34,11 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   ATTACHMENT_NETWORKS: AllowedNetworks;
   /** Bytes of attachments that each device may have stored in Redis; beyond it callers get a 503. Default 1 GiB. */
   BLOB_QUOTA_BYTES: number;
+  /**
+   * Numbers that `POST /contacts/check` takes in a day (UTC) for each device. Default 5,000: accounts that look up many
+   * strangers are restricted.
+   */
+  CONTACT_CHECKS_PER_DAY: number;
 }
 
 const schema = Joi.object<ApiConfig>({
@@ -53,6 +58,7 @@ const schema = Joi.object<ApiConfig>({
     .integer()
     .min(32 * 1024 * 1024)
     .default(1024 * 1024 * 1024),
+  CONTACT_CHECKS_PER_DAY: Joi.number().integer().min(0).max(10_000_000).default(5_000),
 });
 
 /** The command line needs Redis, the keys, and which network it is about; nothing of the HTTP side. */

@@ -1,6 +1,7 @@
 import type { Endpoint } from './endpoint.js';
 import { addOptOuts } from './endpoints/add-opt-outs.js';
 import { cancelMessage } from './endpoints/cancel-message.js';
+import { checkContacts } from './endpoints/check-contacts.js';
 import { connectDevice } from './endpoints/connect-device.js';
 import { disconnectDevice } from './endpoints/disconnect-device.js';
 import { listOptOuts } from './endpoints/list-opt-outs.js';
@@ -22,6 +23,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   sendOtp,
   showMessage,
   cancelMessage,
+  checkContacts,
   listOptOuts,
   addOptOuts,
   showOptOut,

@@ -16,6 +16,8 @@ interface InputTypes extends Root {
   phoneNumber(): AnySchema<string>;
   /** One number or a list of them. Gives the digits of each, in order, doubles included. */
   recipients(): AnySchema<string[]>;
+  /** A list of 1 to 1,000 numbers. Gives the digits of each, in order, duplicates included. */
+  phoneNumbers(): AnySchema<string[]>;
   /** 4 to 8 digits, as a string or as an integer. Gives the string. */
   otpCode(): AnySchema<string>;
 }
@@ -72,6 +74,28 @@ const recipients: DocumentedExtension = {
   }),
 };
 
+/** The same for numbers to ask about: always a list. */
+const phoneNumbers: DocumentedExtension = {
+  type: 'phoneNumbers',
+  base: joi.any(),
+  messages: {
+    'recipients.invalid': NUMBER_MESSAGE,
+    'phoneNumbers.base': `must be a list of 1 to ${LIMITS.maxCheckedContacts} phone numbers`,
+  },
+  validate(value: unknown, helpers) {
+    const isList = Array.isArray(value) && value.length > 0 && value.length <= LIMITS.maxCheckedContacts;
+    if (!isList) return { value, errors: helpers.error('phoneNumbers.base') };
+    return toNumbers(value, helpers, (index) => [...(helpers.state.path ?? []), index]);
+  },
+  jsonSchema: (_schema, json) => ({
+    ...json,
+    type: 'array',
+    items: NUMBER_SCHEMA,
+    minItems: 1,
+    maxItems: LIMITS.maxCheckedContacts,
+  }),
+};
+
 /** A number that JSON wrote without leading zeros; whoever needs those sends a string. */
 const otpCode: DocumentedExtension = {
   type: 'otpCode',
@@ -114,7 +138,7 @@ const string: Extension = {
 };
 
 /** Joi with the kinds of input that are ours. */
-export const Joi = joi.extend(string, phoneNumber, recipients, otpCode) as InputTypes;
+export const Joi = joi.extend(string, phoneNumber, recipients, phoneNumbers, otpCode) as InputTypes;
 
 function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: (index: number) => Path) {
   const numbers: string[] = [];

@@ -64,10 +64,13 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       bodyBudgetBytes: config.BODY_BUDGET_BYTES,
       fetchPolicy: { ports: config.ATTACHMENT_PORTS, networks: config.ATTACHMENT_NETWORKS },
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,
+      contactChecksPerDay: config.CONTACT_CHECKS_PER_DAY,
       waits: {
         codeMs: LIMITS.connectWaitSeconds * 1000,
         logoutMs: LIMITS.disconnectWaitSeconds * 1000,
         otpMs: LIMITS.otpWaitSeconds * 1000,
+        contactsMs: LIMITS.contactsWaitSeconds * 1000,
+        takenMs: LIMITS.questionTakenSeconds * 1000,
       },
       metrics: createApiMetrics(registry),
       clock: systemClock,

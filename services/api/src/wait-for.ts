@@ -21,7 +21,7 @@ const POLL_MS = 1_000;
  * Resolves with `undefined` when the time is over; throws 503 when the wait was ended from outside.
  */
 export async function waitFor<Found>(
-  { doorbells, clock }: Pick<ApiDeps, 'doorbells' | 'clock'>,
+  { doorbells, clock }: Pick<ApiDeps, 'clock'> & { doorbells: Pick<ApiDeps['doorbells'], 'on'> },
   address: DeviceAddress,
   { topics, look, timeoutMs, signal }: Wait<Found>,
 ): Promise<Found | undefined> {

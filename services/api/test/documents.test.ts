@@ -33,6 +33,7 @@ describe('the documents of the API', () => {
     };
     expect(Object.keys(paths).sort()).to.deep.equal([
       '/connect',
+      '/contacts/check',
       '/disconnect',
       '/messages/{messageId}',
       '/opt-outs',

@@ -10,6 +10,7 @@ import { listOpenSends } from '@gateway/store/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { answerContacts } from './support/answer-contacts.js';
 import { acknowledgeSend, addSender, type DeviceOwner, linkDevice } from './support/device-owner.js';
 import { checkAnswer } from './support/openapi-check.js';
 import { exchange } from './support/raw-request.js';
@@ -26,7 +27,12 @@ interface Operation {
 
 const TEXT = { to: '447700900001', text: 'hello' };
 const OTP = { phone: '447700900001', code: '482913' };
-const BODIES: Record<string, object> = { sendMessage: TEXT, sendOtp: OTP, addOptOuts: { phone: '447700900002' } };
+const BODIES: Record<string, object> = {
+  sendMessage: TEXT,
+  sendOtp: OTP,
+  checkContacts: { phones: ['447700900001'] },
+  addOptOuts: { phone: '447700900002' },
+};
 const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
 const promised = ENDPOINTS.flatMap(({ path, methods, docs: { operationId: id } }) =>
   methods.flatMap((method) => {
@@ -156,6 +162,15 @@ describe('every answer of the document', () => {
         await unlink();
         return statusOf(call(operation));
       },
+    },
+    checkContacts: {
+      200: async (operation) => {
+        const sender = await answerContacts(space, owner, () => ({ onMessenger: true, hasConversation: false }));
+        const status = await statusOf(call(operation));
+        sender.close();
+        return status;
+      },
+      409: (operation) => unlink().then(() => statusOf(call(operation))),
     },
     disconnectDevice: { 200: (operation) => unlink().then(() => statusOf(call(operation))) },
     sendMessage: { 409: (operation) => unlink().then(() => statusOf(call(operation))), 422: otherRequest },

@@ -68,6 +68,11 @@ export class DeviceOwner {
     void this.work?.refreshPace();
   }
 
+  /** Another process asks something that only this one can tell: called on doorbells. */
+  answerQuestions(): void {
+    this.work?.answerQuestions();
+  }
+
   /** Gives the device to whoever claims it next; the list in flight goes over with the same ids. */
   async handOver(): Promise<void> {
     this.endSoon();

@@ -11,6 +11,7 @@ import { DeviceScheduler } from './device-scheduler.js';
 import { MediaUploads } from './media-uploads.js';
 import type { NewContactHold } from './new-contact-hold.js';
 import type { ProcessDeps } from './process-deps.js';
+import { QuestionDesk } from './question-desk.js';
 import type { ResultWriter } from './result-writer.js';
 import { SessionPruner } from './session-pruner.js';
 import { WakeJobs } from './wake-jobs.js';
@@ -33,6 +34,7 @@ export class DeviceWork {
   private readonly scheduler: DeviceScheduler;
   private readonly wakeJobs: WakeJobs;
   private readonly pruner: SessionPruner;
+  private readonly desk: QuestionDesk;
   private lastRefresh: Promise<void> = Promise.resolve();
   private nextRefresh: Promise<void> | undefined;
   private consumer: Consumer | undefined;
@@ -46,6 +48,7 @@ export class DeviceWork {
     });
     this.wakeJobs = new WakeJobs(deps);
     this.pruner = new SessionPruner(deps);
+    this.desk = new QuestionDesk(deps);
   }
 
   /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
@@ -61,14 +64,17 @@ export class DeviceWork {
       concurrency: QUEUE_CONCURRENCY,
       logger,
     });
+    this.desk.look();
   }
 
   attach(session: MessengerSession): void {
     this.scheduler.attach(session);
+    this.desk.attach(session);
   }
 
   detach(): void {
     this.scheduler.detach();
+    this.desk.detach();
   }
 
   /** What the network says of the account beside its answers to messages. */
@@ -109,12 +115,18 @@ export class DeviceWork {
     await this.pruner.tick();
   }
 
+  /** Another process asks something that only this one can tell. */
+  answerQuestions(): void {
+    this.desk.look();
+  }
+
   /** No more messages; resolves when the last acks are in, or late. The worker takes no more jobs either. */
   async stop(): Promise<void> {
     // The worker first: it would take the jobs again that the scheduler gives back.
     this.consumerClosed = this.consumer?.close().catch((thrown: unknown) => {
       this.deps.logger.warn('queue worker not closed', { error: toError(thrown) });
     });
+    this.desk.stop();
     await this.scheduler.stop();
   }
 

@@ -49,6 +49,7 @@ export class SenderPool {
       if (bell.workspace !== deps.workspace) return;
       // What owners say themselves is not news to them.
       if (bell.topic === 'sends' || bell.topic === 'desired') this.owners.get(bell.device)?.look();
+      if (bell.topic === 'questions') this.owners.get(bell.device)?.answerQuestions();
       if (bell.topic !== 'lease' && bell.topic !== 'desired') return;
       this.fleet.noteChange(bell.device);
       this.wakeUp.ring();

@@ -6,6 +6,7 @@ import { createApiToken } from '@gateway/store/api-tokens';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { answerContacts, type ContactAnswers } from './answer-contacts.js';
 import { addSender, linkDevice, type TestSender } from './device-owner.js';
 import { checkAnswer } from './openapi-check.js';
 import { BASE, startTestApi, type TestApi } from './test-api.js';
@@ -103,6 +104,9 @@ function goodAttempts(path: string, methods: readonly string[]): fc.Arbitrary<At
   const bodies: Record<string, fc.Arbitrary<object>> = {
     '/send': fc.record({ to: fc.constant('447700900001'), text: fc.string().map((text) => `a${text}`) }),
     '/otp': fc.record({ phone: fc.constant('447700900001'), code: fc.integer({ min: 1_000, max: 99_999_999 }) }),
+    '/contacts/check': fc.record({
+      phones: fc.array(fc.constantFrom('447700900001', '+44 7700 900-002'), { minLength: 1 }),
+    }),
     '/opt-outs': fc.record({ phone: fc.array(fc.constantFrom('447700900001', '+44 7700 900-002'), { minLength: 1 }) }),
   };
   return fc.record({
@@ -134,14 +138,19 @@ export function fuzzEveryEndpoint(title: string, requestsPerEndpoint: number): v
     let space: RedisSpace;
     let api: TestApi;
     let sender: TestSender;
+    let answers: ContactAnswers | undefined;
     const agent = new Agent({ keepAlive: true });
 
     before(async () => {
       space = await openRedisSpace();
-      api = await startTestApi(space, { waits: { codeMs: 20, logoutMs: 20, otpMs: 20 } });
+      api = await startTestApi(space, {
+        contactChecksPerDay: 1_000_000,
+        waits: { codeMs: 20, logoutMs: 20, otpMs: 20 },
+      });
       sender = await addSender(space.store);
     });
     after(async () => {
+      answers?.close();
       agent.destroy();
       await sender.leave();
       await api.close();
@@ -172,7 +181,9 @@ export function fuzzEveryEndpoint(title: string, requestsPerEndpoint: number): v
     for (const { path, methods, docs } of ENDPOINTS) {
       it(`get an answer of the contract from ${docs.operationId}`, async () => {
         const device = docs.operationId.toLowerCase();
-        await linkDevice(space.store, { workspace: 'main', device });
+        const owner = await linkDevice(space.store, { workspace: 'main', device });
+        answers?.close();
+        answers = await answerContacts(space, owner, () => ({ onMessenger: true, hasConversation: null }));
         const seen = new Set<number>();
         const attempt = fc.oneof({ weight: 9, arbitrary: attempts(methods) }, goodAttempts(path, methods));
         const segment = fc.oneof(

@@ -1,3 +1,4 @@
+import type { ApiDeps } from '@gateway/api/api-deps';
 import { createApiMetrics } from '@gateway/api/api-metrics';
 import { createApp } from '@gateway/api/app';
 import type { FetchPolicy } from '@gateway/api/attachments/fetch-file';
@@ -61,7 +62,8 @@ export interface TestApiOptions {
   bodyBudgetBytes?: number;
   fetchPolicy?: FetchPolicy;
   blobQuotaBytes?: number;
-  waits?: { codeMs?: number; logoutMs?: number; otpMs?: number };
+  contactChecksPerDay?: number;
+  waits?: Partial<ApiDeps['waits']>;
   headroom?: RedisHeadroom;
   logger?: Logger;
   /** Start although Redis is not there. */
@@ -99,7 +101,8 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       bodyBudgetBytes: options.bodyBudgetBytes ?? 64 * 1024 * 1024,
       fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], networks: [] },
       blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,
-      waits: { codeMs: 5_000, logoutMs: 5_000, otpMs: 5_000, ...options.waits },
+      contactChecksPerDay: options.contactChecksPerDay ?? 5_000,
+      waits: { codeMs: 5_000, logoutMs: 5_000, otpMs: 5_000, contactsMs: 5_000, takenMs: 2_000, ...options.waits },
       metrics: createApiMetrics(registry),
       clock: systemClock,
       logger,

@@ -1,0 +1,37 @@
+/**
+ * What other processes ask the one that owns a device, as only its socket can tell. Asked through Redis: a question in
+ * the device's slot, a doorbell, an answer that lives for seconds. Nothing is lost with a lost question but the answer.
+ */
+export type OwnerQuestion =
+  | { kind: 'contacts' /** Digits. */; numbers: readonly string[] }
+  /** How the session stands: for `device doctor`. */
+  | { kind: 'session' };
+
+/** What the owner knows of one number; `null` where the network did not tell. */
+export interface ContactFacts {
+  onMessenger: boolean | null;
+  hasConversation: boolean | null;
+}
+
+/** An answer about contacts comes in parts of this size, in the order of the numbers: what was learnt in time is not lost. */
+export const CONTACTS_PER_PART = 100;
+
+const NUMBER = /^\d{7,15}$/;
+
+/** `undefined` for what this version does not know. */
+export function parseOwnerQuestion(text: string): OwnerQuestion | undefined {
+  const question = parseJson(text) as Partial<Record<'kind' | 'numbers', unknown>> | null | undefined;
+  if (question?.kind === 'session') return { kind: 'session' };
+  if (question?.kind !== 'contacts' || !Array.isArray(question.numbers)) return undefined;
+  const numbers: unknown[] = question.numbers;
+  const areNumbers = numbers.every((number) => typeof number === 'string' && NUMBER.test(number));
+  return areNumbers ? { kind: 'contacts', numbers: numbers as string[] } : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { addOptOuts } from '@gateway/store/opt-outs';
+import { expect } from 'chai';
+import { answerContacts, type ContactAnswers } from './support/answer-contacts.js';
+import { DEFAULT } from './support/device-owner.js';
+import type { Answer } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
+
+const [KNOWN, UNKNOWN, UNTOLD] = ['447700900001', '447700900002', '447700900003'] as const;
+const FACTS: Record<string, boolean | null> = { [KNOWN]: true, [UNKNOWN]: false, [UNTOLD]: null };
+const makePhones = (count: number) => Array.from({ length: count }, (_, i) => String(447_700_000_000 + i));
+
+describe('POST /contacts/check', () => {
+  const { space, api, owner } = useTestApi({
+    linked: true,
+    contactChecksPerDay: 1_200,
+    waits: { takenMs: 100, contactsMs: 1_500 },
+  });
+  let sender: ContactAnswers | undefined;
+  afterEach(() => {
+    sender?.close();
+    sender = undefined;
+  });
+
+  const check = (phones: unknown, token = api.token): Promise<Answer> =>
+    api.call('POST', '/contacts/check', { token, json: { phones } });
+  const answerAll = async () => {
+    sender = await answerContacts(space, owner, (number) => ({
+      onMessenger: number in FACTS ? FACTS[number]! : true,
+      hasConversation: number === KNOWN,
+    }));
+    return sender;
+  };
+
+  it('tells of each number, in their order, each once', async () => {
+    await answerAll();
+    await addOptOuts(space.store, 'main', { numbers: [UNKNOWN], source: 'api', atMs: Date.now() });
+    const { status, body } = await check([UNTOLD, '+44 7700 900-001', KNOWN, UNKNOWN]);
+    expect(status).to.equal(200);
+    expect(body.results).to.deep.equal([
+      { phone: UNTOLD, onMessenger: null, optedOut: false, hasConversation: false },
+      { phone: KNOWN, onMessenger: true, optedOut: false, hasConversation: true },
+      { phone: UNKNOWN, onMessenger: false, optedOut: true, hasConversation: false },
+    ]);
+    expect(sender!.asked).to.deep.equal([[UNTOLD, KNOWN, UNKNOWN]]);
+  });
+
+  it('keeps opt-outs from a token of one device', async () => {
+    await answerAll();
+    const { value } = await api.newToken({ device: 'default' });
+    const { body } = await check([KNOWN], value);
+    expect(body.results).to.deep.equal([{ phone: KNOWN, onMessenger: true, hasConversation: true }]);
+  });
+
+  it('refuses the whole request for one bad number, and says which; nothing is asked', async () => {
+    await answerAll();
+    const { status, body } = await check([KNOWN, '12', KNOWN, 17]);
+    expect(status).to.equal(400);
+    expect((body.details as { path: unknown[] }[]).map(({ path }) => path)).to.deep.equal([
+      ['phones', 1],
+      ['phones', 3],
+    ]);
+    for (const phones of [[], KNOWN, undefined, makePhones(1_001)]) {
+      const refused = await check(phones);
+      expect(refused.status).to.equal(400);
+      expect((refused.body.details as { path: unknown[] }[])[0]!.path).to.deep.equal(['phones']);
+    }
+    expect(sender!.asked).to.deep.equal([]);
+  });
+
+  it('takes 1,000 numbers, up to the cap of the day, which is counted over all tokens', async () => {
+    await answerAll();
+    const first = await check(makePhones(1_000));
+    expect(first.status).to.equal(200);
+    expect(first.body.results).to.have.length(1_000);
+    const { value } = await api.newToken({ device: 'default' });
+    const refused = await check(makePhones(201), value);
+    expect(refused.status).to.equal(429);
+    expect(refused.body.error).to.equal('Daily limit of contact checks reached');
+    expect(refused.body.resetIn).to.be.within(1, 86_400);
+    expect(refused.headers.get('retry-after')).to.equal(String(refused.body.resetIn));
+    expect((await check(makePhones(200), value)).status, 'what was refused does not count').to.equal(200);
+  });
+
+  it('is 409 without a linked account', async () => {
+    await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+    expect((await check([KNOWN])).status).to.equal(409);
+  });
+
+  it('is 503 within the time that a sender has to take the question', async () => {
+    const startedMs = performance.now();
+    const { status, body, headers } = await check([KNOWN]);
+    expect(status).to.equal(503);
+    expect(body.error).to.equal('No sender available');
+    expect(headers.get('retry-after')).to.equal('10');
+    expect(performance.now() - startedMs).to.be.below(2_000);
+  });
+
+  it('answers null for what was not told in time, and leaves nothing in Redis', async () => {
+    sender = await answerContacts(space, owner, undefined);
+    const { status, body } = await check([KNOWN]);
+    expect(status).to.equal(200);
+    expect(body.results).to.deep.equal([{ phone: KNOWN, onMessenger: null, optedOut: false, hasConversation: null }]);
+    const { base, contactChecks } = deviceKeys(space.store.space, DEFAULT);
+    const left = await space.clients.commands.keys(`${base}:*`);
+    expect(left.filter((key) => /:(answer|questions)/.test(key))).to.deep.equal([]);
+    const counter = left.filter((key) => key.startsWith(contactChecks(0).slice(0, -1)));
+    expect(counter).to.have.length(1);
+    expect(await space.clients.commands.pttl(counter[0]!)).to.be.above(0);
+  });
+
+  it('refuses callers beyond those who can wait', async () => {
+    sender = await answerContacts(space, owner, undefined);
+    sender.close();
+    const tokens = await Promise.all(Array.from({ length: 30 }, () => api.newToken()));
+    const answers = await Promise.all(tokens.map(({ value }) => check([KNOWN], value)));
+    const errors = answers.map(({ status, body }) => `${status} ${body.error}`);
+    expect(errors.filter((error) => error === '503 No sender available')).to.have.length(20);
+    expect(errors.filter((error) => error === '503 Service unavailable')).to.have.length(10);
+  });
+
+  it('is asked sealed, and lives for seconds', async () => {
+    const { questions } = deviceKeys(space.store.space, DEFAULT);
+    const answer = check([KNOWN]);
+    let seen: Record<string, string> = {};
+    while (Object.keys(seen).length === 0) seen = await space.clients.commands.hgetall(questions);
+    expect(JSON.stringify(seen)).not.to.include(KNOWN);
+    expect(await space.clients.commands.pttl(questions)).to.be.within(1, 30_000);
+    await answer;
+  });
+});

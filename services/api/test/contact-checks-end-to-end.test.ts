@@ -1,0 +1,97 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { createApiToken } from '@gateway/store/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000031';
+const ADDRESS = { workspace: 'main', device: 'default' };
+
+interface Result {
+  phone: string;
+  onMessenger: boolean | null;
+  hasConversation: boolean | null;
+}
+
+describe('checks of contacts, end to end', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({
+      ...{ space, simulator, senders: 2 },
+      env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
+    });
+    await gateway.link(ACCOUNT);
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  async function check(phones: readonly string[]): Promise<Result[]> {
+    const { value } = await createApiToken(space.store, 'main', { name: 'check', device: 'default' });
+    const headers = { authorization: `Bearer ${value}` };
+    const { status, body } = await gateway.call('POST', '/contacts/check', { body: { phones }, headers });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return body.results;
+  }
+  const accepted = () => simulator.network.counters.acceptedStanzas;
+
+  it('tell what the network knows, send nothing, and say no number in logs and metrics', async () => {
+    const [missing, ...others] = makeNumbers(250, 60) as [string, ...string[]];
+    await fetch(`${simulator.adminUrl}/admin/phones/${missing}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ exists: false }),
+    });
+    const before = accepted();
+    const results = await check([...others, missing]);
+    expect(results.map(({ phone }) => phone)).to.deep.equal([...others, missing]);
+    expect(results.filter(({ onMessenger }) => onMessenger === true)).to.have.length(others.length);
+    expect(results.at(-1)).to.deep.equal({ phone: missing, onMessenger: false, hasConversation: false });
+    expect(accepted()).to.equal(before);
+    await gateway.api.waitForLog(({ message }) => message === 'contacts checked');
+    const said = JSON.stringify([gateway.logs(), await gateway.metrics()]);
+    for (const phone of [others[0]!, missing]) expect(said.includes(phone), 'a number in what is said').to.equal(false);
+  });
+
+  it('say with whom there is a conversation', async () => {
+    const [friend, stranger] = makeNumbers(2, 61) as [string, string];
+    await gateway.call('POST', '/otp', { body: { phone: friend, code: '482913' } });
+    const results = await check([friend, stranger]);
+    expect(results.map(({ hasConversation }) => hasConversation)).to.deep.equal([true, false]);
+  });
+
+  it('of 1,000 numbers and of many callers do not delay a one-time password', async () => {
+    const [phone] = makeNumbers(1, 62) as [string];
+    let done = 0;
+    const checks = [1_000, 300, 300].map((count, i) => check(makeNumbers(count, 70 + i)).finally(() => done++));
+    const startedMs = performance.now();
+    const { status } = await gateway.call('POST', '/otp', { body: { phone, code: '482913' } });
+    expect(status).to.equal(200);
+    expect(performance.now() - startedMs).to.be.below(3_000);
+    expect(done, 'the checks are still running').to.be.lessThan(3);
+    for (const results of await Promise.all(checks)) {
+      // What could not be told in time is null, never false.
+      expect(results.filter(({ onMessenger }) => onMessenger === false)).to.deep.equal([]);
+    }
+  });
+
+  it('are answered by the next owner when the first dies in the middle', async () => {
+    const checked = check(makeNumbers(1_000, 63));
+    const { base } = deviceKeys(space.store.space, ADDRESS);
+    const isTaken = async () => (await space.clients.commands.keys(`${base}:answer:*`)).length > 0;
+    await eventually(isTaken, { everyMs: 5 });
+    await (await gateway.findOwner())!.kill();
+    const results = await checked;
+    expect(results.every(({ onMessenger }) => onMessenger === true)).to.equal(true);
+  });
+});

@@ -1,0 +1,36 @@
+import { CONTACTS_PER_PART, type ContactFacts } from '@gateway/contracts/owner-questions';
+import { DoorbellListener } from '@gateway/store/doorbells';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
+import type { RedisSpace } from '@gateway/testkit/redis-space';
+import type { DeviceOwner } from './device-owner.js';
+
+export interface ContactAnswers {
+  /** Numbers of each question that was taken. */
+  asked: (readonly string[])[];
+  close(): void;
+}
+
+/** What a sender does with checks of contacts, without a socket. Without facts it takes questions and never answers. */
+export async function answerContacts(
+  { clients, store }: RedisSpace,
+  { lease }: DeviceOwner,
+  facts: ((number: string) => ContactFacts) | undefined,
+): Promise<ContactAnswers> {
+  const asked: (readonly string[])[] = [];
+  const listener = await DoorbellListener.listen(clients.subscriber, store.space);
+  const answer = async () => {
+    for (const { id, question } of await takeQuestions(store, lease)) {
+      if (question?.kind !== 'contacts') continue;
+      asked.push(question.numbers);
+      for (let from = 0; facts && from < question.numbers.length; from += CONTACTS_PER_PART) {
+        const value = JSON.stringify(question.numbers.slice(from, from + CONTACTS_PER_PART).map(facts));
+        await writeOwnerAnswer(store, lease, { id, part: String(from / CONTACTS_PER_PART), value });
+      }
+    }
+  };
+  listener.on(({ topic, device }) => {
+    // The end of a test closes Redis before the last doorbell.
+    if (topic === 'questions' && device === lease.address.device) answer().catch(() => undefined);
+  });
+  return { asked, close: () => listener.close() };
+}
