@@ -28,6 +28,7 @@ export {
   getBinaryNodeChildren,
   getBinaryNodeChildUInt,
   getCompanionPlatformId,
+  getMediaKeys,
   initAuthCreds,
   jidDecode,
   jidEncode,

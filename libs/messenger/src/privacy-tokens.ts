@@ -2,10 +2,12 @@ import {
   type AuthenticationState,
   type BaileysSocket,
   type BinaryNode,
+  jidNormalizedUser,
   S_WHATSAPP_NET,
   type SignalDataTypeMap,
 } from './baileys.js';
 import type { SessionCaches } from './session-caches.js';
+import { bucketOf, nowSeconds } from './token-buckets.js';
 
 export interface PrivacyTokensDeps {
   sock: BaileysSocket;
@@ -17,8 +19,6 @@ export interface PrivacyTokensDeps {
 
 type TokenEntry = SignalDataTypeMap['tctoken'];
 
-/** As in the library: a contact gets a new token in each of these spans of time. */
-const BUCKET_SECONDS = 7 * 24 * 60 * 60;
 const GATHER_MS = 500;
 const MAX_TOKENS = 100;
 
@@ -99,15 +99,23 @@ export class PrivacyTokens {
   async #query(batch: ReadonlyMap<string, string>, issuedAt: number): Promise<void> {
     const { sock } = this.#deps;
     const toLids = sock.serverProps.lidTrustedTokenIssueToLid;
-    const tokens: BinaryNode[] = [...batch].map(([id, jid]) => ({
+    const jids = await Promise.all([...batch].map(([id, jid]) => (toLids ? id : this.#numberOf(jid))));
+    const tokens: BinaryNode[] = jids.map((jid) => ({
       tag: 'token',
-      attrs: { jid: toLids ? id : jid, t: String(issuedAt), type: 'trusted_contact' },
+      attrs: { jid, t: String(issuedAt), type: 'trusted_contact' },
     }));
     await sock.query({
       tag: 'iq',
       attrs: { to: S_WHATSAPP_NET, type: 'set', xmlns: 'privacy' },
       content: [{ tag: 'tokens', attrs: {}, content: tokens }],
     });
+  }
+
+  /** Tokens are issued to numbers, unless the network says otherwise; however the message was addressed. */
+  async #numberOf(jid: string): Promise<string> {
+    if (!jid.endsWith('@lid')) return jid;
+    const pn = await this.#deps.sock.signalRepository.lidMapping.getPNForLID(jid);
+    return pn ? jidNormalizedUser(pn) : jid;
   }
 
   #remember(jid: string): void {
@@ -118,12 +126,4 @@ export class PrivacyTokens {
   async #keyOf(jid: string): Promise<string> {
     return (await this.#deps.sock.signalRepository.lidMapping.getLIDForPN(jid)) ?? jid;
   }
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
-}
-
-function bucketOf(seconds: number): number {
-  return Math.floor(seconds / BUCKET_SECONDS);
 }

@@ -3,6 +3,7 @@ import type { Addressing } from './addressing/addressing.js';
 import type { Namespace } from './addressing/addressing-state.js';
 import { authorOfQuote } from './addressing/author-of-quote.js';
 import type { BaileysSocket } from './baileys.js';
+import type { ContactTokens } from './contact-tokens.js';
 import type { WriteGuard } from './guard-writes.js';
 import type { LookUp } from './look-up.js';
 import type { PrivacyTokens } from './privacy-tokens.js';
@@ -19,6 +20,7 @@ export interface SendDeps {
   lookUp: LookUp;
   addressing: Addressing;
   tokens: PrivacyTokens;
+  contactTokens: ContactTokens;
   sendTimeoutMs: number;
   /** A send took longer than that: the library's one mutex is stuck, and only a new socket has another. */
   onStall(): void;
@@ -63,8 +65,10 @@ async function relay(
   const { jid, lid } = await findRecipient(deps, message.to);
   await deps.tokens.takeOver(jid);
   const content = await quoteIn(deps, message, namespace);
+  const additionalNodes = await deps.contactTokens.nodesFor(lid ?? jid);
   const wait = acks.expect(message.platformId, { onStaleLid: () => lookUp.refreshLid(message.to) });
-  const options = { messageId: message.platformId, ...(namespace === 'lid' && { additionalAttributes: nameFor(jid) }) };
+  const named = namespace === 'lid' && { additionalAttributes: nameFor(jid) };
+  const options = { messageId: message.platformId, additionalNodes, ...named };
   const to = (namespace === 'lid' && lid) || jid;
   const { result, written } = guard.track(() => sock.relayMessage(to, content, options));
   try {

@@ -9,9 +9,11 @@ import type { AuthState } from './auth-state.js';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
 import { CatchUp } from './catch-up.js';
 import { confirmUnread } from './confirm-unread.js';
+import { ContactTokens } from './contact-tokens.js';
 import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
+import { HistoryKeeper } from './history/history-keeper.js';
 import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
 import { countLogin } from './login-counter.js';
@@ -23,7 +25,8 @@ import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
-import { type BrowserName, DEFAULT_BROWSER } from './socket-settings.js';
+import { type BrowserName, DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
+import type { Endpoint } from './trust.js';
 import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
 import { watchDeadline } from './watch-deadline.js';
@@ -36,6 +39,7 @@ export interface SessionDeps {
   end: SessionEnd;
   caches: SessionCaches;
   events: SessionEvents;
+  endpoint: Endpoint;
   logger: Logger;
   link?: LinkMethod;
   browser?: BrowserName;
@@ -71,6 +75,8 @@ export class Session implements MessengerSession {
   readonly #lookUp: LookUp;
   readonly #addressing: Addressing;
   readonly #tokens: PrivacyTokens;
+  readonly #contactTokens: ContactTokens;
+  readonly #history: HistoryKeeper;
   readonly #catchUp: CatchUp;
   readonly #linking: Linking | undefined;
   readonly #openTimer: NodeJS.Timeout;
@@ -104,6 +110,9 @@ export class Session implements MessengerSession {
     });
     this.#lookUp = new LookUp({ sock, caches: deps.caches, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
+    const { signal } = end;
+    this.#history = new HistoryKeeper({ ...deps, signal, agent: standInAgent(deps.endpoint) });
+    this.#contactTokens = new ContactTokens({ sock, auth, signal, firstHistory: this.#history.first });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
     // The last one to step in is the first to see a message.
@@ -127,6 +136,7 @@ export class Session implements MessengerSession {
         lookUp: this.#lookUp,
         addressing: this.#addressing,
         tokens: this.#tokens,
+        contactTokens: this.#contactTokens,
         sendTimeoutMs,
         onStall: () => this.#stall('sending'),
         signal: end.signal,
@@ -244,6 +254,7 @@ export class Session implements MessengerSession {
     countLogin(this.#deps.auth.creds);
     // A failure ends the session by way of the key store.
     this.#deps.auth.saveCreds().catch(() => {});
+    this.#history.fetchWaiting();
     this.#name = this.#account().name;
     this.#deps.events.onOpen(this.#account());
   }

@@ -49,8 +49,8 @@ const KEEP_ALIVE_MS = 20_000;
 const TYPING_MS = 30 * 60_000;
 
 const { HistorySyncType } = proto.HistorySync;
-/** Names and LID mappings; chats and their messages are none of our business. */
-const WANTED_HISTORY = new Set<unknown>([HistorySyncType.PUSH_NAME, HistorySyncType.NON_BLOCKING_DATA]);
+/** Names. What we want of the others is taken out before (see history/history-keeper.ts); chats are none of our business. */
+const WANTED_HISTORY = new Set<unknown>([HistorySyncType.PUSH_NAME]);
 
 export function socketSettings(settings: SocketSettings): UserFacingSocketConfig {
   const { endpoint, auth, caches, logger, getMessage } = settings;
@@ -67,7 +67,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     ...(settings.link?.method === 'pairing' && { qrTimeout: TYPING_MS }),
     // The certificate chain inside the handshake tells a stand-in from an impostor; its TLS is self-signed, also where it
     // takes uploads: those are sealed, and phones check what they get. The real network has to show good certificates.
-    ...(endpoint.trust.kind !== 'production' && selfSigned(endpoint.url)),
+    ...agentsFor(endpoint),
     syncFullHistory: false,
     markOnlineOnConnect: false,
     emitOwnEvents: false,
@@ -100,9 +100,15 @@ const asIfAskedFor: NonNullable<UserFacingSocketConfig['placeholderResendCache']
   flushAll: () => {},
 };
 
-function selfSigned(url: string) {
-  const agent = new Agent({ rejectUnauthorized: false });
-  return isTls(url) ? { agent, fetchAgent: agent } : { fetchAgent: agent };
+function agentsFor(endpoint: Endpoint) {
+  const agent = standInAgent(endpoint);
+  if (!agent) return {};
+  return isTls(endpoint.url) ? { agent, fetchAgent: agent } : { fetchAgent: agent };
+}
+
+/** For what a stand-in offers over TLS, also its files; `undefined` for the real network. */
+export function standInAgent({ trust }: Endpoint): Agent | undefined {
+  return trust.kind === 'production' ? undefined : new Agent({ rejectUnauthorized: false });
 }
 
 function isTls(url: string): boolean {

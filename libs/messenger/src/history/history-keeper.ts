@@ -1,0 +1,200 @@
+import type { Agent } from 'node:https';
+import { promisify } from 'node:util';
+import { inflate } from 'node:zlib';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logger';
+import type { AuthState } from '../auth-state.js';
+import { areJidsSameUser, type BaileysSocket, jidDecode, proto, unpadRandomMax16 } from '../baileys.js';
+import type { SessionCaches } from '../session-caches.js';
+import { within } from '../within.js';
+import { fetchHistoryFile } from './fetch-history-file.js';
+import type { HistoryCreds, WaitingHistory } from './own-creds.js';
+import { type HistoryFacts, readHistory } from './read-history.js';
+import { storeHistory } from './store-history.js';
+
+export interface HistoryDeps {
+  sock: BaileysSocket;
+  auth: AuthState;
+  caches: SessionCaches;
+  logger: Logger;
+  /** For downloads from a stand-in. */
+  agent?: Agent | undefined;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+}
+
+type Notice = proto.Message.IHistorySyncNotification;
+
+const { INITIAL_BOOTSTRAP, NON_BLOCKING_DATA } = proto.HistorySync.HistorySyncType;
+const WANTED: ReadonlySet<unknown> = new Set([INITIAL_BOOTSTRAP, NON_BLOCKING_DATA]);
+const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
+const MAX_WAITING = 8;
+const FETCH_TIMEOUT_MS = 60_000;
+const MAX_ATTEMPTS = 10;
+const RETRY_MS = 30_000;
+const PAD_OF_ONE = Buffer.from([1]);
+
+/**
+ * Takes salt, tokens, hidden identifiers and the time of migration out of the histories that the phone sends after the
+ * linking, before the library sees them; it would decode every message of them. What people wrote is stepped over, and
+ * what travelled inside the message is taken out of it.
+ *
+ * A phone sends its history once. What it says, or where its file is, is stored before the message is confirmed; a file
+ * is fetched in the background, and again after the next login when that failed.
+ */
+export class HistoryKeeper {
+  readonly #deps: HistoryDeps;
+  #fetching: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #onFirst: () => void = () => {};
+  readonly #first = new Promise<void>((resolve) => {
+    this.#onFirst = resolve;
+  });
+
+  constructor(deps: HistoryDeps) {
+    this.#deps = deps;
+    this.#stepIn();
+    if (this.#creds.hasHistory) this.#onFirst();
+    deps.signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
+  }
+
+  /** Resolves when the first history of the account was taken, at once when that was in an earlier session. */
+  get first(): Promise<void> {
+    return this.#first;
+  }
+
+  /** Fetches the files that wait. To be called when the connection is open. */
+  fetchWaiting(): void {
+    clearTimeout(this.#timer);
+    this.#fetching = this.#fetching.then(() => this.#fetchAll()).catch(() => {});
+  }
+
+  get #creds(): HistoryCreds {
+    return this.#deps.auth.creds;
+  }
+
+  #stepIn(): void {
+    const { signalRepository } = this.#deps.sock;
+    const decrypt = signalRepository.decryptMessage.bind(signalRepository);
+    signalRepository.decryptMessage = async (sealed) => {
+      const plain = await decrypt(sealed);
+      return this.#isOwnPhone(sealed.jid) ? this.#take(plain) : plain;
+    };
+  }
+
+  #isOwnPhone(jid: string): boolean {
+    const { me } = this.#creds;
+    const isOurs = areJidsSameUser(jid, me?.id) || areJidsSameUser(jid, me?.lid);
+    return isOurs && !jidDecode(jid)?.device;
+  }
+
+  /** The message, without a history inside. */
+  async #take(plain: Uint8Array): Promise<Uint8Array> {
+    const content = readContent(plain);
+    const notice = content?.protocolMessage?.historySyncNotification;
+    if (!content || !notice || !WANTED.has(notice.syncType)) return plain;
+    const inline = notice.initialHistBootstrapInlinePayload;
+    if (!inline?.length) {
+      await this.#keepForLater(notice);
+      return plain;
+    }
+    await this.#storeQuietly(inline);
+    delete notice.initialHistBootstrapInlinePayload;
+    return Buffer.concat([proto.Message.encode(content).finish(), PAD_OF_ONE]);
+  }
+
+  /** A history that cannot be read is lost, and the message all the same taken: the phone would send nothing else. */
+  async #storeQuietly(deflated: Uint8Array): Promise<void> {
+    const facts = await this.#read(deflated);
+    if (facts) await storeHistory(this.#deps, facts);
+    await this.#noteFirst();
+  }
+
+  async #read(deflated: Uint8Array): Promise<HistoryFacts | undefined> {
+    try {
+      return await oneAtATime(async () => readHistory(await inflateBounded(deflated)));
+    } catch (error) {
+      this.#deps.logger.warn('a history of the phone cannot be read', { error: toError(error) });
+      return undefined;
+    }
+  }
+
+  async #noteFirst(): Promise<void> {
+    if (!this.#creds.hasHistory) {
+      this.#creds.hasHistory = true;
+      await this.#deps.auth.saveCreds();
+    }
+    this.#onFirst();
+  }
+
+  async #keepForLater({ directPath, mediaKey, fileEncSha256 }: Notice): Promise<void> {
+    if (!directPath || !mediaKey || !fileEncSha256) return;
+    const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+    const file = { directPath, mediaKey: base64(mediaKey), fileEncSha256: base64(fileEncSha256), attempts: 0 };
+    this.#creds.waitingHistories = [...(this.#creds.waitingHistories ?? []), file].slice(-MAX_WAITING);
+    await this.#deps.auth.saveCreds();
+    this.fetchWaiting();
+  }
+
+  async #fetchAll(): Promise<void> {
+    for (const file of this.#creds.waitingHistories ?? []) {
+      if (this.#deps.signal.aborted) return;
+      const isDone = await this.#fetch(file);
+      file.attempts += 1;
+      if (isDone || file.attempts >= MAX_ATTEMPTS) await this.#forget(file);
+    }
+    if (!this.#creds.waitingHistories?.length || this.#deps.signal.aborted) return;
+    await this.#deps.auth.saveCreds();
+    this.#timer = setTimeout(() => this.fetchWaiting(), RETRY_MS);
+    this.#timer.unref();
+  }
+
+  async #fetch(file: WaitingHistory): Promise<boolean> {
+    const { sock, agent, signal, logger } = this.#deps;
+    const ended = AbortSignal.any([signal, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
+    const limit = { timeoutMs: FETCH_TIMEOUT_MS, what: 'history', signal };
+    const work = async () => {
+      const { hosts } = await sock.refreshMediaConn();
+      const names = hosts.map(({ hostname }) => hostname);
+      return fetchHistoryFile(file, { hosts: names, agent, signal: ended });
+    };
+    let deflated: Buffer;
+    try {
+      deflated = await within(limit, work());
+    } catch (error) {
+      logger.warn('a history of the phone was not fetched', { error: toError(error) });
+      return false;
+    }
+    await this.#storeQuietly(deflated);
+    return true;
+  }
+
+  async #forget(file: WaitingHistory): Promise<void> {
+    this.#creds.waitingHistories = this.#creds.waitingHistories?.filter((each) => each !== file) ?? [];
+    await this.#deps.auth.saveCreds();
+  }
+}
+
+/** `undefined` for what the library cannot read either: it says so to the network itself. */
+function readContent(plain: Uint8Array): proto.IMessage | undefined {
+  try {
+    return proto.Message.decode(unpadRandomMax16(plain));
+  } catch {
+    return undefined;
+  }
+}
+
+const inflateAsync = promisify(inflate);
+
+function inflateBounded(deflated: Uint8Array): Promise<Buffer> {
+  return inflateAsync(deflated, { maxOutputLength: MAX_INFLATED_BYTES });
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** Of all devices of the process: each may need the whole of `MAX_INFLATED_BYTES` for a moment. */
+function oneAtATime<Result>(work: () => Promise<Result>): Promise<Result> {
+  const result = last.then(work);
+  last = result.catch(() => {});
+  return result;
+}

@@ -1,0 +1,24 @@
+import type { AuthenticationCreds } from '../baileys.js';
+
+/** A history that the phone has put on the network's file servers for us to fetch. */
+export interface WaitingHistory {
+  directPath: string;
+  /** Base64, as is the hash. */
+  mediaKey: string;
+  fileEncSha256: string;
+  /** Attempts so far. */
+  attempts: number;
+}
+
+/** What histories leave in the credentials: the library keeps what it does not know. */
+export type HistoryCreds = AuthenticationCreds & {
+  /** Base64. What tokens for strangers are made of; some accounts have none. */
+  nctSalt?: string;
+  /** When the account's phone went over to hidden identifiers, Unix seconds. */
+  lidMigrationTimestamp?: number;
+  /** The first history has come, whatever was in it. */
+  hasHistory?: true;
+  waitingHistories?: WaitingHistory[];
+  /** Which tokens the network wants to see with messages, as far as it has said so: those that people gave, those made for strangers. */
+  showsTokens?: { given?: boolean; made?: boolean };
+};

@@ -1,0 +1,16 @@
+/** As in the web client: a contact gets a new token in each of these spans of time, and the last four are good. */
+const BUCKET_SECONDS = 7 * 24 * 60 * 60;
+const VALID_BUCKETS = 4;
+
+export function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+export function bucketOf(seconds: number): number {
+  return Math.floor(seconds / BUCKET_SECONDS);
+}
+
+/** Whether a token of that time still opens a conversation. */
+export function isTokenValid(seconds: number, atSeconds = nowSeconds()): boolean {
+  return bucketOf(seconds) > bucketOf(atSeconds) - VALID_BUCKETS;
+}
