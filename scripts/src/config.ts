@@ -5,6 +5,9 @@ export const launcherConfig = {
   /** A Redis to use in place of one of our own. */
   redisUrl: process.env.REDIS_URL || undefined,
   encryptionKeys: process.env.ENCRYPTION_KEYS || undefined,
+  /** Where the messenger network is to be; the real one without it. */
+  messengerUrl: process.env.MESSENGER_URL || undefined,
+  messengerTrust: process.env.MESSENGER_TRUST || undefined,
   keyPrefix: process.env.KEY_PREFIX || undefined,
   apiHost: process.env.API_HOST || '127.0.0.1',
   apiPort: Number(process.env.API_PORT || 3000),

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { type Network, placeOf } from './choose-network.js';
 import { launcherConfig } from './config.js';
 import { readOrMakeEncryptionKeys } from './encryption-keys.js';
 import { STATE_FOLDER } from './paths.js';
@@ -16,19 +17,17 @@ export interface LocalEnvironment {
 
 /**
  * Redis and keys of `npm start` and `npm run cli`, kept between runs: the Redis of `REDIS_URL`, else an embedded one.
- * What belongs to a simulator is kept apart: its accounts must never be tried on the real network.
+ * What belongs to a simulator or another stand-in is kept apart: its accounts must never be tried on the real network.
  */
-export async function openLocalEnvironment(
-  lifecycle: Lifecycle,
-  { simulator }: { simulator: boolean },
-): Promise<LocalEnvironment> {
+export async function openLocalEnvironment(lifecycle: Lifecycle, network: Network): Promise<LocalEnvironment> {
   const { redisUrl, keyPrefix } = launcherConfig;
-  const folder = `${STATE_FOLDER}/${simulator ? 'simulator' : 'data'}`;
+  const place = placeOf(network);
+  const folder = `${STATE_FOLDER}/${place.folder}`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return {
     env: {
       REDIS_URL: redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: `${folder}/redis` })),
-      KEY_PREFIX: keyPrefix ?? (simulator ? 'gw-simulator' : 'gw'),
+      KEY_PREFIX: keyPrefix ?? place.keyPrefix,
       ENCRYPTION_KEYS: launcherConfig.encryptionKeys ?? readOrMakeEncryptionKeys(`${folder}/encryption-keys`),
     },
     folder,

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { chooseNetwork, type Network } from '../choose-network.js';
 import { launcherConfig } from '../config.js';
 import { type LocalEnvironment, openLocalEnvironment } from '../local-environment.js';
 import { forgetRunningGateway, readRunningGateway, writeRunningGateway } from '../running-gateway.js';
@@ -9,13 +10,14 @@ import { type RunningSimulator, simulatorEnvironment, startSimulator } from '../
 
 const STOPPED = new Promise<never>(() => {});
 
-/** `npm start [-- --simulator]`: the whole gateway on this machine, until Ctrl-C. */
+/** `npm start [-- --simulator]`: the whole gateway on this machine, until Ctrl-C. With a `MESSENGER_URL` on this host, on the stand-in there. */
 export async function runStart(args: string[], lifecycle: Lifecycle): Promise<number> {
   const { values } = parseArgs({ args, options: { simulator: { type: 'boolean', default: false } } });
   refuseSecond();
-  const local = await openLocalEnvironment(lifecycle, values);
-  const simulator = values.simulator ? await startRememberingSimulator(lifecycle, local) : undefined;
-  const env = { ...local.env, ...(simulator && simulatorEnvironment(simulator)) };
+  const network = chooseNetwork({ ...launcherConfig, ...values });
+  const local = await openLocalEnvironment(lifecycle, network);
+  const simulator = network.kind === 'simulator' ? await startRememberingSimulator(lifecycle, local) : undefined;
+  const env = { ...local.env, ...networkEnvironment(simulator) };
   writeRunningGateway({ pid: process.pid, env });
   lifecycle.add('state file', async () => forgetRunningGateway());
   const gateway = await startGateway(lifecycle, {
@@ -24,7 +26,7 @@ export async function runStart(args: string[], lifecycle: Lifecycle): Promise<nu
     apiPort: launcherConfig.apiPort,
     output: () => 'inherit',
   });
-  console.log(describe(gateway.baseUrl, local, simulator));
+  console.log(describe(gateway.baseUrl, { local, network, simulator }));
   return Promise.race([gateway.ended, simulator?.ended ?? STOPPED]);
 }
 
@@ -41,26 +43,58 @@ function startRememberingSimulator(lifecycle: Lifecycle, { folder }: LocalEnviro
   return startSimulator(lifecycle, { env, onLine: console.log });
 }
 
-function describe(baseUrl: string, { data }: LocalEnvironment, simulator: RunningSimulator | undefined): string {
-  const network = simulator
-    ? `the simulator, controlled at ${simulator.adminUrl}/admin`
-    : 'the real one: mind your pace';
+/** For `npm run cli` in another terminal, which does not see the variables of this one. */
+function networkEnvironment(simulator: RunningSimulator | undefined): Record<string, string> {
+  if (simulator) return simulatorEnvironment(simulator);
+  const { messengerUrl, messengerTrust } = launcherConfig;
+  return {
+    ...(messengerUrl && { MESSENGER_URL: messengerUrl }),
+    ...(messengerTrust && { MESSENGER_TRUST: messengerTrust }),
+  };
+}
+
+interface Started {
+  local: LocalEnvironment;
+  network: Network;
+  simulator: RunningSimulator | undefined;
+}
+
+function describeNetwork({ network, simulator }: Started): string {
+  if (simulator) return `the simulator, controlled at ${simulator.adminUrl}/admin`;
+  if (network.kind === 'standIn') return `a stand-in on this host, at ${network.url}: no phone gets anything`;
+  return 'the real one: mind your pace';
+}
+
+function describe(baseUrl: string, started: Started): string {
+  const { local } = started;
   const lines = [
     '',
     'The gateway is running. Ctrl-C stops it.',
     '',
     `  API       ${baseUrl}`,
-    `  Network   ${network}`,
-    `  Data      ${data}`,
+    `  Network   ${describeNetwork(started)}`,
+    `  Data      ${local.data}`,
     '',
     'Next, in another terminal:',
     '',
     '  npm run cli -- token create --name my-app     makes an API token, and shows it once',
-    ...(simulator ? linkWithSimulator(baseUrl, simulator) : linkWithPhone(baseUrl)),
+    ...linkingSteps(baseUrl, started),
     `  curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/status`,
     '',
   ];
   return lines.join('\n');
+}
+
+function linkingSteps(baseUrl: string, { network, simulator }: Started): string[] {
+  if (simulator) return linkWithSimulator(baseUrl, simulator);
+  return network.kind === 'standIn' ? linkWithStandIn(baseUrl) : linkWithPhone(baseUrl);
+}
+
+function linkWithStandIn(baseUrl: string): string[] {
+  return [
+    `  curl -H "Authorization: Bearer $TOKEN" "${baseUrl}/connect?rawQrCode=true"`,
+    '     then give the qrCode of the answer to the stand-in',
+  ];
 }
 
 function linkWithPhone(baseUrl: string): string[] {

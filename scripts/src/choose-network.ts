@@ -1,0 +1,39 @@
+import { networkInterfaces } from 'node:os';
+
+/** What a gateway on this machine talks to. Each has its own data: accounts of one must never be tried on another. */
+export type Network = { kind: 'simulator' } | { kind: 'standIn'; url: string } | { kind: 'real' };
+
+/** A `MESSENGER_URL` on this host leads to a stand-in: the real network is not here. */
+export function chooseNetwork({
+  simulator,
+  messengerUrl,
+}: {
+  simulator: boolean;
+  messengerUrl: string | undefined;
+}): Network {
+  if (simulator) return { kind: 'simulator' };
+  return messengerUrl && isOnThisHost(messengerUrl) ? { kind: 'standIn', url: messengerUrl } : { kind: 'real' };
+}
+
+/** Name of the folder in the state folder, and the default of `KEY_PREFIX` for a Redis that is shared. */
+export function placeOf({ kind }: Network): { folder: string; keyPrefix: string } {
+  switch (kind) {
+    case 'simulator':
+      return { folder: 'simulator', keyPrefix: 'gw-simulator' };
+    case 'standIn':
+      return { folder: 'stand-in', keyPrefix: 'gw-stand-in' };
+    case 'real':
+      return { folder: 'data', keyPrefix: 'gw' };
+  }
+}
+
+function isOnThisHost(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const host = new URL(url).hostname
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
+  if (host === 'localhost' || host.endsWith('.localhost')) return true;
+  if (/^127(\.\d+){3}$/.test(host) || ['0.0.0.0', '::1', '::'].includes(host)) return true;
+  return Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === host));
+}
