@@ -2,6 +2,13 @@
 export const OPT_OUT_SOURCES = ['reply', 'api', 'cli'] as const;
 export type OptOutSource = (typeof OPT_OUT_SOURCES)[number];
 
+const HIDDEN_ID = /^(\d{1,18})@lid$/;
+
+/** The digits of a hidden identifier as it is shown (`digits@lid`); `undefined` for anything else, phone numbers too. */
+export function digitsOfHiddenId(shown: string): string | undefined {
+  return HIDDEN_ID.exec(shown)?.[1];
+}
+
 /** What a whole message may say to mean it: the words of the carriers' code of conduct, and how people say them in Arabic. */
 const STOP_WORDS: ReadonlySet<string> = new Set([
   ...['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout', 'opt out'],

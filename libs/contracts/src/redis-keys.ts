@@ -34,7 +34,7 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     token: (keyId: string) => `${base}:token:${keyId}`,
     /** SET of key ids of all tokens. */
     tokens: `${base}:tokens`,
-    /** HASH digits -> when and how that person opted out: one of many small ones (docs/adr/0008). */
+    /** HASH digits of a number, or `-` and those of a hidden identifier -> when and how that person opted out, or `-` and the number that the identifier leads to: one of many small ones (docs/adr/0008). */
     optOuts: (bucket: number) => `${base}:opt-outs:${bucket}`,
     /** STRING, a bit per bucket of opt-outs: set when it has any. */
     optOutBuckets: `${base}:opt-out-buckets`,

@@ -74,9 +74,10 @@ async function readIncoming(
   if (!content || content.protocolMessage || content.deviceSentMessage) return undefined;
   const jid = jidNormalizedUser(from);
   const phone = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn) ?? (await phoneOfLid(sock, jid));
-  if (phone === undefined) return undefined;
+  const hiddenId = hiddenIdOf(jid) ?? hiddenIdOf(attrs.sender_lid ?? attrs.participant_lid);
+  const writer = { jid, ...(phone !== undefined && { phone }), ...(hiddenId !== undefined && { hiddenId }) };
   const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : Date.now();
-  return { platformId, jid, phone, text: textOf(content).slice(0, MAX_TEXT_CHARACTERS), atMs };
+  return { platformId, ...writer, text: textOf(content).slice(0, MAX_TEXT_CHARACTERS), atMs };
 }
 
 function isFromPerson({ user }: BaileysSocket, { from, participant, category }: BinaryNode['attrs']): boolean {
@@ -96,6 +97,11 @@ function readContent(plain: Uint8Array): proto.IMessage | undefined {
 function phoneOf(jid: string | null | undefined): string | undefined {
   const decoded = jidDecode(jid ?? '');
   return decoded?.server === 's.whatsapp.net' && /^\d{7,15}$/.test(decoded.user) ? decoded.user : undefined;
+}
+
+function hiddenIdOf(jid: string | undefined): string | undefined {
+  const decoded = jidDecode(jid);
+  return decoded?.server === 'lid' && /^\d{1,18}$/.test(decoded.user) ? `${decoded.user}@lid` : undefined;
 }
 
 async function phoneOfLid({ signalRepository }: BaileysSocket, jid: string): Promise<string | undefined> {

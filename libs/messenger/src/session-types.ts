@@ -62,8 +62,10 @@ export interface IncomingMessage {
   platformId: string;
   /** Of its writer, as the network knows them. */
   jid: string;
-  /** Of its writer, digits. */
-  phone: string;
+  /** Of its writer, digits; absent when neither the network nor the keys tell. */
+  phone?: string;
+  /** Of its writer, as `digits@lid`, where the network tells. Its digits look like a number and are none. */
+  hiddenId?: string;
   /** The beginning of what a person reads; empty for files without a caption. */
   text: string;
   /** When the network took it, to the second. */
@@ -103,6 +105,8 @@ export interface MessengerSession {
   lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>>;
   /** The number under which the network knows whoever a number leads to, once it was looked up; before, the number itself. */
   numberOf(number: string): string;
+  /** The hidden identifier (`digits@lid`) of the person behind a number, once it was looked up and where there is one. */
+  hiddenIdOf(number: string): string | undefined;
   /** Which of the numbers the account has a conversation with, by its keys: asks nothing of the network. */
   findAcquainted(numbers: readonly string[]): Promise<Set<string>>;
   /**

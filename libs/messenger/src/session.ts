@@ -161,6 +161,11 @@ export class Session implements MessengerSession {
     return decoded?.server === 's.whatsapp.net' ? decoded.user : number;
   }
 
+  hiddenIdOf(number: string): string | undefined {
+    const lid = this.#lookUp.namesOf(number)?.lid;
+    return lid && jidNormalizedUser(lid);
+  }
+
   async findAcquainted(numbers: readonly string[]): Promise<Set<string>> {
     this.#assertOpen();
     return findAcquainted(this.#deps.sock, numbers);

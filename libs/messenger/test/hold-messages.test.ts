@@ -1,6 +1,7 @@
 import type { IncomingMessage, SessionEvents } from '@gateway/messenger/session-types';
 import { defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';
+import { hideNumbers } from '@gateway/testkit/hide-numbers';
 import { expect } from 'chai';
 import { type Device, makeNumbers, type TestSession, useSessions } from './support/session-fixture.js';
 
@@ -48,6 +49,18 @@ describe('receiving a message', () => {
     const { phone, jid } = await test.next('message');
     expect(phone).to.equal(friend);
     expect(jid).to.match(/@lid$/);
+  });
+
+  it('comes also from a person whose number the network does not tell', async () => {
+    const test = await open();
+    const [linked] = sessions.simulator.network.accounts.ensure(device.phone).devices.values();
+    hideNumbers(linked!.mailbox);
+    await write('STOP', 'lid');
+    const message = await test.next('message');
+    expect(message).to.include({ text: 'STOP', hiddenId: message.jid });
+    expect(message).not.to.have.property('phone');
+    expect(message.jid).to.match(/^\d+@lid$/);
+    await eventually(() => linked!.mailbox.size === 0);
   });
 
   it('is confirmed to the network only when it is written down', async () => {

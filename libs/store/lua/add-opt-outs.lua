@@ -1,5 +1,5 @@
 -- Puts people onto the list of those who want no messages. Whoever is on it stays there as they came.
--- KEYS count, buckets in use, bucket...   ARGV value, then (place of the bucket in KEYS, bucket number, digits) ...
+-- KEYS count, buckets in use, bucket...   ARGV value, then (place of the bucket in KEYS, bucket number, field) ...
 -- Output: how many are new.
 local added = 0
 for i = 2, #ARGV, 3 do

@@ -1,6 +1,6 @@
 import { readWish } from '@gateway/contracts/opt-outs';
+import { joinOptOut, type Person, recordStart, recordStop } from './hidden-opt-outs.js';
 import type { Lease } from './leases.js';
-import { addOptOuts, takeBackOptOut } from './opt-outs.js';
 import { type ReceivedMessage, recordReceived } from './received-messages.js';
 import type { Store } from './store.js';
 
@@ -13,10 +13,10 @@ import type { Store } from './store.js';
 export async function recordIncoming(
   store: Store,
   lease: Lease,
-  { message, nowMs }: { message: ReceivedMessage & { atMs: number }; nowMs: number },
+  { message, nowMs }: { message: ReceivedMessage & Person & { atMs: number }; nowMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
-  const { atMs, ...received } = message;
-  const change = await recordWish(store, lease, { phone: message.phone, text: message.text, atMs });
+  const { atMs, hiddenId: _, ...received } = message;
+  const change = await recordWish(store, lease, message);
   await recordReceived(store, lease, { message: received, nowMs });
   return change;
 }
@@ -24,16 +24,15 @@ export async function recordIncoming(
 async function recordWish(
   store: Store,
   { address: { workspace } }: Lease,
-  { phone, text, atMs }: { phone: string; text: string; atMs: number },
+  { text, ...person }: Person & { text: string; atMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
   switch (readWish(text)) {
     case 'stop':
-      return (await addOptOuts(store, workspace, { numbers: [phone], source: 'reply', atMs })) > 0
-        ? 'optedOut'
-        : undefined;
+      return (await recordStop(store, workspace, person)) ? 'optedOut' : undefined;
     case 'start':
-      return (await takeBackOptOut(store, workspace, { number: phone, atMs })) ? 'optedIn' : undefined;
+      return (await recordStart(store, workspace, person)) ? 'optedIn' : undefined;
     default:
+      await joinOptOut(store, workspace, person);
       return undefined;
   }
 }

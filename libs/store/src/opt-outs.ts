@@ -1,15 +1,17 @@
 import { crc32 } from 'node:zlib';
 import type { Workspace } from '@gateway/contracts/ids';
-import { OPT_OUT_SOURCES, type OptOutSource } from '@gateway/contracts/opt-outs';
+import { digitsOfHiddenId, OPT_OUT_SOURCES, type OptOutSource } from '@gateway/contracts/opt-outs';
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { ScriptArgument } from './load-scripts.js';
 import type { Store } from './store.js';
 
-/** Somebody who wants no messages from any device of the workspace. */
+/** A person who wants no messages from any device of the workspace. */
 export interface OptOut {
   /** Digits, in the form that all ways to write the number share. */
-  phone: string;
+  phone?: string;
+  /** `digits@lid`: of a person whose number is not known. Its digits look like a number and are none. */
+  hiddenId?: string;
   source: OptOutSource;
   /** To the second. */
   atMs: number;
@@ -21,13 +23,13 @@ const MAX_ADDED_AT_ONCE = 1_000;
 /** A value is seconds * this + source: one integer, which a packed list keeps in nine bytes. */
 const SOURCES = 8;
 
-/** Whoever is on the list already stays as they came. Safe to repeat. Answers how many are new. */
+/** Those who are on the list already stay as they came. Safe to repeat. Answers how many are new. @param numbers or hidden identifiers. */
 export async function addOptOuts(
   store: Store,
   workspace: Workspace,
   { numbers, source, atMs }: { numbers: readonly string[]; source: OptOutSource; atMs: number },
 ): Promise<number> {
-  const phones = [...new Set(numbers.map(canonicalPhoneNumber))];
+  const phones = [...new Set(numbers.map(entryOf))];
   let added = 0;
   for (let from = 0; from < phones.length; from += MAX_ADDED_AT_ONCE) {
     const batch = phones.slice(from, from + MAX_ADDED_AT_ONCE);
@@ -55,7 +57,9 @@ async function addBatch(
 
 /** An operator takes somebody off the list, however they came onto it. `false`: they were not on it. Safe to repeat. */
 export async function removeOptOut(store: Store, workspace: Workspace, number: string): Promise<boolean> {
-  return remove(store, workspace, number, '');
+  // A hidden identifier may lead to a number.
+  const found = await findOptOut(store, workspace, number);
+  return found !== undefined && remove(store, workspace, placeOf(found), '');
 }
 
 /** Somebody asks for messages again: that takes back what they asked for before, not what an operator decided. */
@@ -69,17 +73,18 @@ export async function takeBackOptOut(
 
 async function remove(store: Store, workspace: Workspace, number: string, replySeconds: number | ''): Promise<boolean> {
   const keys = workspaceKeys(store.space, workspace);
-  const phone = canonicalPhoneNumber(number);
+  const phone = entryOf(number);
   const bucket = bucketOf(phone);
   const list = [keys.optOutCount, keys.optOutBuckets, keys.optOuts(bucket)];
   return (await store.run('remove-opt-out', list, [phone, bucket, replySeconds])) === 1;
 }
 
-/** The entry of a number, however it is written; `undefined` when there is none. */
+/** The entry of a number, however it is written, or of a hidden identifier; `undefined` when there is none. */
 export async function findOptOut(store: Store, workspace: Workspace, number: string): Promise<OptOut | undefined> {
-  const phone = canonicalPhoneNumber(number);
-  const value = await store.redis.hget(workspaceKeys(store.space, workspace).optOuts(bucketOf(phone)), phone);
-  return value === null ? undefined : toOptOut(phone, value);
+  const entry = entryOf(number);
+  const value = await store.redis.hget(workspaceKeys(store.space, workspace).optOuts(bucketOf(entry)), entry);
+  if (value === null) return undefined;
+  return leadsToNumber(value) ? findOptOut(store, workspace, value.slice(1)) : toOptOut(entry, value);
 }
 
 /** Those of the numbers whose people have opted out: one round trip, whatever their number. */
@@ -96,6 +101,11 @@ export async function findOptedOut(
   return new Set(numbers.filter((_, i) => optedOut.has(phones[i]!)));
 }
 
+/** Where an entry is on the list: for `after` of the next page. */
+export function placeOf({ phone, hiddenId }: OptOut): string {
+  return phone ?? hiddenId ?? '';
+}
+
 export async function countOptOuts(store: Store, workspace: Workspace): Promise<number> {
   return Number((await store.redis.get(workspaceKeys(store.space, workspace).optOutCount)) ?? 0);
 }
@@ -103,7 +113,7 @@ export async function countOptOuts(store: Store, workspace: Workspace): Promise<
 /**
  * A page of the list, in an order of no meaning that does not change: whoever is on the list for the whole time is on
  * exactly one page.
- * @param after the last one of the page before.
+ * @param after the `placeOf` the last one of the page before.
  */
 export async function listOptOuts(
   store: Store,
@@ -112,7 +122,8 @@ export async function listOptOuts(
 ): Promise<OptOut[]> {
   const keys = workspaceKeys(store.space, workspace);
   const [bits, count] = await Promise.all([store.redis.getBuffer(keys.optOutBuckets), countOptOuts(store, workspace)]);
-  const first = after === undefined ? 0 : bucketOf(after);
+  const last = after === undefined ? undefined : entryOf(after);
+  const first = last === undefined ? 0 : bucketOf(last);
   const buckets = bucketsIn(bits).filter((bucket) => bucket >= first);
   const page: OptOut[] = [];
   // As many at a time as the page probably takes.
@@ -120,21 +131,28 @@ export async function listOptOuts(
   for (let from = 0; from < buckets.length && page.length < limit; from += step) {
     const read = buckets.slice(from, from + step).map((bucket) => store.redis.hgetall(keys.optOuts(bucket)));
     for (const entries of await Promise.all(read)) page.push(...sorted(entries));
-    if (from === 0 && after !== undefined && buckets[0] === first) dropUpTo(page, after);
+    if (from === 0 && last !== undefined && buckets[0] === first) dropUpTo(page, last);
   }
   return page.slice(0, limit);
 }
 
 function sorted(entries: Record<string, string>): OptOut[] {
   return Object.entries(entries)
-    .map(([phone, value]) => toOptOut(phone, value))
-    .sort((a, b) => Number(a.phone) - Number(b.phone));
+    .filter(([, value]) => !leadsToNumber(value))
+    .sort(([one], [other]) => compareEntries(one, other))
+    .map(([entry, value]) => toOptOut(entry, value));
+}
+
+function compareEntries(one: string, other: string): number {
+  return Number(BigInt(one) - BigInt(other));
 }
 
 /** Takes what earlier pages had from the beginning, which is all of the bucket of `after`. */
 function dropUpTo(page: OptOut[], after: string): void {
   const bucket = bucketOf(after);
-  const next = page.findIndex(({ phone }) => bucketOf(phone) !== bucket || Number(phone) > Number(after));
+  const next = page
+    .map((optOut) => entryOf(placeOf(optOut)))
+    .findIndex((entry) => bucketOf(entry) !== bucket || compareEntries(entry, after) > 0);
   page.splice(0, next === -1 ? page.length : next);
 }
 
@@ -144,8 +162,19 @@ function bucketsIn(bits: Buffer | null): number[] {
   );
 }
 
-function bucketOf(phone: string): number {
-  return crc32(phone) % BUCKETS;
+/** The field of a person: digits of their number, or a minus and the digits of their hidden identifier. Redis packs both as integers. */
+export function entryOf(person: string): string {
+  const hidden = digitsOfHiddenId(person);
+  return hidden === undefined ? canonicalPhoneNumber(person) : `-${hidden}`;
+}
+
+/** What is no opt-out, but the number that a hidden identifier leads to: see hidden-opt-outs.ts. */
+function leadsToNumber(value: string): boolean {
+  return value.startsWith('-');
+}
+
+export function bucketOf(entry: string): number {
+  return crc32(entry) % BUCKETS;
 }
 
 function toSeconds(ms: number): number {
@@ -156,8 +185,9 @@ function toValue(source: OptOutSource, atMs: number): number {
   return toSeconds(atMs) * SOURCES + OPT_OUT_SOURCES.indexOf(source);
 }
 
-function toOptOut(phone: string, value: string): OptOut {
+function toOptOut(entry: string, value: string): OptOut {
   const source = OPT_OUT_SOURCES[Number(value) % SOURCES];
   if (!source) throw new Error('an opt-out from a source that this version does not know');
-  return { phone, source, atMs: Math.floor(Number(value) / SOURCES) * 1000 };
+  const person = entry.startsWith('-') ? { hiddenId: `${entry.slice(1)}@lid` } : { phone: entry };
+  return { ...person, source, atMs: Math.floor(Number(value) / SOURCES) * 1000 };
 }

@@ -9,8 +9,8 @@ export interface ReceivedMessage {
   platformId: string;
   /** Of its writer, as the network knows them. */
   jid: string;
-  /** Of its writer, digits. */
-  phone: string;
+  /** Of its writer, digits; absent when the network does not tell. */
+  phone?: string;
   /** What a quote shows; empty for files without a caption. */
   text: string;
 }

@@ -74,6 +74,17 @@ describe('optouts on the command line', function () {
     expect((await cli(['export', exported])).stderr, 'overwrites nothing').to.include('EEXIST');
   });
 
+  it('shows people without a known number as such, in a file too', async () => {
+    const hiddenId = '100000000000001@lid';
+    await addOptOuts(space.store, 'main', { numbers: [hiddenId], source: 'reply', atMs: Date.now() });
+    expect((await cli(['list'])).stdout).to.match(/no number \(100000000000001@lid\) +reply/);
+    const exported = (await cli(['export'])).stdout;
+    expect(exported).to.match(/^100000000000001@lid,reply,20/m);
+    expect((await cli(['remove', hiddenId])).stdout).to.match(/removed +1\n/);
+    expect((await cli(['import', '-'], exported)).stdout).to.match(/added +1\n/);
+    expect(await sourceOf(hiddenId)).to.equal('cli');
+  });
+
   it('imports from the standard input, 20,000 numbers at once', async () => {
     const numbers = Array.from({ length: 20_000 }, (_, i) => String(447_700_000_000 + i));
     expect((await cli(['import', '-'], numbers.join('\n'))).stdout).to.match(/added +20000\n/);

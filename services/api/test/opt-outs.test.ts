@@ -90,6 +90,24 @@ describe('the list of opt-outs', () => {
     });
   }
 
+  it('shows people without a known number as such, and lets them go', async () => {
+    const hidden = Array.from({ length: 3 }, (_, i) => `10000000000000${i}@lid`);
+    await addOptOuts(space.store, 'main', { numbers: [...hidden, PHONE], source: 'reply', atMs: Date.now() });
+    const { body } = await api.call('GET', '/opt-outs');
+    expect(body.total).to.equal(4);
+    const shown = (body.optOuts as Record<string, unknown>[]).map(({ phone, hiddenId }) => ({ phone, hiddenId }));
+    expect(shown).to.deep.include.members([
+      { phone: PHONE, hiddenId: undefined },
+      ...hidden.map((hiddenId) => ({ phone: null, hiddenId })),
+    ]);
+    expect(await listAll(1), 'page by page').to.have.length(4);
+    expect(await show(hidden[0]!)).to.include({ phone: null, hiddenId: hidden[0], optedOut: true, source: 'reply' });
+    expect(await show('100000000000000'), 'a number of the same digits').to.include({ optedOut: false });
+    const removed = await api.call('DELETE', `/opt-outs/${encodeURIComponent(hidden[0]!)}`);
+    expect(removed.body).to.deep.equal({ success: true, phone: null, hiddenId: hidden[0], removed: true });
+    expect(await show(hidden[0]!)).to.include({ optedOut: false });
+  });
+
   it('refuses what is no number in an address (400)', async () => {
     for (const method of ['GET', 'DELETE']) {
       const { status, body } = await api.call(method, '/opt-outs/somebody');

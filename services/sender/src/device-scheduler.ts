@@ -220,7 +220,7 @@ export class DeviceScheduler {
     // Both in one round trip, and the list after the mark: whoever opts out before it gets nothing.
     const [claim, optedOut] = await Promise.all([
       claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
-      hasOptedOut(this.deps, send, [to, session.numberOf(to)]),
+      hasOptedOut(this.deps, { send, session, to }),
     ]);
     if (claim !== 'claimed') return this.skip(item, claim);
     if (optedOut) {

@@ -161,7 +161,7 @@ export class DeviceSocket {
           if (change) metrics.countOptOutReply(change);
         });
         this.guard(recorded);
-        this.deps.onMet(message.phone);
+        if (message.phone !== undefined) this.deps.onMet(message.phone);
         return recorded;
       },
       onRestrictionNews: () => this.deps.onRestrictionNews(),

@@ -1,4 +1,6 @@
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
+import type { MessengerSession } from '@gateway/messenger/session-types';
+import { isOptedOut } from '@gateway/store/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/opt-outs';
 import type { SchedulerDeps } from './device-scheduler.js';
 import type { OpenSend } from './open-send.js';
@@ -18,14 +20,25 @@ export async function dropOptedOut<Upcoming extends { index: number; to: string 
   return upcoming.filter(({ to }) => !optedOut.has(to));
 }
 
-/** @param numbers of one person, each as somebody writes it. */
-export async function hasOptedOut(deps: UnsentDeps, send: OpenSend, numbers: readonly string[]): Promise<boolean> {
-  return (await findIn(deps, send, numbers)).size > 0;
+/**
+ * Whether a person who was looked up has opted out, under any of their names: also with a STOP that came without a number.
+ */
+export async function hasOptedOut(
+  { store, lease }: UnsentDeps,
+  { send, session, to }: { send: OpenSend; session: Pick<MessengerSession, 'numberOf' | 'hiddenIdOf'>; to: string },
+): Promise<boolean> {
+  if (isExempt(send)) return false;
+  const person = { numbers: [to, session.numberOf(to)], hiddenId: session.hiddenIdOf(to) };
+  return isOptedOut(store, lease.address.workspace, person);
 }
 
-/** A code goes out all the same: whoever gets one has just asked for it. */
 async function findIn({ store, lease }: UnsentDeps, send: OpenSend, numbers: readonly string[]): Promise<Set<string>> {
-  return send.record.kind === 'otp' ? new Set() : findOptedOut(store, lease.address.workspace, numbers);
+  return isExempt(send) ? new Set() : findOptedOut(store, lease.address.workspace, numbers);
+}
+
+/** A code goes out all the same: the person has just asked for it. */
+function isExempt({ record }: OpenSend): boolean {
+  return record.kind === 'otp';
 }
 
 /** Says of a recipient that they get nothing (more) of this send, and why. */

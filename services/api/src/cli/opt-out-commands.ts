@@ -1,9 +1,17 @@
 import { open, readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { canonicalPhoneNumber, normalizePhoneNumber } from '@gateway/contracts/phone-number';
-import { addOptOuts, countOptOuts, findOptOut, listOptOuts, type OptOut, removeOptOut } from '@gateway/store/opt-outs';
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import {
+  addOptOuts,
+  countOptOuts,
+  findOptOut,
+  listOptOuts,
+  type OptOut,
+  placeOf,
+  removeOptOut,
+} from '@gateway/store/opt-outs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { describeOptOut } from '../opt-out-fields.js';
+import { describeOptOut, describePerson, normalizePerson } from '../opt-out-fields.js';
 import { type CliContext, runner } from './cli-context.js';
 import { showTime } from './output.js';
 import { readNumbers } from './read-numbers.js';
@@ -44,7 +52,7 @@ export function addOptOutCommands(program: Command): void {
     .action((file: string, options: { skipInvalid?: true }) => run((context) => importFile(context, file, options)));
   optouts
     .command('export')
-    .description('write the whole list as CSV: phone, source, at')
+    .description('write the whole list as CSV: phone (or the hidden identifier, as digits@lid), source, at')
     .argument('[file]', 'a new file; without it the standard output')
     .action((file: string | undefined) => run((context) => exportFile(context, file)));
 }
@@ -52,8 +60,8 @@ export function addOptOutCommands(program: Command): void {
 async function list({ store, workspace, output }: CliContext, limit: number): Promise<void> {
   const [people, total] = await Promise.all([listOptOuts(store, workspace, { limit }), countOptOuts(store, workspace)]);
   const toRow = (index: number) => {
-    const { phone, source, atMs } = people[index]!;
-    return { phone, source, since: showTime(atMs) };
+    const { phone, hiddenId, source, atMs } = people[index]!;
+    return { phone: phone ?? `no number (${hiddenId})`, source, since: showTime(atMs) };
   };
   output.list(people.map(describeOptOut), toRow, 'Nobody has opted out.');
   if (total > people.length) output.note(`\n... and ${total - people.length} more: optouts export`);
@@ -61,8 +69,7 @@ async function list({ store, workspace, output }: CliContext, limit: number): Pr
 
 async function show({ store, workspace, output }: CliContext, number: string): Promise<void> {
   const found = await findOptOut(store, workspace, number);
-  const phone = canonicalPhoneNumber(number);
-  output.show({ phone, optedOut: found !== undefined, ...(found && describeOptOut(found)) });
+  output.show({ ...describePerson(number), optedOut: found !== undefined, ...(found && describeOptOut(found)) });
 }
 
 async function add({ store, workspace, output }: CliContext, numbers: readonly string[]): Promise<void> {
@@ -113,7 +120,7 @@ async function* csvOf(store: CliContext['store'], workspace: string): AsyncGener
   for await (const page of pages(store, workspace)) {
     yield page
       .map(describeOptOut)
-      .map(({ phone, source, at }) => `${phone},${source},${at}\n`)
+      .map(({ phone, hiddenId, source, at }) => `${phone ?? hiddenId},${source},${at}\n`)
       .join('');
   }
 }
@@ -123,14 +130,15 @@ async function* pages(store: CliContext['store'], workspace: string): AsyncGener
   do {
     const page = await listOptOuts(store, workspace, { limit: PAGE, ...(after !== undefined && { after }) });
     if (page.length > 0) yield page;
-    after = page.at(-1)?.phone;
+    const last = page.at(-1);
+    after = last && placeOf(last);
   } while (after !== undefined);
 }
 
 function readPhone(given: string): string {
-  const digits = normalizePhoneNumber(given);
-  if (digits === undefined) throw new InvalidArgumentError('It takes 7 to 15 digits, country code first.');
-  return digits;
+  const person = normalizePerson(given);
+  if (person === undefined) throw new InvalidArgumentError('It takes 7 to 15 digits, country code first.');
+  return person;
 }
 
 function collectPhones(given: string, before: string[] | undefined): string[] {

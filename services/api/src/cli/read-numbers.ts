@@ -1,7 +1,7 @@
-import { normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { normalizePerson } from '../opt-out-fields.js';
 
 /**
- * The phone numbers of a text with one a line, or of the first column of a CSV file. A first line of names, empty lines
+ * The phone numbers, and hidden identifiers, of a text with one a line, or of the first column of a CSV file. A first line of names, empty lines
  * and lines that begin with `#` are passed over.
  * @returns `invalidLines`: numbers of the other lines without a phone number, from 1 on.
  */
@@ -17,8 +17,8 @@ export function readNumbers(content: string): { numbers: string[]; invalidLines:
       .replace(/^["'](.*)["']$/, '$1')
       .trim();
     if (cell === '' ? line.trim() === '' : cell.startsWith('#')) continue;
-    const digits = normalizePhoneNumber(cell);
-    if (digits !== undefined) numbers.push(digits);
+    const person = normalizePerson(cell);
+    if (person !== undefined) numbers.push(person);
     else if (index > 0 || /\d/.test(cell)) invalidLines.push(index + 1);
   }
   return { numbers, invalidLines };

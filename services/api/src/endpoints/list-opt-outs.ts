@@ -1,10 +1,10 @@
 import { fromBase32, toBase32 } from '@gateway/contracts/base32';
-import { packRecipients, unpackRecipients } from '@gateway/contracts/send-layout';
-import { countOptOuts, listOptOuts as readPage } from '@gateway/store/opt-outs';
+import { digitsOfHiddenId } from '@gateway/contracts/opt-outs';
+import { countOptOuts, placeOf, listOptOuts as readPage } from '@gateway/store/opt-outs';
 import type { Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
 import { NO_BODY_BYTES, noBody } from '../no-body.js';
-import { describeOptOut, optedOutPhoneSchema, optOutSourceSchema } from '../opt-out-fields.js';
+import { describeOptOut, hiddenIdSchema, optedOutPhoneSchema, optOutSourceSchema } from '../opt-out-fields.js';
 
 interface PageQuery {
   cursor?: string;
@@ -38,6 +38,7 @@ export const listOptOuts: Endpoint<PageQuery, Record<string, never>> = {
           .items(
             Joi.object({
               phone: optedOutPhoneSchema.required(),
+              hiddenId: hiddenIdSchema,
               source: optOutSourceSchema.required(),
               at: Joi.string().required().description('ISO 8601.'),
             }),
@@ -57,16 +58,25 @@ export const listOptOuts: Endpoint<PageQuery, Record<string, never>> = {
       countOptOuts(store, workspace),
     ]);
     const shown = page.slice(0, limit);
-    const nextCursor = page.length > limit ? toCursor(shown.at(-1)!.phone) : null;
+    const nextCursor = page.length > limit ? toCursor(placeOf(shown.at(-1)!)) : null;
     return { status: 200, body: { optOuts: shown.map(describeOptOut), total, nextCursor } };
   },
 };
 
 /** A number that does not look like one: addresses of requests end up in logs of others. */
-function toCursor(phone: string): string {
-  return toBase32(packRecipients([phone]));
+function toCursor(person: string): string {
+  const bytes = Buffer.alloc(8);
+  const hidden = digitsOfHiddenId(person);
+  bytes.writeBigUInt64BE(hidden === undefined ? BigInt(person) : BigInt(hidden) | HIDDEN);
+  return toBase32(bytes);
 }
 
 function fromCursor(cursor: string): string {
-  return unpackRecipients(fromBase32(cursor))[0]!;
+  const place = Buffer.from(fromBase32(cursor)).readBigUInt64BE();
+  return place & HIDDEN ? `${(place ^ HIDDEN) % MOST_HIDDEN}@lid` : place.toString();
 }
+
+/** Set in the cursors of people without a number. */
+const HIDDEN = 1n << 63n;
+/** They have 18 digits at most: a cursor that is made up is one of some place, too. */
+const MOST_HIDDEN = 10n ** 18n;

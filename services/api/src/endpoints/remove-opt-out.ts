@@ -1,9 +1,8 @@
-import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { removeOptOut as removeFromList } from '@gateway/store/opt-outs';
 import type { Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
 import { NO_BODY_BYTES, noBody } from '../no-body.js';
-import { optedOutPhoneSchema, readPhone } from '../opt-out-fields.js';
+import { describePerson, hiddenIdSchema, optedOutPhoneSchema, readPerson } from '../opt-out-fields.js';
 
 type Nothing = Record<string, never>;
 
@@ -26,6 +25,7 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
       description: 'They are not on the list.',
       body: Joi.object({
         phone: optedOutPhoneSchema.required(),
+        hiddenId: hiddenIdSchema,
         removed: Joi.boolean().required().description('Whether they were on it.'),
       }),
     },
@@ -34,9 +34,9 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
   },
 
   async handle({ params, workspace, logger }, { store }) {
-    const number = readPhone(params);
-    const removed = await removeFromList(store, workspace, number);
+    const person = readPerson(params);
+    const removed = await removeFromList(store, workspace, person);
     logger.info('opt-out removed', { removed });
-    return { status: 200, body: { phone: canonicalPhoneNumber(number), removed } };
+    return { status: 200, body: { ...describePerson(person), removed } };
   },
 };

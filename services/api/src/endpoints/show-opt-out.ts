@@ -1,9 +1,15 @@
-import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { findOptOut } from '@gateway/store/opt-outs';
 import type { Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
 import { NO_BODY_BYTES, noBody } from '../no-body.js';
-import { describeOptOut, optedOutPhoneSchema, optOutSourceSchema, readPhone } from '../opt-out-fields.js';
+import {
+  describeOptOut,
+  describePerson,
+  hiddenIdSchema,
+  optedOutPhoneSchema,
+  optOutSourceSchema,
+  readPerson,
+} from '../opt-out-fields.js';
 
 type Nothing = Record<string, never>;
 
@@ -24,6 +30,7 @@ export const showOptOut: Endpoint<Nothing, Nothing> = {
       description: 'Whether they are on the list.',
       body: Joi.object({
         phone: optedOutPhoneSchema.required(),
+        hiddenId: hiddenIdSchema,
         optedOut: Joi.boolean().required(),
         source: optOutSourceSchema,
         at: Joi.string().description('Since when; ISO 8601.'),
@@ -34,9 +41,11 @@ export const showOptOut: Endpoint<Nothing, Nothing> = {
   },
 
   async handle({ params, workspace }, { store }) {
-    const number = readPhone(params);
-    const found = await findOptOut(store, workspace, number);
-    const phone = canonicalPhoneNumber(number);
-    return { status: 200, body: { phone, optedOut: found !== undefined, ...(found && describeOptOut(found)) } };
+    const person = readPerson(params);
+    const found = await findOptOut(store, workspace, person);
+    return {
+      status: 200,
+      body: { ...describePerson(person), optedOut: found !== undefined, ...(found && describeOptOut(found)) },
+    };
   },
 };

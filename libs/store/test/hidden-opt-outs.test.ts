@@ -1,0 +1,129 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/hidden-opt-outs';
+import { addOptOuts, countOptOuts, findOptOut, listOptOuts, placeOf, removeOptOut } from '@gateway/store/opt-outs';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const AT_MS = 1_763_000_000_000;
+const PHONE = '447700900001';
+const NEW_PHONE = '447700900002';
+const HIDDEN = '100000000000001@lid';
+
+describe('opt-outs of people whose number is hidden', () => {
+  let space: RedisSpace;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  const stop = (person: { phone?: string; hiddenId?: string }, atMs = AT_MS) =>
+    recordStop(space.store, 'main', { ...person, atMs });
+  const start = (person: { phone?: string; hiddenId?: string }, atMs = AT_MS + 60_000) =>
+    recordStart(space.store, 'main', { ...person, atMs });
+  const join = () => joinOptOut(space.store, 'main', { phone: PHONE, hiddenId: HIDDEN });
+  const isOut = (numbers: string[], hiddenId?: string) => isOptedOut(space.store, 'main', { numbers, hiddenId });
+  const list = async () => (await listOptOuts(space.store, 'main', { limit: 100 })).map(placeOf);
+  const count = () => countOptOuts(space.store, 'main');
+
+  it('count although no number is known, and are no phone numbers', async () => {
+    expect(await stop({ hiddenId: HIDDEN })).to.equal(true);
+    expect(await stop({ hiddenId: HIDDEN })).to.equal(false);
+    expect([await list(), await count()]).to.deep.equal([[HIDDEN], 1]);
+    expect(await findOptOut(space.store, 'main', HIDDEN)).to.deep.equal({
+      hiddenId: HIDDEN,
+      source: 'reply',
+      atMs: AT_MS,
+    });
+    expect(await findOptOut(space.store, 'main', '100000000000001'), 'the number of the same digits').to.equal(
+      undefined,
+    );
+    expect(await isOut(['100000000000001'])).to.equal(false);
+    expect(await isOut([PHONE])).to.equal(false);
+  });
+
+  it('hold for a number that turns out to be theirs, which is on the list from then on as they came', async () => {
+    await stop({ hiddenId: HIDDEN });
+    expect(await isOut([PHONE], HIDDEN)).to.equal(true);
+    expect(await isOut([PHONE])).to.equal(true);
+    expect([await list(), await count()]).to.deep.equal([[PHONE], 1]);
+    expect(await findOptOut(space.store, 'main', PHONE)).to.include({ source: 'reply', atMs: AT_MS });
+  });
+
+  it('are joined once, in whatever order the two names come', async () => {
+    await stop({ hiddenId: HIDDEN });
+    await addOptOuts(space.store, 'main', { numbers: [PHONE], source: 'cli', atMs: AT_MS });
+    expect(await count()).to.equal(2);
+    await join();
+    await join();
+    expect([await list(), await count()]).to.deep.equal([[PHONE], 1]);
+    expect(await findOptOut(space.store, 'main', PHONE), 'as they came first').to.include({ source: 'cli' });
+  });
+
+  it('add nothing for people who have not opted out', async () => {
+    await join();
+    expect(await isOut([PHONE], HIDDEN)).to.equal(false);
+    expect(await space.store.redis.exists(workspaceKeys(space.store.space, 'main').optOutBuckets)).to.equal(0);
+  });
+
+  it('hold for a new number of the same person', async () => {
+    await stop({ phone: PHONE, hiddenId: HIDDEN });
+    expect([await list(), await count()]).to.deep.equal([[PHONE], 1]);
+    expect(await isOut([NEW_PHONE], HIDDEN)).to.equal(true);
+    expect(await isOut([NEW_PHONE])).to.equal(false);
+  });
+
+  it('are taken back under either name, and by an operator', async () => {
+    await stop({ hiddenId: HIDDEN });
+    expect(await start({ hiddenId: HIDDEN })).to.equal(true);
+    expect([await list(), await count()]).to.deep.equal([[], 0]);
+
+    await stop({ phone: PHONE, hiddenId: HIDDEN });
+    expect(await start({ hiddenId: HIDDEN }), 'by the identifier').to.equal(true);
+    expect(await isOut([PHONE], HIDDEN)).to.equal(false);
+
+    await stop({ hiddenId: HIDDEN });
+    expect(await list(), 'known by their number by now').to.deep.equal([PHONE]);
+    expect(await start({ phone: PHONE }), 'by the number').to.equal(true);
+
+    await stop({ phone: PHONE, hiddenId: HIDDEN });
+    expect(await removeOptOut(space.store, 'main', HIDDEN)).to.equal(true);
+    expect(await isOut([PHONE], HIDDEN)).to.equal(false);
+    expect(await removeOptOut(space.store, 'main', HIDDEN)).to.equal(false);
+    expect([await list(), await count()]).to.deep.equal([[], 0]);
+  });
+
+  it('are not taken back by an older START, nor what an operator decided', async () => {
+    await stop({ hiddenId: HIDDEN });
+    expect(await start({ hiddenId: HIDDEN }, AT_MS - 60_000)).to.equal(false);
+    await removeOptOut(space.store, 'main', HIDDEN);
+    await addOptOuts(space.store, 'main', { numbers: [HIDDEN], source: 'cli', atMs: AT_MS });
+    expect(await start({ hiddenId: HIDDEN })).to.equal(false);
+    expect(await isOut([PHONE], HIDDEN)).to.equal(true);
+  });
+
+  it('are listed beside numbers, each on one page', async () => {
+    const hidden = Array.from({ length: 300 }, (_, i) => `${100_000_000_000_000 + i * 7}@lid`);
+    const numbers = Array.from({ length: 300 }, (_, i) => String(447_700_000_000 + i * 7));
+    await addOptOuts(space.store, 'main', { numbers: [...hidden, ...numbers], source: 'reply', atMs: AT_MS });
+    await stop({ phone: PHONE, hiddenId: HIDDEN });
+    const seen: string[] = [];
+    for (let after: string | undefined, page = ['']; page.length > 0; after = page.at(-1)) {
+      page = (await listOptOuts(space.store, 'main', { limit: 100, ...(after !== undefined && { after }) })).map(
+        placeOf,
+      );
+      seen.push(...page);
+    }
+    expect(seen).to.have.length(601);
+    expect(seen).to.have.members([...hidden, ...numbers, PHONE]);
+  });
+
+  it('take 40 bytes a name at most', async function () {
+    this.timeout(10_000);
+    const hidden = Array.from({ length: 40_000 }, (_, i) => `${100_000_000_000_000 + i * 7_919}@lid`);
+    await addOptOuts(space.store, 'main', { numbers: hidden, source: 'reply', atMs: AT_MS });
+    const keys = workspaceKeys(space.store.space, 'main');
+    const buckets = Array.from({ length: 4_096 }, (_, bucket) => keys.optOuts(bucket));
+    const sizes = await Promise.all(buckets.map((bucket) => space.store.redis.memory('USAGE', bucket)));
+    expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0) / hidden.length).to.be.below(40);
+  });
+});
