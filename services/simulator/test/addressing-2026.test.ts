@@ -1,5 +1,11 @@
 import { eventually } from '@gateway/testkit/eventually';
-import { type BinaryNode, getBinaryNodeChild, getBinaryNodeChildBuffer, proto } from '@whiskeysockets/baileys';
+import {
+  type BinaryNode,
+  type CacheStore,
+  getBinaryNodeChild,
+  getBinaryNodeChildBuffer,
+  proto,
+} from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { csToken } from './support/privacy-tokens.js';
 import { useSimulator } from './support/simulator-fixture.js';
@@ -10,6 +16,23 @@ interface Row {
   text: string | null;
   shown: number;
   details?: Record<string, unknown>;
+}
+
+/** Devices as a client has them that learnt of them by hidden identifier: by number the network lists none. */
+function knownDevices(...people: [string, ...number[]][]): CacheStore {
+  const known = new Map<string, unknown>();
+  for (const [user, ...ids] of people) {
+    known.set(
+      user,
+      ids.map((device) => ({ user, device, server: 's.whatsapp.net' })),
+    );
+  }
+  return {
+    get: <T>(key: string) => known.get(key) as T | undefined,
+    set: (key, value) => void known.set(key, value),
+    del: (key) => void known.delete(key),
+    flushAll: () => known.clear(),
+  };
 }
 
 describe('namespaces of the profile 2026', () => {
@@ -50,7 +73,7 @@ describe('namespaces of the profile 2026', () => {
   before(async () => {
     byLid = await network.link({ getMessage: async () => ({ conversation: 'from the store' }) }, migrated);
     await network.admin('PUT', `/admin/accounts/${plain}`, { addressing: 'pn' });
-    byNumber = await network.link({}, plain);
+    byNumber = await network.link({ userDevicesCache: knownDevices([friend, 0], [migrated, 0, 1]) }, plain);
   });
 
   it('refuses what a stock client of a migrated account sends by number, and takes it by hidden identifier', async () => {
@@ -62,7 +85,9 @@ describe('namespaces of the profile 2026', () => {
 
   it('refuses what an account that has not migrated sends by hidden identifier, and takes it by number', async () => {
     expect(await send(byNumber, jids(friend).lid)).to.equal('400');
+    const shown = (await rowsOf(friend)).length;
     expect(await send(byNumber, jids(friend).pn)).to.equal(undefined);
+    await eventually(async () => expect(await rowsOf(friend)).to.have.length(shown + 1));
   });
 
   it('refuses a stanza that names an own device by number beside people by hidden identifier', async () => {
@@ -148,12 +173,15 @@ describe('namespaces of the profile 2026', () => {
     await network.admin('PUT', `/admin/accounts/${number}`, { addressing: 'pn' });
     const client = await network.link({}, number);
     const { accounts } = network.simulator.network;
-    accounts.ensure(number).contacts.add(friend);
+    const contact = '4921000000008';
+    accounts.ensure(number).contacts.add(contact);
     expect(await send(client, jids(friend).pn)).to.equal(undefined);
     expect(await propOf(client, '9435')).to.equal('false');
     await network.admin('PUT', `/admin/accounts/${number}`, { addressing: 'lid' });
-    const { lidMapping } = client.socket.signalRepository;
-    await eventually(async () => expect(await lidMapping.getLIDForPN(jids(friend).pn)).to.equal(jids(friend).lid));
+    await eventually(async () => {
+      const known = await client.state.keys.get('lid-mapping', [contact]);
+      return expect(known).to.deep.equal({ [contact]: jids(contact).lid.split('@')[0] });
+    });
     expect(await send(client, jids(friend).pn)).to.equal('463');
     expect(await propOf(client, '9435')).to.equal('true');
   });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { deserialize, serialize } from 'node:v8';
 import { startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -104,6 +105,41 @@ describe('a restart of the whole server', () => {
     second.child.kill('SIGTERM');
     await once(second.child, 'exit');
     await rm(folder, { recursive: true });
+  });
+
+  it('keeps what it knows of people and tokens, and starts with the usual where an older state says nothing', async () => {
+    const first = await startSimulator({ seed: 'identities', profile: '2026' });
+    const [person, account] = ['4912000000006', '4912000000007'];
+    const { directory } = first.network;
+    const nameless = directory.identities.addWithoutNumber('77001234567891');
+    directory.renewLid(person);
+    const lid = directory.jidOf(person, 'lid');
+    Object.assign(first.network.accounts.ensure(account), { addressing: 'pn', hasSalt: false });
+    first.network.accounts.ensure(account).tokens.set(person, [1_790_000_000]);
+    const state = first.saveState();
+    await first.close();
+
+    const second = await startSimulator({ seed: 'identities', profile: '2026', state });
+    expect(second.network.directory.jidOf(person, 'lid')).to.equal(lid);
+    expect(second.network.directory.resolve('77001234567891@lid')).to.include({ number: nameless });
+    expect(second.network.accounts.ensure(account)).to.include({ addressing: 'pn', hasSalt: false });
+    expect(second.network.accounts.ensure(account).tokens.get(person)).to.deep.equal([1_790_000_000]);
+    await second.close();
+
+    const older = deserialize(state);
+    delete older.identities;
+    for (const { own, sets } of older.accounts.accounts) {
+      for (const name of ['addressing', 'tokensRequired', 'hasSalt']) delete own[name];
+      delete sets.tokens;
+    }
+    const third = await startSimulator({ seed: 'identities', profile: '2026', state: serialize(older) });
+    expect(third.network.accounts.ensure(account)).to.include({
+      addressing: 'lid',
+      hasSalt: true,
+      tokensRequired: true,
+    });
+    expect(third.network.accounts.ensure(account).tokens.size).to.equal(0);
+    await third.close();
   });
 
   it('refuses the state of another network', async () => {

@@ -22,6 +22,7 @@ const faultRule = Joi.object({
     messageId: Joi.string(),
     xmlns: Joi.string(),
     collection: Joi.string(),
+    queryId: Joi.string(),
   }).default({}),
   skip: Joi.number().integer().min(0),
   count: Joi.number().integer().min(1).allow(null),
@@ -57,6 +58,9 @@ const faults = Joi.alternatives(
 
 export interface PhoneBody extends Partial<PhoneHabits> {
   readonly exists?: boolean;
+  readonly staleLid?: boolean;
+  /** Of somebody who was known by a hidden identifier only. */
+  readonly number?: string;
 }
 
 const phone = Joi.object({
@@ -64,6 +68,9 @@ const phone = Joi.object({
   autoRead: Joi.boolean().allow('auto'),
   online: Joi.boolean(),
   picture: Joi.boolean(),
+  badKeys: Joi.boolean(),
+  staleLid: Joi.boolean(),
+  number,
   readDelayMs: Joi.number().min(0),
 });
 

@@ -20,6 +20,7 @@ import {
   readStreamError,
   readWrite,
 } from './admin-bodies.js';
+import { changePhone, personIn, phoneView } from './change-phone.js';
 import { AdminError, HttpRouter } from './http-router.js';
 import { deliveriesFrom, messagesOf, phonesIn } from './message-views.js';
 import { makeMetrics } from './metrics.js';
@@ -90,27 +91,20 @@ async function orRefusal<T>(pair: () => Promise<T>): Promise<T> {
   }
 }
 
-function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
+function addPhoneRoutes(router: HttpRouter, server: Server): void {
+  const { network, office } = server;
   router.on('GET /admin/phones', () => ({ body: phonesIn(network) }));
-  router.on('GET /admin/phones/:number', ({ params: { number = '' } }) => {
-    const { directory, phones } = network;
-    const lid = directory.jidOf(number, 'lid');
-    return { body: { number, exists: directory.exists(number), lid, ...phones.habitsOf(number) } };
-  });
-  router.on('PUT /admin/phones/:number', ({ params: { number = '' }, body }) => {
-    const { exists, ...habits } = readPhone(body);
-    if (exists !== undefined) network.directory.setExists(number, exists);
-    const now = network.phones.setHabits(number, habits);
-    if (habits.online) office.phones.wake(number);
-    if (habits.online !== undefined) network.presences.tell(number, habits.online);
-    return { body: { number, exists: network.directory.exists(number), ...now } };
-  });
-  router.on('GET /admin/phones/:number/messages', ({ params: { number = '' } }) => ({
-    body: messagesOf(network, number),
+  const person = (name = '') => personIn(network.directory, name);
+  router.on('GET /admin/phones/:number', ({ params: { number } }) => ({ body: phoneView(server, person(number)) }));
+  router.on('PUT /admin/phones/:number', async ({ params: { number }, body }) => ({
+    body: await changePhone(server, person(number), readPhone(body)),
   }));
-  router.on('POST /admin/phones/:number/messages', async ({ params: { number = '' }, body }) => {
+  router.on('GET /admin/phones/:number/messages', ({ params: { number } }) => ({
+    body: messagesOf(network, person(number)),
+  }));
+  router.on('POST /admin/phones/:number/messages', async ({ params: { number }, body }) => {
     const { to, text, ...options } = readWrite(body);
-    return { status: 201, body: await office.writer.write(number, to, { conversation: text }, options) };
+    return { status: 201, body: await office.writer.write(person(number), to, { conversation: text }, options) };
   });
   router.on('POST /admin/phones/:number/status', async ({ params: { number = '' }, body }) => {
     const { to, text, undecryptable, stanza } = readStatus(body);
@@ -122,8 +116,8 @@ function addPhoneRoutes(router: HttpRouter, { network, office }: Server): void {
     announceIdentity(network, number);
     return { body: { number } };
   });
-  router.on('GET /admin/phones/:number/messages/:id/media', ({ params: { number = '', id = '' } }) => {
-    const rows = messagesOf(network, number).filter((row) => row.id === id);
+  router.on('GET /admin/phones/:number/messages/:id/media', ({ params: { number, id = '' } }) => {
+    const rows = messagesOf(network, person(number)).filter((row) => row.id === id);
     const media = rows.map((row) => office.phones.files.open(row)).find((each) => each !== undefined);
     if (!media) throw new AdminError(404, 'no such file');
     return { type: media.mimeType, body: media.bytes };

@@ -14,6 +14,8 @@ export interface FaultMatch {
   xmlns?: string;
   /** A collection of the account's settings: only in queries about these. */
   collection?: string;
+  /** Which of the `w:mex` queries. */
+  queryId?: string;
 }
 
 /** What happens then. Fields that do not belong to the point are ignored. */

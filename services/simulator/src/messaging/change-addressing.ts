@@ -1,6 +1,7 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { Account } from '../accounts/account.js';
-import type { Addressing } from '../directory/jids.js';
+import type { Directory } from '../directory/directory.js';
+import { type Addressing, parseJid } from '../directory/jids.js';
 import type { Network } from '../network/network.js';
 import type { PostOffice } from './post-office.js';
 
@@ -19,15 +20,31 @@ export async function changeAddressing(
   const migrates = addressing === 'lid' && account.addressing !== 'lid';
   account.addressing = addressing;
   if (migrates && network.settings.profile !== '2025')
-    await office.writer.tellClients(account.number, mappings(network, account));
+    await office.writer.tellClients(account.number, mappings(network, account.contacts));
 }
 
-function mappings({ directory, now }: Network, { contacts }: Account): proto.IMessage {
-  const pnToLidMappings = [...contacts].map((number) => {
-    return { pn: Number(number), assignedLid: Number(directory.jidOf(number, 'lid').split('@')[0]) };
-  });
+/** The number of somebody becomes known: the phones of those who talk with them tell their clients. */
+export async function announceMapping(network: Network, office: PostOffice, person: string): Promise<void> {
+  if (network.settings.profile === '2025') return;
+  const message = mappings(network, [person]);
+  for (const { number, contacts } of network.accounts.all()) {
+    if (contacts.has(person)) await office.writer.tellClients(number, message);
+  }
+}
+
+function mappings({ directory, now }: Network, people: Iterable<string>): proto.IMessage {
+  const pnToLidMappings = [...people].flatMap((person) => mappingOf(directory, person) ?? []);
   const chatDbMigrationTimestamp = Math.floor(now() / 1000);
   const payload = proto.LIDMigrationMappingSyncPayload.encode({ pnToLidMappings, chatDbMigrationTimestamp });
   const lidMigrationMappingSyncMessage = { encodedMappingPayload: payload.finish() };
   return { protocolMessage: { type: ProtocolType.LID_MIGRATION_MAPPING_SYNC, lidMigrationMappingSyncMessage } };
+}
+
+/** The identifier that goes with the number comes first; the one that is used, if it is another, beside it. */
+function mappingOf(directory: Directory, person: string): proto.ILIDMigrationMapping | undefined {
+  const number = directory.numberOf(person);
+  if (number === undefined) return undefined;
+  const latest = Number(parseJid(directory.jidOf(person, 'lid'))?.user);
+  const assigned = Number(directory.assignedLid(number));
+  return { pn: Number(number), assignedLid: assigned, ...(latest !== assigned && { latestLid: latest }) };
 }

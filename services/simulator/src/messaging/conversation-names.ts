@@ -7,5 +7,9 @@ export function namesOf(network: Network, number: string, person: string): proto
   const { directory, settings } = network;
   const lidJid = directory.jidOf(person, 'lid');
   const id = directory.jidOf(person, namespaceOf(network, number, 'pn'));
-  return { id, lidJid, ...(settings.profile !== '2025' && { pnJid: directory.jidOf(person, 'pn') }) };
+  return {
+    id,
+    lidJid,
+    ...(settings.profile !== '2025' && directory.numberOf(person) && { pnJid: directory.jidOf(person, 'pn') }),
+  };
 }

@@ -14,6 +14,7 @@ export function saveState(network: Network, office: PostOffice): Buffer {
     version: VERSION,
     root: network.credentials.rootPublicKey,
     absent: network.directory.save(),
+    identities: network.directory.identities.save(),
     accounts: network.accounts.save(),
     phones: network.phones.save(),
     groups: network.groups.save(),
@@ -32,6 +33,7 @@ export function loadState(network: Network, office: PostOffice, bytes: Buffer): 
   network.phones.load(state.phones);
   network.groups.load(state.groups);
   // Younger than the first states.
+  if (state.identities) network.directory.identities.load(state.identities);
   office.phones.load(state.waiting ?? new Map());
   office.writer.load(state.written ?? new Map());
 }

@@ -93,7 +93,8 @@ function contents(network: Network, number: string, messages: readonly Remembere
     const names = namesOf(network, number, chat);
     return { ...names, displayName: accounts.find(chat)?.pushName, messages: newestFirst, conversationTimestamp };
   });
-  const phoneNumberToLidMappings = people.map((person) => {
+  const known = people.filter((person) => directory.numberOf(person) !== undefined);
+  const phoneNumberToLidMappings = known.map((person) => {
     return { pnJid: directory.jidOf(person, 'pn'), lidJid: directory.jidOf(person, 'lid') };
   });
   return { conversations, phoneNumberToLidMappings } as proto.IHistorySync;

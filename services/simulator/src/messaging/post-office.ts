@@ -90,10 +90,11 @@ export class PostOffice implements ReceiptSender {
     const author = directory.jidOf(sender.number, addressing, sender.device);
     const alias = directory.jidOf(sender.number, addressing === 'pn' ? 'lid' : 'pn');
     const aliasRole = addressing === 'pn' ? 'lid' : 'pn';
+    const hasAlias = directory.numberOf(sender.number) !== undefined;
     const own = sender.number === target.number;
     const place = group
       ? { from: group, participant: author, [`participant_${aliasRole}`]: alias, addressing_mode: addressing }
-      : { from: author, ...(own ? ownPlace(envelope) : { [`sender_${aliasRole}`]: alias }) };
+      : { from: author, ...(own ? ownPlace(envelope) : hasAlias ? { [`sender_${aliasRole}`]: alias } : {}) };
     const head = { ...attrs, id, ...place, notify: pushName, t: stamp(atMs) };
     return node('message', head, [...contentNodes(envelope), ...this.#businessNodes(sender.number)]);
   }

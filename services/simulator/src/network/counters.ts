@@ -12,6 +12,8 @@ export class Counters {
   refusedStanzas = 0;
   /** Messages refused since they showed no token that is good for their recipient. */
   missingTokens = 0;
+  /** Messages to people whose hidden identifier changed, after an ack had said so and before the sender asked for the new one. */
+  staleLidSends = 0;
   /** Messages taken although the same account sent the same id to the same recipient before. */
   duplicateStanzas = 0;
   /** Messages sent again because a phone had asked for it. */

@@ -1,6 +1,7 @@
 import type { proto } from '@whiskeysockets/baileys';
 import { AccountRegistry } from '../accounts/account-registry.js';
 import { PresenceBoard } from '../accounts/presence-board.js';
+import { StaleLids } from '../accounts/stale-lids.js';
 import { Seed } from '../crypto/seed.js';
 import { Directory } from '../directory/directory.js';
 import { FaultBook } from '../faults/fault-book.js';
@@ -56,6 +57,7 @@ export interface Network {
   readonly phones: PhoneBook;
   readonly accounts: AccountRegistry;
   readonly presences: PresenceBoard;
+  readonly staleLids: StaleLids;
   readonly groups: GroupRegistry;
   readonly media: MediaStore;
   readonly faults: FaultBook;
@@ -80,6 +82,7 @@ export function makeNetwork(seedText: string, settings: NetworkSettings, logger:
     phones: new PhoneBook(new PhoneKeyring(seed)),
     accounts: new AccountRegistry(seed),
     presences: new PresenceBoard(),
+    staleLids: new StaleLids(),
     groups: new GroupRegistry(),
     media: new MediaStore(),
     faults: new FaultBook(() => {

@@ -50,7 +50,9 @@ function handleQuery(server: Server, client: Client, query: BinaryNode): void {
   if (type === 'result' || type === 'error') return;
   const { counters, faults } = server.network;
   counters.iqs += 1;
-  const fault = faults.strike('iq', { account: client.device.number, device: client.device.id, xmlns });
+  const queryId = childNamed(query, 'query')?.attrs.query_id;
+  const event = { account: client.device.number, device: client.device.id, xmlns, ...(queryId && { queryId }) };
+  const fault = faults.strike('iq', event);
   if (fault?.silent) return;
   if (fault?.error) return client.session.replyError(query, fault.error, 'fault');
   if (fault?.streamError) return client.session.endStream(fault.streamError);

@@ -29,8 +29,19 @@ export function answerEncrypt(server: Server, client: Client, query: BinaryNode)
   if (childNamed(query, 'digest')) return answerDigest(client, query);
   const users = childrenNamed(childNamed(query, 'key'), 'user');
   if (users.length > LARGEST_KEY_QUERY) return client.session.replyError(query, 413, 'too many users');
+  if (users.some((user) => isUnregistered(server, user)))
+    return client.session.replyError(query, 406, 'not-acceptable');
   const list = users.map((user) => answerBundle(server, user));
   client.session.reply(query, [node('list', {}, list)]);
+}
+
+/** Since 2026 one device that the network does not know any more fails the whole query, without a word about which. */
+function isUnregistered({ network }: Server, { attrs }: BinaryNode): boolean {
+  const { settings, directory, phones, accounts } = network;
+  const address = settings.profile === '2025' ? undefined : directory.resolve(attrs.jid);
+  if (!address) return false;
+  const { number, device } = address;
+  return phones.habitsOf(number).badKeys === true || (device > 0 && !accounts.findDevice(number, device));
 }
 
 function answerBundle(server: Server, user: BinaryNode): BinaryNode {

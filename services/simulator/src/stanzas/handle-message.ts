@@ -160,7 +160,16 @@ function acknowledge(server: Server, { session, device }: Client, message: Outgo
   server.network.counters.acks += 1;
   const { id, to } = message;
   const phash = missedDevicesHash(server, device, message);
-  session.send(node('ack', { class: 'message', id, from: to, t: stamp(server.network.now()), phash }));
+  const refresh = refreshLid(server, device.number, message);
+  session.send(node('ack', { class: 'message', id, from: to, t: stamp(server.network.now()), phash, ...refresh }));
+}
+
+/** The recipient has another hidden identifier than the sender's account knows. */
+function refreshLid({ network }: Server, sender: string, message: Outgoing): { refresh_lid?: string } {
+  const isDirect = !message.group && !message.broadcast;
+  const sends = isDirect ? network.staleLids.noteSend(sender, message.recipient) : 0;
+  if (sends > 1) network.counters.staleLidSends += 1;
+  return sends > 0 ? { refresh_lid: 'true' } : {};
 }
 
 function refuse(server: Server, { session }: Client, stanza: BinaryNode, code: number): void {
