@@ -13,6 +13,7 @@ import { isLinked } from './linked-account.js';
 import { ABSENT, type SessionCaches } from './session-caches.js';
 import { KeysUnreadableError } from './session-errors.js';
 import type { KeyChanges, KeyStorePort } from './session-types.js';
+import { isTokenValid, nowSeconds } from './token-buckets.js';
 
 type KeyType = keyof SignalDataTypeMap;
 
@@ -77,7 +78,10 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
   function showAsIssued(found: Record<string, SignalDataTypeMap['tctoken']>, ids: string[]): void {
     for (const id of ids) {
       if (!caches.tokensToIssue.has(id)) continue;
-      found[id] = { token: Buffer.alloc(0), ...found[id], senderTimestamp: Math.floor(Date.now() / 1000) };
+      const { token, timestamp } = found[id] ?? {};
+      // One that is too old the library would clear, and write this time of issue with it, before there is one.
+      const shown = token && isTokenValid(Number(timestamp ?? 0)) ? token : Buffer.alloc(0);
+      found[id] = { ...found[id], token: shown, senderTimestamp: nowSeconds() };
     }
   }
 

@@ -65,6 +65,18 @@ describe('what a message shows so that it may reach its recipient', () => {
     expect(await send(test, person)).to.deep.equal(accepted(['cstoken']));
   });
 
+  it('is none that is too old, and whoever was refused stays a stranger', async () => {
+    const [account, person] = makeNumbers(2) as [string, string];
+    await change(account, { hasSalt: false });
+    const { keyStore } = await sessions.link(account);
+    const old = { token: Buffer.from('old'), timestamp: String(Math.floor(Date.now() / 1000) - 5 * WEEK_SECONDS) };
+    keyStore.keys.set(`tctoken/${lidOf(person)}`, Buffer.from(JSON.stringify(old)));
+    const test = await sessions.open(keyStore);
+    await test.next('open');
+    expect(await send(test, person)).to.deep.equal({ kind: 'restricted', code: 463, tokens: [] });
+    expect(JSON.parse(String(keyStore.keys.get(`tctoken/${lidOf(person)}`)))).not.to.have.property('senderTimestamp');
+  });
+
   it('is nothing without a salt, and the network refuses strangers without a lock', async () => {
     const [account, stranger] = makeNumbers(2) as [string, string];
     await change(account, { hasSalt: false });

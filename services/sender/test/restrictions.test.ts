@@ -122,6 +122,18 @@ describe('an account that the network restricts', function () {
   const heldOf = (body: { recipients: Row[] }) => body.recipients.filter((row) => row.heldUntil !== undefined);
   const once = (numbers: string[]) => numbers.map(() => 1);
 
+  it('learns at the login what the network restricts, before a message is refused', async () => {
+    const [account, device] = ['491700000299', 'device-99'];
+    simulator.network.accounts.ensure(account).restrictions = { reachoutLockedUntilMs: Date.now() + HOUR_MS };
+    await gateway.link(account, device);
+    const restriction = await eventually(
+      async () => (await gateway.call('GET', '/status', { device })).body.restriction as { kind: string } | undefined,
+      { everyMs: 1_050 },
+    );
+    expect(restriction.kind).to.equal('reach_out_time_lock');
+    expect(refused.get(account)).to.equal(undefined);
+  });
+
   it(
     'lets an OTP to a stranger wait and expire, and go as soon as they write',
     together(async (account) => {
