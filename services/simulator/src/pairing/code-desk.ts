@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Addressing } from '../directory/jids.js';
 import type { Network } from '../network/network.js';
 import { type BinaryNode, childBytes, childNamed, textOf } from '../wire/nodes.js';
@@ -12,6 +13,8 @@ import { answerWithCode, openKeyBundle, type PhoneHalf } from './unwrap-code.js'
 const ANSWER_MS = 10_000;
 /** From the phone's half to the end of the link: clients wait no longer. */
 const FINISH_MS = 60_000;
+/** The phone is not beside the server: its answer comes after the client has read that its own step was taken. */
+const PHONE_TURN_MS = 50;
 /** How often a code can be typed wrongly. */
 const LARGEST_TRIES = 3;
 
@@ -81,6 +84,7 @@ export class CodeDesk {
     const advSecret = this.#openBundle(attempt, half, identity, await waiting);
     const order = { number: code.number, deadlineMs, addressing: typed.addressing };
     try {
+      await delay(PHONE_TURN_MS, undefined, { ref: false });
       if (advSecret) return await this.#linker.link(attempt, { ...order, advSecret });
     } finally {
       code.finishedAtMs = undefined;

@@ -11,6 +11,9 @@ const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 const NOT_IMPLEMENTED = 501;
 
+/** Clients write the name of the server with and without the sign that separates a user from it. */
+const ALL_GROUPS = new Set(['@g.us', 'g.us']);
+
 const REFUSALS: Record<number, string> = {
   [FORBIDDEN]: 'forbidden',
   [NOT_FOUND]: 'item-not-found',
@@ -19,7 +22,9 @@ const REFUSALS: Record<number, string> = {
 
 /** Groups: create, look up, join, and change; the changes are in `group-changes.ts`. */
 export function answerGroups(server: Server, client: Client, query: BinaryNode): void {
-  const outcome = query.attrs.to === '@g.us' ? answerAll(server, client, query) : answerOne(server, client, query);
+  const outcome = ALL_GROUPS.has(query.attrs.to ?? '')
+    ? answerAll(server, client, query)
+    : answerOne(server, client, query);
   if (Array.isArray(outcome)) client.session.reply(query, outcome);
   else client.session.replyError(query, outcome, REFUSALS[outcome] ?? 'not-acceptable');
 }
