@@ -15,7 +15,7 @@ describe('what people wrote while the device was away', function () {
   let gateway: Gateway;
 
   before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
     gateway = await Gateway.start({ space, simulator });
     await gateway.link(ACCOUNT);
   });
