@@ -18,6 +18,9 @@ describe('what people wrote while the device was away', function () {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
     gateway = await Gateway.start({ space, simulator });
     await gateway.link(ACCOUNT);
+    // Strangers get no message before the phone has told of the account.
+    const [device] = simulator.network.accounts.ensure(ACCOUNT).devices.values();
+    await eventually(() => device!.introduced, { what: 'the first history' });
   });
   after(async () => {
     await gateway.close();
