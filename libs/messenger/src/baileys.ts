@@ -18,6 +18,7 @@ export {
   type CacheStore,
   Curve,
   DEFAULT_CONNECTION_CONFIG,
+  DEFAULT_ORIGIN,
   DisconnectReason,
   derivePairingCodeKey,
   type FullJid,

@@ -23,8 +23,12 @@ export interface ContactTokensDeps {
 
 /** Of the settings that the network hands out: which tokens it wants to see. */
 const SETTINGS: Record<string, 'given' | 'made'> = { 10518: 'given', 24941: 'made' };
-/** So long after its first login a device waits for the history of its phone: strangers are refused without its salt. */
+/**
+ * So long after its first login a device waits for the history of its phone, as strangers are refused without its salt;
+ * the longer one when the network has said that it wants to see what is made of it.
+ */
 const FIRST_HISTORY_MS = 5_000;
+const WANTED_HISTORY_MS = 20_000;
 
 /**
  * What a message shows so that it may reach the one it is for, as the network asks since 2026: the token that this
@@ -33,7 +37,7 @@ const FIRST_HISTORY_MS = 5_000;
  */
 export class ContactTokens {
   readonly #deps: ContactTokensDeps;
-  readonly #waitUntilMs = Date.now() + FIRST_HISTORY_MS;
+  readonly #beganAtMs = Date.now();
 
   constructor(deps: ContactTokensDeps) {
     this.#deps = deps;
@@ -67,11 +71,17 @@ export class ContactTokens {
     return { tag: 'cstoken', attrs: {}, content };
   }
 
-  /** Once in the life of a linked device, and of no more than a few seconds. */
+  /** Once in the life of a linked device, and for a bounded time. */
   async #awaitSalt(): Promise<void> {
-    const { loginCounter = 0, hasHistory, nctSalt } = this.#creds;
-    const timeoutMs = this.#waitUntilMs - Date.now();
-    if (nctSalt || hasHistory || loginCounter > 1 || timeoutMs <= 0) return;
+    if ((this.#creds.loginCounter ?? 0) > 1) return;
+    await this.#awaitHistory(FIRST_HISTORY_MS);
+    if (this.#creds.showsTokens?.made) await this.#awaitHistory(WANTED_HISTORY_MS);
+  }
+
+  async #awaitHistory(afterMs: number): Promise<void> {
+    const { hasHistory, nctSalt } = this.#creds;
+    const timeoutMs = this.#beganAtMs + afterMs - Date.now();
+    if (nctSalt || hasHistory || timeoutMs <= 0) return;
     const { firstHistory, signal } = this.#deps;
     await within({ timeoutMs, what: 'first history', signal }, firstHistory).catch(() => {});
   }

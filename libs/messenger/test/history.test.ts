@@ -112,8 +112,18 @@ describe('the history of a newly linked device', () => {
       await keeper.first;
     });
 
+    it('is not read at all where it holds nothing but conversations, and the library does not get it either', async () => {
+      const { tell, creds } = await keep();
+      for (const type of [proto.HistorySync.HistorySyncType.RECENT, proto.HistorySync.HistorySyncType.FULL]) {
+        const left = await tell({ syncType: type as number, initialHistBootstrapInlinePayload: historyOf() });
+        expect(left?.syncType).to.equal(type);
+        expect(left?.initialHistBootstrapInlinePayload ?? undefined).to.equal(undefined);
+      }
+      expect(creds.nctSalt).to.equal(undefined);
+    });
+
     it('counts from the own phone only', async () => {
-      for (const from of [`${friend}@s.whatsapp.net`, `${me}:7@s.whatsapp.net`]) {
+      for (const from of [`${friend}@s.whatsapp.net`, `${me}:7@s.whatsapp.net`, `${me}@lid`]) {
         const { tell, creds } = await keep({ from });
         await tell({ syncType, initialHistBootstrapInlinePayload: historyOf() });
         expect(creds, from).not.to.have.any.keys('nctSalt', 'hasHistory');
@@ -160,10 +170,10 @@ describe('the history of a newly linked device', () => {
     it('is fetched after the next login when it could not be before, and given up in the end', async () => {
       const { mediaKey, fileEncSha256 } = await upload(historyOf());
       const base64 = { mediaKey: mediaKey.toString('base64'), fileEncSha256: fileEncSha256.toString('base64') };
-      const gone = { directPath: '/v/t62.7118-24/gone.enc', ...base64 };
+      const gone = { directPath: '/v/t62.7118-24/gone.enc', isFirst: true, ...base64 };
       const waitingHistories = [
         { ...gone, attempts: 0 },
-        { ...gone, attempts: 9 },
+        { ...gone, attempts: 19 },
       ];
       const { keeper, creds, end } = await keep({ creds: { waitingHistories } });
       keeper.fetchWaiting();

@@ -1,6 +1,6 @@
 import { createDecipheriv, createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Agent, get } from 'node:https';
-import { getMediaKeys } from '../baileys.js';
+import { DEFAULT_ORIGIN, getMediaKeys } from '../baileys.js';
 import type { WaitingHistory } from './own-creds.js';
 
 export interface FetchDeps {
@@ -36,7 +36,7 @@ function urlOf(host: string, directPath: string): URL {
 
 function download(url: URL, { agent, signal }: FetchDeps): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const request = get(url, { agent, signal }, (response) => {
+    const request = get(url, { agent, signal, headers: { Origin: DEFAULT_ORIGIN } }, (response) => {
       const { statusCode = 0 } = response;
       const chunks: Buffer[] = [];
       let bytes = 0;

@@ -4,7 +4,7 @@ import { inflate } from 'node:zlib';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AuthState } from '../auth-state.js';
-import { areJidsSameUser, type BaileysSocket, jidDecode, proto, unpadRandomMax16 } from '../baileys.js';
+import { type BaileysSocket, jidDecode, jidNormalizedUser, proto, unpadRandomMax16 } from '../baileys.js';
 import type { SessionCaches } from '../session-caches.js';
 import { within } from '../within.js';
 import { fetchHistoryFile } from './fetch-history-file.js';
@@ -25,13 +25,15 @@ export interface HistoryDeps {
 
 type Notice = proto.Message.IHistorySyncNotification;
 
-const { INITIAL_BOOTSTRAP, NON_BLOCKING_DATA } = proto.HistorySync.HistorySyncType;
+const { INITIAL_BOOTSTRAP, NON_BLOCKING_DATA, PUSH_NAME } = proto.HistorySync.HistorySyncType;
 const WANTED: ReadonlySet<unknown> = new Set([INITIAL_BOOTSTRAP, NON_BLOCKING_DATA]);
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 const MAX_WAITING = 8;
 const FETCH_TIMEOUT_MS = 60_000;
-const MAX_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 20;
+/** After the first attempt; then with pauses that double. */
 const RETRY_MS = 30_000;
+const RETRY_LONGEST_MS = 60 * 60_000;
 const PAD_OF_ONE = Buffer.from([1]);
 
 /**
@@ -84,7 +86,8 @@ export class HistoryKeeper {
 
   #isOwnPhone(jid: string): boolean {
     const { me } = this.#creds;
-    const isOurs = areJidsSameUser(jid, me?.id) || areJidsSameUser(jid, me?.lid);
+    // With the server: the digits of a hidden identifier may be those of a number.
+    const isOurs = [me?.id, me?.lid].some((own) => own && jidNormalizedUser(own) === jidNormalizedUser(jid));
     return isOurs && !jidDecode(jid)?.device;
   }
 
@@ -92,22 +95,21 @@ export class HistoryKeeper {
   async #take(plain: Uint8Array): Promise<Uint8Array> {
     const content = readContent(plain);
     const notice = content?.protocolMessage?.historySyncNotification;
-    if (!content || !notice || !WANTED.has(notice.syncType)) return plain;
+    if (!content || !notice || notice.syncType === PUSH_NAME) return plain;
     const inline = notice.initialHistBootstrapInlinePayload;
-    if (!inline?.length) {
-      await this.#keepForLater(notice);
-      return plain;
-    }
-    await this.#storeQuietly(inline);
+    const isWanted = WANTED.has(notice.syncType);
+    if (isWanted && inline?.length) await this.#storeQuietly(inline, isFirst(notice));
+    else if (isWanted) await this.#keepForLater(notice);
+    if (!inline?.length) return plain;
     delete notice.initialHistBootstrapInlinePayload;
     return Buffer.concat([proto.Message.encode(content).finish(), PAD_OF_ONE]);
   }
 
   /** A history that cannot be read is lost, and the message all the same taken: the phone would send nothing else. */
-  async #storeQuietly(deflated: Uint8Array): Promise<void> {
+  async #storeQuietly(deflated: Uint8Array, isFirstHistory: boolean): Promise<void> {
     const facts = await this.#read(deflated);
     if (facts) await storeHistory(this.#deps, facts);
-    await this.#noteFirst();
+    if (isFirstHistory) await this.#noteFirst();
   }
 
   async #read(deflated: Uint8Array): Promise<HistoryFacts | undefined> {
@@ -127,10 +129,12 @@ export class HistoryKeeper {
     this.#onFirst();
   }
 
-  async #keepForLater({ directPath, mediaKey, fileEncSha256 }: Notice): Promise<void> {
+  async #keepForLater(notice: Notice): Promise<void> {
+    const { directPath, mediaKey, fileEncSha256 } = notice;
     if (!directPath || !mediaKey || !fileEncSha256) return;
     const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
-    const file = { directPath, mediaKey: base64(mediaKey), fileEncSha256: base64(fileEncSha256), attempts: 0 };
+    const secrets = { mediaKey: base64(mediaKey), fileEncSha256: base64(fileEncSha256) };
+    const file = { directPath, ...secrets, isFirst: isFirst(notice), attempts: 0 };
     this.#creds.waitingHistories = [...(this.#creds.waitingHistories ?? []), file].slice(-MAX_WAITING);
     await this.#deps.auth.saveCreds();
     this.fetchWaiting();
@@ -143,9 +147,11 @@ export class HistoryKeeper {
       file.attempts += 1;
       if (isDone || file.attempts >= MAX_ATTEMPTS) await this.#forget(file);
     }
-    if (!this.#creds.waitingHistories?.length || this.#deps.signal.aborted) return;
+    const attempts = (this.#creds.waitingHistories ?? []).map((file) => file.attempts);
+    if (attempts.length === 0 || this.#deps.signal.aborted) return;
     await this.#deps.auth.saveCreds();
-    this.#timer = setTimeout(() => this.fetchWaiting(), RETRY_MS);
+    const pauseMs = Math.min(RETRY_MS * 2 ** (Math.min(...attempts) - 1), RETRY_LONGEST_MS);
+    this.#timer = setTimeout(() => this.fetchWaiting(), pauseMs);
     this.#timer.unref();
   }
 
@@ -165,7 +171,7 @@ export class HistoryKeeper {
       logger.warn('a history of the phone was not fetched', { error: toError(error) });
       return false;
     }
-    await this.#storeQuietly(deflated);
+    await this.#storeQuietly(deflated, file.isFirst);
     return true;
   }
 
@@ -173,6 +179,10 @@ export class HistoryKeeper {
     this.#creds.waitingHistories = this.#creds.waitingHistories?.filter((each) => each !== file) ?? [];
     await this.#deps.auth.saveCreds();
   }
+}
+
+function isFirst({ syncType }: Notice): boolean {
+  return syncType === INITIAL_BOOTSTRAP;
 }
 
 /** `undefined` for what the library cannot read either: it says so to the network itself. */

@@ -6,6 +6,8 @@ export interface WaitingHistory {
   /** Base64, as is the hash. */
   mediaKey: string;
   fileEncSha256: string;
+  /** It is the one with the salt. */
+  isFirst: boolean;
   /** Attempts so far. */
   attempts: number;
 }
