@@ -105,6 +105,16 @@ describe('namespaces of the profile 2026', () => {
     expect(await ack).to.include({ error: '400' });
   });
 
+  it('refuses a stanza that brings a message to devices of another person', async () => {
+    const enc = { tag: 'enc', attrs: { v: '2', type: 'msg' }, content: Buffer.from('x') };
+    const to = { tag: 'to', attrs: { jid: jids(plain).lid }, content: [enc] };
+    const content = [{ tag: 'participants', attrs: {}, content: [to] }] as BinaryNode[];
+    const ack = nextAck(byLid.socket, 'STRAY');
+    const attrs = { id: 'STRAY', to: jids(migrated).pn, type: 'text', category: 'peer' };
+    await byLid.socket.sendNode({ tag: 'message', attrs, content });
+    expect(await ack).to.include({ error: '400' });
+  });
+
   it('marks the sender as unknown on a phone that was not told its own number', async () => {
     const [named, unnamed] = ['4921000000004', '4921000000005'];
     await send(byLid, jids(named).lid, { peer_recipient_pn: jids(named).pn });

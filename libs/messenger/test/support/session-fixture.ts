@@ -44,7 +44,7 @@ export function useSessions(simulatorOptions: SimulatorOptions = {}) {
   const opened: TestSession[] = [];
   let simulator: Simulator;
   before(async () => {
-    simulator = await startSimulator(simulatorOptions);
+    simulator = await startSimulator({ profile: '2025', ...simulatorOptions });
   });
   after(async () => {
     await Promise.all(opened.map(({ session }) => session.close()));

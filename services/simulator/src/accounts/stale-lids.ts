@@ -1,9 +1,9 @@
 /**
- * Whose hidden identifier changed, and which accounts have not asked for the new one yet: their acks say `refresh_lid`
- * until they do. In memory only.
+ * People whose hidden identifier changed, and the accounts that have asked for the new one since. Until an account asks,
+ * the acks of its messages to such a person say `refresh_lid`. In memory only.
  */
 export class StaleLids {
-  /** Person -> account -> how many messages it sent since. An account that asked has no entry but is among the informed. */
+  /** Person -> how many messages each account sent since, and which accounts know the new identifier. */
   readonly #people = new Map<string, { readonly sends: Map<string, number>; readonly informed: Set<string> }>();
 
   mark(person: string): void {
@@ -14,7 +14,7 @@ export class StaleLids {
     this.#people.delete(person);
   }
 
-  /** A message of an account to a person: how many there were since the person's identifier changed; 0 if the account knows the new one. */
+  /** Counts a message: how many the account sent since the person's identifier changed; 0 if it knows the new one. */
   noteSend(account: string, person: string): number {
     const stale = this.#people.get(person);
     if (!stale || stale.informed.has(account)) return 0;

@@ -59,7 +59,7 @@ const faults = Joi.alternatives(
 export interface PhoneBody extends Partial<PhoneHabits> {
   readonly exists?: boolean;
   readonly staleLid?: boolean;
-  /** Of somebody who was known by a hidden identifier only. */
+  /** Of a person who was known by a hidden identifier only. */
   readonly number?: string;
 }
 

@@ -4,7 +4,7 @@ import type { Server } from '../stanzas/stanza-context.js';
 import type { PhoneBody } from './admin-bodies.js';
 import { AdminError } from './http-router.js';
 
-/** Who is meant in a path: a number, or `lid:<digits>` for somebody without one, who is taken in on first mention. */
+/** Who is meant in a path: a number, or `lid:<digits>` for a person without one, who exists from the first mention on. */
 export function personIn(directory: Directory, name: string): string {
   const digits = /^lid:(\d{5,15})$/.exec(name)?.[1];
   return digits ? directory.identities.addWithoutNumber(digits) : directory.personNamed(name);
@@ -31,9 +31,10 @@ export function phoneView({ network: { directory, phones } }: Server, person: st
 }
 
 async function reveal({ network, office }: Server, person: string, number: string): Promise<void> {
-  const { directory, phones } = network;
+  const { directory, phones, accounts } = network;
+  const isTaken = directory.personNamed(number) !== number || phones.known(number) || accounts.find(number);
   if (directory.numberOf(person) !== undefined) throw new AdminError(409, 'has a number');
-  if (directory.personNamed(number) !== number || phones.known(number)) throw new AdminError(409, 'number is in use');
+  if (isTaken) throw new AdminError(409, 'number is in use');
   directory.identities.reveal(person, number);
   await announceMapping(network, office, person);
 }

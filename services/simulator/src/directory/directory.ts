@@ -21,7 +21,7 @@ const NUMBER = /^[1-9]\d{4,14}$/;
 export class Directory {
   readonly #lids: LidMapping;
   readonly #absent = new Set<string>();
-  /** Who is called other than the mapping says. */
+  /** People whose names differ from what the mapping says. */
   readonly identities = new IdentityBook();
 
   constructor(seed: Seed) {

@@ -7,8 +7,8 @@ export interface IdentityState {
 }
 
 /**
- * The people whose identifiers are not what the mapping of numbers says: who got a new hidden identifier, and who is known
- * by one only. The latter go by `lid:<digits>` wherever others go by their number, also once their number is known.
+ * The people whose identifiers are not what the mapping of numbers says: those who got a new hidden identifier, and those who
+ * are known by one only. The latter go by `lid:<digits>` wherever others go by their number, also once their number is known.
  */
 export class IdentityBook {
   /** Person -> digits of their hidden identifier. */
@@ -20,7 +20,7 @@ export class IdentityBook {
   /** Number -> `lid:<digits>`. */
   readonly #owners = new Map<string, string>();
 
-  /** Takes in somebody who is known by a hidden identifier only, and answers their name. Safe to repeat. */
+  /** Adds a person who is known by a hidden identifier only, and answers their name. Safe to repeat. */
   addWithoutNumber(digits: string): string {
     const person = `${LID_PERSON}${digits}`;
     if (!this.has(person)) this.renew(person, digits);
@@ -50,7 +50,7 @@ export class IdentityBook {
     return this.#people.get(lidDigits);
   }
 
-  /** The number of somebody who was known by a hidden identifier only. */
+  /** The number of a person who was known by a hidden identifier only. */
   numberOf(person: string): string | undefined {
     return this.#numbers.get(person);
   }

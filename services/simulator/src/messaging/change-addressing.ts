@@ -23,7 +23,7 @@ export async function changeAddressing(
     await office.writer.tellClients(account.number, mappings(network, account.contacts));
 }
 
-/** The number of somebody becomes known: the phones of those who talk with them tell their clients. */
+/** The number of a person becomes known: the phones of the accounts that talk with them tell their clients. */
 export async function announceMapping(network: Network, office: PostOffice, person: string): Promise<void> {
   if (network.settings.profile === '2025') return;
   const message = mappings(network, [person]);

@@ -1,7 +1,7 @@
 import type { Network } from '../network/network.js';
 import { node, stamp } from '../wire/nodes.js';
 
-/** Tokens are dated; one is good until its bucket is the fifth from now. */
+/** Tokens are dated, and good as long as their date falls into one of the latest four weeks of the calendar (buckets). */
 const BUCKET_SECONDS = 7 * 24 * 3600;
 const VALID_BUCKETS = 4;
 
@@ -16,11 +16,13 @@ export function saltOf({ seed }: Network, number: string): Buffer {
   return seed.derive(`nct-salt/${number}`);
 }
 
-/** A person trusts an account from now on: the token that says so. Only the latest few of a person are remembered. */
+/** A person trusts an account from now on: the token that says so. The latest few are remembered, of those that are good. */
 function grantToken(network: Network, pair: TokenPair, atSeconds: number): Buffer {
   const { tokens } = network.accounts.ensure(pair.holder);
-  const earlier = (tokens.get(pair.giver) ?? []).filter((each) => each !== atSeconds);
-  tokens.set(pair.giver, [...earlier, atSeconds].sort((one, other) => one - other).slice(-VALID_BUCKETS));
+  const nowSeconds = Math.floor(network.now() / 1000);
+  const dates = new Set([...(tokens.get(pair.giver) ?? []), atSeconds]);
+  const good = [...dates].filter((each) => isValid(each, nowSeconds)).sort((one, other) => one - other);
+  tokens.set(pair.giver, good.slice(-VALID_BUCKETS));
   return secretOf(network, pair, atSeconds);
 }
 

@@ -2,7 +2,7 @@ import type { Outgoing } from '../messaging/read-outgoing.js';
 import type { Network } from '../network/network.js';
 
 /** Why a message to one person is in the wrong namespace, by the codes that the network answers with. */
-const WRONG_NAMESPACE = { lidExpected: 463, pnExpected: 400, mixed: 400 } as const;
+const WRONG_NAMESPACE = { lidExpected: 463, pnExpected: 400, mixed: 400, strayDevice: 400 } as const;
 
 /**
  * Since 2026 an account writes to people in one namespace, its own: by hidden identifier once it has migrated, else by
@@ -11,6 +11,8 @@ const WRONG_NAMESPACE = { lidExpected: 463, pnExpected: 400, mixed: 400 } as con
  */
 export function namespaceRefusal(network: Network, sender: string, message: Outgoing): number | undefined {
   if (network.settings.profile === '2025' || message.group || message.broadcast) return undefined;
+  const strays = message.targets.some(({ place }) => place.number !== message.recipient && place.number !== sender);
+  if (strays) return WRONG_NAMESPACE.strayDevice;
   if (message.stanza.attrs.category === 'peer' && message.recipient === sender) return undefined;
   const byLid = isLid(message.to);
   const isMigrated = network.accounts.ensure(sender).addressing === 'lid' || hasNoNumber(network, message.recipient);

@@ -5,7 +5,7 @@ import type { DevicePlace, Envelope } from '../messaging/envelope.js';
 import { type Addressed, devicesOf, type Outgoing, readOutgoing } from '../messaging/read-outgoing.js';
 import { type BinaryNode, childBytes, node, stamp, without } from '../wire/nodes.js';
 import { lacksRecipientNumber, namespaceRefusal } from './check-addressing.js';
-import { isTrusted } from './check-trust.js';
+import { trustIn } from './check-trust.js';
 import type { Client, Server } from './stanza-context.js';
 
 /** Refusals, by the codes that clients know. */
@@ -59,10 +59,13 @@ function refusalOf(server: Server, { device }: Client, message: Outgoing): numbe
   if (message.broadcast) return undefined;
   if (message.group) return message.group.members.has(device.number) ? undefined : NOT_A_MEMBER;
   if (!directory.exists(message.recipient)) return NOT_FOUND;
-  if (!isTrusted(server.network, device.number, message) && !wasTaken(server, device.number, message)) {
+  const trust = trustIn(server.network, device.number, message);
+  if (trust === 'none' && !wasTaken(server, device.number, message)) {
     server.network.counters.missingTokens += 1;
     return RESTRICTED;
   }
+  // A person who gave a token is not a stranger.
+  if (trust === 'given') return undefined;
   return restrictionOn(server, device.number, message.recipient);
 }
 

@@ -1,3 +1,4 @@
+import { namespaceOf } from '../network/namespace-of.js';
 import { type BinaryNode, node } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -28,7 +29,7 @@ export function handleChatState(server: Server, { device }: Client, chatState: B
   const { directory, accounts } = server.network;
   const person = directory.resolve(chatState.attrs.to);
   if (!person) return;
-  const from = directory.jidOf(device.number, person.addressing);
+  const from = directory.jidOf(device.number, namespaceOf(server.network, person.number, person.addressing));
   for (const other of accounts.find(person.number)?.devices.values() ?? []) {
     other.connection?.send(node('chatstate', { from }, chatState.content));
   }

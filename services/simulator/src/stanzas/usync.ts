@@ -71,7 +71,7 @@ function whomNamed({ network: { directory } }: Server, user: BinaryNode): Asked 
   return { number, addressing, names: { jid }, typed: undefined };
 }
 
-/** Who asks by number for a hidden identifier knows the one of now. */
+/** An account that asks by number for a hidden identifier knows the current one. */
 function noteLidQuestion({ network }: Server, { number, addressing, typed }: Asked, question: Question): void {
   const isByNumber = typed !== undefined || addressing === 'pn';
   if (isByNumber && (question.byLid || question.protocols.includes('lid')))
