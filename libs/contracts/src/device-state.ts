@@ -49,6 +49,8 @@ export type Reason = keyof typeof REASONS;
 export interface ObservedState {
   status: DeviceStatus;
   reason?: Reason;
+  /** What the network gave as its reason, in its own words. */
+  networkReason?: string;
   /** The request that this answers. */
   attemptId?: string;
   /** After an unlink: whether the network confirmed it, or the phone may still list the device. */
@@ -66,7 +68,7 @@ export interface ObservedState {
 
 export type PublicStatus =
   | { status: 'connected'; phone: string; name: string; profilePic?: string }
-  | { status: 'connecting' | 'disconnected'; reason: Reason };
+  | { status: 'connecting' | 'disconnected'; reason: Reason; networkReason?: string };
 
 /**
  * The one place that decides what a device's status is, from what was asked, what was seen, and whether anyone
@@ -78,12 +80,15 @@ export function deriveStatus(
   leaseHeld: boolean,
 ): PublicStatus {
   const want = desired?.want ?? 'unlinked';
-  if (want === 'unlinked') return { status: 'disconnected', reason: unlinkedReason(observed) };
+  if (want === 'unlinked') {
+    const words = observed?.status === 'disconnected' ? wordsOf(observed) : {};
+    return { status: 'disconnected', reason: unlinkedReason(observed), ...words };
+  }
   if (want === 'linking') return { status: 'connecting', reason: linkingReason(desired, observed, leaseHeld) };
   if (!leaseHeld)
     return { status: 'connecting', reason: observed?.status === 'connected' ? 'owner_lost' : 'restoring' };
   if (observed?.status === 'connected' && observed.phone) return connected(observed, observed.phone);
-  return { status: 'connecting', reason: observed?.reason ?? 'restoring' };
+  return { status: 'connecting', reason: observed?.reason ?? 'restoring', ...wordsOf(observed) };
 }
 
 /** What was seen counts for the attempt that it was seen in, while the process that shows its codes lives. */
@@ -94,6 +99,10 @@ function linkingReason(
 ): 'linking' | 'scan_again' {
   const isLive = leaseHeld && observed?.attemptId === desired?.attemptId;
   return isLive && observed?.reason === 'scan_again' ? 'scan_again' : 'linking';
+}
+
+function wordsOf(observed: ObservedState | undefined): { networkReason?: string } {
+  return observed?.networkReason === undefined ? {} : { networkReason: observed.networkReason };
 }
 
 function unlinkedReason(observed: ObservedState | undefined): Reason {

@@ -95,6 +95,8 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     restriction: `${base}:restriction`,
     /** SET of numbers whose messages the network refused under that restriction. */
     refusedContacts: `${base}:restriction:refused`,
+    /** HASH with a TTL: query -> ends of the connection in a row while it had no answer. */
+    queryEnds: `${base}:query-ends`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
     /** ZSET hash of a blob -> when it may be forgotten, in ms. */

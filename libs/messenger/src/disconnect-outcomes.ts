@@ -63,6 +63,16 @@ export function toDisconnectOutcome({ error, linking, nowMs }: Ending): Disconne
   return linking && refusesLink(outcome) ? { kind: 'linkRefused', code } : outcome;
 }
 
+/**
+ * Whether the other side has ended the connection over something that it was told or asked. Silence is no such end, nor
+ * is what it says of the account, of our version or of the connection as a whole.
+ */
+export function isHangUp(error: unknown): boolean {
+  const end = toDisconnectOutcome({ error, nowMs: 0 });
+  if (end.kind === 'unknown') return true;
+  return end.kind === 'reconnect' && end.backoff === 'network' && end.code !== DisconnectReason.timedOut;
+}
+
 /** What a failed read or write of keys means. Never throws. */
 export function toFailureOutcome(error: unknown): DisconnectOutcome {
   if (error instanceof FencedError) return { kind: 'fenced' };

@@ -26,7 +26,7 @@ export function adaptLogger(logger: Logger): BaileysLogger {
   return adapter;
 }
 
-function redact(text: string): string {
+export function redact(text: string): string {
   return text.replace(IDENTIFYING, '***').slice(0, 200);
 }
 

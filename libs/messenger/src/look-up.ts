@@ -1,5 +1,6 @@
 import { askByJid } from './ask-users.js';
 import { type BaileysSocket, type BinaryNode, type FullJid, jidDecode, jidNormalizedUser } from './baileys.js';
+import type { OptionalQueries } from './optional-queries.js';
 import { type Prepared, prepareAccounts } from './prepare-accounts.js';
 import { type Account, resolveNumbers, resolveOwnAccount } from './resolve-numbers.js';
 import { RightOfWay } from './right-of-way.js';
@@ -11,6 +12,7 @@ import { within } from './within.js';
 export interface LookUpDeps {
   sock: BaileysSocket;
   caches: SessionCaches;
+  optional?: OptionalQueries;
   /** Aborted when the session ends. */
   signal: AbortSignal;
 }
@@ -135,7 +137,10 @@ export class LookUp {
     const giveWay = async () => {
       if (!urgent) await this.#rightOfWay.giveWay();
     };
-    const [resolved, ourselves] = await Promise.all([resolveNumbers(sock, numbers), this.#resolveOurselves()]);
+    const [resolved, ourselves] = await Promise.all([
+      resolveNumbers(sock, numbers, this.#deps.optional),
+      this.#resolveOurselves(),
+    ]);
     const results = new Map<string, LookUpResult>();
     const found: { number?: string; account: Account }[] = ourselves.map((account) => ({ account }));
     for (const [number, result] of resolved) {

@@ -4,6 +4,7 @@ import { openAuthState, readLinkedCreds } from './auth-state.js';
 import { toFailureOutcome } from './disconnect-outcomes.js';
 import { showLogins } from './login-counter.js';
 import { makeSocket } from './make-socket.js';
+import type { OptionalQuery } from './optional-queries.js';
 import { Session } from './session.js';
 import type { SessionCaches } from './session-caches.js';
 import { SessionEnd } from './session-end.js';
@@ -34,6 +35,8 @@ export interface OpenSessionOptions {
   catchUpQuietMs?: number;
   browser?: BrowserName;
   clientVersion?: [number, number, number];
+  /** Queries not to be asked: they have ended connections of this account before. */
+  leftOut?: ReadonlySet<OptionalQuery>;
   events: SessionEvents;
 }
 

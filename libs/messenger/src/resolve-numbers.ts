@@ -1,6 +1,7 @@
 import { askInParts } from './ask-in-parts.js';
 import { askByJid, askByNumber } from './ask-users.js';
 import { type BaileysSocket, jidDecode, jidEncode, jidNormalizedUser } from './baileys.js';
+import { OptionalQueries } from './optional-queries.js';
 import type { UserAnswer, UserDevice } from './read-users.js';
 import { NetworkRefusalError } from './session-errors.js';
 
@@ -21,8 +22,14 @@ const PHONE: UserDevice = { id: 0, isHosted: false };
  * Which account is behind each number. Where one query leaves devices open, or names none, they are asked for by hidden
  * identifier, or by jid where there is none: by number the network of 2026 tells the devices of others to nobody.
  */
-export async function resolveNumbers(sock: BaileysSocket, numbers: readonly string[]): Promise<Map<string, Resolved>> {
-  const { answers: users, refused } = await askInParts(numbers, (part) => askByNumber(sock, part));
+export async function resolveNumbers(
+  sock: BaileysSocket,
+  numbers: readonly string[],
+  optional = new OptionalQueries(),
+): Promise<Map<string, Resolved>> {
+  const { answers: users, refused } = await askInParts(numbers, async (part) =>
+    optional.mayAsk('lookUpByNumber') ? optional.ask('lookUpByNumber', () => askByNumber(sock, part)) : [],
+  );
   const answers = assign(numbers, users);
   const asked = new Set<string>();
   // Twice, as a hidden identifier may come with an answer that was asked for by jid.

@@ -2,6 +2,7 @@ import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts
 import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
+import type { OptionalQuery } from './optional-queries.js';
 
 /**
  * Where a session keeps its keys. Implemented above this library on Redis; values arrive and leave as plain bytes,
@@ -55,7 +56,15 @@ export interface SessionEvents {
   /** The network says when it will refuse our version; `undefined`: not any more. Can come before `onOpen`. */
   onVersionDeadline?(expiresAtMs: number | undefined): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
-  onClosed(outcome: DisconnectOutcome): void;
+  onClosed(outcome: DisconnectOutcome, circumstances: EndCircumstances): void;
+}
+
+/** What is known of the end of a connection beside what it means. */
+export interface EndCircumstances {
+  /** The reason that the server gave, in its own words; nothing that identifies a person. */
+  serverWords?: string;
+  /** When it was the network that ended it: the optional queries that were without an answer. */
+  suspects?: OptionalQuery[];
 }
 
 export interface IncomingMessage {

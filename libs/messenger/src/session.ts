@@ -10,7 +10,7 @@ import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WH
 import { CatchUp } from './catch-up.js';
 import { confirmUnread } from './confirm-unread.js';
 import { ContactTokens } from './contact-tokens.js';
-import { toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
+import { isHangUp, toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { HistoryKeeper } from './history/history-keeper.js';
@@ -18,9 +18,11 @@ import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
 import { countLogin } from './login-counter.js';
 import { LookUp } from './look-up.js';
+import { OptionalQueries, type OptionalQuery } from './optional-queries.js';
 import { PrivacyTokens } from './privacy-tokens.js';
 import { readRestriction, watchRestriction } from './read-restriction.js';
 import { sendMessage } from './send-message.js';
+import { watchServerWords } from './server-words.js';
 import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
@@ -48,6 +50,8 @@ export interface SessionDeps {
   sendTimeoutMs?: number;
   openTimeoutMs?: number;
   catchUpQuietMs?: number;
+  /** Queries not to be asked: they have ended connections before. */
+  leftOut?: ReadonlySet<OptionalQuery>;
 }
 
 const SEND_TIMEOUT_MS = 20_000;
@@ -78,10 +82,13 @@ export class Session implements MessengerSession {
   readonly #contactTokens: ContactTokens;
   readonly #history: HistoryKeeper;
   readonly #catchUp: CatchUp;
+  readonly #optional: OptionalQueries;
+  readonly #serverWords: () => string | undefined;
   readonly #linking: Linking | undefined;
   readonly #openTimer: NodeJS.Timeout;
   readonly #over: Promise<void>;
   #isOpen = false;
+  #suspects: OptionalQuery[] | undefined;
   #isLinked: boolean;
   #name: string | undefined;
   /** Settles when `onLinked` was called. */
@@ -108,7 +115,9 @@ export class Session implements MessengerSession {
       nowMs: Date.now,
       signal: end.signal,
     });
-    this.#lookUp = new LookUp({ sock, caches: deps.caches, signal: end.signal });
+    this.#optional = new OptionalQueries(deps.leftOut);
+    this.#serverWords = watchServerWords(sock);
+    this.#lookUp = new LookUp({ sock, caches: deps.caches, optional: this.#optional, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
     const { signal } = end;
     this.#history = new HistoryKeeper({ ...deps, signal, agent: standInAgent(deps.endpoint) });
@@ -181,8 +190,11 @@ export class Session implements MessengerSession {
     this.#assertOpen();
     const { sock, end } = this.#deps;
     const limit = { timeoutMs: PICTURE_TIMEOUT_MS, what: 'profile picture', signal: end.signal };
+    if (!this.#optional.mayAsk('ownPicture')) return undefined;
     try {
-      return await within(limit, sock.profilePictureUrl(jidNormalizedUser(sock.user?.id), 'image', PICTURE_TIMEOUT_MS));
+      const jid = jidNormalizedUser(sock.user?.id);
+      const picture = () => sock.profilePictureUrl(jid, 'image', PICTURE_TIMEOUT_MS);
+      return await within(limit, this.#optional.ask('ownPicture', picture));
     } catch (error) {
       const code = networkCodeOf(error);
       if (code === 401 || code === 403 || code === 404) return undefined;
@@ -316,7 +328,11 @@ export class Session implements MessengerSession {
       // Whatever else was the reason: the store does not have what the session believed it had.
       outcome = toFailureOutcome(error);
     }
-    events.onClosed(outcome);
+    const serverWords = this.#serverWords();
+    events.onClosed(outcome, {
+      ...(serverWords !== undefined && { serverWords }),
+      ...(this.#suspects && { suspects: this.#suspects }),
+    });
   }
 
   /** The library's socket has ended, for its own reasons or for ours. */
@@ -325,6 +341,7 @@ export class Session implements MessengerSession {
     return new Promise((resolve) => {
       sock.ev.on('connection.update', ({ connection, lastDisconnect }) => {
         if (connection !== 'close') return;
+        if (!end.outcome && isHangUp(lastDisconnect?.error)) this.#suspects = this.#optional.suspects();
         const linking = this.#linking && !auth.creds.account && { codesLeft: this.#linking.codesLeft() };
         end.begin(
           toDisconnectOutcome({ error: lastDisconnect?.error, ...(linking && { linking }), nowMs: Date.now() }),

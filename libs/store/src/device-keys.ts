@@ -142,7 +142,7 @@ export async function retireKeys(store: Store, lease: Lease, options: { quaranti
     'retire-keys',
     [
       ...[keys.lease, keys.creds, keys.quarantinedCreds, keys.keyBuckets, keys.contactIndex],
-      ...[keys.restriction, keys.refusedContacts],
+      ...[keys.restriction, keys.refusedContacts, keys.queryEnds],
       ...buckets,
     ],
     [lease.token, options.quarantine ? QUARANTINE_MS : 0],

@@ -42,8 +42,19 @@ export function observe(
   return reportObserved(store, lease, desired, observed, want);
 }
 
-export async function observeEnd(task: DeviceTask, reason: Reason): Promise<void> {
-  await observe(task, { status: 'disconnected', reason }, 'unlinked');
+export async function observeEnd(
+  task: DeviceTask,
+  reason: Reason,
+  end: Pick<TaskEnd, 'serverWords'> = {},
+): Promise<void> {
+  await observe(task, { status: 'disconnected', reason, ...networkReasonOf(end) }, 'unlinked');
+}
+
+/** How a session ended, and the reason that the server gave, in its own words. */
+export type TaskEnd = DisconnectOutcome & { serverWords?: string };
+
+export function networkReasonOf({ serverWords }: Pick<TaskEnd, 'serverWords'>): { networkReason?: string } {
+  return serverWords === undefined ? {} : { networkReason: serverWords };
 }
 
 /** Nothing is sent from here; the library asks for it all the same. */
@@ -61,7 +72,7 @@ const IGNORED: SessionEvents = {
 interface TaskSession {
   session: MessengerSession;
   /** Resolves when the session is over. */
-  closed: Promise<DisconnectOutcome>;
+  closed: Promise<TaskEnd>;
 }
 
 type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onReceipt'> & {
@@ -79,7 +90,7 @@ export async function openSessionUntil(
 ): Promise<TaskSession> {
   const { events, ...rest } = options;
   const { onOpen = () => {}, ...others } = events;
-  const closed = defer<DisconnectOutcome>();
+  const closed = defer<TaskEnd>();
   const { version } = await task.clientVersion.read();
   const session: MessengerSession = await openSession({
     ...rest,
@@ -98,14 +109,16 @@ export async function openSessionUntil(
       onMessage: async (message) =>
         void (await recordIncoming(task.store, task.lease, { message, nowMs: task.clock.nowMs() })),
       onVersionDeadline: (expiresAtMs) => void task.clientVersion.noteDeadline(version, expiresAtMs),
-      onClosed: (outcome) => {
-        if (outcome.kind !== 'clientOutdated') closed.resolve(outcome);
+      onClosed: (outcome, { serverWords }) => {
+        const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
+        logEnd(task.logger, end);
+        if (outcome.kind !== 'clientOutdated') closed.resolve(end);
         // Before anybody looks what to do next: another login would be refused, too.
         else
           void task.clientVersion
             .noteRefusal(version)
             .catch(() => {})
-            .then(() => closed.resolve(outcome));
+            .then(() => closed.resolve(end));
       },
     },
   });
@@ -113,4 +126,10 @@ export async function openSessionUntil(
   signal.addEventListener('abort', close, { once: true });
   if (signal.aborted) close();
   return { session, closed: closed.promise };
+}
+
+function logEnd(logger: Logger, end: TaskEnd): void {
+  if (end.kind === 'closedByUs') return;
+  const code = 'code' in end ? { networkCode: end.code } : {};
+  logger.info('socket ended', { outcome: end.kind, ...code, ...networkReasonOf(end) });
 }

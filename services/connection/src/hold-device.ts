@@ -1,7 +1,14 @@
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { sleep } from '@gateway/runtime/clock';
 import { retireKeys } from '@gateway/store/device-keys';
-import { type DeviceTask, observe, observeEnd, openSessionUntil } from './device-task.js';
+import {
+  type DeviceTask,
+  networkReasonOf,
+  observe,
+  observeEnd,
+  openSessionUntil,
+  type TaskEnd,
+} from './device-task.js';
 import { reasonOf } from './reason-of.js';
 import { senderHasRoom } from './sender-room.js';
 
@@ -37,7 +44,7 @@ async function waitForVersion(task: DeviceTask): Promise<void> {
   await sleep(VERSION_PAUSE_MS, task.signal).catch(() => {});
 }
 
-async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<DisconnectOutcome> {
+async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<TaskEnd> {
   const { closed } = await openSessionUntil(letGo, task, {
     events: {
       onOpen: ({ phone, name }, session) => {
@@ -49,7 +56,7 @@ async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<Disc
   return closed;
 }
 
-async function afterClose(task: DeviceTask, outcome: DisconnectOutcome, letGo: AbortSignal): Promise<void> {
+async function afterClose(task: DeviceTask, outcome: TaskEnd, letGo: AbortSignal): Promise<void> {
   switch (outcome.kind) {
     case 'closedByUs':
     case 'fenced':
@@ -58,9 +65,9 @@ async function afterClose(task: DeviceTask, outcome: DisconnectOutcome, letGo: A
     case 'notMultiDevice':
     case 'banned':
       await retireKeys(task.store, task.lease, { quarantine: true });
-      return observeEnd(task, reasonOf(outcome));
+      return observeEnd(task, reasonOf(outcome), outcome);
     default:
-      await observe(task, { status: 'connecting', reason: reasonOf(outcome) });
+      await observe(task, { status: 'connecting', reason: reasonOf(outcome), ...networkReasonOf(outcome) });
       await sleep(pauseMs(outcome, task.clock.nowMs()), letGo).catch(() => {});
   }
 }

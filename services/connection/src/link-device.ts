@@ -1,9 +1,8 @@
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState } from '@gateway/store/device-state';
 import { takeAccount } from '@gateway/store/take-account';
 import { CodeWriter } from './code-writer.js';
-import { type DeviceTask, observe, observeEnd, openSessionUntil } from './device-task.js';
+import { type DeviceTask, observe, observeEnd, openSessionUntil, type TaskEnd } from './device-task.js';
 import { logOutAndWipe, readAccount } from './log-out.js';
 import { reasonOf } from './reason-of.js';
 
@@ -31,7 +30,7 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   // A link that is lost to a passkey may never come back: whatever keys there are stay.
   if (reason !== 'passkey_required') await retireKeys(task.store, task.lease, { quarantine: false });
   // Nobody tries again by itself, as `network` promises: the user asks for a new code.
-  await observeEnd(task, reason === 'network' ? 'link_timeout' : reason);
+  await observeEnd(task, reason === 'network' ? 'link_timeout' : reason, outcome);
 }
 
 /** No device logs in for now. An account that is there stays: nothing could be linked in its place. */
@@ -50,7 +49,7 @@ async function findAccepted(task: DeviceTask): Promise<string | undefined> {
 }
 
 interface AttemptEnd {
-  outcome: DisconnectOutcome;
+  outcome: TaskEnd;
   /** Digits of the account that accepted, if one did. */
   phone: string | undefined;
 }

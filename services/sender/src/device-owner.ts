@@ -96,7 +96,7 @@ export class DeviceOwner {
     while (!this.mustEnd()) {
       const { desired, observed, hasKeys } = await readDeviceState(this.deps.store, this.address);
       if (desired?.want !== 'linked') return this.letGo(socket, desired);
-      if (!hasKeys) return this.unlink(desired, 'logged_out', false);
+      if (!hasKeys) return this.unlink(desired, { reason: 'logged_out', quarantine: false });
       const end = socket.takeEnd();
       const restMs = notBeforeMs(desired, observed) - this.deps.clock.nowMs();
       if (end) await this.afterEnd(desired, end);
@@ -146,19 +146,26 @@ export class DeviceOwner {
       outcome: end.kind,
       next: next.kind,
       ...('code' in end && { networkCode: end.code }),
+      ...(end.serverWords !== undefined && { networkReason: end.serverWords }),
     });
     if (next.kind === 'release' || this.mustEnd()) return this.endSoon();
-    if (next.kind === 'unlink') return this.unlink(desired, next.reason, next.quarantine);
-    if (end.kind === 'replaced' && this.replaced.isTooOften()) return this.unlink(desired, 'replaced', true);
-    if (next.kind === 'reopen') await this.pause(desired, next);
+    const words = end.serverWords === undefined ? {} : { networkReason: end.serverWords };
+    if (next.kind === 'unlink') return this.unlink(desired, { ...next, ...words });
+    if (end.kind === 'replaced' && this.replaced.isTooOften()) {
+      return this.unlink(desired, { reason: 'replaced', quarantine: true, ...words });
+    }
+    if (next.kind === 'reopen') await this.pause(desired, { ...next, ...words });
     // A network that asks for it at each login gets no login after the other.
     else if (this.state !== 'open') await this.pause(desired, { reason: 'restart', minMs: 0 });
   }
 
   /** The wait is written down: whoever owns the device next keeps to what the network asked for, too. */
-  private async pause(desired: DesiredState, { reason, minMs }: { reason: Reason; minMs: number }): Promise<void> {
+  private async pause(
+    desired: DesiredState,
+    { reason, minMs, networkReason }: { reason: Reason; minMs: number; networkReason?: string },
+  ): Promise<void> {
     const notBeforeMs = Math.ceil(this.deps.clock.nowMs() + this.backoff.nextDelayMs(minMs));
-    await this.report(desired, { status: 'connecting', reason, notBeforeMs });
+    await this.report(desired, { status: 'connecting', reason, notBeforeMs, ...(networkReason && { networkReason }) });
   }
 
   /** Until somebody rings; then sends in Redis are compared with what this process works on. */
@@ -182,11 +189,15 @@ export class DeviceOwner {
   }
 
   /** The account is gone from this device: said once, and for good. */
-  private async unlink(desired: DesiredState, reason: Reason, quarantine: boolean): Promise<void> {
+  private async unlink(
+    desired: DesiredState,
+    { reason, quarantine, networkReason }: { reason: Reason; quarantine: boolean; networkReason?: string },
+  ): Promise<void> {
     this.endSoon();
     this.logger.error('device unlinked', { reason });
     await retireKeys(this.deps.store, this.lease, { quarantine });
-    await this.report(desired, { status: 'disconnected', reason }, 'unlinked');
+    const words = networkReason === undefined ? {} : { networkReason };
+    await this.report(desired, { status: 'disconnected', reason, ...words }, 'unlinked');
   }
 
   private async prepare(): Promise<DeviceSocket> {

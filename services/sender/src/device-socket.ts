@@ -3,6 +3,7 @@ import type { DesiredState } from '@gateway/contracts/device-state';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
 import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
+import { OPTIONAL_QUERIES, type OptionalQuery } from '@gateway/messenger/optional-queries';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import { KeysUnreadableError } from '@gateway/messenger/session-errors';
 import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
@@ -16,6 +17,7 @@ import { deviceKeyStore } from '@gateway/store/device-keys';
 import { reportObserved } from '@gateway/store/device-state';
 import { recordIncoming } from '@gateway/store/incoming-messages';
 import type { HeldLease } from '@gateway/store/lease-keeper';
+import { noteEnd, readLeftOut } from '@gateway/store/query-ends';
 import type { Store } from '@gateway/store/store';
 import { messageOf } from './message-of.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
@@ -23,7 +25,10 @@ import type { ResultWriter } from './result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
 
 /** Why a socket is no more. `stalled`: we gave it up, because the network did not answer on it. */
-export type SocketEnd = DisconnectOutcome | { kind: 'stalled' };
+export type SocketEnd = (DisconnectOutcome | { kind: 'stalled' }) & {
+  /** The reason that the server gave, in its own words. */
+  serverWords?: string;
+};
 
 export interface SocketDeps {
   store: Store;
@@ -113,11 +118,13 @@ export class DeviceSocket {
   private async connect(desired: DesiredState, onDecided: () => void): Promise<MessengerSession> {
     const { store, lease, endpoint, clientVersion, ackTimeoutMs, ids, logger } = this.deps;
     const { version } = await clientVersion.read();
+    const leftOut = await readLeftOut(store, lease.address);
     return openSession({
       keyStore: deviceKeyStore(store, lease),
       caches: this.caches,
       endpoint,
       clientVersion: versionNumbers(version),
+      leftOut: new Set(OPTIONAL_QUERIES.filter((query) => leftOut.has(query))),
       logger,
       getMessage: (platformId) => messageOf({ store, address: lease.address, ids }, platformId),
       assertMayWrite: () => lease.assertHeld(),
@@ -135,15 +142,29 @@ export class DeviceSocket {
           this.guard(this.showProfile(desired));
         },
         onVersionDeadline: (expiresAtMs) => void clientVersion.noteDeadline(version, expiresAtMs),
-        onClosed: async (outcome) => {
+        onClosed: async (outcome, { serverWords, suspects }) => {
           // Before anybody looks what to do next: another login would be refused, too.
           if (outcome.kind === 'clientOutdated') await clientVersion.noteRefusal(version).catch(() => {});
+          if (suspects) await this.noteEnd(suspects);
           // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
-          this.ended(this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome);
+          const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;
+          this.ended(serverWords === undefined ? end : { ...end, serverWords });
           onDecided();
         },
       },
     });
+  }
+
+  /** Before the next socket opens, which must know what to leave out. */
+  private async noteEnd(suspects: readonly OptionalQuery[]): Promise<void> {
+    const wasOpen = Object.fromEntries(OPTIONAL_QUERIES.map((query) => [query, suspects.includes(query)]));
+    try {
+      for (const query of await noteEnd(this.deps.store, this.deps.lease, wasOpen)) {
+        this.deps.logger.warn('a query that ends the connection is left out for a day', { query });
+      }
+    } catch (thrown) {
+      this.deps.logger.warn('end of a connection not noted', { error: toError(thrown) });
+    }
   }
 
   private messageEvents(): Pick<SessionEvents, 'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews'> {

@@ -1,7 +1,7 @@
 import type { ReadyContent } from '@gateway/contracts/message-content';
 import { type OpenSessionOptions, openSession } from '@gateway/messenger/open-session';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
-import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
+import type { EndCircumstances, MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
 import type { Logger } from '@gateway/runtime/logger';
 import type { FaultAction, FaultPoint } from '@gateway/simulator/faults/fault-book';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
@@ -19,6 +19,8 @@ export interface TestSession {
   reports: Report[];
   options: OpenSessionOptions;
   keyStore: MemoryKeyStore;
+  /** Of its end. */
+  circumstances: EndCircumstances;
   /** Waits for the first report of that name. */
   next<Name extends EventName>(event: Name): Promise<ValueOf<Name>>;
 }
@@ -123,6 +125,7 @@ async function openTestSession(
   changes: Partial<OpenSessionOptions>,
 ): Promise<TestSession> {
   const reports: Report[] = [];
+  const circumstances: EndCircumstances = {};
   const note =
     <Name extends EventName>(event: Name) =>
     (value: ValueOf<Name>) =>
@@ -146,13 +149,17 @@ async function openTestSession(
       onReceipt: note('receipt'),
       onMessage: note('message'),
       onLateRefusal: note('lateRefusal'),
-      onClosed: note('closed'),
+      onClosed: (outcome, about) => {
+        Object.assign(circumstances, about);
+        note('closed')(outcome);
+      },
     },
     ...changes,
   };
   return {
     session: await openSession(options),
     reports,
+    circumstances,
     options,
     keyStore,
     next: (event) =>

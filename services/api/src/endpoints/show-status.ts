@@ -30,6 +30,9 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
         reason: Joi.string()
           .valid(...Object.keys(REASONS))
           .description('Why the device is not connected.'),
+        networkReason: Joi.string().description(
+          'What the network itself gave as its reason for the end of the last connection; absent where it gave none.',
+        ),
         restriction: Joi.object({
           kind: Joi.string()
             .valid(...Object.keys(RESTRICTIONS))

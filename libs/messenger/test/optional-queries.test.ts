@@ -1,0 +1,80 @@
+import { isHangUp } from '@gateway/messenger/disconnect-outcomes';
+import { OptionalQueries } from '@gateway/messenger/optional-queries';
+import { SessionEndedError } from '@gateway/messenger/session-errors';
+import { expect } from 'chai';
+import { makeNumbers, useSessions } from './support/session-fixture.js';
+
+describe('queries that the network ends the connection over', () => {
+  const sessions = useSessions({ profile: '2026' });
+
+  it('are named when the connection ends while they have no answer', async () => {
+    const test = await sessions.openLinked();
+    sessions.simulator.network.faults.add({
+      ...{ on: 'iq', do: { streamError: 500 }, match: { xmlns: 'w:profile:picture' }, count: 1 },
+    });
+    await test.session.fetchProfilePicture().catch(() => undefined);
+    expect(await test.next('closed')).to.include({ kind: 'unknown', code: 500 });
+    expect(test.circumstances.suspects).to.deep.equal(['ownPicture']);
+  });
+
+  it('are not suspected when they were answered, or when we hung up', async () => {
+    const answered = await sessions.openLinked();
+    await answered.session.fetchProfilePicture();
+    const { devices } = sessions.simulator.network.accounts.find(answered.phone)!;
+    for (const { connection } of devices.values()) connection?.endStream(500);
+    await answered.next('closed');
+    expect(answered.circumstances.suspects).to.deep.equal([]);
+    const closed = await sessions.openLinked();
+    const picture = closed.session.fetchProfilePicture().catch(() => undefined);
+    await closed.session.close();
+    await picture;
+    expect(closed.circumstances).to.not.have.property('suspects');
+  });
+
+  it('are not asked when they are to be left out: no picture, and numbers are looked up by jid', async () => {
+    const rule = sessions.simulator.network.faults.add({
+      ...{ on: 'iq', do: { streamError: 500 }, match: { xmlns: 'w:profile:picture' } },
+    });
+    const test = await sessions.openLinked({ leftOut: new Set(['ownPicture', 'lookUpByNumber'] as const) });
+    expect(await test.session.fetchProfilePicture()).to.equal(undefined);
+    expect(rule.hits).to.equal(0);
+    const [known, unknown] = makeNumbers(2) as [string, string];
+    await sessions.admin('PUT', `phones/${unknown}`, { exists: false });
+    const found = await test.session.lookUp([known, unknown]);
+    expect(found.get(known)).to.deep.equal({ exists: true });
+    expect(found.get(unknown)).to.deep.equal({ exists: false });
+  });
+
+  it('count only when they are new, and only when the end of the connection was their end', async () => {
+    const queries = new OptionalQueries();
+    const ask = (outcome: Promise<unknown>) => queries.ask('ownPicture', () => outcome).catch(() => undefined);
+    await ask(Promise.resolve());
+    await ask(Promise.reject(Object.assign(new Error('item-not-found'), { isBoom: true, data: 404 })));
+    await ask(Promise.reject(new Error('took too long')));
+    expect(queries.suspects()).to.deep.equal([]);
+    await ask(Promise.reject(new SessionEndedError()));
+    expect(queries.suspects()).to.deep.equal(['ownPicture']);
+  });
+
+  it('are not blamed for what the network says of the account or the connection as a whole', () => {
+    const boom = (statusCode: number) => Object.assign(new Error(), { output: { statusCode } });
+    for (const code of [428, 500, 599]) expect(isHangUp(boom(code)), String(code)).to.equal(true);
+    for (const code of [401, 403, 405, 408, 429, 440, 503, 515])
+      expect(isHangUp(boom(code)), String(code)).to.equal(false);
+  });
+});
+
+describe('the reason that the server gives for an end', () => {
+  const sessions = useSessions({ profile: '2026' });
+
+  it('is passed on in its own words', async () => {
+    const { keyStore } = await sessions.link();
+    const test = await sessions.open(keyStore);
+    await test.next('open');
+    const other = await sessions.open(keyStore);
+    expect(await test.next('closed')).to.deep.equal({ kind: 'replaced', code: 440 });
+    expect(test.circumstances.serverWords).to.equal('conflict replaced');
+    await other.session.close();
+    expect(other.circumstances).to.deep.equal({});
+  });
+});

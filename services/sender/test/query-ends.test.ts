@@ -1,0 +1,57 @@
+import type { Session } from '@gateway/simulator/sessions/session';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+describe('a query that ends the connection', function () {
+  this.timeout(40_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  const [number] = makeNumbers(1, 41) as [string];
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
+    gateway = await Gateway.start({ space, simulator });
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  it('is asked twice and left out then, by the next owner too; the log says which, and status what the network said', async () => {
+    const match = { account: number, xmlns: 'w:profile:picture' };
+    const picture = simulator.network.faults.add({ on: 'iq', do: { streamError: 500 }, match });
+    await gateway.link(number);
+    await eventually(() => picture.hits === 2, { timeoutMs: 10_000, what: 'two ends' });
+    await gateway.waitForStatus('connected');
+    const line = gateway
+      .logs()
+      .find(({ message }) => message === 'a query that ends the connection is left out for a day');
+    expect(line).to.include({ query: 'ownPicture', device: 'default' });
+    const [client] = simulator.network.accounts.find(number)!.devices.values();
+    const { logins } = client!;
+    await gateway.senders[0]!.stop();
+    await gateway.addSender();
+    await gateway.waitForStatus('connected');
+    await eventually(() => client!.logins > logins);
+    await gateway.call('POST', '/send', { body: { to: makeNumbers(1, 42), text: 'Hello' } });
+    expect(picture.hits).to.equal(2);
+  });
+
+  it('shows the words of the network while the device is not connected', async () => {
+    simulator.network.faults.clear();
+    const [client] = simulator.network.accounts.find(number)!.devices.values();
+    (client!.connection as Session).endStream(503, { tag: 'text', attrs: {}, content: Buffer.from('come back later') });
+    const status = await eventually(async () => {
+      const { body } = await gateway.call('GET', '/status');
+      return body.status === 'connecting' && body;
+    });
+    expect(status).to.include({ reason: 'network', networkReason: 'text come back later' });
+    await gateway.waitForStatus('connected');
+  });
+});
