@@ -90,6 +90,15 @@ describe('namespaces of the profile 2026', () => {
     await eventually(async () => expect(await rowsOf(friend)).to.have.length(shown + 1));
   });
 
+  it('can play a network with a rule of its own, by namespace', async () => {
+    const rule = { on: 'message', match: { account: migrated, addressing: 'lid' }, do: { ackError: 463 } };
+    await network.admin('PUT', '/admin/faults', [rule]);
+    expect(await send(byLid, jids(friend).lid)).to.equal('463');
+    expect(await send(byNumber, jids(friend).pn)).to.equal(undefined);
+    await network.admin('DELETE', '/admin/faults');
+    expect(await send(byLid, jids(friend).lid)).to.equal(undefined);
+  });
+
   it('refuses a stanza that names an own device by number beside people by hidden identifier', async () => {
     const enc = { tag: 'enc', attrs: { v: '2', type: 'msg' }, content: Buffer.from('x') };
     const to = (jid: string) => ({ tag: 'to', attrs: { jid }, content: [enc] });

@@ -20,6 +20,7 @@ const faultRule = Joi.object({
     device: Joi.number().integer().min(0),
     recipient: Joi.string(),
     messageId: Joi.string(),
+    addressing,
     xmlns: Joi.string(),
     collection: Joi.string(),
     queryId: Joi.string(),

@@ -10,6 +10,8 @@ export interface FaultMatch {
   /** Number of the recipient of a message, or a group jid. */
   recipient?: string;
   messageId?: string;
+  /** How a message names its recipient. */
+  addressing?: 'lid' | 'pn';
   /** Namespace of a query (`encrypt`, `usync`, ...). */
   xmlns?: string;
   /** A collection of the account's settings: only in queries about these. */

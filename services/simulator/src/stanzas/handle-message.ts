@@ -26,7 +26,9 @@ export function handleMessage(server: Server, client: Client, stanza: BinaryNode
   if (!message) return refuse(server, client, stanza, MALFORMED);
   const { faults, counters } = server.network;
   const { number, id: device } = client.device;
-  const event = { account: number, device, recipient: message.recipient, messageId: message.id };
+  const addressing = server.network.directory.resolve(message.to)?.addressing;
+  const about = { recipient: message.recipient, messageId: message.id, ...(addressing && { addressing }) };
+  const event = { account: number, device, ...about };
   const fault = faults.strike('message', event) ?? {};
   if (fault.silent) return;
   const error = fault.ackError ?? refusalOf(server, client, message);
