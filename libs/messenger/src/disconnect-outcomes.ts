@@ -83,12 +83,15 @@ export function toFailureOutcome(error: unknown): DisconnectOutcome {
 /** What the network means by refusing to give out a code: 400 is a request that it dislikes, and a throttle too. */
 const CODE_REFUSALS: Record<number, 'unclear' | 'later' | 'never'> = { 400: 'unclear', 429: 'later', 452: 'never' };
 
-/** What a failed request for a code means. Never throws. */
-export function refusalOfCode(error: Error): DisconnectOutcome {
-  if (error instanceof TimeoutError) return broken(DisconnectReason.timedOut);
-  const code = Number((error as LibraryError).data) || undefined;
-  const why = code === undefined ? undefined : CODE_REFUSALS[code];
-  return code !== undefined && why ? { kind: 'codeRefused', code, why } : { kind: 'linkRefused', code };
+/** What a failed request for a code means; `undefined` when the connection failed, whose end tells more. Never throws. */
+export function refusalOfCode(thrown: unknown): DisconnectOutcome | undefined {
+  if (thrown instanceof TimeoutError) return broken(DisconnectReason.timedOut);
+  // An answer that we cannot read.
+  if (thrown instanceof TypeError) return { kind: 'linkRefused', code: undefined };
+  const code = Number((thrown as LibraryError | undefined)?.data) || undefined;
+  if (code === undefined) return undefined;
+  const why = CODE_REFUSALS[code];
+  return why ? { kind: 'codeRefused', code, why } : { kind: 'linkRefused', code };
 }
 
 function spokenOutcome(code: number, untilMs: number | undefined): DisconnectOutcome {

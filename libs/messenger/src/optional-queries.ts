@@ -45,6 +45,8 @@ export class OptionalQueries {
 }
 
 function isEnd(thrown: unknown): boolean {
+  // The library rejects with what its socket's `close` event brings: the WebSocket's code.
+  if (typeof thrown === 'number') return true;
   const { code, isBoom } = (thrown ?? {}) as { code?: unknown; isBoom?: unknown };
   if (thrown instanceof SessionEndedError || networkCodeOf(thrown) === CONNECTION_CLOSED) return true;
   // Errors of the socket itself; the library passes on what the network answers as its own kind of error.

@@ -1,4 +1,3 @@
-import { toError } from '@gateway/runtime/errors';
 import { askForPairingCode } from './ask-for-pairing-code.js';
 import { type BinaryNode, getBinaryNodeChild, getBinaryNodeChildBuffer, getBinaryNodeChildren } from './baileys.js';
 import { refusalOfCode } from './disconnect-outcomes.js';
@@ -88,7 +87,8 @@ export class PairingCode implements CodeDisplay {
       this.endAt(expiresAtMs);
       onCode({ kind: 'pairing', value, expiresAtMs });
     } catch (thrown) {
-      onEnded(refusalOfCode(toError(thrown)));
+      const refusal = refusalOfCode(thrown);
+      if (refusal) onEnded(refusal);
     }
   }
 

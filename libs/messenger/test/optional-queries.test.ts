@@ -52,8 +52,11 @@ describe('queries that the network ends the connection over', () => {
     await ask(Promise.reject(Object.assign(new Error('item-not-found'), { isBoom: true, data: 404 })));
     await ask(Promise.reject(new Error('took too long')));
     expect(queries.suspects()).to.deep.equal([]);
-    await ask(Promise.reject(new SessionEndedError()));
-    expect(queries.suspects()).to.deep.equal(['ownPicture']);
+    for (const end of [new SessionEndedError(), 1006, Object.assign(new Error('reset'), { code: 'ECONNRESET' })]) {
+      const others = new OptionalQueries();
+      await others.ask('ownPicture', () => Promise.reject(end)).catch(() => undefined);
+      expect(others.suspects(), String(end)).to.deep.equal(['ownPicture']);
+    }
   });
 
   it('are not blamed for what the network says of the account or the connection as a whole', () => {

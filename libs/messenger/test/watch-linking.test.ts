@@ -95,6 +95,13 @@ describe('what the network asks of a link', () => {
       });
     }
 
+    it('leaves it to the connection to say how it ended, when that happens meanwhile', async () => {
+      await eventually(() => attempt.questions.length === 1);
+      attempt.questions[0]!.reject(1006);
+      await new Promise(setImmediate);
+      expect(attempt.ends).to.deep.equal([]);
+    });
+
     it('asks for another code when the network wants it to, with keys of its own; not for another request', async () => {
       await eventually(() => attempt.questions.length === 1);
       attempt.accept('ref-1');
@@ -152,7 +159,7 @@ const secretOf = (code: Code) => partsOf(code)[3];
 
 interface Question {
   resolve(answer: BinaryNode): void;
-  reject(error: Error): void;
+  reject(error: unknown): void;
 }
 
 function startAttempt(link: LinkMethod) {

@@ -92,6 +92,7 @@ export class ClientVersion {
       if (expiresAtMs === undefined ? held === undefined : held !== undefined && expiresAtMs >= held) return;
       if (expiresAtMs === undefined) await store.redis.hdel(key, expiryField(version));
       else await store.redis.hset(key, expiryField(version), expiresAtMs);
+      if (this.last?.version === version) this.last = { ...this.last, expiresAtMs };
       logger.warn('the network has a new date for the end of this version of the client', {
         version,
         expiresAt: expiresAtMs === undefined ? 'none' : new Date(expiresAtMs).toISOString(),
@@ -105,9 +106,11 @@ export class ClientVersion {
 /** Counts from each next login on, in every process; `undefined` goes back to `MESSENGER_VERSION`. Ring `desired` afterwards. */
 export async function setClientVersion(store: Store, version: string | undefined): Promise<void> {
   const keys = clientVersionKeys(store.space);
+  if (version === undefined) await store.redis.hdel(keys.version, 'version');
+  else await store.redis.hset(keys.version, { version });
   // What was known of versions before is of no use any more, so this key does not grow.
-  await store.redis.del(keys.version);
-  if (version !== undefined) await store.redis.hset(keys.version, { version });
+  const old = (await store.redis.hkeys(keys.version)).filter((field) => field !== 'version');
+  if (old.length > 0) await store.redis.hdel(keys.version, ...old);
   await store.redis.del(keys.refused);
 }
 

@@ -1,5 +1,5 @@
 import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS } from '@gateway/contracts/client-version';
-import { createLogger } from '@gateway/runtime/logger';
+import type { Logger } from '@gateway/runtime/logger';
 import { createMetrics } from '@gateway/runtime/metrics';
 import { ClientVersion, setClientVersion } from '@gateway/store/client-version';
 import { addVersionMetrics } from '@gateway/store/version-metrics';
@@ -11,7 +11,8 @@ const NOW_MS = Date.UTC(2026, 8, 1);
 
 describe('the version of the client', () => {
   let space: RedisSpace;
-  const logger = createLogger({ service: 'test', level: 'error' });
+  const ignore = () => {};
+  const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
   const clientVersion = (configured?: string) =>
     new ClientVersion({ store: space.store, clock: { nowMs: () => NOW_MS }, logger, configured });
 

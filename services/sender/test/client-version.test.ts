@@ -71,11 +71,14 @@ describe('the version of the client, end to end', function () {
   });
 
   it('set anew on the command line, all devices log in again at once, with that version', async () => {
+    simulator.network.settings.clientExpirationMs = 1_800_000_000_000;
     const shown = JSON.parse(await cli('--json', 'version', 'set', '2.3000.1043999999'));
     expect(shown).to.include({ version: '2.3000.1043999999', source: 'runtime', refused: false });
     await gateway.waitForStatus('connected', 'one', 4_000);
     await gateway.waitForStatus('connected', 'two', 4_000);
     expect([versionOf(one), versionOf(two)]).to.deep.equal([1_043_999_999, 1_043_999_999]);
-    expect((await gateway.metrics()).join('\n')).to.match(/gateway_client_version_age_seconds\{[^}]*\} \d/);
+    const metrics = () => gateway.metrics().then((texts) => texts.join('\n'));
+    expect(await metrics()).to.match(/gateway_client_version_age_seconds\{[^}]*\} \d/);
+    await eventually(async () => /_expires_timestamp_seconds\{[^}]*\} 1800000000/.test(await metrics()));
   });
 });
