@@ -5,7 +5,9 @@
 export type OwnerQuestion =
   | { kind: 'contacts' /** Digits. */; numbers: readonly string[] }
   /** How the session stands: for `device doctor`. */
-  | { kind: 'session' };
+  | { kind: 'session' }
+  /** What comes and goes on the socket from now on, redacted. */
+  | { kind: 'trace'; seconds: number };
 
 /** What the owner knows of one number; `null` where the network did not tell. */
 export interface ContactFacts {
@@ -16,16 +18,24 @@ export interface ContactFacts {
 /** An answer about contacts comes in parts of this size, in the order of the numbers: what was learnt in time is not lost. */
 export const CONTACTS_PER_PART = 100;
 
+/** As long as an answer is waited for. */
+export const MAX_TRACE_SECONDS = 15;
 const NUMBER = /^\d{7,15}$/;
 
 /** `undefined` for what this version does not know. */
 export function parseOwnerQuestion(text: string): OwnerQuestion | undefined {
-  const question = parseJson(text) as Partial<Record<'kind' | 'numbers', unknown>> | null | undefined;
+  const question = parseJson(text) as Partial<Record<'kind' | 'numbers' | 'seconds', unknown>> | null | undefined;
   if (question?.kind === 'session') return { kind: 'session' };
+  if (question?.kind === 'trace') return parseTrace(question.seconds);
   if (question?.kind !== 'contacts' || !Array.isArray(question.numbers)) return undefined;
   const numbers: unknown[] = question.numbers;
   const areNumbers = numbers.every((number) => typeof number === 'string' && NUMBER.test(number));
   return areNumbers ? { kind: 'contacts', numbers: numbers as string[] } : undefined;
+}
+
+function parseTrace(seconds: unknown): OwnerQuestion | undefined {
+  const isLength = typeof seconds === 'number' && seconds > 0 && seconds <= MAX_TRACE_SECONDS;
+  return isLength ? { kind: 'trace', seconds } : undefined;
 }
 
 function parseJson(text: string): unknown {

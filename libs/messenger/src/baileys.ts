@@ -12,6 +12,7 @@ export {
   type BinaryNode,
   Browsers,
   BufferJSON,
+  binaryNodeToString,
   buildAckStanza,
   buildPairingQRData,
   bytesToCrockford,

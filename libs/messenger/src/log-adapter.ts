@@ -1,5 +1,6 @@
 import type { Logger } from '@gateway/runtime/logger';
 import type { BaileysLogger } from './baileys.js';
+import type { StanzaTrace } from './tracing/stanza-trace.js';
 
 /** Runs of digits are phone numbers and ids, long runs of letters and digits are keys and message ids. */
 const IDENTIFYING = /\d{5,}|[A-Za-z0-9+/_-]{20,}={0,2}/g;
@@ -8,22 +9,29 @@ const IDENTIFYING = /\d{5,}|[A-Za-z0-9+/_-]{20,}={0,2}/g;
  * The library's log, at debug. It writes whole stanzas, jids, keys and errors that quote them; what passes is its
  * sentence without anything that identifies a person, numbers that count, flags, and the name of an error.
  */
-export function adaptLogger(logger: Logger): BaileysLogger {
+export function adaptLogger(logger: Logger, trace?: Pick<StanzaTrace, 'isOn' | 'sent'>): BaileysLogger {
   const write = (severity: string) => (fields: unknown, message?: string) => {
     const text = typeof fields === 'string' ? fields : (message ?? messageOf(fields));
     logger.debug('baileys', { severity, says: redact(text), ...harmlessFields(fields) });
   };
   const adapter: BaileysLogger = {
-    // Of its level the library only asks whether to spell out every stanza. It must not.
-    level: 'info',
+    // Of its level the library only asks whether to spell out every stanza. It must not, but for a trace, which redacts.
+    get level() {
+      return trace?.isOn ? 'trace' : 'info';
+    },
     child: () => adapter,
-    trace: () => {},
+    trace: (fields: unknown) => passOn(fields, trace),
     debug: () => {},
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
   };
   return adapter;
+}
+
+function passOn(fields: unknown, trace: Pick<StanzaTrace, 'sent'> | undefined): void {
+  const { xml, msg } = (fields ?? {}) as { xml?: unknown; msg?: unknown };
+  if (msg === 'xml send' && typeof xml === 'string') trace?.sent(xml);
 }
 
 export function redact(text: string): string {

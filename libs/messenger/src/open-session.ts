@@ -11,6 +11,7 @@ import { SessionEnd } from './session-end.js';
 import { NotLinkedError } from './session-errors.js';
 import type { KeyStorePort, MessengerSession, SessionEvents } from './session-types.js';
 import { type BrowserName, socketSettings } from './socket-settings.js';
+import { StanzaTrace } from './tracing/stanza-trace.js';
 import { assertSafeEndpoint, type Endpoint } from './trust.js';
 import type { LinkMethod } from './watch-linking.js';
 
@@ -58,9 +59,10 @@ export async function openSession(options: OpenSessionOptions): Promise<Messenge
     },
   });
   showLogins(auth.creds);
-  const sock = makeSocket(socketSettings({ ...options, auth }), {
+  const trace = new StanzaTrace();
+  const sock = makeSocket(socketSettings({ ...options, auth, trace }), {
     trust: options.endpoint.trust,
     onBroken: () => end.begin({ kind: 'reconnect', code: 500, backoff: 'network' }),
   });
-  return new Session({ ...options, sock, auth, end });
+  return new Session({ ...options, sock, auth, end, trace });
 }

@@ -1,5 +1,6 @@
 import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts/message-content';
 import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
+import type { SessionReport } from '@gateway/contracts/session-report';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
 import type { OptionalQuery } from './optional-queries.js';
@@ -124,6 +125,10 @@ export interface MessengerSession {
    * @param about the limit whose answer must not be missing; by default that of either is enough.
    */
   readRestriction(about?: RestrictionKind): Promise<Restriction | undefined>;
+  /** How the session stands, and whether the network answers. Sends nothing; bounded in time; safe to repeat. */
+  examine(): Promise<SessionReport>;
+  /** The stanzas of the next `ms`, redacted: no texts, keys, tokens, whole numbers. Rejects while another trace runs. */
+  trace(ms: number): Promise<string[]>;
   /** URL of the account's picture, `undefined` when hidden. Bounded in time. */
   fetchProfilePicture(): Promise<string | undefined>;
   /** Removes this device from the account at the network; rejects when the network did not confirm within `timeoutMs`. */

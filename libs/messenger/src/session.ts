@@ -1,5 +1,6 @@
 import type { MediaContent, MediaUpload } from '@gateway/contracts/message-content';
 import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
+import type { SessionReport } from '@gateway/contracts/session-report';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AckOutcome } from './ack-outcomes.js';
 import { Addressing } from './addressing/addressing.js';
@@ -11,6 +12,7 @@ import { CatchUp } from './catch-up.js';
 import { confirmUnread } from './confirm-unread.js';
 import { ContactTokens } from './contact-tokens.js';
 import { isHangUp, toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
+import { examineSession } from './examine-session.js';
 import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { HistoryKeeper } from './history/history-keeper.js';
@@ -28,6 +30,7 @@ import type { SessionEnd } from './session-end.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
 import { type BrowserName, DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
+import type { StanzaTrace } from './tracing/stanza-trace.js';
 import type { Endpoint } from './trust.js';
 import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
@@ -42,6 +45,7 @@ export interface SessionDeps {
   caches: SessionCaches;
   events: SessionEvents;
   endpoint: Endpoint;
+  trace: StanzaTrace;
   logger: Logger;
   link?: LinkMethod;
   browser?: BrowserName;
@@ -184,6 +188,22 @@ export class Session implements MessengerSession {
     this.#assertOpen();
     const { sock, end } = this.#deps;
     return readRestriction(sock, end.signal, about);
+  }
+
+  async examine(): Promise<SessionReport> {
+    this.#assertOpen();
+    const { sock, auth, end } = this.#deps;
+    const { phone } = this.#account();
+    return examineSession({
+      ...{ sock, phone, creds: auth.creds, lookUp: this.#lookUp },
+      ...{ caughtUp: this.caughtUp, signal: end.signal },
+    });
+  }
+
+  async trace(ms: number): Promise<string[]> {
+    this.#assertOpen();
+    const { sock, end, trace } = this.#deps;
+    return trace.record(sock, { ms, signal: end.signal });
   }
 
   async fetchProfilePicture(): Promise<string | undefined> {

@@ -15,6 +15,7 @@ import {
 import { adaptLogger } from './log-adapter.js';
 import { toQuotingProto } from './quote.js';
 import { asCacheStore, type SessionCaches } from './session-caches.js';
+import type { StanzaTrace } from './tracing/stanza-trace.js';
 import type { Endpoint } from './trust.js';
 import type { LinkMethod } from './watch-linking.js';
 
@@ -28,6 +29,8 @@ export interface SocketSettings {
   auth: AuthenticationState;
   caches: SessionCaches;
   logger: Logger;
+  /** Gets what the library sends, while it is on. */
+  trace?: StanzaTrace;
   browser?: BrowserName;
   link?: LinkMethod;
   /** Version of the web client to appear as; the library's own by default. Nothing is asked over the network. */
@@ -53,11 +56,11 @@ const { HistorySyncType } = proto.HistorySync;
 const WANTED_HISTORY = new Set<unknown>([HistorySyncType.PUSH_NAME]);
 
 export function socketSettings(settings: SocketSettings): UserFacingSocketConfig {
-  const { endpoint, auth, caches, logger, getMessage } = settings;
+  const { endpoint, auth, caches, logger, getMessage, trace } = settings;
   return {
     waWebSocketUrl: endpoint.url,
     auth,
-    logger: adaptLogger(logger),
+    logger: adaptLogger(logger, trace),
     browser: settings.browser ?? DEFAULT_BROWSER,
     version: settings.clientVersion ?? DEFAULT_CONNECTION_CONFIG.version,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,

@@ -158,3 +158,8 @@ function toBucketKey(store: Store, address: DeviceAddress, name: string): string
 function bucketOf(id: string): number {
   return crc32(id) % BUCKETS;
 }
+
+/** How many contacts there is a privacy token with. */
+export async function countContactTokens(store: Store, address: DeviceAddress): Promise<number> {
+  return store.redis.scard(deviceKeys(store.space, address).contactIndex);
+}

@@ -2,12 +2,12 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { CONTACTS_PER_PART, type ContactFacts, type OwnerQuestion } from '@gateway/contracts/owner-questions';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
 import type { Store } from '@gateway/store/store';
-import { WakeUp } from './wake-up.js';
 
 export interface DeskDeps {
   store: Store;
@@ -20,7 +20,7 @@ export interface DeskDeps {
 
 interface Waiting {
   id: string;
-  question: OwnerQuestion;
+  numbers: readonly string[];
   untilMs: number;
 }
 
@@ -38,26 +38,30 @@ const SESSION_MS = 5_000;
  */
 export class QuestionDesk {
   private readonly waiting: Waiting[] = [];
-  private readonly attached = new WakeUp();
+  /** Resolves when there is a session, or nothing is answered any more. */
+  private attached = defer<void>();
   private answering: string | undefined;
   private session: MessengerSession | undefined;
+  private isExamining = false;
   private isStopped = false;
 
   constructor(private readonly deps: DeskDeps) {}
 
   attach(session: MessengerSession): void {
     this.session = session;
-    this.attached.ring();
+    this.attached.resolve();
   }
 
   detach(): void {
+    if (!this.session) return;
     this.session = undefined;
+    this.attached = defer();
   }
 
   stop(): void {
     this.isStopped = true;
     this.waiting.length = 0;
-    this.attached.ring();
+    this.attached.resolve();
   }
 
   /** Takes what was asked. Called on doorbells; who asks rings again when a doorbell was lost. */
@@ -70,8 +74,10 @@ export class QuestionDesk {
     const { store, lease, clock, logger } = this.deps;
     for (const { id, question } of await takeQuestions(store, lease)) {
       if (!question) logger.warn('a question that this version does not know');
+      else if (question.kind !== 'contacts') void this.answerBeside(id, question);
       else if (this.waiting.length >= MAX_WAITING) await this.write(id, 'refused', 'busy');
-      else if (!this.knows(id)) this.waiting.push({ id, question, untilMs: clock.monotonicMs() + ANSWER_MS });
+      else if (!this.knows(id))
+        this.waiting.push({ id, numbers: question.numbers, untilMs: clock.monotonicMs() + ANSWER_MS });
     }
     if (this.answering === undefined) void this.answerAll();
   }
@@ -88,10 +94,8 @@ export class QuestionDesk {
     this.answering = undefined;
   }
 
-  private async answer({ id, question, untilMs }: Waiting): Promise<void> {
+  private async answer({ id, numbers, untilMs }: Waiting): Promise<void> {
     await this.awaitSession();
-    if (question.kind !== 'contacts') return;
-    const { numbers } = question;
     for (let part = 0; part * CONTACTS_PER_PART < numbers.length; part++) {
       if (this.isStopped || this.deps.clock.monotonicMs() > untilMs) return;
       const from = part * CONTACTS_PER_PART;
@@ -102,11 +106,34 @@ export class QuestionDesk {
   }
 
   private async awaitSession(): Promise<void> {
-    const { clock } = this.deps;
-    const untilMs = clock.monotonicMs() + SESSION_MS;
-    while (!this.session && !this.isStopped && clock.monotonicMs() < untilMs) {
-      await this.attached.wait(untilMs - clock.monotonicMs());
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, SESSION_MS);
+      void this.attached.promise.then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** For an operator who looks into one device: not behind the checks of contacts, and one at a time. */
+  private async answerBeside(id: string, question: Exclude<OwnerQuestion, { kind: 'contacts' }>): Promise<void> {
+    if (this.isExamining) return void this.write(id, 'refused', 'busy').catch(() => {});
+    this.isExamining = true;
+    try {
+      await this.awaitSession();
+      const found = await this.examine(question).catch(() => undefined);
+      await this.write(id, '0', JSON.stringify(found ?? null));
+    } catch (thrown) {
+      this.failed(toError(thrown));
+    } finally {
+      this.isExamining = false;
     }
+  }
+
+  private examine(question: Exclude<OwnerQuestion, { kind: 'contacts' }>): Promise<unknown> {
+    const { session } = this;
+    if (!session) return Promise.resolve(undefined);
+    return question.kind === 'trace' ? session.trace(question.seconds * 1000) : session.examine();
   }
 
   /** Both ask the session; one that has ended knows nothing. */

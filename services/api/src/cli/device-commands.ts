@@ -1,5 +1,6 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/device-state';
 import { isDeviceId } from '@gateway/contracts/ids';
+import { MAX_TRACE_SECONDS } from '@gateway/contracts/owner-questions';
 import { CAREFUL_PACE, type Pace } from '@gateway/contracts/pace';
 import { RESTRICTIONS } from '@gateway/contracts/restriction';
 import { readDeviceState } from '@gateway/store/device-state';
@@ -9,6 +10,7 @@ import { listOpenSends, readBacklog } from '@gateway/store/read-send';
 import { readRestriction } from '@gateway/store/restrictions';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from './cli-context.js';
+import { type DoctorOptions, examineDevice } from './device-doctor.js';
 import { exportDevice } from './export-device.js';
 import { importDevice } from './import-device.js';
 import { showTime } from './output.js';
@@ -18,7 +20,7 @@ interface PaceOptions {
   jitter?: number;
 }
 
-/** `device list | show | default | pace | import | export`. */
+/** `device list | show | default | pace | doctor | import | export`. */
 export function addDeviceCommands(program: Command): void {
   const run = runner(program);
   const device = program.command('device').description('devices: the places that accounts are linked to');
@@ -46,6 +48,12 @@ export function addDeviceCommands(program: Command): void {
     .action((id: string, rate: number | 'default' | undefined, options: PaceOptions) =>
       run((context) => changePace(context, id, { rate, options })),
     );
+  device
+    .command('doctor')
+    .description('what is known of an account, and how the network answers it; sends nothing to anyone')
+    .option('--device <id>', 'which one; without it the default device', readDeviceId)
+    .option('--trace [seconds]', 'show what comes and goes on its connection instead, redacted', readTraceSeconds)
+    .action((options: DoctorOptions) => run((context) => examineDevice(context, options)));
   addTransferCommands(device, run);
 }
 
@@ -168,6 +176,14 @@ function showPace({ messagesPerMinute, burst, jitter }: Pace): string {
 function readDeviceId(text: string): string {
   if (!isDeviceId(text)) throw new InvalidArgumentError('It takes 1 to 40 of a-z, 0-9 and -.');
   return text;
+}
+
+function readTraceSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds >= 1 && seconds <= MAX_TRACE_SECONDS)) {
+    throw new InvalidArgumentError(`It takes 1 to ${MAX_TRACE_SECONDS} seconds.`);
+  }
+  return seconds;
 }
 
 function readRate(text: string): number | 'default' {

@@ -1,0 +1,26 @@
+/** What the network says of one limit when it is asked. */
+export type LimitReport = { state: 'none' | 'unanswered' } | { state: 'on'; untilMs?: number };
+
+/** How the session of a device stands, for `device doctor`. Nothing in it names a person or opens anything. */
+export interface SessionReport {
+  /** How conversations are addressed: learnt from the phone or from the network's verdicts. */
+  namespace: 'lid' | 'pn' | 'unknown';
+  bothNamespacesRefusedAtMs?: number;
+  phoneMigratedAtMs?: number;
+  hasHiddenIdentifier: boolean;
+  /** The first history of the phone has come. */
+  hasHistory: boolean;
+  /** Histories that are still to be fetched. */
+  waitingHistories: number;
+  /** For tokens that are made for strangers. */
+  hasSalt: boolean;
+  /** Which tokens the network wants to see; `null` while it has not said so. */
+  networkAsksFor: { givenTokens: boolean | null; madeTokens: boolean | null };
+  logins?: number;
+  /** All that waited while the device was away has been heard. */
+  isCaughtUp: boolean;
+  lock: LimitReport;
+  quota: LimitReport;
+  /** Of the account's own number. Without a code the network has answered. */
+  lookUp: { code?: number; tookMs: number };
+}

@@ -1,0 +1,62 @@
+import { setImmediate } from 'node:timers/promises';
+import type { RestrictionKind } from '@gateway/contracts/restriction';
+import type { LimitReport, SessionReport } from '@gateway/contracts/session-report';
+import { readAddressing } from './addressing/addressing-state.js';
+import type { AuthenticationCreds, BaileysSocket } from './baileys.js';
+import type { HistoryCreds } from './history/own-creds.js';
+import type { LookUp } from './look-up.js';
+import { readRestriction } from './read-restriction.js';
+
+export interface ExamineDeps {
+  sock: BaileysSocket;
+  creds: AuthenticationCreds;
+  lookUp: LookUp;
+  caughtUp: Promise<void>;
+  /** Digits of the account. */
+  phone: string;
+  signal: AbortSignal;
+}
+
+type KnownCreds = HistoryCreds & { loginCounter?: number };
+
+/** How a session stands: what is known of the account, and how the network answers two questions that send nothing. */
+export async function examineSession(deps: ExamineDeps): Promise<SessionReport> {
+  const creds: KnownCreds = deps.creds;
+  const { namespace, bothRefusedAtMs } = readAddressing(creds);
+  const [lock, quota, lookUp, isCaughtUp] = await Promise.all([
+    readLimit(deps, 'reach_out_time_lock'),
+    readLimit(deps, 'new_chat_cap'),
+    tryLookUp(deps),
+    Promise.race([deps.caughtUp.then(() => true), setImmediate(false)]),
+  ]);
+  return {
+    namespace,
+    ...(bothRefusedAtMs !== undefined && { bothNamespacesRefusedAtMs: bothRefusedAtMs }),
+    ...(creds.lidMigrationTimestamp !== undefined && { phoneMigratedAtMs: creds.lidMigrationTimestamp * 1000 }),
+    hasHiddenIdentifier: creds.me?.lid !== undefined,
+    hasHistory: creds.hasHistory === true,
+    waitingHistories: creds.waitingHistories?.length ?? 0,
+    hasSalt: creds.nctSalt !== undefined,
+    networkAsksFor: { givenTokens: creds.showsTokens?.given ?? null, madeTokens: creds.showsTokens?.made ?? null },
+    ...(creds.loginCounter !== undefined && { logins: creds.loginCounter }),
+    ...{ isCaughtUp, lock, quota, lookUp },
+  };
+}
+
+async function readLimit({ sock, signal }: ExamineDeps, kind: RestrictionKind): Promise<LimitReport> {
+  try {
+    const found = await readRestriction(sock, signal, kind);
+    if (found?.kind !== kind) return { state: 'none' };
+    return { state: 'on', ...(found.untilMs !== undefined && { untilMs: found.untilMs }) };
+  } catch {
+    return { state: 'unanswered' };
+  }
+}
+
+/** Of the account's own number: it exists, and nothing is learnt of others. */
+async function tryLookUp({ lookUp, phone }: ExamineDeps): Promise<SessionReport['lookUp']> {
+  const startedMs = performance.now();
+  const result = (await lookUp.lookUp([phone], { urgent: true })).get(phone);
+  const tookMs = Math.round(performance.now() - startedMs);
+  return result && 'error' in result ? { code: result.error, tookMs } : { tookMs };
+}

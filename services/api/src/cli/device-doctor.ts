@@ -1,0 +1,122 @@
+import { deriveStatus, REASONS } from '@gateway/contracts/device-state';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { MAX_TRACE_SECONDS, type OwnerQuestion } from '@gateway/contracts/owner-questions';
+import { maskPhoneNumber } from '@gateway/contracts/phone-number';
+import type { SessionReport } from '@gateway/contracts/session-report';
+import { systemClock } from '@gateway/runtime/clock';
+import { ApiError } from '@gateway/runtime/errors';
+import { ClientVersion, type VersionInForce } from '@gateway/store/client-version';
+import { countContactTokens } from '@gateway/store/device-keys';
+import { readDeviceState } from '@gateway/store/device-state';
+import { readDefaultDevice } from '@gateway/store/devices';
+import { askOwner } from '../ask-owner.js';
+import type { CliContext } from './cli-context.js';
+import { adviseOn } from './doctor-advice.js';
+import { showTime } from './output.js';
+
+export interface DoctorOptions {
+  device?: string;
+  /** Seconds, or `true` for as many as there may be. */
+  trace?: number | true;
+}
+
+/** `device doctor`: what is known of an account and how the network answers it, without a message to anyone. */
+export async function examineDevice(context: CliContext, options: DoctorOptions): Promise<void> {
+  const { store, workspace, output } = context;
+  const device = options.device ?? (await readDefaultDevice(store, workspace));
+  const address = { workspace, device };
+  if (options.trace !== undefined) return showTrace(context, address, options.trace);
+  const [state, version, tokens, session] = await Promise.all([
+    readDeviceState(store, address),
+    readVersion(context),
+    countContactTokens(store, address),
+    ask<SessionReport | null>(context, address, { kind: 'session' }),
+  ]);
+  const status = deriveStatus(state.desired, state.observed, state.leaseHeld);
+  const facts = { isConnected: status.status === 'connected', session: session.answer, version, nowMs: Date.now() };
+  output.show({
+    device,
+    status: status.status,
+    ...(status.status === 'connected' ? { account: maskPhoneNumber(status.phone) } : { why: REASONS[status.reason] }),
+    ...showVersion(version),
+    network: context.realNetwork ? 'the real one' : 'a stand-in',
+    tokensOfContacts: tokens,
+    ...(session.answer ? showSession(session.answer) : { session: session.why ?? 'no connection to ask' }),
+  });
+  for (const advice of adviseOn(facts)) output.note(`\n- ${advice}`);
+}
+
+async function showTrace(context: CliContext, address: DeviceAddress, asked: number | true): Promise<void> {
+  const seconds = asked === true ? MAX_TRACE_SECONDS : asked;
+  context.output.note(`What comes and goes on the connection of ${address.device} in the next ${seconds} s:\n`);
+  const { answer, why } = await ask<string[] | null>(context, address, { kind: 'trace', seconds });
+  if (!answer) throw new Error(why ?? 'the device has no connection');
+  context.output.list(
+    answer.map((stanza) => ({ stanza })),
+    (index) => ({ stanza: answer[index]! }),
+    'Nothing came and nothing went.',
+  );
+}
+
+/** Polls: this process has no ear for doorbells. */
+async function ask<Answer>(
+  { store }: CliContext,
+  address: DeviceAddress,
+  question: OwnerQuestion,
+): Promise<{ answer?: Answer; why?: string }> {
+  const deps = {
+    ...{ store, clock: systemClock, doorbells: { on: () => () => {} } },
+    waits: { takenMs: LIMITS.questionTakenSeconds * 1000 },
+  };
+  try {
+    const found = await askOwner(deps, address, {
+      question,
+      read: (parts) => parts.get('0'),
+      timeoutMs: LIMITS.contactsWaitSeconds * 1000,
+      signal: new AbortController().signal,
+    });
+    return found === undefined ? { why: 'no answer in time' } : { answer: JSON.parse(found) as Answer };
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return { why: thrown.publicMessage };
+    throw thrown;
+  }
+}
+
+function readVersion({ store, logger, messengerVersion }: CliContext): Promise<VersionInForce> {
+  return new ClientVersion({ store, logger, clock: systemClock, configured: messengerVersion }).read();
+}
+
+function showVersion({ version, source, isRefused, sinceMs, expiresAtMs }: VersionInForce) {
+  return {
+    version: `${version} (${source}${isRefused ? ', refused by the network' : ''})`,
+    versionSince: showTime(sinceMs),
+    versionExpires: expiresAtMs === undefined ? 'not announced' : showTime(expiresAtMs),
+  };
+}
+
+function showSession(report: SessionReport): Record<string, unknown> {
+  const { networkAsksFor: asks, lock, quota, lookUp } = report;
+  return {
+    namespace: report.namespace,
+    hiddenIdentifier: yesNo(report.hasHiddenIdentifier),
+    phoneMigrated: report.phoneMigratedAtMs === undefined ? 'not told' : showTime(report.phoneMigratedAtMs),
+    history: report.hasHistory ? `received, ${report.waitingHistories} to fetch` : 'not received',
+    salt: yesNo(report.hasSalt),
+    networkAsksForTokens: `given ${yesNo(asks.givenTokens)}, made ${yesNo(asks.madeTokens)}`,
+    lock: showLimit(lock),
+    newChatCap: showLimit(quota),
+    lookUp: lookUp.code === undefined ? `answered in ${lookUp.tookMs} ms` : `failed with ${lookUp.code}`,
+    backlog: report.isCaughtUp ? 'heard to its end' : 'still coming',
+    logins: report.logins ?? 'not counted',
+  };
+}
+
+function showLimit(limit: SessionReport['lock']): string {
+  if (limit.state !== 'on') return limit.state;
+  return limit.untilMs === undefined ? 'on, without an end' : `on until ${showTime(limit.untilMs)}`;
+}
+
+function yesNo(value: boolean | null): string {
+  return value === null ? 'not told' : value ? 'yes' : 'no';
+}
