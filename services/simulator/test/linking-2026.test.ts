@@ -21,9 +21,9 @@ describe('linking in 2026', () => {
   }
 
   it('never links a stock client, whichever of its codes is scanned', async () => {
-    const { codes, notices, state } = await showCodes(newState(), { qrTimeout: 50 });
-    await eventually(() => expect(codes).to.have.length.above(3));
-    for (const code of codes.slice(0, 4)) {
+    const { codes, notices, state } = await showCodes(newState(), { qrTimeout: 250 });
+    await eventually(() => expect(codes).to.have.length.above(1));
+    for (const code of codes.slice(0, 2)) {
       expect(await scan(code)).to.deep.equal({ status: 409, body: { error: 'scan again' } });
     }
     await eventually(() => expect(notices).to.have.length(1));
@@ -73,13 +73,15 @@ describe('linking by a typed code in 2026', () => {
     const state = newState();
     const attempt = network.connect(state, config);
     const notices = notificationsOf(attempt.socket);
-    await new Promise<void>((resolve) => attempt.socket.ev.on('connection.update', ({ qr }) => qr && resolve()));
+    const qr = await new Promise<string>((resolve) => {
+      attempt.socket.ev.on('connection.update', (update) => update.qr && resolve(update.qr));
+    });
     const verdict = new Promise<BinaryNode>((resolve) => {
       attempt.socket.ws.on('frame', (frame: BinaryNode) => isVerdict(frame) && resolve(frame));
     });
     const askedAtMs = performance.now();
     const code = await attempt.socket.requestPairingCode(number);
-    return { ...attempt, state, code, verdict, askedAtMs, notices };
+    return { ...attempt, state, code, verdict, askedAtMs, notices, qr };
   }
 
   it('gives its verdict late, and the code cannot be typed before', async () => {
@@ -114,6 +116,32 @@ describe('linking by a typed code in 2026', () => {
     const wrong = code === 'AAAAAAAA' ? 'BBBBBBBB' : 'AAAAAAAA';
     for (const _ of [1, 2, 3]) expect((await enter(wrong)).body).to.deep.equal({ error: 'wrong code' });
     expect((await enter(code)).body).to.deep.equal({ error: 'no client waits for a code of this number' });
+  });
+
+  it('disturbs no link that a typed code has started, and gives it a minute', async () => {
+    const { network: net } = network.simulator;
+    const { verdict, code, state, notices, qr } = await requestCode();
+    await verdict;
+    await network.admin('PUT', '/admin/faults', [{ on: 'pairing', do: { delayMs: 400 }, count: 1 }]);
+    const secret = state.creds.advSecretKey;
+    const typed = enter(code);
+    await eventually(() => state.creds.advSecretKey !== secret);
+    const scan = () => network.admin('POST', '/admin/mock-phone/scan-qr', qr);
+    await eventually(async () => expect((await scan()).body).to.deep.equal({ error: 'a typed code is in progress' }));
+    expect(notices.map(({ attrs }) => attrs.type)).not.to.include('companion_reg_refresh');
+    const { now } = net;
+    net.now = () => Date.now() + 60_000;
+    expect((await typed).body).to.deep.equal({ error: 'code has expired' });
+    net.now = now;
+  });
+
+  it('links nothing to an account that demands a passkey', async () => {
+    await network.admin('PUT', `/admin/accounts/${number}`, { passkey: true });
+    const { verdict, code, notices } = await requestCode();
+    await verdict;
+    expect((await enter(code)).body).to.deep.equal({ error: 'passkey required' });
+    await eventually(() => expect(notices.at(-1)?.attrs.type).to.equal('passkey_prologue_request'));
+    await network.admin('PUT', `/admin/accounts/${number}`, { passkey: false });
   });
 
   it('asks the client for another code when told to', async () => {

@@ -36,7 +36,7 @@ describe('a restart of the whole server', () => {
   muteSignalLibrary();
 
   it('keeps clients linked, sessions working and inboxes as they were', async () => {
-    const first = await startSimulator({ seed: 'restart' });
+    const first = await startSimulator({ seed: 'restart', profile: '2025' });
     const client = await linkByQr(first, {}, '4912000000001');
     const jid = '4912000000002@s.whatsapp.net';
     await client.socket.sendMessage(jid, { text: 'before' });
@@ -45,7 +45,7 @@ describe('a restart of the whole server', () => {
     const state = first.saveState();
     await first.close();
 
-    const second = await startSimulator({ seed: 'restart', state });
+    const second = await startSimulator({ seed: 'restart', profile: '2025', state });
     const back = await logIn(second, client.state);
     await back.socket.sendMessage(jid, { text: 'after' });
     await eventually(() => {
@@ -58,7 +58,7 @@ describe('a restart of the whole server', () => {
   });
 
   it('keeps what waits for a phone that is off', async () => {
-    const first = await startSimulator({ seed: 'waiting' });
+    const first = await startSimulator({ seed: 'waiting', profile: '2025' });
     const client = await linkByQr(first);
     first.network.phones.setHabits('4912000000003', { online: false });
     await client.socket.sendMessage('4912000000003@s.whatsapp.net', { text: 'later' });
@@ -67,7 +67,7 @@ describe('a restart of the whole server', () => {
     const state = first.saveState();
     await first.close();
 
-    const second = await startSimulator({ seed: 'waiting', state });
+    const second = await startSimulator({ seed: 'waiting', profile: '2025', state });
     second.network.phones.setHabits('4912000000003', { online: true });
     second.office.phones.wake('4912000000003');
     const { inbox } = second.network.phones.phone('4912000000003');

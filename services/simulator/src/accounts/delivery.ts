@@ -1,5 +1,5 @@
 import { type BinaryNode, node, SERVER } from '../wire/nodes.js';
-import { keyOf, type Mailbox, type MailboxSink } from './mailbox.js';
+import { keyOf, LARGEST_BACKLOG, type Mailbox, type MailboxSink } from './mailbox.js';
 
 /** What a client gets of its backlog before it asks for more. */
 const PRIMER = 5;
@@ -66,8 +66,10 @@ export class Delivery implements MailboxSink {
 
   /** A stanza was posted. */
   send(stanza: BinaryNode): void {
-    if (this.#mailbox.isWithheld) this.#unsent.add(keyOf(stanza));
-    else this.#pass(keyOf(stanza), stanza);
+    const key = keyOf(stanza);
+    if (!this.#mailbox.isWithheld) return this.#pass(key, stanza);
+    this.#unsent.add(key);
+    this.#forgetGone(this.#unsent);
   }
 
   /** The client asks for the next part of its backlog. */
@@ -113,7 +115,14 @@ export class Delivery implements MailboxSink {
     this.#line.send(stanza);
     if (stanza.tag !== 'status') return;
     this.#statuses.set(key, this.#rules.now());
+    this.#forgetGone(this.#statuses);
     this.#statusTimer ??= setTimeout(() => this.#checkStatuses(), this.#rules.statusAckMs).unref();
+  }
+
+  /** What left the mailbox by another way need not be remembered; looked for only where there is much of it. */
+  #forgetGone(keys: Set<string> | Map<string, number>): void {
+    if (keys.size <= 2 * LARGEST_BACKLOG) return;
+    for (const key of keys.keys()) if (!this.#mailbox.find(key)) keys.delete(key);
   }
 
   /** A status that was refused withholds the queue; one that was not answered at all ends the stream. */

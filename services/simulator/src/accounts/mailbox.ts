@@ -12,7 +12,7 @@ const STATUS = 'status@broadcast';
 const REFUSED = '500';
 
 /** Past this many the oldest receipts go: a device that never comes back must not fill the memory. */
-const LARGEST_BACKLOG = 50_000;
+export const LARGEST_BACKLOG = 50_000;
 
 /**
  * The stanzas a linked device must confirm. Everything stays until it is confirmed; what was not is delivered again at
