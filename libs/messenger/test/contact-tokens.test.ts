@@ -87,7 +87,7 @@ describe('what a message shows so that it may reach its recipient', () => {
     expect(await send(test, person)).to.deep.equal(accepted(['cstoken']));
   });
 
-  it('is none that is too old, and whoever was refused stays a stranger', async () => {
+  it('is none that is too old, and a person to whom a message was refused stays a stranger', async () => {
     const [account, person] = makeNumbers(2) as [string, string];
     await change(account, { hasSalt: false });
     const { keyStore } = await sessions.link(account);

@@ -13,7 +13,7 @@ import { expect } from 'chai';
 import { MemoryKeyStore } from './support/memory-key-store.js';
 import { makeNumbers, useSessions } from './support/session-fixture.js';
 
-const SECRET_WORDS = 'what nobody else is to read';
+const SECRET_WORDS = 'words between two people';
 
 describe('the history of a newly linked device', () => {
   const sessions = useSessions({ profile: '2026' });
@@ -191,7 +191,7 @@ describe('the history of a newly linked device', () => {
       await tell({ syncType, initialHistBootstrapInlinePayload: bomb });
       await tell({ syncType, initialHistBootstrapInlinePayload: Buffer.from('nonsense') });
       expect(creds.nctSalt).to.equal(undefined);
-      expect(creds.hasHistory, 'nobody waits for another').to.equal(true);
+      expect(creds.hasHistory, 'no message waits for another').to.equal(true);
       end.abort();
     });
   });

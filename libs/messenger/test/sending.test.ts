@@ -180,6 +180,17 @@ describe('sending a text', () => {
     expect(await test.session.readRestriction(), 'the later').to.deep.equal({ kind: 'new_chat_cap', untilMs: laterMs });
     await restrict({ newChatCap });
     expect(await test.session.readRestriction()).to.deep.equal({ kind: 'new_chat_cap' });
+    await restrict({});
+    const quotaIds = ['27910975521856601', '24503548349331633'];
+    const failQuota = () => {
+      for (const queryId of quotaIds) sessions.fault('iq', { error: 500 }, { match: { queryId } });
+    };
+    failQuota();
+    const free = await test.session.readRestriction('reach_out_time_lock');
+    expect(free, 'the lock is answered').to.equal(undefined);
+    failQuota();
+    const silent = await test.session.readRestriction('new_chat_cap').catch((error: unknown) => error);
+    expect(silent, 'the quota is not').to.be.instanceOf(Error);
     // The lock, and the quota by either of its ids.
     sessions.fault('iq', { error: 404 }, { match: { xmlns: 'w:mex' }, count: 3 });
     const unknown = await test.session.readRestriction().catch((error: Error) => error);

@@ -198,7 +198,7 @@ export class NewContactHold {
     return this.session.readRestriction(about).then(
       (said) => said ?? 'free',
       (thrown: unknown) => {
-        // While nobody waits for the answer it is no news.
+        // Without a hold nothing waits for the answer.
         const level = this.isOn ? 'warn' : 'debug';
         this.deps.logger[level]('the network did not say what it restricts', { error: toError(thrown) });
         return 'silence';

@@ -325,7 +325,7 @@ describe('the hold of messages to new contacts', () => {
       hold.stop();
     });
 
-    it('tries nobody before the end that the network named, nor while it answers', async () => {
+    it('makes no attempt before the end that the network named, nor while it answers', async () => {
       const hold = attached();
       said = { kind: 'reach_out_time_lock', untilMs: nowMs + 60 * MINUTE_MS };
       await hold.wasRefused('17', 463);
