@@ -11,7 +11,7 @@ const MAX_TRIES = 3;
 const FINISH_MS = 60_000;
 /** Of new codes that the network may ask for in one attempt. */
 const MAX_REFRESHES = 5;
-/** The network hangs up when the QR codes that nobody sees have run out, give or take this. */
+/** The network hangs up when the QR codes, which are not shown then, have run out, give or take this. */
 const HANG_UP_MS = 5_000;
 
 interface TypedCode {

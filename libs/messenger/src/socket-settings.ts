@@ -66,7 +66,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     defaultQueryTimeoutMs: QUERY_TIMEOUT_MS,
     keepAliveIntervalMs: KEEP_ALIVE_MS,
-    // The library hangs up when its QR codes have run out. Nobody sees them while a person types a code.
+    // The library hangs up when its QR codes have run out. They are not shown while a person types a code.
     ...(settings.link?.method === 'pairing' && { qrTimeout: TYPING_MS }),
     // The certificate chain inside the handshake tells a stand-in from an impostor; its TLS is self-signed, also where it
     // takes uploads: those are sealed, and phones check what they get. The real network has to show good certificates.

@@ -5,7 +5,7 @@ import { watchDeadline } from '@gateway/messenger/watch-deadline';
 import { expect } from 'chai';
 
 describe('the version of the client, at the network', () => {
-  it('is the one of the library where nobody sets another', () => {
+  it('is the one of the library where no other is set', () => {
     expect(versionNumbers(BUILT_IN_VERSION)).to.deep.equal(DEFAULT_CONNECTION_CONFIG.version);
   });
 

@@ -23,7 +23,7 @@ describe("the server's words at the end of a connection", () => {
     expect(streamError(undefined, { code: '515' })).to.equal(undefined);
   });
 
-  it('name nobody, and are short', () => {
+  it('name no person, and are short', () => {
     const said = streamError([
       {
         tag: 'text',

@@ -44,7 +44,7 @@ describe('what the network asks of a link', () => {
       expect(next.scanAgain).to.equal(true);
     });
 
-    it('keeps its secret when anybody but the server asks for a new one, or the notification asks for nothing', async () => {
+    it('keeps its secret when another than the server asks for a new one, or the notification asks for nothing', async () => {
       await attempt.notify('companion_reg_refresh', 'companion_reg_refresh', { from: '49170@s.whatsapp.net' });
       await attempt.notify('companion_reg_refresh', 'something_else');
       attempt.creds.account = {};

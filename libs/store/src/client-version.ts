@@ -21,7 +21,7 @@ export interface VersionInForce {
 /**
  * The version of the web client that this one appears as. The network retires versions; then no device can log in, and
  * each try is one more login of an outdated client. So the first refusal stops all of them, in every process, until
- * somebody sets another version (`npm run cli -- version set`), or the same one again. Read at each connect.
+ * another version is set (`npm run cli -- version set`), or the same one again. Read at each connect.
  */
 export class ClientVersion {
   private last: VersionInForce | undefined;

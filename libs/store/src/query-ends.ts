@@ -9,7 +9,7 @@ const MAX_ENDS = 2;
 /** Then it is tried again: it may have been a bad network both times, or the network has changed its mind. */
 const LEFT_OUT_MS = 24 * 60 * 60_000;
 
-/** The queries that ended the connection of this account whenever they were asked: whoever owns the device leaves them out. */
+/** The queries that ended the connection of this account whenever they were asked: its owner, whichever process that is, leaves them out. */
 export async function readLeftOut(store: Store, address: DeviceAddress): Promise<Set<string>> {
   const ends = await store.redis.hgetall(deviceKeys(store.space, address).queryEnds);
   return new Set(Object.keys(ends).filter((query) => Number(ends[query]) >= MAX_ENDS));

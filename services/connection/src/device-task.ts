@@ -113,7 +113,7 @@ export async function openSessionUntil(
         const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
         logEnd(task.logger, end);
         if (outcome.kind !== 'clientOutdated') closed.resolve(end);
-        // Before anybody looks what to do next: another login would be refused, too.
+        // Before it is decided what to do next: another login would be refused, too.
         else
           void task.clientVersion
             .noteRefusal(version)

@@ -38,7 +38,7 @@ export async function holdDevice(task: DeviceTask): Promise<void> {
   }
 }
 
-/** The network refuses the version of every device: nobody logs in before another one is set. */
+/** The network refuses the version of every device: none logs in before another one is set. */
 async function waitForVersion(task: DeviceTask): Promise<void> {
   await observe(task, { status: 'connecting', reason: 'client_outdated' });
   await sleep(VERSION_PAUSE_MS, task.signal).catch(() => {});

@@ -143,7 +143,7 @@ export class DeviceSocket {
         },
         onVersionDeadline: (expiresAtMs) => void clientVersion.noteDeadline(version, expiresAtMs),
         onClosed: async (outcome, { serverWords, suspects }) => {
-          // Before anybody looks what to do next: another login would be refused, too.
+          // Before it is decided what to do next: another login would be refused, too.
           if (outcome.kind === 'clientOutdated') await clientVersion.noteRefusal(version).catch(() => {});
           if (suspects) await this.noteEnd(suspects);
           // A socket that the network ended leaves messages without an ack too: then the network's reason counts.

@@ -160,7 +160,7 @@ function passkeyRequired(): ApiError {
   return new ApiError(reason, { reason, details: [{ path: [], message: REASONS[reason] }] });
 }
 
-/** An account asks for its passkey after the scan: this long whoever calls for the next code hears of it instead. */
+/** An account asks for its passkey after the scan: for this long a call for the next code is answered with that. */
 const PASSKEY_NEWS_MS = 60_000;
 
 function refuseAfterPasskey({ desired, observed }: DeviceState, nowMs: number): void {
