@@ -1,7 +1,10 @@
 import { networkCodeOf, SessionEndedError } from './session-errors.js';
 
-/** What a session asks and can do without: the account's own picture, and which number has which account. */
-export const OPTIONAL_QUERIES = ['ownPicture', 'lookUpByNumber'] as const;
+/**
+ * What a session asks and can do without: the account's own picture, which number has which account, and the two limits
+ * on new conversations.
+ */
+export const OPTIONAL_QUERIES = ['ownPicture', 'lookUpByNumber', 'lock', 'quota'] as const;
 export type OptionalQuery = (typeof OPTIONAL_QUERIES)[number];
 
 /** A server that dislikes a question hangs up at once, not after this. */

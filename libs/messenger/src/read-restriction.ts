@@ -1,6 +1,7 @@
 import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
 import { askMex, type MexQuestion } from './ask-mex.js';
 import { type BaileysSocket, type BinaryNode, getBinaryNodeChild } from './baileys.js';
+import { OptionalQueries } from './optional-queries.js';
 import { networkCodeOf, UnknownLimitsError } from './session-errors.js';
 import { within } from './within.js';
 
@@ -37,19 +38,26 @@ type Answer = Said | { kind: 'unanswered'; error: unknown };
  * both, the one that ends later. The library asks for neither when a message is refused for it.
  *
  * A limit that is on is an answer by itself. That none is on is the word about `about`, the limit that a message was
- * refused for; without it, about either. A limit that the network does not know is one that it does not have.
- * Rejects when that word is missing, or when the network knows neither limit: then it has said nothing.
+ * refused for; without it, about either. A limit that the network does not know, or ends the connection
+ * over when it is asked, is one that it does not have. Rejects when that word is missing, or when the network knows neither limit: then it has said nothing.
  */
 export async function readRestriction(
   sock: BaileysSocket,
   signal: AbortSignal,
   about?: RestrictionKind,
+  optional = new OptionalQueries(),
 ): Promise<Restriction | undefined> {
   const limit = { timeoutMs: TIMEOUT_MS, what: 'restriction', signal };
-  const [lock, quota] = await Promise.all([
-    toAnswer(within(limit, askLock(sock))),
-    toAnswer(within(limit, askQuota(sock))),
-  ]);
+  const ask = (query: 'lock' | 'quota', question: (sock: BaileysSocket) => Promise<Said>): Promise<Answer> =>
+    optional.mayAsk(query)
+      ? toAnswer(
+          within(
+            limit,
+            optional.ask(query, () => question(sock)),
+          ),
+        )
+      : Promise.resolve({ kind: 'unknownToNetwork' });
+  const [lock, quota] = await Promise.all([ask('lock', askLock), ask('quota', askQuota)]);
   const found = [lock, quota].flatMap((answer) => (answer.kind === 'restricted' ? [answer.restriction] : []));
   if (found.length > 0) return found.sort((a, b) => endOf(b) - endOf(a))[0];
   assertAnswered({ lock, quota }, about);

@@ -114,7 +114,7 @@ export class Session implements MessengerSession {
     this.#addressing = new Addressing({
       creds: auth.creds,
       saveCreds: () => auth.saveCreds(),
-      isRestricted: async () => (await readRestriction(sock, end.signal)) !== undefined,
+      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, this.#optional)) !== undefined,
       logger: deps.logger,
       nowMs: Date.now,
       signal: end.signal,
@@ -187,7 +187,7 @@ export class Session implements MessengerSession {
   async readRestriction(about?: RestrictionKind): Promise<Restriction | undefined> {
     this.#assertOpen();
     const { sock, end } = this.#deps;
-    return readRestriction(sock, end.signal, about);
+    return readRestriction(sock, end.signal, about, this.#optional);
   }
 
   async examine(): Promise<SessionReport> {

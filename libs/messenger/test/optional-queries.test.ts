@@ -45,6 +45,19 @@ describe('queries that the network ends the connection over', () => {
     expect(found.get(unknown)).to.deep.equal({ exists: false });
   });
 
+  it('are the questions about limits too: without them the network is taken to know none', async () => {
+    const test = await sessions.openLinked();
+    const match = { queryId: '27910975521856601' };
+    sessions.simulator.network.faults.add({ on: 'iq', do: { streamError: 500 }, match, count: 1 });
+    await test.session.readRestriction().catch(() => undefined);
+    await test.next('closed');
+    expect(test.circumstances.suspects).to.include('quota');
+    const rule = sessions.simulator.network.faults.add({ on: 'iq', do: { streamError: 500 }, match });
+    const without = await sessions.openLinked({ leftOut: new Set(['quota'] as const) });
+    expect(await without.session.readRestriction('new_chat_cap')).to.equal(undefined);
+    expect(rule.hits).to.equal(0);
+  });
+
   it('count only when they are new, and only when the end of the connection was their end', async () => {
     const queries = new OptionalQueries();
     const ask = (outcome: Promise<unknown>) => queries.ask('ownPicture', () => outcome).catch(() => undefined);
