@@ -40,27 +40,33 @@ export async function askOwner(
   return outcome as 'asked' | 'busy' | 'capped';
 }
 
-export interface OwnerAnswer {
-  /** The token of the owner that took the question. */
-  takenBy?: string;
-  /** Whether that owner still has the device. */
-  isTakerOwner: boolean;
+export interface AnswerProgress {
+  /** Whether the owner of the device has taken the question, or one that has died since. */
+  taken: 'byOwner' | 'byFormerOwner' | undefined;
   /** The owner has too many questions already. */
   isRefused: boolean;
-  parts: ReadonlyMap<string, string>;
+  /** How many parts there are. */
+  parts: number;
 }
 
-/** What there is of an answer so far. */
-export async function readOwnerAnswer(store: Store, address: DeviceAddress, id: string): Promise<OwnerAnswer> {
+/** How far an answer is, without reading it: callers are woken by each other's doorbells. */
+export async function readAnswerProgress(store: Store, address: DeviceAddress, id: string): Promise<AnswerProgress> {
   const keys = deviceKeys(store.space, address);
-  const [fields, lease] = await Promise.all([store.redis.hgetall(keys.answer(id)), store.redis.get(keys.lease)]);
-  const { taken, refused, ...parts } = fields;
-  return {
-    ...(taken !== undefined && { takenBy: taken }),
-    isTakerOwner: taken !== undefined && taken === lease,
-    isRefused: refused !== undefined,
-    parts: new Map(Object.entries(parts)),
-  };
+  const [[taken, refused], fields, lease] = await Promise.all([
+    store.redis.hmget(keys.answer(id), 'taken', 'refused'),
+    store.redis.hlen(keys.answer(id)),
+    store.redis.get(keys.lease),
+  ]);
+  const isRefused = refused != null;
+  const parts = fields - (taken != null ? 1 : 0) - (isRefused ? 1 : 0);
+  if (taken == null) return { taken: undefined, isRefused, parts };
+  return { taken: taken === lease ? 'byOwner' : 'byFormerOwner', isRefused, parts };
+}
+
+/** The parts of an answer that there are, by name. */
+export async function readAnswerParts(store: Store, address: DeviceAddress, id: string): Promise<Map<string, string>> {
+  const { taken, refused, ...parts } = await store.redis.hgetall(deviceKeys(store.space, address).answer(id));
+  return new Map(Object.entries(parts));
 }
 
 /** The answer is not waited for any more: an owner that works on it may stop. Safe to repeat. */

@@ -1,13 +1,19 @@
 import { type DeviceAddress, makeQuestionId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
-import { type AskedQuestion, askOwner as ask, forgetQuestion, readOwnerAnswer } from '@gateway/store/owner-questions';
+import {
+  type AskedQuestion,
+  askOwner as ask,
+  forgetQuestion,
+  readAnswerParts,
+  readAnswerProgress,
+} from '@gateway/store/owner-questions';
 import { MS_PER_DAY } from '@gateway/store/vault';
 import type { ApiDeps } from './api-deps.js';
 import { type Wait, waitFor } from './wait-for.js';
 
-export interface OwnerCall<Found> extends Pick<Wait<Found>, 'timeoutMs' | 'signal'>, Omit<AskedQuestion, 'id'> {
-  /** Called with the parts of the answer so far; anything but `undefined` ends the wait. */
-  read(parts: ReadonlyMap<string, string>): Found | undefined;
+export interface OwnerCall extends Pick<Wait<never>, 'timeoutMs' | 'signal'>, Omit<AskedQuestion, 'id'> {
+  /** How many parts the answer has. */
+  parts: number;
 }
 
 export interface AskDeps extends Pick<ApiDeps, 'store' | 'clock'> {
@@ -19,14 +25,14 @@ const ASK_AGAIN_MS = 500;
 
 /**
  * Asks the process that owns the device, and waits for its answer. When that process dies, the next owner is asked.
- * Resolves with `undefined` when the time is over. Throws 503 when no sender has the device or it is asked too much, and
- * 429 when the quota is used up.
+ * Resolves with the parts that there are when it is whole, or the time is over. Throws 503 when no sender has the device
+ * or it is asked too much, and 429 when the quota is used up.
  */
-export async function askOwner<Found>(
+export async function askOwner(
   deps: AskDeps,
   address: DeviceAddress,
-  { read, timeoutMs, signal, question, quota }: OwnerCall<Found>,
-): Promise<Found | undefined> {
+  { parts, timeoutMs, signal, question, quota }: OwnerCall,
+): Promise<ReadonlyMap<string, string>> {
   const { store, clock } = deps;
   const id = makeQuestionId();
   const startedMs = clock.monotonicMs();
@@ -37,19 +43,19 @@ export async function askOwner<Found>(
     refuse(await ask(store, address, { id, question }), 0);
   };
   const look = async () => {
-    const answer = await readOwnerAnswer(store, address, id);
-    const found = read(answer.parts);
-    if (found !== undefined) return found;
+    const answer = await readAnswerProgress(store, address, id);
+    if (answer.parts >= parts) return true;
     if (answer.isRefused) throw new ApiError('unavailable', { fields: { why: 'the owner is asked too much' } });
-    if (answer.isTakerOwner) return undefined;
+    if (answer.taken === 'byOwner') return undefined;
     const nowMs = clock.monotonicMs();
-    if (!answer.takenBy && nowMs - startedMs >= deps.waits.takenMs) throw noSender();
+    if (!answer.taken && nowMs - startedMs >= deps.waits.takenMs) throw noSender();
     // The doorbell was lost, or the process that took the question has died, and the next owner has not heard of it.
     if (nowMs - askedAtMs >= ASK_AGAIN_MS) await askAgain();
     return undefined;
   };
   try {
-    return await waitFor(deps, address, { topics: ['answers'], look, timeoutMs, signal });
+    await waitFor(deps, address, { topics: ['answers'], look, timeoutMs, signal });
+    return await readAnswerParts(store, address, id);
   } finally {
     // It lives for seconds anyway.
     await forgetQuestion(store, address, id).catch(() => undefined);

@@ -142,6 +142,8 @@ describe('the command line', function () {
       ['token create --name x --expires soon', 'It takes a number and a unit: 90d, 12h, 30m or 1y.'],
       ['token revoke 0000', 'there is no token with the key 0000'],
       ['device show nowhere', 'there is no device nowhere'],
+      ['device doctor --device nowhere', 'there is no device nowhere'],
+      ['device doctor --trace 16', 'It takes 1 to 15 seconds.'],
       ['device pace nowhere 5', 'there is no device nowhere'],
       ['device pace x fast', 'It takes 0 to 100000 messages a minute'],
       ['device default Shop', 'It takes 1 to 40 of a-z, 0-9 and -.'],
@@ -150,9 +152,8 @@ describe('the command line', function () {
       ['token list', 'Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }],
       ['token list', 'ENCRYPTION_KEYS is required', { ENCRYPTION_KEYS: '' }],
     ];
-    const runs = await Promise.all(cases.map(([args, , env]) => cli(args, env)));
-    for (const [i, [args, message]] of cases.entries()) {
-      const { code, stderr } = runs[i]!;
+    for (const [args, message, env] of cases) {
+      const { code, stderr } = await cli(args, env);
       expect(code, args).to.equal(1);
       expect(stderr, args).to.include(message);
       expect(stderr, args).not.to.include('    at ');

@@ -63,6 +63,7 @@ describe('rate limits (429)', () => {
     ['connect', 'GET', '/connect?method=wrong'],
     ['disconnect', 'POST', '/disconnect'],
     ['status', 'GET', '/status'],
+    ['contacts', 'POST', '/contacts/check'],
     ['messages', 'GET', '/messages/msg_unknown'],
     ['other', 'GET', '/nothing'],
   ];

@@ -7,6 +7,7 @@ const MAX_TRACE_CHARACTERS = 100_000;
 
 /** Writes down the stanzas of one session, redacted, while it is asked to. Costs nothing otherwise. */
 export class StanzaTrace {
+  #isRecording = false;
   #write: ((direction: '>' | '<', text: string) => void) | undefined;
 
   /** While it is, the library spells out each stanza that it sends. */
@@ -21,28 +22,33 @@ export class StanzaTrace {
 
   /** Resolves with what came and went, oldest first, bounded. One at a time: rejects while another runs. */
   async record(sock: BaileysSocket, { ms, signal }: { ms: number; signal: AbortSignal }): Promise<string[]> {
-    if (this.#write) throw new Error('a trace of this session is being made already');
+    if (this.#isRecording) throw new Error('a trace of this session is being made already');
+    this.#isRecording = true;
     const stanzas: string[] = [];
     const pseudonym = makePseudonyms();
     const startedMs = performance.now();
+    const full = new AbortController();
     let characters = 0;
     this.#write = (direction, text) => {
-      if (stanzas.length >= MAX_STANZAS || characters >= MAX_TRACE_CHARACTERS) return;
       const atSeconds = ((performance.now() - startedMs) / 1000).toFixed(3);
       const stanza = `+${atSeconds} ${direction} ${redactStanza(text, pseudonym)}`;
       characters += stanza.length;
       stanzas.push(stanza);
+      if (stanzas.length < MAX_STANZAS && characters < MAX_TRACE_CHARACTERS) return;
+      this.#write = undefined;
+      full.abort();
     };
     const onFrame = (node: BinaryNode | Uint8Array) => {
       if (!(node instanceof Uint8Array)) this.#write?.('<', String(binaryNodeToString(node)));
     };
     sock.ws.on('frame', onFrame);
     try {
-      await delay(ms, undefined, { signal });
+      await delay(ms, undefined, { signal: AbortSignal.any([signal, full.signal]) });
     } catch {
-      // The session has ended: what there is by then is the answer.
+      // It is full, or the session has ended: what there is by then is the answer.
     } finally {
       this.#write = undefined;
+      this.#isRecording = false;
       sock.ws.off('frame', onFrame);
     }
     return stanzas;

@@ -9,7 +9,7 @@ import { ApiError } from '@gateway/runtime/errors';
 import { ClientVersion, type VersionInForce } from '@gateway/store/client-version';
 import { countContactTokens } from '@gateway/store/device-keys';
 import { readDeviceState } from '@gateway/store/device-state';
-import { readDefaultDevice } from '@gateway/store/devices';
+import { readDefaultDevice, readDevice } from '@gateway/store/devices';
 import { askOwner } from '../ask-owner.js';
 import type { CliContext } from './cli-context.js';
 import { adviseOn } from './doctor-advice.js';
@@ -26,6 +26,7 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
   const { store, workspace, output } = context;
   const device = options.device ?? (await readDefaultDevice(store, workspace));
   const address = { workspace, device };
+  if (!(await readDevice(store, address))) throw new Error(`there is no device ${device}`);
   if (options.trace !== undefined) return showTrace(context, address, options.trace);
   const [state, version, tokens, session] = await Promise.all([
     readDeviceState(store, address),
@@ -70,12 +71,13 @@ async function ask<Answer>(
     waits: { takenMs: LIMITS.questionTakenSeconds * 1000 },
   };
   try {
-    const found = await askOwner(deps, address, {
+    const parts = await askOwner(deps, address, {
       question,
-      read: (parts) => parts.get('0'),
+      parts: 1,
       timeoutMs: LIMITS.contactsWaitSeconds * 1000,
       signal: new AbortController().signal,
     });
+    const found = parts.get('0');
     return found === undefined ? { why: 'no answer in time' } : { answer: JSON.parse(found) as Answer };
   } catch (thrown) {
     if (thrown instanceof ApiError) return { why: thrown.publicMessage };

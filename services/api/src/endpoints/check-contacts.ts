@@ -90,14 +90,10 @@ async function askAbout(
 ): Promise<ContactFacts[]> {
   const { clock, waits, contactChecksPerDay } = deps;
   const wanted = Math.ceil(numbers.length / CONTACTS_PER_PART);
-  let known: ReadonlyMap<string, string> = new Map();
-  await askOwner(deps, address, {
+  const known = await askOwner(deps, address, {
     question: { kind: 'contacts', numbers },
     quota: { count: numbers.length, cap: contactChecksPerDay, nowMs: clock.nowMs() },
-    read: (parts) => {
-      known = parts;
-      return parts.size === wanted ? true : undefined;
-    },
+    parts: wanted,
     timeoutMs: waits.contactsMs,
     signal,
   });
