@@ -11,20 +11,27 @@ describe('what waited for a client, in 2026', () => {
   const counters = () => network.simulator.network.counters;
   const write = (to: string, text = 'STOP') => network.admin('POST', `/admin/phones/${WRITER}/messages`, { to, text });
 
-  /** A linked client that is away, with so many messages waiting for it. */
-  async function away(count: number): Promise<Linked> {
-    const client = await network.link();
+  const deviceOf = ({ number }: Linked) => network.simulator.network.accounts.findDevice(number, 1)!;
+  let client: Linked;
+
+  before(async () => {
+    client = await network.link();
     // The first message of a person brings a token along.
     await write(client.number, 'hello');
     await eventually(() => expect(waitingOf(client)).to.equal(0));
-    await client.socket.end(undefined);
+  });
+
+  /** The client goes away, and so many messages wait for it, nothing else. */
+  async function away(count: number): Promise<Linked> {
+    const device = deviceOf(client);
+    await network.admin('POST', `/admin/accounts/${client.number}/stream-error`, { code: 503 });
+    await eventually(() => device.connection === undefined);
+    device.mailbox.clear();
     for (let i = 0; i < count; i += 1) await write(client.number);
     return client;
   }
 
-  function waitingOf({ number }: Linked): number {
-    return network.simulator.network.accounts.findDevice(number, 1)!.mailbox.size;
-  }
+  const waitingOf = (linked: Linked) => deviceOf(linked).mailbox.size;
 
   /** What arrives over a connection, in order: tags, and what stands in `<ib>`. */
   function watch(socket: StockSocket) {
@@ -50,7 +57,7 @@ describe('what waited for a client, in 2026', () => {
     socket.sendNode({ tag: 'ib', attrs: {}, content: [{ tag: 'offline_batch', attrs: { count: String(count) } }] });
 
   it('is nothing by default: the end mark comes at once', async () => {
-    const client = await away(0);
+    await away(0);
     const { seen, nodes, outcome } = connect(client);
     await outcome;
     await eventually(() => expect(seen).to.deep.equal(['offline']));
@@ -58,7 +65,7 @@ describe('what waited for a client, in 2026', () => {
   });
 
   it('is counted by kind and comes by batches; a stock client asks for one, and never sees the rest', async () => {
-    const client = await away(110);
+    await away(110);
     const { seen, nodes, socket } = connect(client);
     await eventually(() => expect(seen.filter((tag) => tag.endsWith('*'))).to.have.length(105));
     const { count, ...kinds } = nodes[0]!.attrs;
@@ -85,7 +92,7 @@ describe('what waited for a client, in 2026', () => {
   });
 
   it('may have an end mark that is late, or never comes', async () => {
-    const client = await away(1);
+    await away(1);
     const put = (endMarkMs: number | null) =>
       network.admin('PUT', `/admin/accounts/${client.number}`, { backlog: { endMarkMs } });
     await put(300);
@@ -100,10 +107,11 @@ describe('what waited for a client, in 2026', () => {
     await never.outcome;
     await write(client.number, 'after');
     await eventually(() => expect(never.seen).to.deep.equal(['message']));
+    await put(0);
   });
 
   it('can be withheld, with all that is new, and let go', async () => {
-    const client = await away(2);
+    await away(2);
     const put = (isWithheld: boolean) =>
       network.admin('PUT', `/admin/accounts/${client.number}`, { backlog: { isWithheld } });
     await put(true);
@@ -117,11 +125,11 @@ describe('what waited for a client, in 2026', () => {
   });
 
   it('comes to a client that logs in with passive=false although it never says that it is active', async () => {
-    const client = await away(1);
+    await away(1);
     await network.admin('PUT', '/admin/faults', [{ on: 'iq', match: { xmlns: 'passive' }, do: { silent: true } }]);
+    const { logins } = deviceOf(client);
     const silent = connect(client);
-    const device = network.simulator.network.accounts.findDevice(client.number, 1)!;
-    await eventually(() => expect(device.logins).to.equal(2));
+    await eventually(() => expect(deviceOf(client).logins).to.equal(logins + 1));
     const { fromObject } = proto.ClientPayload;
     proto.ClientPayload.fromObject = (payload) => fromObject({ ...payload, passive: false });
     try {
@@ -135,43 +143,31 @@ describe('what waited for a client, in 2026', () => {
   });
 });
 
+function statusesOf({ socket }: Pick<Linked, 'socket'>): BinaryNode[] {
+  const statuses: BinaryNode[] = [];
+  socket.ws.on('CB:status', (status: BinaryNode) => statuses.push(status));
+  return statuses;
+}
+
 describe('statuses in 2026', () => {
-  const network = useSimulator({ profile: '2026', statusAckMs: 300 });
+  const network = useSimulator({ profile: '2026' });
+  let client: Linked;
+
+  before(async () => {
+    client = await network.link();
+    await eventually(() => deviceOf(client).introduced);
+  });
 
   const post = (to: string, more: object = {}) =>
     network.admin('POST', `/admin/phones/${WRITER}/status`, { to, ...more });
   const deviceOf = ({ number }: Linked) => network.simulator.network.accounts.findDevice(number, 1)!;
-
-  function statusesOf({ socket }: Pick<Linked, 'socket'>): BinaryNode[] {
-    const statuses: BinaryNode[] = [];
-    socket.ws.on('CB:status', (status: BinaryNode) => statuses.push(status));
-    return statuses;
-  }
 
   const ackOf = ({ attrs }: BinaryNode, more: Record<string, string> = {}): BinaryNode => ({
     tag: 'ack',
     attrs: { class: 'status', id: attrs.id!, to: attrs.from!, participant: attrs.participant!, type: 'text', ...more },
   });
 
-  it('come again and end the stream of a stock client, which does not confirm them', async () => {
-    const client = await network.link();
-    const statuses = statusesOf(client);
-    const errors: BinaryNode[] = [];
-    client.socket.ws.on('CB:stream:error', (error: BinaryNode) => errors.push(error));
-    expect((await post(client.number)).status).to.equal(201);
-    expect(await client.closed).to.equal(500);
-    expect(statuses).to.have.length(2);
-    const [status] = statuses;
-    expect(status!.attrs).to.include({ from: 'status@broadcast' });
-    expect(status!.attrs.participant).to.match(/^\d+@lid$/);
-    expect(getBinaryNodeChild(errors[0], 'ack')!.attrs).to.include({ class: 'status', id: status!.attrs.id });
-    const again = network.connect(client.state);
-    const offline = statusesOf(again);
-    await eventually(() => expect(offline[0]?.attrs).to.include({ id: status!.attrs.id, offline: '0' }));
-  });
-
   it('are gone once they are confirmed', async () => {
-    const client = await network.link();
     const statuses = statusesOf(client);
     await post(client.number, { text: 'seen' });
     await eventually(() => expect(statuses).to.have.length(1));
@@ -180,7 +176,6 @@ describe('statuses in 2026', () => {
   });
 
   it('withhold all that is behind them when they are refused, also at the next login, until they are confirmed', async () => {
-    const client = await network.link();
     const statuses = statusesOf(client);
     await post(client.number);
     await eventually(() => expect(statuses).to.have.length(1));
@@ -203,7 +198,7 @@ describe('statuses in 2026', () => {
   });
 
   it('withhold the queue of a stock client that cannot read one which comes as a message', async () => {
-    const client = await network.link();
+    client = await network.logIn(client.state);
     await post(client.number, { undecryptable: true, stanza: 'message' });
     await eventually(() => expect(deviceOf(client).mailbox.isWithheld).to.equal(true));
     const waiting = deviceOf(client).mailbox.size;
@@ -217,8 +212,36 @@ describe('statuses in 2026', () => {
   });
 });
 
-describe('settings that are late or missing', () => {
+describe('a status that nothing confirms', () => {
+  const network = useSimulator({ profile: '2026', statusAckMs: 300 });
+
+  it('comes again and ends the stream of a stock client, which confirms none', async () => {
+    const client = await network.link();
+    const statuses = statusesOf(client);
+    const errors: BinaryNode[] = [];
+    client.socket.ws.on('CB:stream:error', (error: BinaryNode) => errors.push(error));
+    const posted = await network.admin('POST', `/admin/phones/${WRITER}/status`, { to: client.number });
+    expect(posted.status).to.equal(201);
+    expect(await client.closed).to.equal(500);
+    expect(statuses).to.have.length(2);
+    const [status] = statuses;
+    expect(status!.attrs).to.include({ from: 'status@broadcast' });
+    expect(status!.attrs.participant).to.match(/^\d+@lid$/);
+    expect(getBinaryNodeChild(errors[0], 'ack')!.attrs).to.include({ class: 'status', id: status!.attrs.id });
+    const again = network.connect(client.state);
+    const offline = statusesOf(again);
+    await eventually(() => expect(offline[0]?.attrs).to.include({ id: status!.attrs.id, offline: '0' }));
+  });
+});
+
+describe('settings and pings in 2026', () => {
   const network = useSimulator({ profile: '2026' });
+  let client: Linked;
+
+  before(async () => {
+    client = await network.link();
+  });
+
   const collection = (name: string) => ({ tag: 'collection', attrs: { name, version: '0', return_snapshot: 'false' } });
 
   const query = ({ socket }: Linked) =>
@@ -228,8 +251,7 @@ describe('settings that are late or missing', () => {
       content: [{ tag: 'sync', attrs: {}, content: [collection('critical_block'), collection('regular_high')] }],
     });
 
-  it('are a fault of one collection, or of the whole answer', async () => {
-    const client = await network.link({ shouldSyncHistoryMessage: () => false });
+  it('can be late, missing or refused: all settings, or one collection', async () => {
     const match = { account: client.number, xmlns: 'w:sync:app:state', collection: 'regular_high' };
     const namesIn = (answer: BinaryNode) =>
       (getBinaryNodeChild(answer, 'sync')!.content as BinaryNode[]).map(({ attrs }) => [attrs.name, attrs.type]);
@@ -245,19 +267,15 @@ describe('settings that are late or missing', () => {
     await query(client);
     expect(performance.now() - startMs).to.be.at.least(99);
   });
-});
 
-describe('pings of the server', () => {
-  const network = useSimulator({ profile: '2026' });
-
-  it('end the connection of a client that does not answer, and spare one that does', async () => {
-    const [deaf, alive] = [await network.link(), await network.link()];
+  it('end the connection of a client that does not answer a ping, and spare one that does', async () => {
+    const [deaf, alive] = [await network.link(), client];
     const pings: BinaryNode[] = [];
     alive.socket.ws.on('CB:iq,xmlns:urn:xmpp:ping', (ping: BinaryNode) => {
       pings.push(ping);
       void alive.socket.sendNode({ tag: 'iq', attrs: { type: 'result', to: ping.attrs.from! } });
     });
-    await network.admin('PUT', '/admin/network', { serverPingMs: 100 });
+    await network.admin('PUT', '/admin/network', { serverPingMs: 300 });
     expect(await deaf.closed).to.equal(428);
     await eventually(() => expect(pings).to.have.length.above(2));
     expect(pings.slice(0, 2).map(({ attrs }) => attrs.type)).to.have.members(['get', undefined]);

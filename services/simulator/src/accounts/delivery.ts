@@ -66,9 +66,8 @@ export class Delivery implements MailboxSink {
 
   /** A stanza was posted. */
   send(stanza: BinaryNode): void {
-    const key = keyOf(stanza);
-    if (!this.#mailbox.isWithheld) return this.#pass(key, stanza);
-    this.#unsent.add(key);
+    if (!this.#mailbox.isWithheld) return this.#pass(stanza);
+    this.#unsent.add(keyOf(stanza));
     this.#forgetGone(this.#unsent);
   }
 
@@ -96,7 +95,7 @@ export class Delivery implements MailboxSink {
       if (!stanza) continue;
       left -= 1;
       this.#delivered += 1;
-      this.#pass(key, { ...stanza, attrs: { ...stanza.attrs, offline: '0' } });
+      this.#pass({ ...stanza, attrs: { ...stanza.attrs, offline: '0' } });
     }
     if (this.#phase === 'backlog' && this.#unsent.size === 0) this.#finish();
   }
@@ -111,10 +110,10 @@ export class Delivery implements MailboxSink {
     this.#rules.onDelivered();
   }
 
-  #pass(key: string, stanza: BinaryNode): void {
+  #pass(stanza: BinaryNode): void {
     this.#line.send(stanza);
     if (stanza.tag !== 'status') return;
-    this.#statuses.set(key, this.#rules.now());
+    this.#statuses.set(keyOf(stanza), this.#rules.now());
     this.#forgetGone(this.#statuses);
     this.#statusTimer ??= setTimeout(() => this.#checkStatuses(), this.#rules.statusAckMs).unref();
   }
