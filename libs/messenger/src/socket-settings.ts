@@ -51,9 +51,11 @@ const KEEP_ALIVE_MS = 20_000;
 /** Longer than any typed code and its successors are good for. */
 const TYPING_MS = 30 * 60_000;
 
-const { HistorySyncType } = proto.HistorySync;
-/** Names. What we want of the others is taken out before (see history/history-keeper.ts); chats are none of our business. */
-const WANTED_HISTORY = new Set<unknown>([HistorySyncType.PUSH_NAME]);
+/**
+ * What we want of histories is taken out before (see history/history-keeper.ts). The library would download the others
+ * while all messages wait behind them. This kind comes only when it is asked for; to want none makes the library warn.
+ */
+const WANTED_HISTORY: unknown = proto.HistorySync.HistorySyncType.ON_DEMAND;
 
 export function socketSettings(settings: SocketSettings): UserFacingSocketConfig {
   const { endpoint, auth, caches, logger, getMessage, trace } = settings;
@@ -74,7 +76,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     syncFullHistory: false,
     markOnlineOnConnect: false,
     emitOwnEvents: false,
-    shouldSyncHistoryMessage: ({ syncType }) => WANTED_HISTORY.has(syncType),
+    shouldSyncHistoryMessage: ({ syncType }) => syncType === WANTED_HISTORY,
     // A commit is not repeated: by then the session has ended (see KeyWriter).
     transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
     userDevicesCache: devicesCache(caches),

@@ -11,8 +11,8 @@ export interface Intake {
 /**
  * Lets the library have messages one after the other, in the order of the wire.
  *
- * It has a queue of its own for what comes from the backlog, beside which new messages overtake, and which says to
- * nobody when it is empty. So they come to it unmarked: then its listener ends when the message is dealt with.
+ * It has a queue of its own for what comes from the backlog, beside which new messages overtake, and which does
+ * not tell when it is empty. So they come to it unmarked: then its listener ends when the message is dealt with.
  *
  * @param onTaken called after each message of the backlog.
  * @param signal aborted when the session ends: what is left comes again at the next login.

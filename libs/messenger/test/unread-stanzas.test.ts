@@ -22,7 +22,7 @@ describe('what no session reads', () => {
     lastId += 1;
     return { id: `unread-${lastId}`, t: String(Math.floor(Date.now() / 1000)), ...more };
   };
-  const sealed = (type: string) => [node('enc', { v: '2', type }, Buffer.from('nobody can read this'))];
+  const sealed = (type: string) => [node('enc', { v: '2', type }, Buffer.from('not to be decrypted'))];
   const post = (...stanzas: BinaryNode[]) => {
     for (const stanza of stanzas) device().mailbox.post(stanza);
     return stanzas.map(({ attrs }) => attrs.id!);
@@ -35,7 +35,7 @@ describe('what no session reads', () => {
   const retriesOf = (id: string) =>
     said.filter(({ tag, attrs }) => tag === 'receipt' && attrs.id === id && attrs.type === 'retry');
 
-  it('is confirmed plainly, once, and nobody is asked to say it again', async () => {
+  it('is confirmed plainly, once, and not asked for again', async () => {
     const participant = '100000000000001@lid';
     const ids = post(
       node('status', attrsOf({ from: STATUS, participant, type: 'media' }), sealed('skmsg')),

@@ -72,7 +72,7 @@ function isOfFormerAccount({ createdAtMs }: SendRecord, { device }: OwnDevice): 
 async function findReceived(deps: FindDeps, address: DeviceAddress, id: string): Promise<Answerable | undefined> {
   const received = await readReceived(deps.store, address, { platformId: id, nowMs: deps.clock.nowMs() });
   if (!received) return undefined;
-  // Of a person without a known number nobody can say which recipient they are.
+  // A person without a known number may be any recipient, or none.
   const numbers = new Set(received.phone === undefined ? [] : [canonicalPhoneNumber(received.phone)]);
   return { reply: { kind: 'received', platformId: id, from: received.jid }, numbers };
 }

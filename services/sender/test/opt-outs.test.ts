@@ -104,7 +104,7 @@ describe('people who opted out, end to end', function () {
     expect(await findOptOut(space.store, 'main', english)).to.include({ phone: english, source: 'reply' });
   });
 
-  it('may say so under a hidden identifier, before anybody knows their number: it counts for the number', async () => {
+  it('may say so under a hidden identifier, before their number is known: it counts for the number', async () => {
     const [number] = makeNumbers(1, 88) as [string];
     const person = 'lid:144000000000088';
     const before = await countOptOuts(space.store, 'main');
