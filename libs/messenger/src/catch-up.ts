@@ -51,6 +51,7 @@ export class CatchUp {
   readonly #intake: Intake;
   readonly #done = defer<void>();
   #hasEnded = false;
+  #isDone = false;
   /** Something came since the last request. */
   #hasNews = false;
   #askedAtMs = 0;
@@ -94,6 +95,9 @@ export class CatchUp {
   #ask(): void {
     this.#cancelRequest?.();
     if (this.#hasEnded || this.#deps.signal.aborted) return;
+    this.#cancelRequest = undefined;
+    // After long silence only what comes starts it again.
+    if (this.#isDone && !this.#hasNews) return;
     const nowMs = this.#timers.nowMs();
     const isDue = this.#hasNews || nowMs - this.#askedAtMs >= ASK_AGAIN_MS;
     if (isDue && this.#intake.backlog < BATCH) {
@@ -116,6 +120,7 @@ export class CatchUp {
 
   #ended(): void {
     this.#hasEnded = true;
+    this.#cancelRequest?.();
     this.#settle();
   }
 
@@ -139,7 +144,8 @@ export class CatchUp {
   }
 
   #finish(): void {
-    this.#stop();
+    this.#isDone = true;
+    this.#cancelLook?.();
     if (!this.#deps.signal.aborted) this.#done.resolve();
   }
 

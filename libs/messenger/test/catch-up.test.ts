@@ -168,6 +168,18 @@ describe('catching up', () => {
     await catchUp.done;
   });
 
+  it('asks on when something comes after that, and rests when nothing does', async () => {
+    announce(1_000);
+    timers.pass(61_000);
+    await catchUp.done;
+    const before = requests.length;
+    timers.pass(60_000);
+    expect(requests).to.have.length(before);
+    come('late');
+    timers.pass(200);
+    expect(requests).to.have.length(before + 1);
+  });
+
   it('takes nothing more once the session has ended, and is never done then', async () => {
     ending.abort();
     come('one');
@@ -192,9 +204,8 @@ describe('a session that was away, on the network of 2026', () => {
     for (const stanza of ['message', 'status']) {
       await sessions.admin('POST', `phones/${talker}/status`, { to: device.phone, undecryptable: true, stanza });
     }
-    for (let i = 0; i < 230; i++) {
-      await sessions.admin('POST', `phones/${talker}/messages`, { to: device.phone, text: 'hello' });
-    }
+    const hello = { to: device.phone, text: 'hello' };
+    await Promise.all(Array.from({ length: 230 }, () => sessions.admin('POST', `phones/${talker}/messages`, hello)));
     for (const friend of friends) {
       await sessions.admin('POST', `phones/${friend}/messages`, { to: device.phone, text: 'STOP' });
     }

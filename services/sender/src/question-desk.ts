@@ -8,6 +8,7 @@ import type { Logger } from '@gateway/runtime/logger';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
 import type { Store } from '@gateway/store/store';
+import { joinOptOuts } from './join-opt-outs.js';
 
 export interface DeskDeps {
   store: Store;
@@ -143,6 +144,8 @@ export class QuestionDesk {
       session?.lookUp(numbers).catch(() => undefined),
       session?.findAcquainted(numbers).catch(() => undefined),
     ]);
+    // The API asks the list of opt-outs next, by number.
+    if (session && found) await joinOptOuts(this.deps, session, numbers);
     return numbers.map((number) => ({
       onMessenger: toOnMessenger(found?.get(number)),
       hasConversation: acquainted ? acquainted.has(number) : null,

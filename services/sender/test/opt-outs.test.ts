@@ -55,6 +55,11 @@ describe('people who opted out, end to end', function () {
     });
     expect(response.status).to.equal(201);
   };
+  /** The number of a person without one becomes known. */
+  const reveal = async (person: string, number: string): Promise<void> => {
+    const path = `${simulator.adminUrl}/admin/phones/${person}`;
+    expect((await fetch(path, { method: 'PUT', body: JSON.stringify({ number }) })).status).to.equal(200);
+  };
   const isOptedOut = async (number: string) => (await findOptOut(space.store, 'main', number)) !== undefined;
 
   it('get nothing of a list, and the answer says of each why', async () => {
@@ -111,16 +116,23 @@ describe('people who opted out, end to end', function () {
     await write(person, 'STOP');
     await eventually(async () => (await countOptOuts(space.store, 'main')) === before + 1);
     expect(await findOptOut(space.store, 'main', '144000000000088@lid')).to.include({ source: 'reply' });
-    const revealed = await fetch(`${simulator.adminUrl}/admin/phones/${person}`, {
-      method: 'PUT',
-      body: JSON.stringify({ number }),
-    });
-    expect(revealed.status).to.equal(200);
+    await reveal(person, number);
     const { recipients } = await finish(await send([number], 'to a hidden person'));
     expect(recipients[0]).to.include({ to: number, status: 'failed', error: 'recipient_opted_out' });
     expect(await shown('to a hidden person')).to.deep.equal([]);
     expect(await isOptedOut(number), 'from now on by number').to.equal(true);
     expect(await countOptOuts(space.store, 'main')).to.equal(before + 1);
+  });
+
+  it('are found by a check of contacts, too, when it shows whose number it is', async () => {
+    const [number] = makeNumbers(1, 89) as [string];
+    const person = 'lid:144000000000089';
+    await write(person, 'STOP');
+    await eventually(async () => await findOptOut(space.store, 'main', '144000000000089@lid'));
+    await reveal(person, number);
+    const { status, body } = await gateway.call('POST', '/contacts/check', { body: { phones: [number] } });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(await isOptedOut(number)).to.equal(true);
   });
 
   it('may come back by saying so, and not otherwise', async () => {
