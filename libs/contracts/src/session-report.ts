@@ -1,5 +1,5 @@
 /** What the network says of one limit when it is asked. */
-export type LimitReport = { state: 'none' | 'unanswered' } | { state: 'on'; untilMs?: number };
+export type LimitReport = { state: 'none' | 'unanswered' | 'unknownToNetwork' } | { state: 'on'; untilMs?: number };
 
 /** How the session of a device stands, for `device doctor`. Nothing in it names a person or opens anything. */
 export interface SessionReport {

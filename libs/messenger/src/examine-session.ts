@@ -1,16 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RestrictionKind } from '@gateway/contracts/restriction';
 import type { LimitReport, SessionReport } from '@gateway/contracts/session-report';
 import { readAddressing } from './addressing/addressing-state.js';
 import type { AuthenticationCreds, BaileysSocket } from './baileys.js';
 import type { HistoryCreds } from './history/own-creds.js';
 import type { LookUp } from './look-up.js';
-import { readRestriction } from './read-restriction.js';
+import type { OptionalQueries } from './optional-queries.js';
+import { type Answer, askLimits } from './read-restriction.js';
 
 export interface ExamineDeps {
   sock: BaileysSocket;
   creds: AuthenticationCreds;
   lookUp: LookUp;
+  optional: OptionalQueries;
   caughtUp: Promise<void>;
   /** Digits of the account. */
   phone: string;
@@ -23,9 +24,8 @@ type KnownCreds = HistoryCreds & { loginCounter?: number };
 export async function examineSession(deps: ExamineDeps): Promise<SessionReport> {
   const creds: KnownCreds = deps.creds;
   const { namespace, bothRefusedAtMs } = readAddressing(creds);
-  const [lock, quota, lookUp, isCaughtUp] = await Promise.all([
-    readLimit(deps, 'reach_out_time_lock'),
-    readLimit(deps, 'new_chat_cap'),
+  const [{ lock, quota }, lookUp, isCaughtUp] = await Promise.all([
+    askLimits(deps.sock, deps.signal, deps.optional),
     tryLookUp(deps),
     Promise.race([deps.caughtUp.then(() => true), setImmediate(false)]),
   ]);
@@ -39,18 +39,14 @@ export async function examineSession(deps: ExamineDeps): Promise<SessionReport> 
     hasSalt: creds.nctSalt !== undefined,
     networkAsksFor: { givenTokens: creds.showsTokens?.given ?? null, madeTokens: creds.showsTokens?.made ?? null },
     ...(creds.loginCounter !== undefined && { logins: creds.loginCounter }),
-    ...{ isCaughtUp, lock, quota, lookUp },
+    ...{ isCaughtUp, lookUp, lock: toReport(lock), quota: toReport(quota) },
   };
 }
 
-async function readLimit({ sock, signal }: ExamineDeps, kind: RestrictionKind): Promise<LimitReport> {
-  try {
-    const found = await readRestriction(sock, signal, kind);
-    if (found?.kind !== kind) return { state: 'none' };
-    return { state: 'on', ...(found.untilMs !== undefined && { untilMs: found.untilMs }) };
-  } catch {
-    return { state: 'unanswered' };
-  }
+function toReport(answer: Answer): LimitReport {
+  if (answer.kind !== 'restricted') return { state: answer.kind };
+  const { untilMs } = answer.restriction;
+  return { state: 'on', ...(untilMs !== undefined && { untilMs }) };
 }
 
 /** Of the account's own number: it exists, and nothing is learnt of others. */

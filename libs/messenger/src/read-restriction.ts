@@ -31,7 +31,7 @@ const QUOTA_IDS = ['27910975521856601', '24503548349331633'] as const;
 
 /** What the network says of one limit: `none` also when it knows no such limit. */
 type Said = { kind: 'restricted'; restriction: Restriction } | { kind: 'none' } | { kind: 'unknownToNetwork' };
-type Answer = Said | { kind: 'unanswered'; error: unknown };
+export type Answer = Said | { kind: 'unanswered'; error: unknown };
 
 /**
  * Asks whether the account may start new chats; `undefined` when it may. There are two limits, a lock and a quota; of
@@ -47,6 +47,19 @@ export async function readRestriction(
   about?: RestrictionKind,
   optional = new OptionalQueries(),
 ): Promise<Restriction | undefined> {
+  const { lock, quota } = await askLimits(sock, signal, optional);
+  const found = [lock, quota].flatMap((answer) => (answer.kind === 'restricted' ? [answer.restriction] : []));
+  if (found.length > 0) return found.sort((a, b) => endOf(b) - endOf(a))[0];
+  assertAnswered({ lock, quota }, about);
+  return undefined;
+}
+
+/** What the network says of each of the two limits; a question that is left out counts as unknown to the network. */
+export async function askLimits(
+  sock: BaileysSocket,
+  signal: AbortSignal,
+  optional: OptionalQueries,
+): Promise<{ lock: Answer; quota: Answer }> {
   const limit = { timeoutMs: TIMEOUT_MS, what: 'restriction', signal };
   const ask = (query: 'lock' | 'quota', question: (sock: BaileysSocket) => Promise<Said>): Promise<Answer> =>
     optional.mayAsk(query)
@@ -58,10 +71,7 @@ export async function readRestriction(
         )
       : Promise.resolve({ kind: 'unknownToNetwork' });
   const [lock, quota] = await Promise.all([ask('lock', askLock), ask('quota', askQuota)]);
-  const found = [lock, quota].flatMap((answer) => (answer.kind === 'restricted' ? [answer.restriction] : []));
-  if (found.length > 0) return found.sort((a, b) => endOf(b) - endOf(a))[0];
-  assertAnswered({ lock, quota }, about);
-  return undefined;
+  return { lock, quota };
 }
 
 function assertAnswered({ lock, quota }: { lock: Answer; quota: Answer }, about: RestrictionKind | undefined): void {

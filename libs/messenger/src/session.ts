@@ -196,7 +196,7 @@ export class Session implements MessengerSession {
     const { phone } = this.#account();
     return examineSession({
       ...{ sock, phone, creds: auth.creds, lookUp: this.#lookUp },
-      ...{ caughtUp: this.caughtUp, signal: end.signal },
+      ...{ caughtUp: this.caughtUp, optional: this.#optional, signal: end.signal },
     });
   }
 

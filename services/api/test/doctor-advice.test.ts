@@ -6,6 +6,7 @@ const NOW = Date.UTC(2026, 9, 1);
 const HEALTHY: DoctorFacts = {
   isConnected: true,
   nowMs: NOW,
+  leftOut: [],
   version: {
     version: '2.3000.1',
     source: 'builtIn',
@@ -44,6 +45,7 @@ describe('the advice of the doctor', () => {
     ['a look-up that fails', withSession({ lookUp: { code: 408, tookMs: 1 } }), /failed with 408/],
     ['a backlog', withSession({ isCaughtUp: false }), /still coming/],
     ['no connection', { ...HEALTHY, isConnected: false, session: null }, /not connected/],
+    ['a query that ends the connection', { ...HEALTHY, leftOut: ['ownPicture'] }, /over ownPicture/],
     ['a refused version', withVersion({ isRefused: true }), /refuses version/],
     ['a version that ends soon', withVersion({ expiresAtMs: NOW + 3 * DAY }), /will refuse/],
     ['an old version', withVersion({ sinceMs: NOW - 61 * DAY }), /61 days old/],

@@ -94,6 +94,14 @@ describe('the examples of the README', function () {
     expect((body.optOuts as object[])[0]).to.include({ phone: '447700900125', source: 'api' });
   });
 
+  it('tell who is on the messenger', async () => {
+    const { status, body } = await curl(/\/contacts\/check"/);
+    expect([status, body.results]).to.deep.equal([
+      200,
+      [{ phone: '447700900126', onMessenger: true, hasConversation: false }],
+    ]);
+  });
+
   it('send a file with fetch, once', async () => {
     expect(programs).to.have.length(1);
     writeFileSync(join(folder, 'example.mjs'), programs[0]!);

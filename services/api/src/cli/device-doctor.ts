@@ -10,6 +10,7 @@ import { ClientVersion, type VersionInForce } from '@gateway/store/client-versio
 import { countContactTokens } from '@gateway/store/device-keys';
 import { readDeviceState } from '@gateway/store/device-state';
 import { readDefaultDevice, readDevice } from '@gateway/store/devices';
+import { readLeftOut } from '@gateway/store/query-ends';
 import { askOwner } from '../ask-owner.js';
 import type { CliContext } from './cli-context.js';
 import { adviseOn } from './doctor-advice.js';
@@ -28,21 +29,26 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
   const address = { workspace, device };
   if (!(await readDevice(store, address))) throw new Error(`there is no device ${device}`);
   if (options.trace !== undefined) return showTrace(context, address, options.trace);
-  const [state, version, tokens, session] = await Promise.all([
+  const [state, version, tokens, leftOut, session] = await Promise.all([
     readDeviceState(store, address),
     readVersion(context),
     countContactTokens(store, address),
+    readLeftOut(store, address),
     ask<SessionReport | null>(context, address, { kind: 'session' }),
   ]);
   const status = deriveStatus(state.desired, state.observed, state.leaseHeld);
-  const facts = { isConnected: status.status === 'connected', session: session.answer, version, nowMs: Date.now() };
+  const isConnected = status.status === 'connected';
+  const facts = { isConnected, session: session.answer, version, leftOut: [...leftOut], nowMs: Date.now() };
   output.show({
     device,
     status: status.status,
-    ...(status.status === 'connected' ? { account: maskPhoneNumber(status.phone) } : { why: REASONS[status.reason] }),
+    ...(status.status === 'connected'
+      ? { account: maskPhoneNumber(status.phone) }
+      : { why: REASONS[status.reason], networkSays: status.networkReason }),
     ...showVersion(version),
     network: context.realNetwork ? 'the real one' : 'a stand-in',
     tokensOfContacts: tokens,
+    ...(leftOut.size > 0 && { queriesLeftOut: [...leftOut].join(', ') }),
     ...(session.answer ? showSession(session.answer) : { session: session.why ?? 'no connection to ask' }),
   });
   for (const advice of adviseOn(facts)) output.note(`\n- ${advice}`);
@@ -115,6 +121,7 @@ function showSession(report: SessionReport): Record<string, unknown> {
 }
 
 function showLimit(limit: SessionReport['lock']): string {
+  if (limit.state === 'unknownToNetwork') return 'not known to the network';
   if (limit.state !== 'on') return limit.state;
   return limit.untilMs === undefined ? 'on, without an end' : `on until ${showTime(limit.untilMs)}`;
 }

@@ -7,6 +7,8 @@ export interface DoctorFacts {
   isConnected: boolean;
   session: SessionReport | null | undefined;
   version: VersionInForce;
+  /** Queries that ended the connection each time they were asked. */
+  leftOut: readonly string[];
   nowMs: number;
 }
 
@@ -14,10 +16,13 @@ const OLD_VERSION_DAYS = 60;
 const SOON_DAYS = 14;
 
 /** What an operator may want to do about what was found; `docs/real-network.md` has the reasons. */
-export function adviseOn({ isConnected, session, version, nowMs }: DoctorFacts): string[] {
+export function adviseOn({ isConnected, session, version, leftOut, nowMs }: DoctorFacts): string[] {
   return [
     ...adviseOnVersion(version, nowMs),
     ...(isConnected ? [] : ['The device is not connected: the reason is above, its remedy in docs/errors.md.']),
+    ...(leftOut.length > 0
+      ? [`The network ended the connection over ${leftOut.join(', ')}: left out for a day. Send us a trace.`]
+      : []),
     ...(session ? adviseOnSession(session) : []),
   ];
 }
