@@ -52,6 +52,7 @@ export class CatchUp {
   readonly #done = defer<void>();
   #hasEnded = false;
   #isDone = false;
+  #messages = 0;
   /** Something came since the last request. */
   #hasNews = false;
   #askedAtMs = 0;
@@ -110,6 +111,7 @@ export class CatchUp {
   }
 
   #taken(): void {
+    this.#messages += 1;
     this.#heard();
     this.#settle();
   }
@@ -144,7 +146,9 @@ export class CatchUp {
   }
 
   #finish(): void {
+    if (this.#isDone) return;
     this.#isDone = true;
+    if (this.#messages > 0) this.#deps.logger.info('backlog dealt with', { messages: this.#messages });
     this.#cancelLook?.();
     if (!this.#deps.signal.aborted) this.#done.resolve();
   }

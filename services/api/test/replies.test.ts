@@ -71,6 +71,14 @@ describe('existingMessageId of POST /send', () => {
     expect((await send(known, await sent([ANN, typed]))).status).to.equal(202);
   });
 
+  it('takes no recipient for a message of a person whose number is not known', async () => {
+    await recordReceived(space.store, owner.lease, {
+      message: { platformId: '3EB0DDDD', jid: '100000000000001@lid', text: 'a question' },
+      nowMs: Date.now(),
+    });
+    expectRefused(await send('100000000000001', '3EB0DDDD'), ['to']);
+  });
+
   it('refuses a recipient who was not in the list, by their place in `to`', async () => {
     const list = await sent([ANN, BEN]);
     expectRefused(await send([ANN, CYD, BEN], list), ['to', 1]);
