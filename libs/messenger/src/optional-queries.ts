@@ -1,3 +1,4 @@
+import { GatewayError } from '@gateway/runtime/errors';
 import { networkCodeOf, SessionEndedError } from './session-errors.js';
 
 /**
@@ -7,6 +8,8 @@ import { networkCodeOf, SessionEndedError } from './session-errors.js';
 export const OPTIONAL_QUERIES = ['ownPicture', 'lookUpByNumber', 'lock', 'quota'] as const;
 export type OptionalQuery = (typeof OPTIONAL_QUERIES)[number];
 
+/** Asked one after the other, also at a login, so that the blame for an end is on one of them. Messages wait for the others. */
+const IN_TURN: ReadonlySet<OptionalQuery> = new Set(['ownPicture', 'lock', 'quota']);
 /** A server that dislikes a question hangs up at once, not after this. */
 const SUSPICIOUS_MS = 10_000;
 const CONNECTION_CLOSED = 428;
@@ -18,6 +21,8 @@ const CONNECTION_CLOSED = 428;
  */
 export class OptionalQueries {
   private readonly open = new Set<{ query: OptionalQuery; askedAtMs: number }>();
+  private turn: Promise<void> = Promise.resolve();
+  private hasEnded = false;
 
   constructor(private readonly leftOut: ReadonlySet<OptionalQuery> = new Set()) {}
 
@@ -25,7 +30,22 @@ export class OptionalQueries {
     return !this.leftOut.has(query);
   }
 
-  async ask<Result>(query: OptionalQuery, question: () => Promise<Result>): Promise<Result> {
+  /** @param question bounded in time: others wait for it. */
+  ask<Result>(query: OptionalQuery, question: () => Promise<Result>): Promise<Result> {
+    if (!IN_TURN.has(query)) return this.watch(query, question);
+    const result = this.turn.then(() => {
+      // Asked now, it would be open at an end that came before it.
+      if (this.hasEnded) throw new SessionEndedError();
+      return this.watch(query, question);
+    });
+    this.turn = result.then(
+      () => {},
+      () => {},
+    );
+    return result;
+  }
+
+  private async watch<Result>(query: OptionalQuery, question: () => Promise<Result>): Promise<Result> {
     const entry = { query, askedAtMs: performance.now() };
     this.open.add(entry);
     try {
@@ -34,7 +54,8 @@ export class OptionalQueries {
       return result;
     } catch (thrown) {
       // The end of the connection is told to the query before it is told to the session.
-      if (!isEnd(thrown)) this.open.delete(entry);
+      if (isEnd(thrown)) this.hasEnded = true;
+      else this.open.delete(entry);
       throw thrown;
     }
   }
@@ -52,6 +73,8 @@ function isEnd(thrown: unknown): boolean {
   if (typeof thrown === 'number') return true;
   const { code, isBoom } = (thrown ?? {}) as { code?: unknown; isBoom?: unknown };
   if (thrown instanceof SessionEndedError || networkCodeOf(thrown) === CONNECTION_CLOSED) return true;
+  // Silence, and what the network refused.
+  if (thrown instanceof GatewayError) return false;
   // Errors of the socket itself; the library passes on what the network answers as its own kind of error.
   return !isBoom && typeof code === 'string';
 }

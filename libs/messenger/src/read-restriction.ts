@@ -61,15 +61,10 @@ export async function askLimits(
   optional: OptionalQueries,
 ): Promise<{ lock: Answer; quota: Answer }> {
   const limit = { timeoutMs: TIMEOUT_MS, what: 'restriction', signal };
-  const ask = (query: 'lock' | 'quota', question: (sock: BaileysSocket) => Promise<Said>): Promise<Answer> =>
-    optional.mayAsk(query)
-      ? toAnswer(
-          within(
-            limit,
-            optional.ask(query, () => question(sock)),
-          ),
-        )
-      : Promise.resolve({ kind: 'unknownToNetwork' });
+  const ask = async (query: 'lock' | 'quota', question: (sock: BaileysSocket) => Promise<Said>): Promise<Answer> => {
+    if (!optional.mayAsk(query)) return { kind: 'unknownToNetwork' };
+    return toAnswer(optional.ask(query, () => within(limit, question(sock))));
+  };
   const [lock, quota] = await Promise.all([ask('lock', askLock), ask('quota', askQuota)]);
   return { lock, quota };
 }

@@ -213,8 +213,8 @@ export class Session implements MessengerSession {
     if (!this.#optional.mayAsk('ownPicture')) return undefined;
     try {
       const jid = jidNormalizedUser(sock.user?.id);
-      const picture = () => sock.profilePictureUrl(jid, 'image', PICTURE_TIMEOUT_MS);
-      return await within(limit, this.#optional.ask('ownPicture', picture));
+      const picture = () => within(limit, sock.profilePictureUrl(jid, 'image', PICTURE_TIMEOUT_MS));
+      return await this.#optional.ask('ownPicture', picture);
     } catch (error) {
       const code = networkCodeOf(error);
       if (code === 401 || code === 403 || code === 404) return undefined;

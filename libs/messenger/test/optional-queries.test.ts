@@ -1,6 +1,6 @@
 import { isHangUp } from '@gateway/messenger/disconnect-outcomes';
 import { OptionalQueries } from '@gateway/messenger/optional-queries';
-import { SessionEndedError } from '@gateway/messenger/session-errors';
+import { NetworkRefusalError, SessionEndedError, TimeoutError } from '@gateway/messenger/session-errors';
 import { expect } from 'chai';
 import { makeNumbers, useSessions } from './support/session-fixture.js';
 
@@ -51,11 +51,25 @@ describe('queries that the network ends the connection over', () => {
     sessions.simulator.network.faults.add({ on: 'iq', do: { streamError: 500 }, match, count: 1 });
     await test.session.readRestriction().catch(() => undefined);
     await test.next('closed');
-    expect(test.circumstances.suspects).to.include('quota');
+    expect(test.circumstances.suspects).to.deep.equal(['quota']);
     const rule = sessions.simulator.network.faults.add({ on: 'iq', do: { streamError: 500 }, match });
     const without = await sessions.openLinked({ leftOut: new Set(['quota'] as const) });
     expect(await without.session.readRestriction('new_chat_cap')).to.equal(undefined);
     expect(rule.hits).to.equal(0);
+  });
+
+  it('are asked one after the other, so that an end is the fault of one', async () => {
+    const queries = new OptionalQueries();
+    let end = (_: Error) => {};
+    const first = queries.ask('quota', () => new Promise((_, reject) => (end = reject))).catch(() => undefined);
+    let isAsked = false;
+    const second = queries.ask('ownPicture', async () => (isAsked = true)).catch((error: unknown) => error);
+    await new Promise(setImmediate);
+    end(new SessionEndedError());
+    expect(await second).to.be.instanceOf(SessionEndedError);
+    await first;
+    expect(isAsked).to.equal(false);
+    expect(queries.suspects()).to.deep.equal(['quota']);
   });
 
   it('count only when they are new, and only when the end of the connection was their end', async () => {
@@ -64,6 +78,9 @@ describe('queries that the network ends the connection over', () => {
     await ask(Promise.resolve());
     await ask(Promise.reject(Object.assign(new Error('item-not-found'), { isBoom: true, data: 404 })));
     await ask(Promise.reject(new Error('took too long')));
+    await ask(Promise.reject(new TimeoutError('picture', 1)));
+    await ask(Promise.reject(new NetworkRefusalError(500)));
+    expect(await queries.ask('lock', async () => 'goes on')).to.equal('goes on');
     expect(queries.suspects()).to.deep.equal([]);
     for (const end of [new SessionEndedError(), 1006, Object.assign(new Error('reset'), { code: 'ECONNRESET' })]) {
       const others = new OptionalQueries();

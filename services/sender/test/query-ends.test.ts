@@ -28,11 +28,15 @@ describe('a query that ends the connection', function () {
     const picture = simulator.network.faults.add({ on: 'iq', do: { streamError: 500 }, match });
     await gateway.link(number);
     await eventually(() => picture.hits === 2, { timeoutMs: 10_000, what: 'two ends' });
+    const said = 'a query that ends the connection is left out for a day';
+    // The second end has to be noticed first.
+    const line = await eventually(() => gateway.logs().find(({ message }) => message === said));
     await gateway.waitForStatus('connected');
-    const line = gateway
-      .logs()
-      .find(({ message }) => message === 'a query that ends the connection is left out for a day');
     expect(line).to.include({ query: 'ownPicture', device: 'default' });
+    expect(
+      gateway.logs().filter(({ message }) => message === said),
+      'and no other',
+    ).to.have.length(1);
     const [client] = simulator.network.accounts.find(number)!.devices.values();
     const { logins } = client!;
     await gateway.senders[0]!.stop();
