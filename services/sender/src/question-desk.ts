@@ -96,8 +96,9 @@ export class QuestionDesk {
   }
 
   private async answer({ id, numbers, untilMs }: Waiting): Promise<void> {
-    await this.awaitSession();
     for (let part = 0; part * CONTACTS_PER_PART < numbers.length; part++) {
+      // A connection may be lost and made anew in the middle.
+      await this.awaitSession();
       if (this.isStopped || this.deps.clock.monotonicMs() > untilMs) return;
       const from = part * CONTACTS_PER_PART;
       const facts = await this.factsOf(numbers.slice(from, from + CONTACTS_PER_PART));

@@ -1,0 +1,88 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import {
+  askOwner,
+  forgetQuestion,
+  readAnswerParts,
+  readAnswerProgress,
+  takeQuestions,
+  writeOwnerAnswer,
+} from '@gateway/store/owner-questions';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const ADDRESS = { workspace: 'main', device: 'shop' };
+const CONTACTS = { kind: 'contacts', numbers: ['447700900001'] } as const;
+const DAY = 86_400_000;
+
+describe('questions to the owner of a device', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, ADDRESS, { owner: 'first', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => space.close());
+
+  const ask = (id: string) => askOwner(space.store, ADDRESS, { id, question: CONTACTS });
+  const progress = (id: string) => readAnswerProgress(space.store, ADDRESS, id);
+  const handOver = async () => {
+    await releaseLease(space.store, lease);
+    return (await acquireLease(space.store, ADDRESS, { owner: 'second', ttlMs: 60_000 }))!;
+  };
+  async function expectFenced(work: Promise<unknown>): Promise<void> {
+    const thrown = await work.catch((error: unknown) => error);
+    expect(thrown).to.be.instanceOf(FencedError);
+  }
+
+  it('are taken once, answered in parts, and forgotten', async () => {
+    await ask('a');
+    expect(await progress('a')).to.deep.equal({ taken: undefined, isRefused: false, parts: 0 });
+    expect(await takeQuestions(space.store, lease)).to.deep.equal([{ id: 'a', question: CONTACTS }]);
+    expect(await takeQuestions(space.store, lease)).to.deep.equal([]);
+    expect(await writeOwnerAnswer(space.store, lease, { id: 'a', part: '0', value: 'yes' })).to.equal(true);
+    expect(await progress('a')).to.deep.equal({ taken: 'byOwner', isRefused: false, parts: 1 });
+    expect(await readAnswerParts(space.store, ADDRESS, 'a')).to.deep.equal(new Map([['0', 'yes']]));
+    await forgetQuestion(space.store, ADDRESS, 'a');
+    expect(await writeOwnerAnswer(space.store, lease, { id: 'a', part: '1', value: 'late' })).to.equal(false);
+    expect(await space.clients.commands.exists(deviceKeys(space.store.space, ADDRESS).answer('a'))).to.equal(0);
+  });
+
+  it('are neither taken nor answered by a stale owner, and go to the next one', async () => {
+    await ask('a');
+    await takeQuestions(space.store, lease);
+    const next = await handOver();
+    await expectFenced(writeOwnerAnswer(space.store, lease, { id: 'a', part: '0', value: 'old' }));
+    await ask('b');
+    await expectFenced(takeQuestions(space.store, lease));
+    expect((await progress('a')).taken).to.equal('byFormerOwner');
+    await ask('a');
+    expect((await takeQuestions(space.store, next)).map(({ id }) => id)).to.have.members(['a', 'b']);
+    expect((await progress('a')).taken).to.equal('byOwner');
+  });
+
+  it('are removed with their numbers when nobody takes them', async () => {
+    await ask('a');
+    const { questions, answer } = deviceKeys(space.store.space, ADDRESS);
+    expect(await space.clients.commands.pttl(questions)).to.be.within(1, 30_000);
+    await takeQuestions(space.store, lease);
+    expect(await space.clients.commands.pttl(answer('a'))).to.be.within(1, 30_000);
+  });
+
+  it('of a version that is not known are named, and not opened', async () => {
+    await askOwner(space.store, ADDRESS, { id: 'a', question: { kind: 'weather' } as never });
+    expect(await takeQuestions(space.store, lease)).to.deep.equal([{ id: 'a', question: undefined }]);
+  });
+
+  it('count towards the cap of their day only', async () => {
+    const nowMs = 20_000 * DAY;
+    const askAt = (id: string, count: number, atMs: number) =>
+      askOwner(space.store, ADDRESS, { id, question: CONTACTS, quota: { count, cap: 10, nowMs: atMs } });
+    expect(await askAt('a', 7, nowMs)).to.equal('asked');
+    expect(await askAt('b', 4, nowMs)).to.equal('capped');
+    expect(await askAt('c', 3, nowMs + DAY - 1)).to.equal('asked');
+    expect(await askAt('d', 1, nowMs + DAY - 1)).to.equal('capped');
+    expect(await askAt('e', 10, nowMs + DAY)).to.equal('asked');
+  });
+});
