@@ -97,6 +97,8 @@ describe('the end of a session', () => {
     const test = await sessions.openLinked();
     const [to] = makeNumbers(1) as [string];
     await test.session.lookUp([to]);
+    // What the phone says after the linking is stored: only the message has something to write.
+    await eventually(() => JSON.parse(test.keyStore.creds ?? '{}').hasHistory);
     test.keyStore.beforeCommit = () => {
       throw new FencedError();
     };
