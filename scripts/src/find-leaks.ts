@@ -1,3 +1,5 @@
+import { Socket } from 'node:net';
+
 /** Long enough for connections that are about to close. */
 const PATIENCE_MS = 3_000;
 
@@ -17,9 +19,18 @@ function isLeak(resource: string): boolean {
   return !['Timeout', 'Immediate', 'PipeWrap', 'TTYWrap'].includes(resource);
 }
 
+/** Where the sockets lead that are still there: Node itself names only their kind. */
+function describeSockets(): string[] {
+  const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles?: () => unknown[] };
+  const sockets = (handles?.call(process) ?? []).filter((handle) => handle instanceof Socket && handle.remotePort);
+  return (sockets as Socket[]).map(
+    (socket) => `port ${socket.localPort} to ${socket.remoteAddress}:${socket.remotePort}`,
+  );
+}
+
 function endRun(leaks: string[]): void {
   if (leaks.length > 0) {
-    console.error(`The tests left behind: ${leaks.join(', ')}`);
+    console.error(`The tests left behind: ${[...leaks, ...describeSockets()].join(', ')}`);
     // Mocha sets the exit code last of all, to the number of failures: this comes after it.
     process.on('exit', () => {
       process.exitCode = 1;

@@ -16,7 +16,7 @@ const TIMES = new Set(['t', 'query_id']);
 const MAX_LINES = 60;
 const MAX_CHARACTERS = 20_000;
 
-/** Makes the same short name of the same person, which leads back to nobody: its key is forgotten with it. */
+/** One short name per person that does not lead back to them: its key is forgotten with the trace. */
 export type Pseudonym = (user: string) => string;
 
 export function makePseudonyms(): Pseudonym {
@@ -25,7 +25,7 @@ export function makePseudonyms(): Pseudonym {
 }
 
 /**
- * A stanza in the library's textual form without anything that people wrote, keys, tokens and whole numbers: tags, known
+ * A stanza in the library's textual form, without what people wrote, keys, tokens and whole numbers: tags, known
  * attributes with harmless values, and pseudonyms for people and ids. Whatever is not known to be harmless is a `*`:
  * the text is not parsed strictly, but only what has such a form gets through.
  */
