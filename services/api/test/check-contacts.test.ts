@@ -1,5 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { addOptOuts } from '@gateway/store/opt-outs';
+import { askOwner } from '@gateway/store/owner-questions';
 import { expect } from 'chai';
 import { answerContacts, type ContactAnswers } from './support/answer-contacts.js';
 import { DEFAULT } from './support/device-owner.js';
@@ -93,7 +94,7 @@ describe('POST /contacts/check', () => {
     expect(status).to.equal(503);
     expect(body.error).to.equal('No sender available');
     expect(headers.get('retry-after')).to.equal('10');
-    expect(performance.now() - startedMs).to.be.below(2_000);
+    expect(performance.now() - startedMs).to.be.below(4_000);
   });
 
   it('answers null for what was not told in time, and leaves nothing in Redis', async () => {
@@ -109,14 +110,12 @@ describe('POST /contacts/check', () => {
     expect(await space.clients.commands.pttl(counter[0]!)).to.be.above(0);
   });
 
-  it('refuses callers beyond those who can wait', async () => {
-    sender = await answerContacts(space, owner, undefined);
-    sender.close();
-    const tokens = await Promise.all(Array.from({ length: 30 }, () => api.newToken()));
-    const answers = await Promise.all(tokens.map(({ value }) => check([KNOWN], value)));
-    const errors = answers.map(({ status, body }) => `${status} ${body.error}`);
-    expect(errors.filter((error) => error === '503 No sender available')).to.have.length(20);
-    expect(errors.filter((error) => error === '503 Service unavailable')).to.have.length(10);
+  it('refuses callers beyond the twenty who can wait', async () => {
+    const wait = (id: number) =>
+      askOwner(space.store, DEFAULT, { id: `ask_${id}`, question: { kind: 'contacts', numbers: [KNOWN] } });
+    for (let id = 0; id < 20; id++) expect(await wait(id)).to.equal('asked');
+    const { status, body } = await check([KNOWN]);
+    expect([status, body.error]).to.deep.equal([503, 'Service unavailable']);
   });
 
   it('is asked sealed, and lives for seconds', async () => {
