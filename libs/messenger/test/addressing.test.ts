@@ -122,6 +122,18 @@ describe('the namespace of an account', () => {
     expect(refusals() - before, 'by one').to.equal(3);
   });
 
+  it('asks once for the hidden identifier of a person who has a new one', async () => {
+    const test = await openAs('lid');
+    const [to] = meet(test.phone, 1) as [string];
+    await sendTo(test, [to]);
+    await sessions.admin('PUT', `phones/${to}`, { staleLid: true });
+    const { usyncQueries } = sessions.simulator.network.counters;
+    const [outcome] = await sendTo(test, [to]);
+    expect(outcome?.kind).to.equal('accepted');
+    await eventually(() => sessions.simulator.network.counters.usyncQueries > usyncQueries);
+    expect((await sendTo(test, [to]))[0]?.kind).to.equal('accepted');
+  });
+
   async function shownTo(number: string): Promise<number | undefined> {
     const rows = await sessions.messagesOf(number);
     return rows.reduce((sum, { shown }) => sum + shown, 0) || undefined;

@@ -16,10 +16,10 @@ export interface SimulatorConfig {
 }
 
 const schema = Joi.object({
-  /** Which year's network it behaves as. */
+  /** Which year's network it behaves as. Clients that are unaware of hidden identifiers need 2025. */
   SIMULATOR_PROFILE: Joi.string()
     .valid(...PROFILES)
-    .default('2025'),
+    .default('2026'),
   /** Address to listen on. */
   SIMULATOR_HOST: Joi.string().default('127.0.0.1'),
   /** 0 is any free port. */

@@ -15,7 +15,7 @@ import { StateFile } from './network/state-file.js';
 import { PairingDesk } from './pairing/pairing-desk.js';
 
 export interface SimulatorOptions {
-  /** Which year's network it behaves as. */
+  /** Which year's network it behaves as. Default 2026. */
   readonly profile?: Profile;
   /** Default 127.0.0.1. */
   readonly host?: string;
@@ -128,7 +128,7 @@ function infoOf(network: Network, place: { host: string; port: number; tls: bool
 }
 
 function settingsOf(options: SimulatorOptions): NetworkSettings {
-  const profile = options.profile ?? '2025';
+  const profile = options.profile ?? '2026';
   return {
     profile,
     latencyMs: options.latencyMs ?? 0,

@@ -46,7 +46,7 @@ export function useSessions(simulatorOptions: SimulatorOptions = {}) {
   const opened: TestSession[] = [];
   let simulator: Simulator;
   before(async () => {
-    simulator = await startSimulator({ profile: '2025', ...simulatorOptions });
+    simulator = await startSimulator(simulatorOptions);
   });
   after(async () => {
     await Promise.all(opened.map(({ session }) => session.close()));

@@ -142,7 +142,9 @@ async function linkDevice(store: Store, simulator: Simulator, bases: string[], i
   const answer = await postUntilAnswered(bases, '/connect?rawQrCode=true', { token, body: {} });
   const address = { workspace: 'main', device };
   const nextCode = (before: string) => codeAfter(store, address, before);
-  await scanCodes({ adminUrl: simulator.adminUrl, number, nextCode }, String(answer.body.qrCode));
+  // Half of the accounts write by hidden identifier, and half by number.
+  const addressing = i % 2 === 0 ? 'lid' : 'pn';
+  await scanCodes({ adminUrl: simulator.adminUrl, number, addressing, nextCode }, String(answer.body.qrCode));
   return { address, number, token };
 }
 
