@@ -23,7 +23,10 @@ const MAIN = fileURLToPath(import.meta.resolve('@gateway/simulator/main'));
 
 /** The simulator as people run it. It ends with us, too. */
 async function startProcess(stateFile: string): Promise<Started> {
-  const child = fork(MAIN, { env: { SIMULATOR_STATE_FILE: stateFile }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const child = fork(MAIN, {
+    env: { SIMULATOR_PROFILE: '2025', SIMULATOR_STATE_FILE: stateFile },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
   const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
   return { child, ...JSON.parse(line) };
 }

@@ -12,7 +12,6 @@ export function answerDevicesQuery(server: Server, client: Client, query: Binary
   const address = server.network.directory.resolve(removal.attrs.jid);
   if (address?.number !== client.device.number) return client.session.replyError(query, 403, 'forbidden');
   client.session.reply(query);
-  const unlink = () => unlinkDevice(server.network, address.number, address.device);
-  if (address.device === client.device.id) setTimeout(unlink, FAREWELL_MS).unref();
-  else unlink();
+  const isItself = address.device === client.device.id;
+  unlinkDevice(server.network, address.number, address.device, { farewellMs: isItself ? FAREWELL_MS : 0 });
 }
