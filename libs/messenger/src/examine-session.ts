@@ -23,7 +23,7 @@ type KnownCreds = HistoryCreds & { loginCounter?: number };
 /** How a session stands: what is known of the account, and how the network answers two questions that send nothing. */
 export async function examineSession(deps: ExamineDeps): Promise<SessionReport> {
   const creds: KnownCreds = deps.creds;
-  const { namespace, bothRefusedAtMs } = readAddressing(creds);
+  const { namespace, bothRefused } = readAddressing(creds);
   const [{ lock, quota }, lookUp, isCaughtUp] = await Promise.all([
     askLimits(deps.sock, deps.signal, deps.optional),
     tryLookUp(deps),
@@ -31,7 +31,7 @@ export async function examineSession(deps: ExamineDeps): Promise<SessionReport> 
   ]);
   return {
     namespace,
-    ...(bothRefusedAtMs !== undefined && { bothNamespacesRefusedAtMs: bothRefusedAtMs }),
+    ...(bothRefused && { bothNamespacesRefusedAtMs: bothRefused.atMs }),
     ...(creds.lidMigrationTimestamp !== undefined && { phoneMigratedAtMs: creds.lidMigrationTimestamp * 1000 }),
     hasHiddenIdentifier: creds.me?.lid !== undefined,
     hasHistory: creds.hasHistory === true,

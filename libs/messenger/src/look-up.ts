@@ -103,7 +103,9 @@ export class LookUp {
    */
   refreshLid(number: string): void {
     const names = this.namesOf(number);
-    if (!names) return;
+    // The network may go on saying it of messages that were under way, or for reasons of its own.
+    if (!names || this.#deps.caches.refreshedLids.has(names.jid)) return;
+    this.#deps.caches.refreshedLids.set(names.jid, true);
     this.forgetDevices(number);
     this.#deps.caches.contacts.delete(number);
     this.#refreshing = this.#refreshing.then(() => this.#refreshLid(names.jid)).catch(() => {});

@@ -47,7 +47,8 @@ export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Pro
   });
   const verdict = async (): Promise<AckOutcome> => {
     const fresh = await refineVerdict(deps, message, { verdict: await first.ack, namespace: attempt.namespace });
-    const last = await attempt.settle(fresh, (namespace) => sendAgain(deps, message, { namespace, instead: fresh }));
+    const again = (namespace: Namespace) => sendAgain(deps, message, { namespace, instead: fresh });
+    const last = await attempt.settle(fresh, { again, withToken: first.withToken });
     // Keys that cannot be read end the session by way of the key store.
     await deps.tokens[last.kind === 'accepted' ? 'accepted' : 'refused'](jid).catch(() => {});
     return last;
@@ -60,7 +61,7 @@ async function relay(
   deps: SendDeps,
   message: OutgoingMessage,
   namespace: Namespace,
-): Promise<{ ack: Promise<AckOutcome> }> {
+): Promise<{ ack: Promise<AckOutcome>; withToken: boolean }> {
   const { sock, guard, acks, lookUp, signal, sendTimeoutMs: timeoutMs } = deps;
   const { jid, lid } = await findRecipient(deps, message.to);
   await deps.tokens.takeOver(jid);
@@ -82,7 +83,7 @@ async function relay(
     }
   }
   wait.startClock();
-  return { ack: wait.outcome };
+  return { ack: wait.outcome, withToken: additionalNodes.length > 0 };
 }
 
 /** Without it the phone of the recipient shows an unknown person: a hidden identifier alone does not say who writes. */

@@ -15,6 +15,8 @@ export interface SessionCaches {
   devices: LRUCache<string, FullJid[]>;
   /** The user parts of jids that are known to have no LID. */
   withoutLid: LRUCache<string, true>;
+  /** People whose hidden identifier was asked for anew, by number: once in a while is enough. */
+  refreshedLids: LRUCache<string, true>;
   /** By jid: the week, counted from 1970, in which the contact was last issued a privacy token. */
   issuedTokens: LRUCache<string, number>;
   /** Keys of contacts whom we, and not the library, are about to issue a privacy token: see privacy-tokens.ts. */
@@ -42,6 +44,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
     keys: new LRUCache({ maxSize: maxKeyBytes }),
     devices: new LRUCache({ maxSize: 40_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
     withoutLid: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: DEVICES_TTL_MS }),
+    refreshedLids: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
     issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),
     tokensToIssue: new Set(),
     contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),

@@ -111,10 +111,12 @@ export class Session implements MessengerSession {
       ackTimeoutMs: deps.ackTimeoutMs,
       onLateRefusal: (refusal) => events.onLateRefusal(refusal),
     });
+    // Messages wait for this question: it does not wait for its turn among the optional ones.
+    const unturned = new OptionalQueries(deps.leftOut);
     this.#addressing = new Addressing({
       creds: auth.creds,
       saveCreds: () => auth.saveCreds(),
-      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, this.#optional)) !== undefined,
+      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, unturned)) !== undefined,
       logger: deps.logger,
       nowMs: Date.now,
       signal: end.signal,

@@ -122,16 +122,63 @@ describe('the namespace of an account', () => {
     expect(refusals() - before, 'by one').to.equal(3);
   });
 
-  it('asks once for the hidden identifier of a person who has a new one', async () => {
+  describe('of an account that cannot show strangers a token', () => {
+    /** Keys without a salt, as those that another program has left. */
+    async function openWithoutSalt({ knows }: { knows: boolean }): Promise<Linked> {
+      const [number] = makeNumbers(1) as [string];
+      sessions.simulator.network.accounts.ensure(number).hasSalt = false;
+      const { keyStore } = await sessions.link(number, 'pn');
+      const { addressing, ...creds } = JSON.parse(keyStore.creds!);
+      keyStore.creds = JSON.stringify({ ...creds, hasHistory: true, ...(knows && { addressing }) });
+      const test = await sessions.open(keyStore);
+      await test.next('open');
+      return { ...test, phone: number };
+    }
+
+    /** Somebody who has written, and so has given the account a token. */
+    async function makeFriend({ phone, keyStore }: Linked): Promise<string> {
+      const [friend] = makeNumbers(1) as [string];
+      await sessions.admin('POST', `phones/${friend}/messages`, { to: phone, text: 'hi' });
+      const lid = sessions.simulator.network.directory.jidOf(friend, 'lid');
+      await eventually(() => keyStore.keys.has(`tctoken/${lid}`), { what: 'the token of a friend' });
+      return friend;
+    }
+
+    it('is not decided by the refusal of a stranger: friends get their messages, also beside one', async () => {
+      const test = await openWithoutSalt({ knows: false });
+      const [friend, other] = [await makeFriend(test), await makeFriend(test)];
+      const [stranger, last] = makeNumbers(2) as [string, string];
+      const outcomes = await sendTo(test, [stranger, friend]);
+      expect(outcomes.map(({ kind }) => kind)).to.deep.equal(['restricted', 'accepted']);
+      expect(namespaceIn(test.keyStore)).to.equal('pn');
+      const before = refusals();
+      const later = await sendTo(test, [last, other]);
+      expect(later.map(({ kind }) => kind)).to.deep.equal(['restricted', 'accepted']);
+      expect(refusals() - before, 'no second name is tried for another stranger').to.equal(1);
+    });
+
+    it('follows a migration that was not told with the first message that shows a token', async () => {
+      const test = await openWithoutSalt({ knows: true });
+      const friend = await makeFriend(test);
+      const [stranger] = makeNumbers(1) as [string];
+      expect((await sendTo(test, [stranger]))[0]?.kind).to.equal('restricted');
+      sessions.simulator.network.accounts.ensure(test.phone).addressing = 'lid';
+      expect((await sendTo(test, [friend]))[0]?.kind).to.equal('accepted');
+      expect(namespaceIn(test.keyStore)).to.equal('lid');
+    });
+  });
+
+  it('asks once for the hidden identifier of a person who has a new one, and writes to that', async () => {
     const test = await openAs('lid');
     const [to] = meet(test.phone, 1) as [string];
     await sendTo(test, [to]);
     await sessions.admin('PUT', `phones/${to}`, { staleLid: true });
-    const { usyncQueries } = sessions.simulator.network.counters;
-    const [outcome] = await sendTo(test, [to]);
-    expect(outcome?.kind).to.equal('accepted');
-    await eventually(() => sessions.simulator.network.counters.usyncQueries > usyncQueries);
+    const { counters } = sessions.simulator.network;
+    const before = { ...counters };
     expect((await sendTo(test, [to]))[0]?.kind).to.equal('accepted');
+    await eventually(() => counters.usyncQueries > before.usyncQueries, { what: 'the question for the new one' });
+    for (let i = 0; i < 3; i++) expect((await sendTo(test, [to]))[0]?.kind).to.equal('accepted');
+    expect(counters.staleLidSends, 'messages to the old one after that').to.equal(before.staleLidSends);
   });
 
   async function shownTo(number: string): Promise<number | undefined> {

@@ -10,11 +10,12 @@ export type Namespace = 'lid' | 'pn';
  */
 export interface AddressingState {
   namespace: Namespace | 'unknown';
-  /** Unix milliseconds at which the network last refused a message in both: the other one is not tried again for a day. */
-  bothRefusedAtMs?: number;
+  /** When the network last refused a message in both, and whether it showed a token: the other one rests for a while. */
+  bothRefused?: { atMs: number; withToken: boolean };
 }
 
-const PROBE_AGAIN_MS = 24 * 60 * 60_000;
+/** A message without a token is refused in either namespace: that says little, and is not to be repeated soon. */
+const REST_MS = { withToken: 30 * 60_000, withoutToken: 6 * 60 * 60_000 };
 const WRONG_NUMBER = 463;
 const WRONG_HIDDEN = 400;
 
@@ -22,9 +23,30 @@ export function otherNamespace(namespace: Namespace): Namespace {
   return namespace === 'lid' ? 'pn' : 'lid';
 }
 
-export function mayProbe({ bothRefusedAtMs }: AddressingState, nowMs: number): boolean {
-  return bothRefusedAtMs === undefined || Math.abs(nowMs - bothRefusedAtMs) >= PROBE_AGAIN_MS;
+/**
+ * Whether a message may try out the other namespace. The first one that shows a token may also soon after one that did
+ * not: it is the better witness.
+ */
+export function mayProbe(
+  { bothRefused }: AddressingState,
+  { nowMs, withToken }: { nowMs: number; withToken: boolean },
+): boolean {
+  if (!bothRefused || (withToken && !bothRefused.withToken)) return true;
+  return Math.abs(nowMs - bothRefused.atMs) >= (bothRefused.withToken ? REST_MS.withToken : REST_MS.withoutToken);
 }
+
+/**
+ * What is known of an account after the network has refused a message in both namespaces. Where nothing was known, 400 by
+ * hidden identifier says that the account has not migrated, and 463 by it that it has: a number would be refused with
+ * 463 for want of a token, too. What was known stays: 400 can also be about the one message.
+ */
+export function afterBothRefused(state: AddressingState, hiddenCode: number, bothRefused: Refusals): AddressingState {
+  if (state.namespace !== 'unknown') return { ...state, bothRefused };
+  if (hiddenCode === WRONG_HIDDEN) return { namespace: 'pn', bothRefused };
+  return { namespace: hiddenCode === WRONG_NUMBER ? 'lid' : 'unknown', bothRefused };
+}
+
+type Refusals = NonNullable<AddressingState['bothRefused']>;
 
 /**
  * Whether a refusal can mean that the message was addressed in the wrong namespace. 463 has other causes: a lock, or a
@@ -41,10 +63,10 @@ export type StoredCreds = AuthenticationCreds & { addressing?: AddressingState }
 
 /** What is stored with the credentials; anything else is an account of which nothing is known. */
 export function readAddressing(creds: AuthenticationCreds): AddressingState {
-  const { namespace, bothRefusedAtMs } = (creds as StoredCreds).addressing ?? {};
+  const { namespace, bothRefused } = (creds as StoredCreds).addressing ?? {};
   return {
     namespace: namespace === 'lid' || namespace === 'pn' ? namespace : 'unknown',
-    ...(typeof bothRefusedAtMs === 'number' && { bothRefusedAtMs }),
+    ...(typeof bothRefused?.atMs === 'number' && { bothRefused }),
   };
 }
 

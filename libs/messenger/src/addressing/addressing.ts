@@ -4,6 +4,7 @@ import type { AckOutcome } from '../ack-outcomes.js';
 import type { AuthenticationCreds } from '../baileys.js';
 import {
   type AddressingState,
+  afterBothRefused,
   mayMeanAddress,
   mayProbe,
   type Namespace,
@@ -27,13 +28,18 @@ export interface AddressingDeps {
 /** One message in one namespace. */
 export interface Attempt {
   readonly namespace: Namespace;
-  /**
-   * Called with what the network said; `again` sends the same message, under the same id, in another namespace.
-   * Resolves with the verdict that counts.
-   */
-  settle(verdict: AckOutcome, again: (namespace: Namespace) => Promise<AckOutcome>): Promise<AckOutcome>;
+  /** Called with what the network said; resolves with the verdict that counts. */
+  settle(verdict: AckOutcome, message: SentMessage): Promise<AckOutcome>;
   /** Nothing was written. */
   cancel(): void;
+}
+
+/** The message of an attempt. */
+export interface SentMessage {
+  /** It showed the network that this person may be written to: a refusal is not for want of that. */
+  withToken: boolean;
+  /** Sends it once more, under the same id, in another namespace. */
+  again(namespace: Namespace): Promise<AckOutcome>;
 }
 
 /**
@@ -76,7 +82,7 @@ export class Addressing {
   async begin({ hasLid }: { hasLid: boolean }): Promise<Attempt> {
     while (this.#probe && !this.#deps.signal.aborted) await this.#probe;
     if (!hasLid) return this.#attempt('pn', { canSwitch: false });
-    const isUnknown = this.state.namespace === 'unknown' && mayProbe(this.state, this.#deps.nowMs());
+    const isUnknown = this.state.namespace === 'unknown' && this.#mayProbe({ withToken: false });
     return this.#attempt(namespaceOf(this.#creds), {
       canSwitch: true,
       endProbe: isUnknown ? this.#startProbe() : undefined,
@@ -90,13 +96,13 @@ export class Addressing {
     return {
       namespace,
       cancel: () => endProbe?.(),
-      settle: async (verdict, again) => {
+      settle: async (verdict, message) => {
         try {
           if (verdict.kind === 'accepted') await this.#accepted(namespace);
           if (!canSwitch || !mayMeanAddress(this.state, namespace, verdict)) return verdict;
           return await (endProbe
-            ? this.#tryOther(namespace, verdict, again)
-            : this.#contest(namespace, verdict, again));
+            ? this.#tryOther(namespace, verdict, message)
+            : this.#contest(namespace, verdict, message));
         } finally {
           endProbe?.();
         }
@@ -105,30 +111,22 @@ export class Addressing {
   }
 
   /** Several messages may be refused together: the first tries out the other namespace, the rest follow what it showed. */
-  async #contest(
-    used: Namespace,
-    verdict: AckOutcome,
-    again: (namespace: Namespace) => Promise<AckOutcome>,
-  ): Promise<AckOutcome> {
+  async #contest(used: Namespace, verdict: AckOutcome, message: SentMessage): Promise<AckOutcome> {
     while (this.#probe && !this.#deps.signal.aborted) await this.#probe;
     const current = namespaceOf(this.#creds);
-    if (current !== used) return again(current);
-    if (!mayProbe(this.state, this.#deps.nowMs())) return verdict;
+    if (current !== used) return message.again(current);
+    if (!this.#mayProbe(message)) return verdict;
     const endProbe = this.#startProbe();
     try {
-      return await this.#tryOther(used, verdict, again);
+      return await this.#tryOther(used, verdict, message);
     } finally {
       endProbe();
     }
   }
 
   /** @param refusal in the namespace `used`. */
-  async #tryOther(
-    used: Namespace,
-    refusal: AckOutcome,
-    again: (namespace: Namespace) => Promise<AckOutcome>,
-  ): Promise<AckOutcome> {
-    const { isRestricted, logger, signal, nowMs } = this.#deps;
+  async #tryOther(used: Namespace, refusal: AckOutcome, { again, withToken }: SentMessage): Promise<AckOutcome> {
+    const { isRestricted, logger, signal } = this.#deps;
     // A network that does not tell whether it restricts the account is no reason to send nothing for good.
     if (refusal.kind === 'restricted' && (await isRestricted().catch(() => false))) return refusal;
     if (signal.aborted) return refusal;
@@ -137,8 +135,17 @@ export class Addressing {
     const verdict = await again(other);
     if (verdict.kind === 'accepted') await this.#save({ namespace: other });
     if (verdict.kind !== 'refused' && verdict.kind !== 'restricted') return verdict;
-    await this.#save({ ...this.state, bothRefusedAtMs: nowMs() });
-    return refusal;
+    await this.#noteBothRefused({ hiddenCode: codeOf(used === 'lid' ? refusal : verdict), withToken });
+    return namespaceOf(this.#creds) === other ? verdict : refusal;
+  }
+
+  async #noteBothRefused({ hiddenCode, withToken }: { hiddenCode: number; withToken: boolean }): Promise<void> {
+    const bothRefused = { atMs: this.#deps.nowMs(), withToken };
+    await this.#save(afterBothRefused(this.state, hiddenCode, bothRefused));
+  }
+
+  #mayProbe({ withToken }: { withToken: boolean }): boolean {
+    return mayProbe(this.state, { nowMs: this.#deps.nowMs(), withToken });
   }
 
   /** The network's word: the account's namespace is the one in which it takes messages. */
@@ -163,4 +170,8 @@ export class Addressing {
     this.#creds.addressing = state;
     await this.#deps.saveCreds();
   }
+}
+
+function codeOf(verdict: AckOutcome): number {
+  return 'code' in verdict ? verdict.code : 0;
 }

@@ -1,6 +1,5 @@
 import { toError } from '@gateway/runtime/errors';
 import {
-  areJidsSameUser,
   type BaileysSocket,
   type BinaryNode,
   getBinaryNodeChild,
@@ -9,6 +8,7 @@ import {
   unpadRandomMax16,
   writeRandomPadMax16,
 } from '../baileys.js';
+import { isOwnPhone } from '../is-own-phone.js';
 import type { Namespace } from './addressing-state.js';
 
 export interface WatchMigrationDeps {
@@ -41,7 +41,7 @@ export function watchMigration(sock: BaileysSocket, deps: WatchMigrationDeps): v
   const decrypt = signalRepository.decryptMessage.bind(signalRepository);
   signalRepository.decryptMessage = async (sealed) => {
     const plain = await decrypt(sealed);
-    if (!isOwnPhone(sock, sealed.jid)) return plain;
+    if (!isOwnPhone(sock.user, sealed.jid)) return plain;
     const migration = readMigration(plain);
     if (!migration) return plain;
     const { message, mappings } = migration;
@@ -60,10 +60,6 @@ function readClientProps(pairSuccess: BinaryNode | undefined): Namespace | undef
   } catch {
     return undefined;
   }
-}
-
-function isOwnPhone({ user }: BaileysSocket, jid: string): boolean {
-  return areJidsSameUser(jid, user?.id) || areJidsSameUser(jid, user?.lid);
 }
 
 /** `undefined` for every other message, and for one that cannot be read: the library says so to the network itself. */

@@ -4,7 +4,8 @@ import { inflate } from 'node:zlib';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AuthState } from '../auth-state.js';
-import { type BaileysSocket, jidDecode, jidNormalizedUser, proto, unpadRandomMax16 } from '../baileys.js';
+import { type BaileysSocket, proto, unpadRandomMax16 } from '../baileys.js';
+import { isOwnPhone } from '../is-own-phone.js';
 import type { SessionCaches } from '../session-caches.js';
 import { within } from '../within.js';
 import { fetchHistoryFile } from './fetch-history-file.js';
@@ -80,15 +81,8 @@ export class HistoryKeeper {
     const decrypt = signalRepository.decryptMessage.bind(signalRepository);
     signalRepository.decryptMessage = async (sealed) => {
       const plain = await decrypt(sealed);
-      return this.#isOwnPhone(sealed.jid) ? this.#take(plain) : plain;
+      return isOwnPhone(this.#creds.me, sealed.jid) ? this.#take(plain) : plain;
     };
-  }
-
-  #isOwnPhone(jid: string): boolean {
-    const { me } = this.#creds;
-    // With the server: the digits of a hidden identifier may be those of a number.
-    const isOurs = [me?.id, me?.lid].some((own) => own && jidNormalizedUser(own) === jidNormalizedUser(jid));
-    return isOurs && !jidDecode(jid)?.device;
   }
 
   /** The message, without a history inside. */

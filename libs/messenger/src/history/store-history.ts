@@ -1,4 +1,6 @@
+import { readAddressing, type StoredCreds } from '../addressing/addressing-state.js';
 import type { AuthState } from '../auth-state.js';
+import type { AuthenticationCreds } from '../baileys.js';
 import type { SessionCaches } from '../session-caches.js';
 import { isTokenValid } from '../token-buckets.js';
 import type { HistoryCreds } from './own-creds.js';
@@ -23,8 +25,15 @@ export async function storeHistory(deps: StoreHistoryDeps, facts: HistoryFacts):
   for (const some of inParts(tokens)) await storeTokens(deps, some);
   const creds = deps.auth.creds as HistoryCreds;
   if (facts.salt) creds.nctSalt = facts.salt.toString('base64');
-  if (facts.lidMigrationTimestamp !== undefined) creds.lidMigrationTimestamp = facts.lidMigrationTimestamp;
+  if (facts.lidMigrationTimestamp !== undefined) noteMigration(deps.auth.creds, facts.lidMigrationTimestamp);
   await deps.auth.saveCreds();
+}
+
+/** What the network has said of the account's namespace since is newer than what its phone remembers. */
+function noteMigration(creds: AuthenticationCreds, timestamp: number): void {
+  (creds as HistoryCreds).lidMigrationTimestamp = timestamp;
+  const { namespace, ...rest } = readAddressing(creds);
+  if (namespace === 'unknown') (creds as StoredCreds).addressing = { ...rest, namespace: 'lid' };
 }
 
 /** Only pairs of which neither side is known: what the network says in messages and answers is newer. */
