@@ -69,10 +69,28 @@ export async function readAnswerParts(store: Store, address: DeviceAddress, id: 
   return new Map(Object.entries(parts));
 }
 
-/** The answer is not waited for any more: an owner that works on it may stop. Safe to repeat. */
-export async function forgetQuestion(store: Store, address: DeviceAddress, id: string): Promise<void> {
+/**
+ * Takes a question back, and what it counted, when no owner has begun to answer it; whether that was so. Safe to repeat.
+ */
+export async function withdrawQuestion(
+  store: Store,
+  address: DeviceAddress,
+  { id, quota }: Pick<AskedQuestion, 'id' | 'quota'>,
+): Promise<boolean> {
   const keys = deviceKeys(store.space, address);
-  await Promise.all([store.redis.hdel(keys.questions, id), store.redis.unlink(keys.answer(id))]);
+  const counter = keys.contactChecks(Math.floor((quota?.nowMs ?? 0) / MS_PER_DAY));
+  const asked = [keys.questions, keys.answer(id), counter];
+  return (await store.run('withdraw-question', asked, [id, quota?.count ?? 0])) === 'unanswered';
+}
+
+/** The answer is not waited for any more: an owner that works on it may stop. Safe to repeat. */
+export async function forgetQuestion(
+  store: Store,
+  address: DeviceAddress,
+  asked: Pick<AskedQuestion, 'id' | 'quota'>,
+): Promise<void> {
+  const isGone = await withdrawQuestion(store, address, asked);
+  if (!isGone) await store.redis.unlink(deviceKeys(store.space, address).answer(asked.id));
 }
 
 export interface TakenQuestion {

@@ -7,6 +7,7 @@ import {
   readAnswerParts,
   readAnswerProgress,
   takeQuestions,
+  withdrawQuestion,
   writeOwnerAnswer,
 } from '@gateway/store/owner-questions';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -44,7 +45,7 @@ describe('questions to the owner of a device', () => {
     expect(await writeOwnerAnswer(space.store, lease, { id: 'a', part: '0', value: 'yes' })).to.equal(true);
     expect(await progress('a')).to.deep.equal({ taken: 'byOwner', isRefused: false, parts: 1 });
     expect(await readAnswerParts(space.store, ADDRESS, 'a')).to.deep.equal(new Map([['0', 'yes']]));
-    await forgetQuestion(space.store, ADDRESS, 'a');
+    await forgetQuestion(space.store, ADDRESS, { id: 'a' });
     expect(await writeOwnerAnswer(space.store, lease, { id: 'a', part: '1', value: 'late' })).to.equal(false);
     expect(await space.clients.commands.exists(deviceKeys(space.store.space, ADDRESS).answer('a'))).to.equal(0);
   });
@@ -73,6 +74,30 @@ describe('questions to the owner of a device', () => {
   it('of a version that is not known are named, and not opened', async () => {
     await askOwner(space.store, ADDRESS, { id: 'a', question: { kind: 'weather' } as never });
     expect(await takeQuestions(space.store, lease)).to.deep.equal([{ id: 'a', question: undefined }]);
+  });
+
+  it('give back what they counted when no owner has begun to answer, and once', async () => {
+    const asking = (id: string) => ({ id, question: CONTACTS, quota: { count: 5, cap: 10, nowMs: 20_000 * DAY } });
+    const { contactChecks } = deviceKeys(space.store.space, ADDRESS);
+    const counted = async () => Number(await space.clients.commands.get(contactChecks(20_000)));
+    const withdraw = (id: string) => withdrawQuestion(space.store, ADDRESS, asking(id));
+    for (const id of ['a', 'b']) await askOwner(space.store, ADDRESS, asking(id));
+    expect(await withdraw('a')).to.equal(true);
+    expect(await withdraw('a')).to.equal(false);
+    expect(await counted()).to.equal(5);
+    await takeQuestions(space.store, lease);
+    expect(await withdraw('b'), 'taken').to.equal(false);
+    await askOwner(space.store, ADDRESS, { id: 'b', question: CONTACTS });
+    expect(await withdraw('b'), 'taken by an owner that has died since').to.equal(false);
+    expect(await counted()).to.equal(5);
+    await writeOwnerAnswer(space.store, lease, { id: 'b', part: 'refused', value: 'busy' });
+    expect(await withdraw('b'), 'refused').to.equal(true);
+    expect(await withdraw('b')).to.equal(false);
+    expect(await counted()).to.equal(0);
+    await askOwner(space.store, ADDRESS, asking('c'));
+    await takeQuestions(space.store, lease);
+    for (const part of ['0', 'refused']) await writeOwnerAnswer(space.store, lease, { id: 'c', part, value: 'x' });
+    expect(await withdraw('c'), 'a part was answered').to.equal(false);
   });
 
   it('count towards the cap of their day only', async () => {

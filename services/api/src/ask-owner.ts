@@ -6,6 +6,7 @@ import {
   forgetQuestion,
   readAnswerParts,
   readAnswerProgress,
+  withdrawQuestion,
 } from '@gateway/store/owner-questions';
 import { MS_PER_DAY } from '@gateway/store/vault';
 import type { ApiDeps } from './api-deps.js';
@@ -26,7 +27,7 @@ const ASK_AGAIN_MS = 500;
 /**
  * Asks the process that owns the device, and waits for its answer. When that process dies, the next owner is asked.
  * Resolves with the parts that there are when it is whole, or the time is over. Throws 503 when no sender has the device
- * or it is asked too much, and 429 when the quota is used up.
+ * or it is asked too much, and 429 when the quota is used up. What no sender has begun to answer does not count.
  */
 export async function askOwner(
   deps: AskDeps,
@@ -35,9 +36,10 @@ export async function askOwner(
 ): Promise<ReadonlyMap<string, string>> {
   const { store, clock } = deps;
   const id = makeQuestionId();
+  const counted = { id, ...(quota && { quota }) };
   const startedMs = clock.monotonicMs();
   let askedAtMs = startedMs;
-  refuse(await ask(store, address, { id, question, ...(quota && { quota }) }), quota?.nowMs ?? 0);
+  refuse(await ask(store, address, { ...counted, question }), quota?.nowMs ?? 0);
   const askAgain = async () => {
     askedAtMs = clock.monotonicMs();
     refuse(await ask(store, address, { id, question }), 0);
@@ -48,7 +50,9 @@ export async function askOwner(
     if (answer.isRefused) throw new ApiError('unavailable', { fields: { why: 'the owner is asked too much' } });
     if (answer.taken === 'byOwner') return undefined;
     const nowMs = clock.monotonicMs();
-    if (!answer.taken && nowMs - startedMs >= deps.waits.takenMs) throw noSender();
+    const isOverdue = !answer.taken && nowMs - startedMs >= deps.waits.takenMs;
+    // An owner may take it in this very moment: then there is a sender.
+    if (isOverdue && (await withdrawQuestion(store, address, counted))) throw noSender();
     // The doorbell was lost, or the process that took the question has died, and the next owner has not heard of it.
     if (nowMs - askedAtMs >= ASK_AGAIN_MS) await askAgain();
     return undefined;
@@ -58,7 +62,7 @@ export async function askOwner(
     return await readAnswerParts(store, address, id);
   } finally {
     // It lives for seconds anyway.
-    await forgetQuestion(store, address, id).catch(() => undefined);
+    await forgetQuestion(store, address, counted).catch(() => undefined);
   }
 }
 

@@ -1,6 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { addOptOuts } from '@gateway/store/opt-outs';
-import { askOwner } from '@gateway/store/owner-questions';
+import { askOwner, takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { answerContacts, type ContactAnswers } from './support/answer-contacts.js';
 import { DEFAULT } from './support/device-owner.js';
@@ -95,6 +96,27 @@ describe('POST /contacts/check', () => {
     expect(body.error).to.equal('No sender available');
     expect(headers.get('retry-after')).to.equal('10');
     expect(performance.now() - startedMs).to.be.below(4_000);
+  });
+
+  it('counts nothing when no sender takes the question', async () => {
+    expect((await check(makePhones(1_000))).status).to.equal(503);
+    await answerAll();
+    expect((await check(makePhones(1_000))).status).to.equal(200);
+    expect((await check(makePhones(201))).status, 'what was answered counts').to.equal(429);
+  });
+
+  it('counts nothing when the sender has too many questions', async () => {
+    const refuseOne = async () => {
+      const questions = await eventually(async () => {
+        const taken = await takeQuestions(space.store, owner.lease);
+        return taken.length > 0 && taken;
+      });
+      await writeOwnerAnswer(space.store, owner.lease, { id: questions[0]!.id, part: 'refused', value: 'busy' });
+    };
+    const [refused] = await Promise.all([check(makePhones(1_000)), refuseOne()]);
+    expect([refused.status, refused.body.error]).to.deep.equal([503, 'Service unavailable']);
+    await answerAll();
+    expect((await check(makePhones(1_000))).status).to.equal(200);
   });
 
   it('answers null for what was not told in time, and leaves nothing in Redis', async () => {

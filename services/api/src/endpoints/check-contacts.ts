@@ -37,7 +37,8 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
       'request. The results come in the order of the numbers, each number once, at its first place. Takes up to ' +
       `${LIMITS.contactsWaitSeconds} seconds; what the network has not told by then is \`null\`, and so is everything while ` +
       'the device has no connection. Numbers count towards a daily cap of the device, also when they are asked about again: ' +
-      'accounts that look up many strangers get restricted. Safe to repeat.',
+      'accounts that look up many strangers get restricted. What no sender has begun to answer (503) does not count. ' +
+      'Safe to repeat.',
     example: { phones: ['447700900123', '+44 7700 900-124'] },
     answer: {
       status: 200,
