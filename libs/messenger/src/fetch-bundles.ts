@@ -1,4 +1,4 @@
-import { askInParts } from './ask-in-parts.js';
+import { askInParts, type RefusedBefore } from './ask-in-parts.js';
 import {
   type BaileysSocket,
   type BinaryNode,
@@ -11,6 +11,7 @@ import {
   jidEncode,
   S_WHATSAPP_NET,
 } from './baileys.js';
+import type { SessionCaches } from './session-caches.js';
 
 /** Devices a query may name. */
 const MAX_DEVICES = 100;
@@ -32,6 +33,7 @@ export interface Wanted {
 
 export interface BundleDeps {
   sock: BaileysSocket;
+  caches: Pick<SessionCaches, 'refused'>;
   /** Called between two turns of work. */
   giveWay(): Promise<void>;
 }
@@ -45,7 +47,8 @@ export async function fetchBundles(deps: BundleDeps, devices: readonly Wanted[])
   const errors = new Map<string, number>();
   for (let from = 0; from < devices.length; from += MAX_DEVICES) {
     const wanted = devices.slice(from, from + MAX_DEVICES);
-    const { answers, refused } = await askInParts(wanted, (part) => askForBundles(deps.sock, part));
+    const ask = (part: readonly Wanted[]) => askForBundles(deps.sock, part);
+    const { answers, refused } = await askInParts(wanted, ask, bundlesRefused(deps.caches.refused));
     const bundles = new Map(answers);
     for (const device of wanted) {
       if (!bundles.has(device.jid)) errors.set(device.jid, refused.get(device) ?? NO_ANSWER);
@@ -53,6 +56,16 @@ export async function fetchBundles(deps: BundleDeps, devices: readonly Wanted[])
     await makeSessions(deps, bundles, errors);
   }
   return errors;
+}
+
+/** Whose bundle is refused may be looked up all the same. */
+function bundlesRefused(cache: SessionCaches['refused']): RefusedBefore<Wanted> {
+  const keyOf = ({ jid }: Wanted) => `bundle ${jid}`;
+  return {
+    get: (device) => cache.get(keyOf(device)),
+    set: (device, code) => cache.set(keyOf(device), code),
+    delete: (device) => cache.delete(keyOf(device)),
+  };
 }
 
 async function askForBundles(sock: BaileysSocket, devices: readonly Wanted[]): Promise<[string, BinaryNode][]> {

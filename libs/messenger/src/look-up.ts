@@ -140,7 +140,7 @@ export class LookUp {
       if (!urgent) await this.#rightOfWay.giveWay();
     };
     const [resolved, ourselves] = await Promise.all([
-      resolveNumbers(sock, numbers, this.#deps.optional),
+      resolveNumbers(sock, numbers, { optional: this.#deps.optional, before: caches.refused }),
       this.#resolveOurselves(),
     ]);
     const results = new Map<string, LookUpResult>();

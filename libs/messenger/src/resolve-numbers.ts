@@ -1,4 +1,4 @@
-import { askInParts } from './ask-in-parts.js';
+import { askInParts, type RefusedBefore } from './ask-in-parts.js';
 import { askByJid, askByNumber } from './ask-users.js';
 import { type BaileysSocket, jidDecode, jidEncode, jidNormalizedUser } from './baileys.js';
 import { OptionalQueries } from './optional-queries.js';
@@ -15,8 +15,22 @@ export interface Account {
 
 export type Resolved = { account: Account } | { exists: false } | { error: number };
 
+interface ResolveOptions {
+  optional?: OptionalQueries | undefined;
+  before?: RefusedBefore<string>;
+}
+
 const NO_DEVICES = 404;
 const PHONE: UserDevice = { id: 0, isHosted: false };
+
+/** What one look-up has found out so far. */
+interface Findings {
+  answers: Map<string, UserAnswer | undefined>;
+  /** By number: the code by which the network refused the last question about it. */
+  refused: Map<string, number>;
+  /** Numbers and jids refused before, in this look-up or another. */
+  before: RefusedBefore<string>;
+}
 
 /**
  * Which account is behind each number. Where one query leaves devices open, or names none, they are asked for by hidden
@@ -25,30 +39,37 @@ const PHONE: UserDevice = { id: 0, isHosted: false };
 export async function resolveNumbers(
   sock: BaileysSocket,
   numbers: readonly string[],
-  optional = new OptionalQueries(),
+  { optional = new OptionalQueries(), before = new Map() }: ResolveOptions = {},
 ): Promise<Map<string, Resolved>> {
-  const { answers: users, refused } = await askInParts(numbers, async (part) =>
-    optional.mayAsk('lookUpByNumber') ? optional.ask('lookUpByNumber', () => askByNumber(sock, part)) : [],
-  );
-  const answers = assign(numbers, users);
+  const byNumber = async (part: readonly string[]) =>
+    optional.mayAsk('lookUpByNumber') ? optional.ask('lookUpByNumber', () => askByNumber(sock, part)) : [];
+  const { answers: users, refused } = await askInParts(numbers, byNumber, before);
+  const findings: Findings = { answers: assign(numbers, users), refused, before };
   const asked = new Set<string>();
   // Twice, as a hidden identifier may come with an answer that was asked for by jid.
-  for (let round = 0; round < 2; round += 1) await askForDevices(sock, answers, asked);
-  return new Map(numbers.map((number) => [number, conclude(number, answers.get(number), refused.get(number))]));
+  for (let round = 0; round < 2; round += 1) await askForDevices(sock, findings, asked);
+  return new Map(
+    numbers.map((number) => [number, conclude(number, findings.answers.get(number), refused.get(number))]),
+  );
 }
 
 async function askForDevices(
   sock: BaileysSocket,
-  answers: Map<string, UserAnswer | undefined>,
+  { answers, refused, before }: Findings,
   asked: Set<string>,
 ): Promise<void> {
   const open = [...answers].filter(([, user]) => isOpen(user)).map(([number, user]) => [number, nameOf(number, user)]);
   const names = new Map((open as [string, string][]).filter(([, name]) => !asked.has(name)));
   if (names.size === 0) return;
   for (const name of names.values()) asked.add(name);
-  const { answers: users } = await askInParts([...new Set(names.values())], (part) => askByJid(sock, part));
-  const more = new Map(users.map((user) => [user.name, user]));
-  for (const [number, name] of names) answers.set(number, merge(answers.get(number), more.get(name)));
+  const more = await askInParts([...new Set(names.values())], (part) => askByJid(sock, part), before);
+  // Asked for by number, an account may be answered under its hidden identifier.
+  const users = new Map(more.answers.flatMap((user) => [user.lid, user.jid, user.name].map((name) => [name, user])));
+  for (const [number, name] of names) {
+    answers.set(number, merge(answers.get(number), users.get(name)));
+    const code = more.refused.get(name);
+    if (code !== undefined) refused.set(number, code);
+  }
 }
 
 /**
@@ -97,11 +118,14 @@ function merge(first: UserAnswer | undefined, second: UserAnswer | undefined): U
 }
 
 function conclude(number: string, user: UserAnswer | undefined, refused: number | undefined): Resolved {
-  if (!user && refused !== undefined) return { error: refused };
   if (user?.error !== undefined) return { error: user.error };
-  if (!user || user.isContact === false) return { exists: false };
-  const { devices = [], lid } = user;
+  if (user?.isContact === false) return { exists: false };
+  const { devices = [], lid } = user ?? {};
+  if (user && devices.length > 0) {
+    return { account: { jid: jidNormalizedUser(user.jid ?? jidEncode(number, 's.whatsapp.net')), lid, devices } };
+  }
+  // A refusal tells nothing about whether the account exists.
+  if (refused !== undefined) return { error: refused };
   // Every account has a phone: a list without it is not to be believed.
-  if (devices.length === 0) return user.isContact || lid ? { error: NO_DEVICES } : { exists: false };
-  return { account: { jid: jidNormalizedUser(user.jid ?? jidEncode(number, 's.whatsapp.net')), lid, devices } };
+  return user?.isContact || lid ? { error: NO_DEVICES } : { exists: false };
 }

@@ -23,6 +23,8 @@ export interface SessionCaches {
   tokensToIssue: Set<string>;
   /** By number as it was asked for, digits. */
   contacts: LRUCache<string, Contact>;
+  /** Numbers and jids that the network refused to say anything about, with its code: asked alone, or they fail a batch. */
+  refused: LRUCache<string, number>;
   /** How often a phone asked for a message again: bounded over reconnects, or a broken phone could ask for ever. */
   retries: LRUCache<string, object>;
 }
@@ -37,6 +39,9 @@ export const PARTIAL_TTL_MS = MINUTE_MS;
 /** People join. */
 export const STRANGER_TTL_MS = 5 * MINUTE_MS;
 
+/** Until then it is asked alone: longer than the wait between two attempts of a list. */
+const REFUSED_TTL_MS = 10 * MINUTE_MS;
+
 /** @param maxKeyBytes bound of the key cache, in bytes of the stored form. */
 export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): SessionCaches {
   // Bounds by size, because a bound by count sets its whole memory aside at once: too much for thousands of idle devices.
@@ -48,6 +53,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
     issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),
     tokensToIssue: new Set(),
     contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
+    refused: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: REFUSED_TTL_MS }),
     retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
   };
 }

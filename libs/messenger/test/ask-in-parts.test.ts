@@ -44,4 +44,21 @@ describe('asking in parts', () => {
     expect(outcome).to.equal(503);
     expect(asked).to.have.length(1);
   });
+
+  it('asks alone for those that were refused alone before, so that their neighbours recover at the next attempt', async () => {
+    const bad = new Set([3, 12, 21, 34, 45, 56, 61, 72, 83, 99]);
+    const before = new Map<number, number>();
+    let open: readonly number[] = items;
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const { asked, ask } = serverRefusing(bad);
+      const { refused } = await askInParts(open, ask, before);
+      expect(asked.length).to.be.at.most(48);
+      open = [...refused.keys()].sort((a, b) => a - b);
+    }
+    expect(open).to.deep.equal([...bad]);
+    const { asked, ask } = serverRefusing(new Set());
+    expect((await askInParts(items, ask, before)).refused.size).to.equal(0);
+    expect(asked.map((part) => part.length)).to.deep.equal([90, ...Array(10).fill(1)]);
+    expect(before.size, 'answered, so nothing is held against them').to.equal(0);
+  });
 });

@@ -139,4 +139,24 @@ describe('resolving numbers', () => {
     );
     expect((await resolveNumbers(sock, ['1'])).get('1')).to.deep.equal({ error: 404 });
   });
+
+  it('does not take a refused query by jid for the word that there is no account', async () => {
+    const { sock } = serverOf(({ phone, id }) => {
+      if (id?.startsWith('491@')) throw Object.assign(new Error('not-acceptable'), { data: 406 });
+      if (phone !== '+492') return undefined;
+      return element('user', { jid: '492@s.whatsapp.net' }, [element('contact', { type: 'in' }, phone), deviceList()]);
+    });
+    const resolved = await resolveNumbers(sock, ['491', '492']);
+    expect(resolved.get('491')).to.deep.equal({ error: 406 });
+    expect(resolved.get('492')).to.have.property('account');
+  });
+
+  it('finds in an answer under the hidden identifier the account that was asked for by jid', async () => {
+    const { sock } = serverOf(({ id }) =>
+      id ? element('user', { jid: '7@lid', pn_jid: id }, [deviceList()]) : undefined,
+    );
+    expect((await resolveNumbers(sock, ['491'])).get('491')).to.deep.equal({
+      account: { jid: '491@s.whatsapp.net', lid: '7@lid', devices: phoneDevice },
+    });
+  });
 });

@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { makeNumbers, useSessions } from './support/session-fixture.js';
+
+describe('look-ups that the network refuses', () => {
+  const sessions = useSessions();
+
+  it('say nothing about whether a number is on the messenger, and are not remembered', async () => {
+    const { session, options } = await sessions.openLinked({ leftOut: new Set(['lookUpByNumber'] as const) });
+    const [first, number] = makeNumbers(2) as [string, string];
+    await session.lookUp([first]);
+    sessions.fault('iq', { error: 406 }, { match: { xmlns: 'usync' } });
+    expect((await session.lookUp([number])).get(number)).to.deep.equal({ error: 406 });
+    expect(options.caches.contacts.has(number)).to.equal(false);
+    expect((await session.lookUp([number])).get(number)).to.deep.equal({ exists: true });
+  });
+
+  it('fail ten of a hundred, and at the second attempt none of their neighbours', async () => {
+    const { session } = await sessions.openLinked();
+    const numbers = makeNumbers(100);
+    const bad = numbers.filter((_, index) => index % 10 === 3);
+    for (const number of bad) await sessions.admin('PUT', `phones/${number}`, { badKeys: true });
+    await session.lookUp(numbers);
+    const results = await session.lookUp(numbers);
+    const failed = numbers.filter((number) => 'error' in results.get(number)!);
+    expect(failed).to.deep.equal(bad);
+  });
+});
