@@ -73,6 +73,12 @@ export function isHangUp(error: unknown): boolean {
   return end.kind === 'reconnect' && end.backoff === 'network' && end.code !== DisconnectReason.timedOut;
 }
 
+/** Whether the network said that it ends the connection; else it may have broken on the way. */
+export function hasSpoken(error: unknown): boolean {
+  const { data } = (error ?? {}) as LibraryError;
+  return data !== undefined && data !== null && !(data instanceof Error);
+}
+
 /** What a failed read or write of keys means. Never throws. */
 export function toFailureOutcome(error: unknown): DisconnectOutcome {
   if (error instanceof FencedError) return { kind: 'fenced' };

@@ -12,7 +12,20 @@ export type OptionalQuery = (typeof OPTIONAL_QUERIES)[number];
 const IN_TURN: ReadonlySet<OptionalQuery> = new Set(['ownPicture', 'lock', 'quota']);
 /** A server that dislikes a question hangs up at once, not after this. */
 const SUSPICIOUS_MS = 10_000;
+/** A connection that breaks without a word is held against a question for this long, if nothing else came after it. */
+const WORDLESS_MS = 1_000;
+/** Then the network is known to answer it, and a connection that breaks meanwhile has just broken. */
+const ANSWERED_LATELY_MS = 10 * 60_000;
+const NO_ANSWER = 408;
 const CONNECTION_CLOSED = 428;
+
+/** `spoken`: the network said that it ends the connection; `wordless`: it may have, or the path is broken. */
+export type EndOfConnection = 'spoken' | 'wordless';
+
+interface OpenQuery {
+  query: OptionalQuery;
+  askedAtMs: number;
+}
 
 /**
  * The optional queries of one session that are without an answer. The network ends a connection over a question that it
@@ -20,11 +33,21 @@ const CONNECTION_CLOSED = 428;
  * ones were open, and its owner leaves out those that were so twice in a row.
  */
 export class OptionalQueries {
-  private readonly open = new Set<{ query: OptionalQuery; askedAtMs: number }>();
+  private readonly open = new Set<OpenQuery>();
   private turn: Promise<void> = Promise.resolve();
   private hasEnded = false;
+  private lastFrameAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly leftOut: ReadonlySet<OptionalQuery> = new Set()) {}
+  /** @param answered kept over reconnects: when the network last answered each one. */
+  constructor(
+    private readonly leftOut: ReadonlySet<OptionalQuery> = new Set(),
+    private readonly answered: Map<OptionalQuery, number> = new Map(),
+  ) {}
+
+  /** Something came from the network: it has not hung up. */
+  noteFrame(): void {
+    this.lastFrameAtMs = performance.now();
+  }
 
   mayAsk(query: OptionalQuery): boolean {
     return !this.leftOut.has(query);
@@ -51,21 +74,39 @@ export class OptionalQueries {
     try {
       const result = await question();
       this.open.delete(entry);
+      this.answered.set(query, performance.now());
       return result;
     } catch (thrown) {
       // The end of the connection is told to the query before it is told to the session.
       if (isEnd(thrown)) this.hasEnded = true;
-      else this.open.delete(entry);
+      else {
+        this.open.delete(entry);
+        if (isRefusal(thrown)) this.answered.set(query, performance.now());
+      }
       throw thrown;
     }
   }
 
-  /** Those that the connection may have ended over, if it has ended now. */
-  suspects(): OptionalQuery[] {
-    const sinceMs = performance.now() - SUSPICIOUS_MS;
-    const asked = [...this.open].filter(({ askedAtMs }) => askedAtMs >= sinceMs).map(({ query }) => query);
-    return OPTIONAL_QUERIES.filter((query) => asked.includes(query));
+  /** Those that the connection may have ended over, if it has ended now; `undefined` when nothing can be told of them. */
+  suspects(end: EndOfConnection = 'spoken'): OptionalQuery[] | undefined {
+    const nowMs = performance.now();
+    const open = [...this.open].filter(({ askedAtMs }) => askedAtMs >= nowMs - SUSPICIOUS_MS);
+    const blamed = open.filter((entry) => end === 'spoken' || this.looksLikeHangUp(entry, nowMs));
+    if (open.length > 0 && blamed.length === 0) return undefined;
+    return OPTIONAL_QUERIES.filter((query) => blamed.some((entry) => entry.query === query));
   }
+
+  /** A list asks about numbers all the time, so that a lost path often finds a question open. */
+  private looksLikeHangUp({ query, askedAtMs }: OpenQuery, nowMs: number): boolean {
+    if (askedAtMs < nowMs - WORDLESS_MS || this.lastFrameAtMs > askedAtMs) return false;
+    const answeredAtMs = this.answered.get(query);
+    return answeredAtMs === undefined || answeredAtMs < nowMs - ANSWERED_LATELY_MS;
+  }
+}
+
+function isRefusal(thrown: unknown): boolean {
+  const code = networkCodeOf(thrown);
+  return code !== undefined && code !== NO_ANSWER;
 }
 
 function isEnd(thrown: unknown): boolean {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { CacheStore, FullJid } from './baileys.js';
+import type { OptionalQuery } from './optional-queries.js';
 
 /** What a look-up found out about a number. */
 export type Contact = { exists: false } | { exists: true /** By number. */; jid: string; lid: string | undefined };
@@ -25,6 +26,8 @@ export interface SessionCaches {
   contacts: LRUCache<string, Contact>;
   /** Numbers and jids that the network refused to say anything about, with its code: asked alone, or they fail a batch. */
   refused: LRUCache<string, number>;
+  /** When the network last answered each optional query, in ms of the process: it does not end connections over those. */
+  answeredQueries: Map<OptionalQuery, number>;
   /** How often a phone asked for a message again: bounded over reconnects, or a broken phone could ask for ever. */
   retries: LRUCache<string, object>;
 }
@@ -54,6 +57,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
     tokensToIssue: new Set(),
     contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
     refused: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: REFUSED_TTL_MS }),
+    answeredQueries: new Map(),
     retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
   };
 }

@@ -64,7 +64,7 @@ export interface SessionEvents {
 export interface EndCircumstances {
   /** The reason that the server gave, in its own words; nothing that identifies a person. */
   serverWords?: string;
-  /** When it was the network that ended it: the optional queries that were without an answer. */
+  /** When the network may have ended it over a question: the optional queries that it may be. Absent: it tells nothing. */
   suspects?: OptionalQuery[];
 }
 

@@ -11,7 +11,7 @@ import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WH
 import { CatchUp } from './catch-up.js';
 import { confirmUnread } from './confirm-unread.js';
 import { ContactTokens } from './contact-tokens.js';
-import { isHangUp, toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
+import { hasSpoken, isHangUp, toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { examineSession } from './examine-session.js';
 import { findAcquainted } from './find-acquainted.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
@@ -121,7 +121,7 @@ export class Session implements MessengerSession {
       nowMs: Date.now,
       signal: end.signal,
     });
-    this.#optional = new OptionalQueries(deps.leftOut);
+    this.#optional = new OptionalQueries(deps.leftOut, deps.caches.answeredQueries);
     this.#serverWords = watchServerWords(sock);
     this.#lookUp = new LookUp({ sock, caches: deps.caches, optional: this.#optional, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
@@ -263,6 +263,8 @@ export class Session implements MessengerSession {
 
   #listen(): void {
     const { sock, events, end, caches } = this.#deps;
+    // Its farewell is part of the end.
+    sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || this.#optional.noteFrame());
     confirmUnread(sock);
     answerPings(sock);
     sock.ev.on('creds.update', () => this.#onCreds());
@@ -357,13 +359,18 @@ export class Session implements MessengerSession {
     });
   }
 
+  #findSuspects(error: unknown): OptionalQuery[] | undefined {
+    if (!isHangUp(error)) return undefined;
+    return this.#optional.suspects(hasSpoken(error) ? 'spoken' : 'wordless');
+  }
+
   /** The library's socket has ended, for its own reasons or for ours. */
   #awaitSocketEnd(): Promise<void> {
     const { sock, end, auth } = this.#deps;
     return new Promise((resolve) => {
       sock.ev.on('connection.update', ({ connection, lastDisconnect }) => {
         if (connection !== 'close') return;
-        if (!end.outcome && isHangUp(lastDisconnect?.error)) this.#suspects = this.#optional.suspects();
+        if (!end.outcome) this.#suspects = this.#findSuspects(lastDisconnect?.error);
         const linking = this.#linking && !auth.creds.account && { codesLeft: this.#linking.codesLeft() };
         end.begin(
           toDisconnectOutcome({ error: lastDisconnect?.error, ...(linking && { linking }), nowMs: Date.now() }),

@@ -1,6 +1,7 @@
 import { isHangUp } from '@gateway/messenger/disconnect-outcomes';
 import { OptionalQueries } from '@gateway/messenger/optional-queries';
 import { NetworkRefusalError, SessionEndedError, TimeoutError } from '@gateway/messenger/session-errors';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { makeNumbers, useSessions } from './support/session-fixture.js';
 
@@ -29,6 +30,22 @@ describe('queries that the network ends the connection over', () => {
     await closed.session.close();
     await picture;
     expect(closed.circumstances).to.not.have.property('suspects');
+  });
+
+  it('are not blamed for a path that breaks while the network takes its time, also in a later login', async () => {
+    const first = await sessions.openLinked();
+    await first.session.lookUp(makeNumbers(1));
+    await first.session.close();
+    const test = await sessions.open(first.keyStore, { caches: first.options.caches });
+    await test.next('open');
+    const match = { account: first.phone, xmlns: 'usync' };
+    const rule = sessions.simulator.network.faults.add({ on: 'iq', do: { silent: true }, match });
+    const lookUp = test.session.lookUp(makeNumbers(1));
+    await eventually(() => rule.hits > 0);
+    await sessions.admin('POST', 'restart-sockets');
+    expect(await test.next('closed')).to.include({ kind: 'reconnect', backoff: 'network' });
+    await lookUp;
+    expect(test.circumstances).to.not.have.property('suspects');
   });
 
   it('are not asked when they are to be left out: no picture, and numbers are looked up by jid', async () => {
@@ -87,6 +104,26 @@ describe('queries that the network ends the connection over', () => {
       await others.ask('ownPicture', () => Promise.reject(end)).catch(() => undefined);
       expect(others.suspects(), String(end)).to.deep.equal(['ownPicture']);
     }
+  });
+
+  it('are suspected after an end without words only when nothing came after them, and no answer lately', async () => {
+    const openOne = (queries: OptionalQueries) =>
+      void queries.ask('lookUpByNumber', () => new Promise(() => {})).catch(() => undefined);
+    const silent = new OptionalQueries();
+    silent.noteFrame();
+    openOne(silent);
+    expect(silent.suspects('wordless'), 'a server that hangs up').to.deep.equal(['lookUpByNumber']);
+    silent.noteFrame();
+    expect(silent.suspects('wordless'), 'one that said something else since').to.equal(undefined);
+    expect(silent.suspects('spoken')).to.deep.equal(['lookUpByNumber']);
+    const answered = new OptionalQueries(new Set(), new Map([['lookUpByNumber', performance.now()]]));
+    openOne(answered);
+    expect(answered.suspects('wordless'), 'one that answers it').to.equal(undefined);
+    const refused = new OptionalQueries();
+    await refused.ask('lookUpByNumber', () => Promise.reject(new NetworkRefusalError(406))).catch(() => undefined);
+    openOne(refused);
+    expect(refused.suspects('wordless'), 'a refusal is an answer').to.equal(undefined);
+    expect(new OptionalQueries().suspects('wordless'), 'none was open').to.deep.equal([]);
   });
 
   it('are not blamed for what the network says of the account or the connection as a whole', () => {
