@@ -54,6 +54,8 @@ export interface SessionEvents {
   onLateRefusal(refusal: { platformId: string; code: number; isFinal: boolean }): void;
   /** The network has changed what the account may do: `readRestriction` tells what. Can come before `onOpen`. */
   onRestrictionNews?(): void;
+  /** People may have other names by now: what was looked up is not known any more. */
+  onLookUpsForgotten?(): void;
   /** The network says when it will refuse our version; `undefined`: not any more. Can come before `onOpen`. */
   onVersionDeadline?(expiresAtMs: number | undefined): void;
   /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
@@ -115,8 +117,8 @@ export interface MessengerSession {
   lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>>;
   /** The number under which the network knows whoever a number leads to, once it was looked up; before, the number itself. */
   numberOf(number: string): string;
-  /** The hidden identifier (`digits@lid`) of the person behind a number, once it was looked up and where there is one. */
-  hiddenIdOf(number: string): string | undefined;
+  /** The hidden identifier (`digits@lid`) of the person behind a number, from a look-up or from the keys. Asks nothing of the network. */
+  hiddenIdOf(number: string): Promise<string | undefined>;
   /** Which of the numbers the account has a conversation with, by its keys: asks nothing of the network. */
   findAcquainted(numbers: readonly string[]): Promise<Set<string>>;
   /**

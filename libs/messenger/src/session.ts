@@ -30,6 +30,7 @@ import type { SessionEnd } from './session-end.js';
 import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
 import { type BrowserName, DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
+import { storedLidOf } from './stored-lid.js';
 import type { StanzaTrace } from './tracing/stanza-trace.js';
 import type { Endpoint } from './trust.js';
 import { uploadMedia } from './upload-media.js';
@@ -176,8 +177,9 @@ export class Session implements MessengerSession {
     return decoded?.server === 's.whatsapp.net' ? decoded.user : number;
   }
 
-  hiddenIdOf(number: string): string | undefined {
-    const lid = this.#lookUp.namesOf(number)?.lid;
+  async hiddenIdOf(number: string): Promise<string | undefined> {
+    const names = this.#lookUp.namesOf(number);
+    const lid = names?.lid ?? (await storedLidOf(this.#deps.sock, number, names?.jid));
     return lid && jidNormalizedUser(lid);
   }
 
@@ -281,6 +283,7 @@ export class Session implements MessengerSession {
         // Who had no hidden identifier may have one now.
         caches.contacts.clear();
         caches.withoutLid.clear();
+        events.onLookUpsForgotten?.();
         await this.#addressing.learn(namespace);
       },
       onFailed: (error) => end.begin(toFailureOutcome(error)),

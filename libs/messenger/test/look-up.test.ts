@@ -42,6 +42,18 @@ describe('looking numbers up', () => {
     expect(test.session.numberOf('5511987654321')).to.equal('5511987654321');
   });
 
+  it('knows a hidden identifier from the keys when the look-up is forgotten, however the number is written', async () => {
+    const number = '5531987654322';
+    expect(await test.session.hiddenIdOf(number), 'before').to.equal(undefined);
+    await test.session.lookUp([number]);
+    const hiddenId = await test.session.hiddenIdOf(number);
+    expect(hiddenId).to.match(/^\d+@lid$/);
+    test.options.caches.contacts.clear();
+    const before = await counters();
+    expect(await test.session.hiddenIdOf(number)).to.equal(hiddenId);
+    expect((await counters()).iqs).to.equal(before.iqs);
+  });
+
   it('leaves nothing to ask for when the message is sent', async () => {
     const numbers = makeNumbers(5);
     await test.session.lookUp(numbers);

@@ -218,6 +218,7 @@ export class DeviceOwner {
         this.wakeUp.ring();
       },
       onRestrictionNews: () => this.work?.hold.hasNews(),
+      onLookUpsForgotten: () => this.work?.forgetLookUps(),
       onMet: (phone) => this.work?.hold.metSomebody(phone),
     });
     this.socket = socket;

@@ -12,7 +12,7 @@ import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
-import { failUnsent, hasOptedOut } from './drop-opted-out.js';
+import { failUnsent, hasOptedOut, identify } from './drop-opted-out.js';
 import { loadSend } from './load-send.js';
 import type { MediaUploads } from './media-uploads.js';
 import { NewContactHold } from './new-contact-hold.js';
@@ -101,6 +101,12 @@ export class DeviceScheduler {
     this.forgetLookUps();
   }
 
+  /** Those who are ready are looked up again, and pass its checks again. */
+  forgetLookUps(): void {
+    for (const send of this.roster.inTurn()) send.forgetLookUps();
+    this.wakeUp.ring();
+  }
+
   /** Looks at cancels and expiries. Called on each tick and doorbell. */
   async refresh(): Promise<void> {
     const { store, lease, clock } = this.deps;
@@ -175,11 +181,6 @@ export class DeviceScheduler {
     this.wakeUp.ring();
   }
 
-  /** Whoever is ready goes past the checks of a look-up again. */
-  private forgetLookUps(): void {
-    for (const send of this.roster.inTurn()) send.forgetLookUps();
-  }
-
   private async pump(): Promise<void> {
     while (!this.stopped) {
       const session = this.session;
@@ -217,10 +218,16 @@ export class DeviceScheduler {
   private async relay(session: MessengerSession, item: WorkItem): Promise<void> {
     const { store, lease, clock, ids, logger } = this.deps;
     const { send, recipient, part, to, content } = item;
+    const person = await identify(session, send, to);
+    if (!person) {
+      // Their next look-up says what is to be done: it has pauses, and reasons.
+      send.putBack([recipient]);
+      return this.roster.settle();
+    }
     // Both in one round trip, and the list after the mark: whoever opts out before it gets nothing.
     const [claim, optedOut] = await Promise.all([
       claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
-      hasOptedOut(this.deps, { send, session, to }),
+      hasOptedOut(this.deps, person),
     ]);
     if (claim !== 'claimed') return this.skip(item, claim);
     if (optedOut) {

@@ -46,6 +46,8 @@ export interface SocketDeps {
   onEnd(): void;
   /** The network has changed what the account may do. */
   onRestrictionNews(): void;
+  /** What was looked up is not known any more. */
+  onLookUpsForgotten(): void;
   /** Somebody wrote to the account. */
   onMet(phone: string): void;
   /** What the socket reported could not be written. */
@@ -167,7 +169,10 @@ export class DeviceSocket {
     }
   }
 
-  private messageEvents(): Pick<SessionEvents, 'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews'> {
+  private messageEvents(): Pick<
+    SessionEvents,
+    'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews' | 'onLookUpsForgotten'
+  > {
     const { store, lease, clock, metrics } = this.deps;
     return {
       onReceipt: (receipt) => {
@@ -186,6 +191,7 @@ export class DeviceSocket {
         return recorded;
       },
       onRestrictionNews: () => this.deps.onRestrictionNews(),
+      onLookUpsForgotten: () => this.deps.onLookUpsForgotten(),
       onLateRefusal: (refusal) => this.guard(recordLateRefusal(this.deps, refusal)),
     };
   }

@@ -77,6 +77,11 @@ export class DeviceWork {
     this.desk.detach();
   }
 
+  /** The session has forgotten them. */
+  forgetLookUps(): void {
+    this.scheduler.forgetLookUps();
+  }
+
   /** What the network says of the account beside its answers to messages. */
   get hold(): NewContactHold {
     return this.scheduler.hold;

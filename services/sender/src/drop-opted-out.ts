@@ -20,16 +20,32 @@ export async function dropOptedOut<Upcoming extends { index: number; to: string 
   return upcoming.filter(({ to }) => !optedOut.has(to));
 }
 
+/** A recipient by all their names; one who takes every message is not named. */
+type Recipient = { kind: 'exempt' } | { kind: 'named'; numbers: readonly string[]; hiddenId: string | undefined };
+
 /**
- * Whether a person who was looked up has opted out, under any of their names: also with a STOP that came without a number.
+ * Who a recipient is. What was looked up may be forgotten since: then it is asked for here, and not by the message itself,
+ * which would go out to a person whose wish is not known. `undefined`: it was not told.
  */
-export async function hasOptedOut(
-  { store, lease }: UnsentDeps,
-  { send, session, to }: { send: OpenSend; session: Pick<MessengerSession, 'numberOf' | 'hiddenIdOf'>; to: string },
-): Promise<boolean> {
-  if (isExempt(send)) return false;
-  const person = { numbers: [to, session.numberOf(to)], hiddenId: session.hiddenIdOf(to) };
-  return isOptedOut(store, lease.address.workspace, person);
+export async function identify(
+  session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf'>,
+  send: OpenSend,
+  to: string,
+): Promise<Recipient | undefined> {
+  if (isExempt(send)) return { kind: 'exempt' };
+  try {
+    const found = (await session.lookUp([to])).get(to);
+    if (!found || 'error' in found || !found.exists) return undefined;
+    return { kind: 'named', numbers: [to, session.numberOf(to)], hiddenId: await session.hiddenIdOf(to) };
+  } catch {
+    // The session has ended, or will in a moment as its keys cannot be read.
+    return undefined;
+  }
+}
+
+/** Whether a person has opted out, under any of their names: also with a STOP that came without a number. */
+export async function hasOptedOut({ store, lease }: UnsentDeps, recipient: Recipient): Promise<boolean> {
+  return recipient.kind === 'named' && isOptedOut(store, lease.address.workspace, recipient);
 }
 
 async function findIn({ store, lease }: UnsentDeps, send: OpenSend, numbers: readonly string[]): Promise<Set<string>> {

@@ -10,7 +10,7 @@ export async function joinOptOuts(
   numbers: readonly string[],
 ): Promise<void> {
   const { workspace } = lease.address;
-  const join = (number: string) =>
-    joinOptOut(store, workspace, { phone: session.numberOf(number), hiddenId: session.hiddenIdOf(number) });
+  const join = async (number: string) =>
+    joinOptOut(store, workspace, { phone: session.numberOf(number), hiddenId: await session.hiddenIdOf(number) });
   await Promise.all(numbers.map(join));
 }

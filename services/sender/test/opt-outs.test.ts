@@ -124,6 +124,23 @@ describe('people who opted out, end to end', function () {
     expect(await countOptOuts(space.store, 'main')).to.equal(before + 1);
   });
 
+  it('are known under a hidden identifier also when all look-ups are forgotten in mid-list', async () => {
+    await setPace(space.store, ADDRESS, { messagesPerMinute: 1_000, burst: 1, jitter: 0 });
+    const [number, ofAnother, ...others] = makeNumbers(13, 90) as [string, string, ...string[]];
+    const [person, another] = ['lid:144000000000090', 'lid:144000000000091'];
+    await write(another, 'hello');
+    await write(person, 'STOP');
+    await eventually(async () => await findOptOut(space.store, 'main', '144000000000090@lid'));
+    await reveal(person, number);
+    const messageId = await send([...others, number], 'over news');
+    await eventually(async () => (await shown('over news')).length > 0, { everyMs: 20 });
+    // The phone of the account tells of a mapping: whom else it is about is not known.
+    await reveal(another, ofAnother);
+    const { recipients } = await finish(messageId);
+    expect(recipients.at(-1)).to.include({ to: number, status: 'failed', error: 'recipient_opted_out' });
+    expect(await shown('over news')).to.have.members(others);
+  });
+
   it('are found by a check of contacts, too, when it shows whose number it is', async () => {
     const [number] = makeNumbers(1, 89) as [string];
     const person = 'lid:144000000000089';

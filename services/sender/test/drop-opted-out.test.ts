@@ -1,0 +1,43 @@
+import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
+import { identify } from '@gateway/sender/drop-opted-out';
+import type { OpenSend } from '@gateway/sender/open-send';
+import { expect } from 'chai';
+
+const TYPED = '5531987654321';
+const LIST = { record: { kind: 'text' } } as OpenSend;
+const OTP = { record: { kind: 'otp' } } as OpenSend;
+
+describe('who a recipient is, as they are claimed', () => {
+  let known: boolean;
+  let answer: LookUpResult | Error;
+  beforeEach(() => {
+    [known, answer] = [false, { exists: true }];
+  });
+
+  const session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf'> = {
+    lookUp: async (numbers) => {
+      if (answer instanceof Error) throw answer;
+      known = true;
+      return new Map(numbers.map((number) => [number, answer as LookUpResult]));
+    },
+    numberOf: (number) => (known ? '553187654321' : number),
+    hiddenIdOf: async () => (known ? '17@lid' : undefined),
+  };
+
+  it('is asked for when it was forgotten: all their names count', async () => {
+    const person = await identify(session, LIST, TYPED);
+    expect(person).to.deep.equal({ kind: 'named', numbers: [TYPED, '553187654321'], hiddenId: '17@lid' });
+  });
+
+  it('is not known when the network does not tell, or the session has ended: nothing is sent', async () => {
+    for (const each of [{ error: 408 }, { exists: false } as const, new Error('ended')]) {
+      answer = each;
+      expect(await identify(session, LIST, TYPED)).to.equal(undefined);
+    }
+  });
+
+  it('does not matter for a code', async () => {
+    expect(await identify(session, OTP, TYPED)).to.deep.equal({ kind: 'exempt' });
+    expect(known, 'nobody was asked').to.equal(false);
+  });
+});
