@@ -14,6 +14,8 @@ export const clientVersionKeys = ({ prefix }: KeySpace) => ({
   version: `${prefix}:client-version`,
   /** STRING: the version that the network has refused. */
   refused: `${prefix}:client-version:refused`,
+  /** STRING with a TTL: while it is there, no device tries a refused version again. */
+  trial: `${prefix}:client-version:trial`,
 });
 
 /** Keys of a workspace: small sets and tables that span devices. */

@@ -3,6 +3,8 @@ import { DisconnectReason } from './baileys.js';
 import { meaningOfEnd } from './network-codes.js';
 import { KeysUnreadableError, TimeoutError, UntrustedServerError } from './session-errors.js';
 
+const CLIENT_TOO_OLD = 405;
+
 /** Why a session ended, in terms of what its owner does next. */
 export type DisconnectOutcome =
   /** `close()` was called. */
@@ -13,7 +15,7 @@ export type DisconnectOutcome =
   | { kind: 'temporarilyBanned'; code: number; untilMs: number | undefined }
   /** Stop, and tell people. */
   | { kind: 'banned'; code: number }
-  /** The network refuses this version of the client: long backoff, and an alert, for it concerns every device. */
+  /** The network refuses this version of the client: see `refusesVersion`. */
   | { kind: 'clientOutdated'; code: number }
   /** Try again with backoff and jitter: soon when the path broke (`network`), slower when the server asks for rest (`server`). */
   | { kind: 'reconnect'; code: number; backoff: 'network' | 'server' }
@@ -77,6 +79,11 @@ export function isHangUp(error: unknown): boolean {
 export function hasSpoken(error: unknown): boolean {
   const { data } = (error ?? {}) as LibraryError;
   return data !== undefined && data !== null && !(data instanceof Error);
+}
+
+/** Whether the network refuses our version from every device; 409 is about the one that it was said to. */
+export function refusesVersion(outcome: DisconnectOutcome): boolean {
+  return outcome.kind === 'clientOutdated' && outcome.code === CLIENT_TOO_OLD;
 }
 
 /** What a failed read or write of keys means. Never throws. */

@@ -26,10 +26,10 @@ const ENDS = {
   401: { kind: 'loggedOut' }, // removed on the phone: keys are set aside
   402: { kind: 'temporarilyBanned' }, // until `expire`
   403: { kind: 'banned' }, // stop, and tell people
-  405: { kind: 'clientOutdated' }, // a long backoff, and an alert: it concerns every device
+  405: { kind: 'clientOutdated' }, // all devices wait, and an alert
   406: { kind: 'loggedOut' },
   408: { kind: 'reconnect', backoff: 'network' }, // no answer
-  409: { kind: 'clientOutdated' },
+  409: { kind: 'clientOutdated' }, // a long backoff of this device
   411: { kind: 'notMultiDevice' }, // the account takes no linked devices
   428: { kind: 'reconnect', backoff: 'network' }, // the connection broke
   429: { kind: 'rateLimited', minMs: 5 * 60_000 },

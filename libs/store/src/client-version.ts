@@ -5,12 +5,16 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import type { Store } from './store.js';
 
+const TRIAL_EVERY_MS = 30 * 60_000;
+/** Asked at most so often by one process whether a trial is due. */
+const CLAIM_EVERY_MS = 1_000;
+
 /** The version that every device of the installation logs in with, and what is known of it. */
 export interface VersionInForce {
   version: string;
   /** Set at run time, by `MESSENGER_VERSION`, or neither. */
   source: 'runtime' | 'environment' | 'builtIn';
-  /** The network has refused it: no device logs in until another is set. */
+  /** The network has refused it: no device logs in, but for a trial now and then, until another is set. */
   isRefused: boolean;
   /** Since when it has been known: its own date, or when this installation first used it. */
   sinceMs: number;
@@ -21,10 +25,14 @@ export interface VersionInForce {
 /**
  * The version of the web client that this one appears as. The network retires versions; then no device can log in, and
  * each try is one more login of an outdated client. So the first refusal stops all of them, in every process, until
- * another version is set (`npm run cli -- version set`), or the same one again. Read at each connect.
+ * another version is set (`npm run cli -- version set`), or the same one again. A refusal may be a mistake: every half
+ * hour one device of all tries, and if it is let in all are. Read at each connect.
  */
 export class ClientVersion {
   private last: VersionInForce | undefined;
+  /** The refused version that a device of this process is trying. */
+  private onTrial: string | undefined;
+  private nextClaimAtMs = 0;
 
   constructor(
     private readonly deps: {
@@ -33,6 +41,8 @@ export class ClientVersion {
       logger: Logger;
       /** `MESSENGER_VERSION`. */
       configured?: string | undefined;
+      /** Between two trials of a refused version. */
+      trialEveryMs?: number;
     },
   ) {}
 
@@ -68,10 +78,52 @@ export class ClientVersion {
     return nowMs;
   }
 
+  /** Whether a device may log in now: the version is not refused, or this device is the one that tries it. */
+  async mayLogIn(): Promise<boolean> {
+    const { version, isRefused } = await this.read();
+    return !isRefused || (await this.claimTrial(version));
+  }
+
+  /** One device of one process gets it; when nothing comes of it, another one after a while. */
+  private async claimTrial(version: string): Promise<boolean> {
+    const { store, clock, logger } = this.deps;
+    // Every device that waits looks every few seconds.
+    if (clock.nowMs() < this.nextClaimAtMs) return false;
+    this.nextClaimAtMs = clock.nowMs() + Math.min(CLAIM_EVERY_MS, this.trialEveryMs);
+    const { trial } = clientVersionKeys(store.space);
+    if ((await store.redis.set(trial, version, 'PX', this.trialEveryMs, 'NX')) === null) return false;
+    this.onTrial = version;
+    logger.info('one device tries the refused version again', { version });
+    return true;
+  }
+
+  /** A device has logged in. Ends the pause if it was on trial. Never rejects: there is another trial later. */
+  async noteAccepted(version: string): Promise<void> {
+    if (this.onTrial !== version) return;
+    this.onTrial = undefined;
+    const { store, logger } = this.deps;
+    const { refused, trial } = clientVersionKeys(store.space);
+    try {
+      if ((await store.redis.get(refused)) !== version) return;
+      await store.redis.del(refused);
+      await store.redis.del(trial);
+      logger.warn('the network takes the refused version again: all devices log in', { version });
+    } catch (thrown) {
+      logger.warn('end of the refusal not written', { error: toError(thrown) });
+    }
+  }
+
+  private get trialEveryMs(): number {
+    return this.deps.trialEveryMs ?? TRIAL_EVERY_MS;
+  }
+
   /** The network has refused it. One process of all says so, once. */
   async noteRefusal(version: string): Promise<void> {
     const { store, logger } = this.deps;
-    const before = await store.redis.set(clientVersionKeys(store.space).refused, version, 'GET');
+    const keys = clientVersionKeys(store.space);
+    this.onTrial = undefined;
+    await store.redis.set(keys.trial, version, 'PX', this.trialEveryMs);
+    const before = await store.redis.set(keys.refused, version, 'GET');
     if (this.last?.version === version) this.last = { ...this.last, isRefused: true };
     if (before === version) return;
     logger.error('the network refuses this version of the client: no device logs in until another one is set', {
@@ -112,6 +164,7 @@ export async function setClientVersion(store: Store, version: string | undefined
   const old = (await store.redis.hkeys(keys.version)).filter((field) => field !== 'version');
   if (old.length > 0) await store.redis.hdel(keys.version, ...old);
   await store.redis.del(keys.refused);
+  await store.redis.del(keys.trial);
 }
 
 const seenField = (version: string) => `seen:${version}`;

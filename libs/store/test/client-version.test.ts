@@ -7,6 +7,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
+const TRIAL_MS = 100;
 const NOW_MS = Date.UTC(2026, 8, 1);
 
 describe('the version of the client', () => {
@@ -42,6 +43,46 @@ describe('the version of the client', () => {
     expect((await clientVersion('2.3000.8').read()).isRefused).to.equal(false);
     await setClientVersion(space.store, '2.3000.7');
     expect((await clientVersion().read()).isRefused, 'set again on purpose').to.equal(false);
+  });
+
+  describe('refused', () => {
+    const processes = () =>
+      [1, 2].map(
+        () => new ClientVersion({ store: space.store, clock: { nowMs: Date.now }, logger, trialEveryMs: TRIAL_MS }),
+      ) as [ClientVersion, ClientVersion];
+    /** The process that a device may log in from; there is never a second one. */
+    async function nextTrial(all: ClientVersion[]): Promise<ClientVersion> {
+      const claims = await eventually(async () => {
+        const answers = await Promise.all(all.map((each) => each.mayLogIn()));
+        return answers.includes(true) && answers;
+      });
+      expect(claims.filter(Boolean)).to.have.length(1);
+      return all[claims.indexOf(true)]!;
+    }
+
+    it('is tried by one device of one process after a while, and by another when that one is refused too', async () => {
+      const all = processes();
+      await all[0].noteRefusal(BUILT_IN_VERSION);
+      expect(await Promise.all(all.map((each) => each.mayLogIn()))).to.deep.equal([false, false]);
+      const first = await nextTrial(all);
+      await first.noteRefusal(BUILT_IN_VERSION);
+      await first.noteAccepted(BUILT_IN_VERSION);
+      expect((await all[0].read()).isRefused, 'a login that was under way before ends no pause').to.equal(true);
+      await nextTrial(all);
+    });
+
+    it('is not refused any more when the device on trial is let in', async () => {
+      const all = processes();
+      await all[0].noteRefusal(BUILT_IN_VERSION);
+      const onTrial = await nextTrial(all);
+      await all.find((each) => each !== onTrial)!.noteAccepted(BUILT_IN_VERSION);
+      expect((await onTrial.read()).isRefused, 'it was not the one on trial').to.equal(true);
+      await onTrial.noteAccepted(BUILT_IN_VERSION);
+      for (const each of all) {
+        expect((await each.read()).isRefused).to.equal(false);
+        expect(await each.mayLogIn()).to.equal(true);
+      }
+    });
   });
 
   it('keeps the nearest date at which the network will refuse it, until that is taken back', async () => {

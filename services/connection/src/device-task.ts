@@ -1,6 +1,6 @@
 import { versionNumbers } from '@gateway/contracts/client-version';
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/device-state';
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
+import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
@@ -105,14 +105,17 @@ export async function openSessionUntil(
     events: {
       ...IGNORED,
       ...others,
-      onOpen: (account) => onOpen(account, session),
+      onOpen: (account) => {
+        void task.clientVersion.noteAccepted(version);
+        onOpen(account, session);
+      },
       onMessage: async (message) =>
         void (await recordIncoming(task.store, task.lease, { message, nowMs: task.clock.nowMs() })),
       onVersionDeadline: (expiresAtMs) => void task.clientVersion.noteDeadline(version, expiresAtMs),
       onClosed: (outcome, { serverWords }) => {
         const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
         logEnd(task.logger, end);
-        if (outcome.kind !== 'clientOutdated') closed.resolve(end);
+        if (!refusesVersion(outcome)) closed.resolve(end);
         // Before it is decided what to do next: another login would be refused, too.
         else
           void task.clientVersion

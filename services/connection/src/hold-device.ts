@@ -1,4 +1,4 @@
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
+import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disconnect-outcomes';
 import { sleep } from '@gateway/runtime/clock';
 import { retireKeys } from '@gateway/store/device-keys';
 import {
@@ -22,7 +22,7 @@ const VERSION_PAUSE_MS = 5_000;
  * therefore says it again to the sender.
  */
 export async function holdDevice(task: DeviceTask): Promise<void> {
-  if ((await task.clientVersion.read()).isRefused) return waitForVersion(task);
+  if (!(await task.clientVersion.mayLogIn())) return waitForVersion(task);
   const found = new AbortController();
   const timer = setInterval(() => {
     senderHasRoom(task.store, task.lease.address.workspace).then(
@@ -82,6 +82,8 @@ function pauseMs(outcome: DisconnectOutcome, nowMs: number): number {
       return outcome.minMs;
     case 'temporarilyBanned':
       return Math.min(outcome.untilMs ? outcome.untilMs - nowMs : LONG_MS, LONGEST_MS);
+    case 'clientOutdated':
+      return refusesVersion(outcome) ? 0 : LONG_MS;
     case 'untrusted':
     // Someone outside uses these keys: taking them back by reflex would be a fight without an end.
     case 'replaced':

@@ -1,4 +1,5 @@
 import type { Reason } from '@gateway/contracts/device-state';
+import { refusesVersion } from '@gateway/messenger/disconnect-outcomes';
 import type { SocketEnd } from './device-socket.js';
 
 /** What an owner does after its socket has ended. */
@@ -33,9 +34,9 @@ export function decideAfterClose(outcome: SocketEnd, nowMs: number): AfterClose 
       return { kind: 'reopen', reason: 'keys_unreadable', minMs: 1_000 };
     case 'rateLimited':
       return { kind: 'reopen', reason: 'rate_limited', minMs: outcome.minMs };
-    // No device logs in with this version any more, however short the wait: see ClientVersion.
+    // With a version that all are refused for no device logs in, however short the wait: see ClientVersion.
     case 'clientOutdated':
-      return { kind: 'reopen', reason: 'client_outdated', minMs: 0 };
+      return { kind: 'reopen', reason: 'client_outdated', minMs: refusesVersion(outcome) ? 0 : LONG_MS };
     case 'untrusted':
       return { kind: 'reopen', reason: 'untrusted', minMs: LONG_MS };
     case 'temporarilyBanned':

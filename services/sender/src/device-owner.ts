@@ -102,8 +102,8 @@ export class DeviceOwner {
       if (end) await this.afterEnd(desired, end);
       else if (socket.exists) await this.rest(LOOK_MS);
       else if (restMs > 0) await this.wait(restMs);
-      else if ((await this.deps.clientVersion.read()).isRefused) await this.waitForVersion(desired, observed);
-      else await this.open(socket, desired);
+      else if (await this.deps.clientVersion.mayLogIn()) await this.open(socket, desired);
+      else await this.waitForVersion(desired, observed);
     }
   }
 

@@ -1,7 +1,7 @@
 import { versionNumbers } from '@gateway/contracts/client-version';
 import type { DesiredState } from '@gateway/contracts/device-state';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
+import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
 import { OPTIONAL_QUERIES, type OptionalQuery } from '@gateway/messenger/optional-queries';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
@@ -137,6 +137,7 @@ export class DeviceSocket {
         onLinked: () => {},
         onOpen: (account) => {
           this.account = account;
+          void clientVersion.noteAccepted(version);
           this.guard(this.opened(desired, onDecided));
         },
         onRenamed: (name) => {
@@ -146,7 +147,7 @@ export class DeviceSocket {
         onVersionDeadline: (expiresAtMs) => void clientVersion.noteDeadline(version, expiresAtMs),
         onClosed: async (outcome, { serverWords, suspects }) => {
           // Before it is decided what to do next: another login would be refused, too.
-          if (outcome.kind === 'clientOutdated') await clientVersion.noteRefusal(version).catch(() => {});
+          if (refusesVersion(outcome)) await clientVersion.noteRefusal(version).catch(() => {});
           if (suspects) await this.noteEnd(suspects);
           // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
           const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;

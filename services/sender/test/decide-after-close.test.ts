@@ -86,6 +86,12 @@ describe('what an owner does after its socket has ended', () => {
     }
   }
 
+  it('lets one device rest after a refusal that is not about the version of all (409)', () => {
+    expect(decideAfterClose({ kind: 'clientOutdated', code: 409 }, NOW)).to.deep.equal({
+      ...{ kind: 'reopen', reason: 'client_outdated', minMs: LONG },
+    });
+  });
+
   it('wipes keys only where the network has said that they are worthless', () => {
     const rows = Object.values(TABLE).flatMap((entry) => (isRows(entry) ? entry : [entry]));
     const unlinking = rows.filter(([outcome]) => decideAfterClose(outcome, NOW).kind === 'unlink');

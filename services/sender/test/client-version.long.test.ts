@@ -1,0 +1,64 @@
+import { clientVersionKeys } from '@gateway/contracts/redis-keys';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+describe('a version that is refused by mistake', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  const devices = ['one', 'two'] as const;
+  const numbers = makeNumbers(2, 32) as [string, string];
+
+  before(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({ space, simulator, senders: 2 });
+    for (const [index, device] of devices.entries()) await gateway.link(numbers[index]!, device);
+  });
+  after(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  const reasonOf = async (device: string) => (await gateway.call('GET', '/status', { device })).body.reason;
+  const endAll = () => {
+    for (const number of numbers) {
+      for (const { connection } of simulator.network.accounts.find(number)!.devices.values())
+        connection?.endStream(515);
+    }
+  };
+  const arePaused = () =>
+    eventually(async () => (await Promise.all(devices.map(reasonOf))).every((reason) => reason === 'client_outdated'), {
+      ...{ timeoutMs: 20_000, everyMs: 300, what: 'the pause' },
+    });
+  /** As after half an hour. */
+  const makeTrialDue = () => space.store.redis.del(clientVersionKeys(space.store.space).trial);
+
+  it('is tried by one device at a time, and once one is let in all log in', async () => {
+    const refusal = simulator.network.faults.add({ on: 'login', do: { error: 405 } });
+    endAll();
+    await arePaused();
+    const refused = refusal.hits;
+    await makeTrialDue();
+    await eventually(() => refusal.hits > refused, { timeoutMs: 20_000, what: 'a trial' });
+    await eventually(() => space.store.redis.exists(clientVersionKeys(space.store.space).trial));
+    await arePaused();
+    expect(refusal.hits, 'one login of one device').to.equal(refused + 1);
+    simulator.network.faults.clear();
+    await makeTrialDue();
+    for (const device of devices) await gateway.waitForStatus('connected', device, 20_000);
+  });
+
+  it('said to one device (409) is about that device', async () => {
+    simulator.network.faults.add({ on: 'login', do: { error: 409 }, match: { account: numbers[0] } });
+    endAll();
+    await eventually(async () => (await reasonOf('one')) === 'client_outdated');
+    await gateway.waitForStatus('connected', 'two');
+    expect(await space.store.redis.exists(clientVersionKeys(space.store.space).refused)).to.equal(0);
+  });
+});
