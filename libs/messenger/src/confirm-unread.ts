@@ -15,16 +15,19 @@ const ANSWERED: ReadonlySet<string> = new Set([
  * the whole queue.
  */
 export function confirmUnread(sock: BaileysSocket): void {
-  const confirm = (node: BinaryNode) => {
-    if (!node.attrs.id || !node.attrs.from) return;
-    // A socket that cannot write any more ends by itself.
-    sock.sendNode(buildAckStanza(node, undefined, sock.user?.id)).catch(() => {});
-  };
+  const confirm = (node: BinaryNode) => confirmStanza(sock, node);
   replaceListeners(sock, 'CB:call', () => confirm);
   for (const event of ['CB:message', 'CB:notification']) replaceListeners(sock, event, confirming(confirm));
   sock.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
     if (!(frame instanceof Uint8Array) && !ANSWERED.has(frame.tag)) confirm(frame);
   });
+}
+
+/** Tells the network that we have a stanza. */
+export function confirmStanza(sock: BaileysSocket, node: BinaryNode): void {
+  if (!node.attrs.id || !node.attrs.from) return;
+  // A socket that cannot write any more ends by itself.
+  sock.sendNode(buildAckStanza(node, undefined, sock.user?.id)).catch(() => {});
 }
 
 function confirming(confirm: (node: BinaryNode) => void) {

@@ -1,6 +1,12 @@
-import type { BaileysSocket } from './baileys.js';
-import { replaceListeners } from './listeners.js';
+import type { BaileysSocket, BinaryNode } from './baileys.js';
+import { type Listener, replaceListeners } from './listeners.js';
 import { type Receipt, readReceipt } from './read-receipt.js';
+
+export interface HoldReceiptsDeps {
+  onReceipt(receipt: Receipt): void | Promise<void>;
+  /** A phone could not read a message and asks for it again. Confirms the request, by `library` or without it. */
+  onRetry(node: BinaryNode, library: Listener): Promise<void>;
+}
 
 /**
  * Hands receipts over before the library sees them, and lets it have them once `onReceipt` is done. The library
@@ -10,8 +16,9 @@ import { type Receipt, readReceipt } from './read-receipt.js';
  * A receipt whose `onReceipt` rejects is never acknowledged. Not the library's events, for another reason too: they come
  * late, while it catches up with what happened when it was offline.
  */
-export function holdReceipts(sock: BaileysSocket, onReceipt: (receipt: Receipt) => void | Promise<void>): void {
+export function holdReceipts(sock: BaileysSocket, { onReceipt, onRetry }: HoldReceiptsDeps): void {
   replaceListeners(sock, 'CB:receipt', (library) => async (node) => {
+    if (node.attrs.type === 'retry') return onRetry(node, library);
     const receipt = readReceipt(node, Date.now());
     if (receipt) await onReceipt(receipt);
     await library(node);

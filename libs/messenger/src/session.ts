@@ -6,6 +6,7 @@ import type { AckOutcome } from './ack-outcomes.js';
 import { Addressing } from './addressing/addressing.js';
 import { watchMigration } from './addressing/watch-migration.js';
 import { answerPings } from './answer-pings.js';
+import { RetryAnswers } from './answer-retries.js';
 import type { AuthState } from './auth-state.js';
 import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
 import { CatchUp } from './catch-up.js';
@@ -264,7 +265,7 @@ export class Session implements MessengerSession {
   }
 
   #listen(): void {
-    const { sock, events, end, caches } = this.#deps;
+    const { sock, auth, events, end, caches, logger } = this.#deps;
     // Its farewell is part of the end.
     sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || this.#optional.noteFrame());
     confirmUnread(sock);
@@ -273,7 +274,12 @@ export class Session implements MessengerSession {
     sock.ev.on('connection.update', ({ connection }) => {
       if (connection === 'open') this.#onOpen();
     });
-    holdReceipts(sock, (receipt) => events.onReceipt(receipt));
+    const saveCreds = () => auth.saveCreds();
+    const retries = new RetryAnswers({ sock, saveCreds, lookUp: this.#lookUp, logger, signal: end.signal });
+    holdReceipts(sock, {
+      onReceipt: (receipt) => events.onReceipt(receipt),
+      onRetry: (node, library) => retries.answer(node, library),
+    });
     holdMessages(sock, {
       onMessage: (message) => events.onMessage?.(message),
       onFailed: (error) => end.begin(toFailureOutcome(error)),

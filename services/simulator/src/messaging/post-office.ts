@@ -1,7 +1,7 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { LinkedDevice } from '../accounts/linked-device.js';
 import { sign } from '../crypto/curve.js';
-import { namespaceOf } from '../network/namespace-of.js';
+import { namespaceOf, receiptNamespace } from '../network/namespace-of.js';
 import type { Network } from '../network/network.js';
 import { type BinaryNode, node, stamp } from '../wire/nodes.js';
 import { AcceptedLog } from './accepted-log.js';
@@ -41,7 +41,7 @@ export class PostOffice implements ReceiptSender {
   sendReceipt(from: string, about: Envelope, kind: ReceiptKind, content?: BinaryNode[]): void {
     if (about.sender.device === 0) this.writer.noteReceipt(about.sender.number, about.id, kind);
     const type = RECEIPT_TYPES[kind];
-    const person = this.#network.directory.jidOf(from, about.addressing);
+    const person = this.#network.directory.jidOf(from, receiptNamespace(this.#network, kind, about.addressing));
     const place = about.group ? { from: about.group, participant: person } : { from: person };
     const own = from === about.sender.number ? { recipient: about.chat } : {};
     const attrs = { id: about.id, ...place, ...own, type, t: stamp(this.#network.now()) };

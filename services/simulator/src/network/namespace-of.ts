@@ -9,3 +9,11 @@ export function namespaceOf({ settings, accounts }: Network, number: string, asW
   if (settings.profile === '2025') return asWritten;
   return accounts.find(number)?.addressing ?? asWritten;
 }
+
+/**
+ * How the one who sends a receipt about a message is named to its sender. Since 2026 a device that asks for a message
+ * again does so by hidden identifier, whatever the sender's account uses.
+ */
+export function receiptNamespace({ settings }: Network, type: string | undefined, otherwise: Addressing): Addressing {
+  return type === 'retry' && settings.profile !== '2025' ? 'lid' : otherwise;
+}

@@ -1,5 +1,5 @@
 import { answerMediaRetry } from '../messaging/answer-media-retry.js';
-import { namespaceOf } from '../network/namespace-of.js';
+import { namespaceOf, receiptNamespace } from '../network/namespace-of.js';
 import { type BinaryNode, childrenNamed, childrenOf, node, stamp } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -31,7 +31,8 @@ function forward(
 ): void {
   const { directory, now } = server.network;
   const { id, to, participant, recipient, type } = receipt.attrs;
-  const addressing = participant ? sender.addressing : namespaceOf(server.network, sender.number, sender.addressing);
+  const own = namespaceOf(server.network, sender.number, sender.addressing);
+  const addressing = participant ? sender.addressing : receiptNamespace(server.network, type, own);
   const person = directory.jidOf(device.number, addressing, device.id);
   const place = participant ? { from: to, participant: person } : { from: person };
   // "inactive" only says that no one was looking: for the sender it is delivered.

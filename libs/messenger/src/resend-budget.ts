@@ -1,0 +1,55 @@
+import type { AuthenticationCreds } from './baileys.js';
+
+/** What was sent again in the hour that began at `sinceMs` (Unix milliseconds), by contact. */
+export interface ResendTally {
+  sinceMs: number;
+  counts: [contact: string, count: number][];
+}
+
+/** Credentials as they are stored: the library keeps what it does not know. */
+type StoredCreds = AuthenticationCreds & { resends?: ResendTally };
+
+export interface ResendBudgetDeps {
+  creds: StoredCreds;
+  saveCreds(): Promise<void>;
+  nowMs(): number;
+}
+
+const HOUR_MS = 60 * 60_000;
+const MOST_PER_CONTACT = 20;
+const MOST_PER_ACCOUNT = 200;
+
+/**
+ * How many messages go out once more because a phone asked for them: floods of these lock accounts. The library counts
+ * per message only, and forgets it with the process. This tally is stored with the credentials, so that it is the same
+ * for the next process; its own bound is that of the account.
+ */
+export class ResendBudget {
+  readonly #deps: ResendBudgetDeps;
+
+  constructor(deps: ResendBudgetDeps) {
+    this.#deps = deps;
+  }
+
+  /** Counts `messages` and says that they may go; or says why not, and counts nothing. */
+  async take(contact: string, messages: number): Promise<'granted' | 'contact' | 'account'> {
+    const tally = this.#current();
+    const counts = new Map(tally.counts);
+    const all = tally.counts.reduce((sum, [, count]) => sum + count, 0);
+    const own = counts.get(contact) ?? 0;
+    if (own + messages > MOST_PER_CONTACT) return 'contact';
+    if (all + messages > MOST_PER_ACCOUNT) return 'account';
+    counts.set(contact, own + messages);
+    this.#deps.creds.resends = { ...tally, counts: [...counts] };
+    await this.#deps.saveCreds();
+    return 'granted';
+  }
+
+  /** A clock that went backwards begins a new hour: it must not hold resends up for longer. */
+  #current(): ResendTally {
+    const nowMs = this.#deps.nowMs();
+    const stored = this.#deps.creds.resends;
+    const isOver = !stored || nowMs < stored.sinceMs || nowMs - stored.sinceMs >= HOUR_MS;
+    return isOver ? { sinceMs: nowMs, counts: [] } : stored;
+  }
+}
