@@ -31,7 +31,8 @@ export const API_ERRORS = {
     message: 'The account asks for a passkey',
     cause:
       'It links no client without its passkey, which the gateway cannot show; `reason` is `passkey_required`. For a minute ' +
-      'after the scan, then the next call starts anew (`forceNew` does at once).',
+      'after the scan, then the next call starts anew (`forceNew` does at once). With `forceNew` also for a device that has ' +
+      'an account although its last attempt ended so: that link may be the last one, and is not logged out for an attempt.',
   },
   idempotency_in_progress: {
     status: 409,

@@ -35,7 +35,7 @@ export type DisconnectOutcome =
   | { kind: 'linkRefused'; code: number | undefined }
   /** The network gives out no code to type. `later`: for now; `never`: this account links by QR code only. */
   | { kind: 'codeRefused'; code: number; why: 'unclear' | 'later' | 'never' }
-  /** The account links no client without its passkey. Nothing is wiped because of that. */
+  /** The account links no client without its passkey. */
   | { kind: 'passkeyRequired' }
   /** The server could not prove to be the network: long backoff, and an alert. */
   | { kind: 'untrusted' }

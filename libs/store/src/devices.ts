@@ -22,6 +22,8 @@ export interface Device {
   accountSinceMs?: number;
   /** The operator's own pace, when it is not the default. */
   pace?: Pace;
+  /** The last attempt to link it ended because the account asks for a passkey: a link that it has now may be its last. */
+  asksForPasskey: boolean;
 }
 
 /** Makes a device that does not exist yet. Safe to repeat and to race: each step keeps what is there. */
@@ -47,6 +49,7 @@ export async function readDevice(store: Store, address: DeviceAddress): Promise<
     displayName: String(found.displayName ?? address.device),
     createdAtMs: Number(found.createdAtMs),
     idKey: store.vault.open(found.idKey, `${device}/idKey`),
+    asksForPasskey: found.asksForPasskey !== undefined,
   };
   if (found.account) read.account = String(found.account);
   if (found.accountSinceMs) read.accountSinceMs = Number(found.accountSinceMs);
@@ -59,6 +62,13 @@ export async function setPace(store: Store, address: DeviceAddress, pace: Pace |
   const { device } = deviceKeys(store.space, address);
   if (pace) await store.redis.hset(device, 'pace', JSON.stringify(pace));
   else await store.redis.hdel(device, 'pace');
+}
+
+/** How the last attempt to link the device ended. An import is no such attempt: it may have been the way round the passkey. */
+export async function notePasskeyDemand(store: Store, address: DeviceAddress, isDemanded: boolean): Promise<void> {
+  const { device } = deviceKeys(store.space, address);
+  if (isDemanded) await store.redis.hset(device, 'asksForPasskey', '1');
+  else await store.redis.hdel(device, 'asksForPasskey');
 }
 
 /** The device that tokens act on which are not linked to one. */

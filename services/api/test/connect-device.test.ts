@@ -1,4 +1,5 @@
 import { readDeviceState, requestUnlink } from '@gateway/store/device-state';
+import { notePasskeyDemand } from '@gateway/store/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -107,6 +108,16 @@ describe('GET|POST /connect', () => {
     await whenWanted('linking');
     await owner.observe({ status: 'connected', phone: ACCOUNT }, 'linked');
     expect((await answer).body).to.deep.equal({ success: true, status: 'connected' });
+  });
+
+  it('does not log out with forceNew an account whose device was refused for want of a passkey before', async () => {
+    await owner.release();
+    await linkDevice(space.store);
+    await notePasskeyDemand(space.store, DEFAULT, true);
+    const { status, body } = await api.call('POST', '/connect?forceNew=true');
+    expect(status).to.equal(409);
+    expect(body).to.include({ error: 'The account asks for a passkey', reason: 'passkey_required' });
+    expect((await desired())?.want).to.equal('linked');
   });
 
   it('links anew with forceNew, although there is an account', async () => {

@@ -1,5 +1,6 @@
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState } from '@gateway/store/device-state';
+import { notePasskeyDemand } from '@gateway/store/devices';
 import { takeAccount } from '@gateway/store/take-account';
 import { CodeWriter } from './code-writer.js';
 import { type DeviceTask, observe, observeEnd, openSessionUntil, type TaskEnd } from './device-task.js';
@@ -27,8 +28,9 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   if (phone) return finishLink(task, phone);
   if (task.signal.aborted) return;
   const reason = reasonOf(outcome);
-  // A link that is lost to a passkey may never come back: whatever keys there are stay.
-  if (reason !== 'passkey_required') await retireKeys(task.store, task.lease, { quarantine: false });
+  // Half-made ones: those of a link before it went with its log-out, before this attempt began.
+  await retireKeys(task.store, task.lease, { quarantine: false });
+  await notePasskeyDemand(task.store, task.lease.address, reason === 'passkey_required');
   // Nobody tries again by itself, as `network` promises: the user asks for a new code.
   await observeEnd(task, reason === 'network' ? 'link_timeout' : reason, outcome);
 }
@@ -74,6 +76,7 @@ async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
 
 async function finishLink(task: DeviceTask, phone: string): Promise<void> {
   const { store, lease, clock, logger } = task;
+  await notePasskeyDemand(store, lease.address, false);
   const { isOther } = await takeAccount(store, lease, { phone, nowMs: clock.nowMs() });
   await observe(task, { status: 'connecting', reason: 'restoring', phone }, 'linked');
   logger.info('device linked', { otherAccount: isOther });

@@ -1,4 +1,6 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { readDeviceState } from '@gateway/store/device-state';
+import { readDevice } from '@gateway/store/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -57,6 +59,11 @@ describe('linking on the network of 2026, end to end', function () {
     const { body } = await connect('passkey');
     expect(await scan(body.qrCode, number)).to.equal('passkey required');
     expect((await gateway.waitForStatus('disconnected', 'passkey')).reason).to.equal('passkey_required');
+    const address = { workspace: 'main', device: 'passkey' };
+    expect((await readDevice(space.store, address))?.asksForPasskey, 'for a link that it may get by import').to.equal(
+      true,
+    );
+    expect((await readDeviceState(space.store, address)).hasKeys, 'half-made ones').to.equal(false);
     const refused = await connect('passkey');
     expect(refused.status).to.equal(409);
     expect(refused.body).to.include({ error: 'The account asks for a passkey', reason: 'passkey_required' });

@@ -2,7 +2,7 @@ import { deriveStatus, type LinkMethod, REASONS } from '@gateway/contracts/devic
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import { cancelLink, type DeviceState, readDeviceState, requestLink } from '@gateway/store/device-state';
-import { ensureDevice } from '@gateway/store/devices';
+import { ensureDevice, readDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { listMembers } from '@gateway/store/members';
 import QRCode from 'qrcode';
@@ -37,8 +37,9 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     forceNew: Joi.boolean()
       .default(false)
       .description(
-        'Log a linked account out first, for good, or start a new attempt. An account that asks for a passkey by now cannot ' +
-          'be linked again afterwards.',
+        'Log a linked account out first, for good, or start a new attempt. The old link is gone before the new one is known ' +
+          'to work: an account that asks for a passkey by now cannot be linked again. Refused (409) where the last attempt ' +
+          'ended with that and the device has an account since, such as an imported one.',
       ),
     rawQrCode: Joi.boolean().default(false).description('Answer with the text of the QR code, not a picture.'),
   }),
@@ -74,7 +75,8 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     await ensureDevice(store, address);
     const before = await readDeviceState(store, address);
     if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
-    if (!query.forceNew) refuseAfterPasskey(before, deps.clock.nowMs());
+    if (query.forceNew) await keepLastLink(call, deps, before);
+    else refuseAfterPasskey(before, deps.clock.nowMs());
     await requireVersion(deps);
     await requireSender(deps, before);
     const attemptId = await startLink(call, deps);
@@ -167,6 +169,12 @@ function refuseAfterPasskey({ desired, observed }: DeviceState, nowMs: number): 
   const isAnswer = desired?.want === 'unlinked' && observed?.attemptId === desired.attemptId;
   if (!isAnswer || observed?.reason !== 'passkey_required') return;
   if (nowMs - observed.sinceMs < PASSKEY_NEWS_MS) throw passkeyRequired();
+}
+
+/** The next attempt would fail in the same way, with the old link logged out: that takes an express `/disconnect`. */
+async function keepLastLink({ address }: ConnectCall, { store }: ApiDeps, { desired }: DeviceState): Promise<void> {
+  if (desired?.want !== 'linked') return;
+  if ((await readDevice(store, address))?.asksForPasskey) throw passkeyRequired();
 }
 
 /** So that the next call starts anew instead of waiting for an attempt that nobody carries out. */
