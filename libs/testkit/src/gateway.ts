@@ -1,14 +1,20 @@
 import { deriveStatus } from '@gateway/contracts/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import type { StatusCounts } from '@gateway/contracts/statuses';
+import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { createApiToken } from '@gateway/store/api-tokens';
 import { readDeviceState } from '@gateway/store/device-state';
+import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 import { eventually } from './eventually.js';
 import type { RedisSpace } from './redis-space.js';
 import { scanCodes } from './scan-codes.js';
 import { ServiceProcess } from './service-process.js';
+
+/** `/messages` answers a caller once a second. */
+const LOOK_AGAIN_MS = 1_050;
 
 export interface Answer {
   status: number;
@@ -133,6 +139,35 @@ export class Gateway {
         return body.status === status && body;
       },
       { timeoutMs, what: `status ${status}` },
+    );
+  }
+
+  /**
+   * What the API says of a send once it counts as many recipients as wanted. It is asked only when Redis says so
+   * already: `/messages` has a limit.
+   */
+  async waitForSend(
+    messageId: string,
+    wanted: Partial<StatusCounts>,
+    {
+      device = 'default',
+      query = '',
+      timeoutMs = 30_000,
+    }: { device?: string; query?: string; timeoutMs?: number } = {},
+  ): Promise<Answer['body']> {
+    const { store } = this.options.space;
+    const holds = (counts: StatusCounts) =>
+      Object.entries(wanted).every(([status, count]) => counts[status as keyof StatusCounts] === count);
+    return eventually(
+      async () => {
+        const send = await readSend(store, { workspace: 'main', device }, messageId);
+        if (!send || !holds(send.counts)) return false;
+        const { body } = await this.call('GET', `/messages/${messageId}${query}`, { device });
+        if (body.counts && holds(body.counts)) return body;
+        await sleep(LOOK_AGAIN_MS);
+        return false;
+      },
+      { timeoutMs, everyMs: 40, what: JSON.stringify(wanted) },
     );
   }
 

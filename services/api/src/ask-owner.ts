@@ -58,7 +58,8 @@ export async function askOwner(
     return undefined;
   };
   try {
-    await waitFor(deps, address, { topics: ['answers'], look, timeoutMs, signal });
+    const everyMs = Math.min(ASK_AGAIN_MS, deps.waits.takenMs);
+    await waitFor(deps, address, { topics: ['answers'], look, timeoutMs, everyMs, signal });
     return await readAnswerParts(store, address, id);
   } finally {
     // It lives for seconds anyway.

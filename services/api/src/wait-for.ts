@@ -9,21 +9,22 @@ export interface Wait<Found> {
   /** Called until it finds what is waited for. What it throws ends the wait. */
   look(): Promise<Found | undefined>;
   timeoutMs: number;
+  /** How often to look without a doorbell, which may be lost. Every second unless told. */
+  everyMs?: number;
   /** Ends the wait: the caller is gone, or the process stops. */
   signal: AbortSignal;
 }
 
-/** The doorbell may be lost: this often we look without one. */
 const POLL_MS = 1_000;
 
 /**
- * Waits for another process to write down what somebody waits for: looks at once, at each doorbell, and every second.
+ * Waits for another process to write down what somebody waits for: looks at once, at each doorbell, and now and then.
  * Resolves with `undefined` when the time is over; throws 503 when the wait was ended from outside.
  */
 export async function waitFor<Found>(
   { doorbells, clock }: Pick<ApiDeps, 'clock'> & { doorbells: Pick<ApiDeps['doorbells'], 'on'> },
   address: DeviceAddress,
-  { topics, look, timeoutMs, signal }: Wait<Found>,
+  { topics, look, timeoutMs, everyMs = POLL_MS, signal }: Wait<Found>,
 ): Promise<Found | undefined> {
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   const bell = new Bell();
@@ -38,7 +39,7 @@ export async function waitFor<Found>(
       if (found !== undefined) return found;
       const leftMs = deadlineMs - clock.monotonicMs();
       if (leftMs <= 0) return undefined;
-      await bell.wait(Math.min(POLL_MS, leftMs));
+      await bell.wait(Math.min(everyMs, leftMs));
     }
   } finally {
     stopListening();

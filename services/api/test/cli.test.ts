@@ -152,8 +152,9 @@ describe('the command line', function () {
       ['token list', 'Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }],
       ['token list', 'ENCRYPTION_KEYS is required', { ENCRYPTION_KEYS: '' }],
     ];
-    for (const [args, message, env] of cases) {
-      const { code, stderr } = await cli(args, env);
+    const runs = await Promise.all(cases.map(([args, , env]) => cli(args, env)));
+    for (const [i, [args, message]] of cases.entries()) {
+      const { code, stderr } = runs[i]!;
       expect(code, args).to.equal(1);
       expect(stderr, args).to.include(message);
       expect(stderr, args).not.to.include('    at ');

@@ -96,13 +96,14 @@ describe('device import and export', function () {
 
   it('take a session over from another program and give it back, without linking again', async () => {
     const [friend] = makeNumbers(1, 60) as [string];
+    const starting = Gateway.start({ space, simulator });
     const stock = await openStock(folder, ACCOUNT);
     await stock.socket.sendMessage(`${friend}@s.whatsapp.net`, { text: 'from a stock client' });
     await eventually(async () => (await textsTo(friend)).length === 1);
     await stock.end();
     const devices = devicesOf(ACCOUNT);
 
-    const gateway = await Gateway.start({ space, simulator });
+    const gateway = await starting;
     const exported = join(folder, 'exported');
     try {
       const imported = await cli('device', 'import', folder);
@@ -136,19 +137,18 @@ describe('device import and export', function () {
 
   it('replace a linked account when forced, which is logged out first', async () => {
     const other = '491700000032';
+    const starting = Gateway.start({ space, simulator });
     const stock = await openStock(folder, ACCOUNT);
     await stock.end();
-    const gateway = await Gateway.start({ space, simulator });
+    const gateway = await starting;
     try {
       await gateway.link(other);
       const before = devicesOf(other);
       const forced = await cli('device', 'import', folder, '--force');
       expect(forced.code, forced.stderr).to.equal(0);
       expect(devicesOf(other)).to.equal(before - 1);
-      await eventually(async () => (await gateway.call('GET', '/status')).body.phone === ACCOUNT, {
-        timeoutMs: 20_000,
-        everyMs: 3_100,
-      });
+      // The logged-out account has ended before: what is connected now is the imported one.
+      expect((await gateway.waitForStatus('connected')).phone).to.equal(ACCOUNT);
     } finally {
       await gateway.close();
     }

@@ -42,16 +42,8 @@ describe('degraded modes of the sender', function () {
     expect(status, JSON.stringify(body)).to.equal(202);
     return body.messageId;
   };
-  const progress = async (messageId: string) => (await gateway.call('GET', `/messages/${messageId}`, { device })).body;
   const waitFor = (messageId: string, counts: Record<string, number>, timeoutMs = 30_000) =>
-    eventually(
-      async () => {
-        const body = await progress(messageId);
-        const holds = Object.entries(counts).every(([status, count]) => body.counts?.[status] === count);
-        return holds && body;
-      },
-      { timeoutMs, everyMs: 1_050, what: JSON.stringify(counts) },
-    );
+    gateway.waitForSend(messageId, counts, { device, timeoutMs });
   async function expectShownOnce(numbers: string[]): Promise<void> {
     const messages = await readDeliveries(simulator, account);
     const shown = messages.filter((message) => message.shown > 0);

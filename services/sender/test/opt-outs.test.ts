@@ -37,14 +37,7 @@ describe('people who opted out, end to end', function () {
     return body.messageId;
   };
   const finish = (messageId: string) =>
-    eventually(
-      async () => {
-        const { body } = await gateway.call('GET', `/messages/${messageId}?limit=1000`);
-        const { queued, sent, delivered } = body.counts;
-        return queued + sent + delivered === 0 && body;
-      },
-      { timeoutMs: 30_000, everyMs: 1_050, what: 'the end of the send' },
-    );
+    gateway.waitForSend(messageId, { queued: 0, sent: 0, delivered: 0 }, { query: '?limit=1000' });
   const shown = async (text: string) =>
     (await readDeliveries(simulator, ACCOUNT)).filter((message) => message.text === text).map(({ to }) => to);
 

@@ -80,13 +80,7 @@ describe('an account that the network restricts', function () {
     const progress = async (messageId: string) =>
       (await gateway.call('GET', `/messages/${messageId}?limit=1000`, { device })).body;
     const waitFor = (messageId: string, counts: Record<string, number>) =>
-      eventually(
-        async () => {
-          const body = await progress(messageId);
-          return Object.entries(counts).every(([status, count]) => body.counts?.[status] === count) && body;
-        },
-        { timeoutMs: 30_000, everyMs: 1_050, what: JSON.stringify(counts) },
-      );
+      gateway.waitForSend(messageId, counts, { device, query: '?limit=1000' });
     const waitForHeld = (messageId: string, count: number) =>
       eventually(
         async () => {
@@ -126,10 +120,8 @@ describe('an account that the network restricts', function () {
     const [account, device] = ['491700000299', 'device-99'];
     simulator.network.accounts.ensure(account).restrictions = { reachoutLockedUntilMs: Date.now() + HOUR_MS };
     await gateway.link(account, device);
-    const restriction = await eventually(
-      async () => (await gateway.call('GET', '/status', { device })).body.restriction as { kind: string } | undefined,
-      { everyMs: 1_050 },
-    );
+    await eventually(() => readRestriction(space.store, { workspace: 'main', device }));
+    const { restriction } = (await gateway.call('GET', '/status', { device })).body;
     expect(restriction.kind).to.equal('reach_out_time_lock');
     expect(refused.get(account)).to.equal(undefined);
   });

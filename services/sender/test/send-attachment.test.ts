@@ -45,13 +45,7 @@ describe('an attachment, end to end', function () {
     return answer.body.messageId;
   }
   const waitForCount = (messageId: string, status: string, count: number) =>
-    eventually(
-      async () => {
-        const { body } = await gateway.call('GET', `/messages/${messageId}`);
-        return body.counts?.[status] === count && body;
-      },
-      { timeoutMs: 60_000, everyMs: 1_100, what: `${count} ${status}` },
-    );
+    gateway.waitForSend(messageId, { [status]: count }, { timeoutMs: 60_000 });
   /** What the phone of a number shows, in order. */
   const shownTo = async (number: string): Promise<ShownMessage[]> =>
     (await readDeliveries(simulator, ACCOUNT)).filter(({ to }) => to === number);

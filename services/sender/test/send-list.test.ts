@@ -37,13 +37,7 @@ describe('a list of recipients, end to end', function () {
     expect(shown.every((message) => message.shown === 1)).to.equal(true);
   }
   const waitForCount = (messageId: string, status: string, count: number, timeoutMs = 45_000) =>
-    eventually(
-      async () => {
-        const body = await progress(messageId);
-        return body.counts?.[status] === count && body;
-      },
-      { timeoutMs, everyMs: 1_100, what: `${count} ${status}` },
-    );
+    gateway.waitForSend(messageId, { [status]: count }, { timeoutMs });
 
   it('reaches every phone, and the receipts of the phones come back', async () => {
     const numbers = makeNumbers(30);

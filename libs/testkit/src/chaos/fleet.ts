@@ -10,12 +10,24 @@ interface Place {
   busy: boolean;
 }
 
+/** More would only keep each other from being ready. */
+const STARTS_AT_A_TIME = 4;
+
 /** All processes of a gateway. Each has a place, and whoever dies is followed by another in the same place. */
 export class Fleet {
   readonly places: Place[] = [];
 
-  async add(service: ServiceName, env: Record<string, string>): Promise<void> {
-    this.places.push({ service, env, running: await ServiceProcess.start(service, env), busy: false });
+  /** A few at a time. Their places are in the order of `wanted`, whichever is ready first: a seed picks by it. */
+  async start(wanted: readonly Pick<Place, 'service' | 'env'>[]): Promise<void> {
+    for (let from = 0; from < wanted.length; from += STARTS_AT_A_TIME) {
+      const starting = wanted.slice(from, from + STARTS_AT_A_TIME).map(async ({ service, env }) => {
+        return { service, env, running: await ServiceProcess.start(service, env), busy: false };
+      });
+      const results = await Promise.allSettled(starting);
+      // Those that are there are stopped by `close`, also when another one failed.
+      this.places.push(...results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
+      await Promise.all(starting);
+    }
   }
 
   async kill(place: Place): Promise<void> {

@@ -48,6 +48,13 @@ interface World {
 }
 
 /**
+ * The fire waits while it is further ahead than this: where processes start slowly, such as beside other work, blows by
+ * the clock alone would leave no time in which a message can go out.
+ */
+const MESSAGES_A_BLOW = 10;
+const LOOK_MS = 100;
+
+/**
  * Does harm until it is told to stop: which, to whom and when come from the seed. Processes die at whatever line they
  * are on.
  */
@@ -55,10 +62,14 @@ export async function makeMischief(world: World, stop: AbortSignal): Promise<Mis
   const done: Mischief = { kills: 0, faults: 0 };
   const running: Promise<void>[] = [];
   const takeBreath = () => pause(world.random.between(300, 1_800) * world.slowness, stop);
+  const { counters } = world.simulator.network;
+  const acceptedBefore = counters.acceptedStanzas;
+  const isAhead = () => running.length * MESSAGES_A_BLOW > counters.acceptedStanzas - acceptedBefore;
   await takeBreath();
   running.push(killSender(world, done));
   while (!stop.aborted) {
     await takeBreath();
+    while (isAhead() && !stop.aborted) await pause(LOOK_MS, stop);
     if (stop.aborted) break;
     running.push(doHarm(world, done));
   }

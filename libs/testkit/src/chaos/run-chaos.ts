@@ -106,10 +106,13 @@ async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulato
     ACK_TIMEOUT_MS: '3000',
     LOG_LEVEL: 'warn',
   };
-  for (const _ of [1, 2]) await fleet.add('connection', { ...env, LOG_LEVEL: 'info' });
-  for (const _ of [1, 2, 3, 4]) await fleet.add('sender', { ...env, LOG_LEVEL: 'info' });
   const ports = [await findFreePort(), await findFreePort()];
-  for (const port of ports) await fleet.add('api', { ...env, LOG_LEVEL: 'info', API_PORT: String(port) });
+  const noisy = { ...env, LOG_LEVEL: 'info' };
+  await fleet.start([
+    ...[1, 2].map(() => ({ service: 'connection' as const, env: noisy })),
+    ...[1, 2, 3, 4].map(() => ({ service: 'sender' as const, env: noisy })),
+    ...ports.map((port) => ({ service: 'api' as const, env: { ...noisy, API_PORT: String(port) } })),
+  ]);
   return ports.map((port) => `http://127.0.0.1:${port}/api/messenger/v1`);
 }
 
