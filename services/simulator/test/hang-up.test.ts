@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import WebSocket from 'ws';
 
 describe('a client that hangs up while it connects', () => {
   let simulator: Simulator;
@@ -32,4 +34,18 @@ describe('a client that hangs up while it connects', () => {
       expect(rule.hits).to.be.greaterThan(0);
     });
   }
+});
+
+describe('a client that waits for a slow answer when the network closes', () => {
+  it('does not hold it up', async () => {
+    const simulator = await startSimulator();
+    const rule = simulator.network.faults.add({ on: 'connect', do: { delayMs: 600_000 } });
+    const client = new WebSocket(simulator.socketUrl);
+    const failed = once(client, 'error');
+    await eventually(() => rule.hits === 1);
+    const startedMs = performance.now();
+    await simulator.close();
+    await failed;
+    expect(performance.now() - startedMs).to.be.below(5_000);
+  });
 });

@@ -17,10 +17,14 @@ export function acceptUpgrades(http: HttpServer, network: Network, gate: Gate): 
     const fault = network.faults.strike('connect', {});
     if (fault?.error) return refuse(socket, fault.error);
     if (fault?.silent) return hold(socket, unanswered);
-    const admit = () => webSockets.handleUpgrade(request, socket, head, (client) => gate.accept(client, socket));
+    const admit = () => {
+      unanswered.delete(socket);
+      webSockets.handleUpgrade(request, socket, head, (client) => gate.accept(client, socket));
+    };
     const delayMs = fault ? network.faults.delayOf(fault) : 0;
-    if (delayMs === 0) admit();
-    else setTimeout(admit, delayMs).unref();
+    if (delayMs === 0) return admit();
+    hold(socket, unanswered);
+    setTimeout(admit, delayMs).unref();
   });
   return {
     close: () => {
