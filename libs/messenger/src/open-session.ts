@@ -23,8 +23,11 @@ export interface OpenSessionOptions {
   logger: Logger;
   /** Links a new device. Without effect when one is linked already: then the session logs in. */
   link?: LinkMethod;
-  /** The content of a message sent earlier, for a phone that could not decrypt it; `undefined` when it is gone. */
-  getMessage(platformId: string): Promise<ReadyContent | undefined>;
+  /**
+   * The content of a message sent earlier, for a phone that could not decrypt it; `undefined` when it is gone. Without this
+   * function requests of phones are not confirmed: the network says them again to the session that has it.
+   */
+  getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
   /** Called right before each frame that leaves; throws `FencedError` when the lease's deadline has passed. */
   assertMayWrite(): void;
   ackTimeoutMs: number;

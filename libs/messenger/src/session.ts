@@ -51,6 +51,8 @@ export interface SessionDeps {
   logger: Logger;
   link?: LinkMethod;
   browser?: BrowserName;
+  /** Absent: see `OpenSessionOptions`. */
+  getMessage?: unknown;
   assertMayWrite(): void;
   ackTimeoutMs: number;
   sendTimeoutMs?: number;
@@ -278,7 +280,9 @@ export class Session implements MessengerSession {
     const retries = new RetryAnswers({ sock, saveCreds, lookUp: this.#lookUp, logger, signal: end.signal });
     holdReceipts(sock, {
       onReceipt: (receipt) => events.onReceipt(receipt),
-      onRetry: (node, library) => retries.answer(node, library),
+      onRetry: async (node, library) => {
+        if (this.#deps.getMessage) await retries.answer(node, library);
+      },
     });
     holdMessages(sock, {
       onMessage: (message) => events.onMessage?.(message),

@@ -36,7 +36,7 @@ export interface SocketSettings {
   /** Version of the web client to appear as; the library's own by default. Nothing is asked over the network. */
   clientVersion?: [number, number, number];
   /** The content of a message that a phone could not decrypt and asks for again. */
-  getMessage(platformId: string): Promise<ReadyContent | undefined>;
+  getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
 }
 
 /**
@@ -86,7 +86,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     msgRetryCounterCache: asCacheStore(caches.retries),
     makeSignalRepository: signalRepository(caches),
     async getMessage({ id }) {
-      const content = id ? await getMessage(id) : undefined;
+      const content = id ? await getMessage?.(id) : undefined;
       if (!content) return undefined;
       const book = { own: auth.creds.me, keys: auth.keys };
       return toQuotingProto(content, await authorOfQuote(book, content, namespaceOf(auth.creds)));

@@ -81,7 +81,7 @@ type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onReceipt'> & {
 
 /**
  * A socket of this device, closed as soon as `signal` is aborted. The connection service never sends messages, so it
- * has none to repeat. What people write meanwhile is kept: it comes with the login, whatever that is for.
+ * has none to repeat: phones that ask for one are heard by the next sender. What people write meanwhile is kept: it comes with the login, whatever that is for.
  */
 export async function openSessionUntil(
   signal: AbortSignal,
@@ -99,7 +99,6 @@ export async function openSessionUntil(
     endpoint: task.endpoint,
     clientVersion: versionNumbers(version),
     logger: task.logger,
-    getMessage: async () => undefined,
     assertMayWrite: () => task.lease.assertHeld(),
     ackTimeoutMs: ACK_TIMEOUT_MS,
     events: {

@@ -1,0 +1,46 @@
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { useResends } from './support/resend-fixture.js';
+import { makeNumbers, type TestSession, useSessions } from './support/session-fixture.js';
+
+describe('messages that devices ask for again', () => {
+  const sessions = useSessions();
+  const { network, openAnew, send, sendUnreadable, shown, allConfirmed } = useResends(sessions);
+
+  it('are shown after a hand-over (lid), also when a session without messages was there in between', async () => {
+    const device = await sessions.link();
+    const [to] = makeNumbers(1) as [string];
+    const platformId = await sendUnreadable(device, to);
+    const { refusedStanzas } = network().counters;
+    const between = await openAnew(device, { getMessage: undefined });
+    await between.session.caughtUp;
+    // What it would have confirmed is confirmed by the answer.
+    await between.session.lookUp(makeNumbers(1));
+    await between.session.close();
+    await openAnew(device);
+    expect(await shown(to, platformId)).to.include({ text: 'hello', shown: 1 });
+    await allConfirmed(device.phone);
+    expect(network().counters.refusedStanzas).to.equal(refusedStanzas);
+  });
+
+  it('are read by the computer that asks for them (pn)', async () => {
+    const [from, to] = [await sessions.link(undefined, 'pn'), await sessions.link(undefined, 'pn')];
+    const [writer, reader] = [await openAnew(from), await openAnew(to)];
+    const heard = new Set<string>();
+    const hear = ({ options }: TestSession) =>
+      Object.assign(options.events, { onMessage: ({ platformId }: { platformId: string }) => heard.add(platformId) });
+    hear(reader);
+    const first = await send(writer, to.phone);
+    await eventually(() => heard.has(first));
+    await Promise.all([writer, reader].map(({ session }) => session.close()));
+    // What a computer lacks that was set up from an old copy.
+    for (const key of [...to.keyStore.keys.keys()]) if (key.startsWith('session/')) to.keyStore.keys.delete(key);
+    const [writerAgain, readerAgain] = [await openAnew(from), await openAnew(to)];
+    hear(readerAgain);
+    const { retryResends, refusedStanzas } = network().counters;
+    const second = await send(writerAgain, to.phone);
+    await eventually(() => heard.has(second));
+    expect(network().counters.retryResends).to.equal(retryResends + 1);
+    expect(network().counters.refusedStanzas).to.equal(refusedStanzas);
+  });
+});
