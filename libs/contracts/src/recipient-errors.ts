@@ -10,6 +10,7 @@ const OWN_ERRORS = {
   recipient_opted_out: 8,
   new_contacts_held: 9,
   looked_up_again: 10,
+  awaiting_history: 11,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

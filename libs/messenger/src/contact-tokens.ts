@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { spellingsOf } from '@gateway/contracts/phone-number';
 import type { AuthState } from './auth-state.js';
 import {
   areJidsSameUser,
@@ -6,30 +7,21 @@ import {
   type BinaryNode,
   getBinaryNodeChild,
   getBinaryNodeChildren,
+  jidDecode,
+  jidEncode,
   jidNormalizedUser,
+  type SignalDataTypeMap,
 } from './baileys.js';
 import type { HistoryCreds } from './history/own-creds.js';
 import { isTokenValid } from './token-buckets.js';
-import { within } from './within.js';
 
 export interface ContactTokensDeps {
   sock: BaileysSocket;
   auth: AuthState;
-  /** Resolves when the account's first history was taken. */
-  firstHistory: Promise<void>;
-  /** Aborted when the session ends. */
-  signal: AbortSignal;
 }
 
 /** Of the settings that the network hands out: which tokens it wants to see. */
 const SETTINGS: Record<string, 'given' | 'made'> = { 10518: 'given', 24941: 'made' };
-/**
- * So long after its first login a device waits for the history of its phone, as strangers are refused without its salt;
- * the longer one when the network has said that it wants to see what is made of it.
- */
-const FIRST_HISTORY_MS = 5_000;
-const WANTED_HISTORY_MS = 20_000;
-
 /**
  * What a message shows so that it may reach the one it is for, as the network asks since 2026: the token that this
  * person gave the account (`tctoken`), else one made of the account's salt (`cstoken`), else nothing. Never two: the
@@ -37,7 +29,6 @@ const WANTED_HISTORY_MS = 20_000;
  */
 export class ContactTokens {
   readonly #deps: ContactTokensDeps;
-  readonly #beganAtMs = Date.now();
 
   constructor(deps: ContactTokensDeps) {
     this.#deps = deps;
@@ -55,35 +46,35 @@ export class ContactTokens {
     return shown ? [shown] : [];
   }
 
+  /**
+   * Which of these numbers have given the account a token that it can show. By its keys alone; the own number needs none.
+   * Numbers are digits, as they were asked for.
+   */
+  async findGivers(numbers: readonly string[]): Promise<Set<string>> {
+    const { sock, auth } = this.#deps;
+    const people = numbers.flatMap((number) => spellingsOf(number).map((user) => ({ number, user })));
+    const users = people.map(({ user }) => user);
+    const lids = await auth.keys.get('lid-mapping', users);
+    const idOf = (user: string) => (lids[user] ? jidEncode(lids[user], 'lid') : jidEncode(user, 's.whatsapp.net'));
+    const isShown = this.#creds.showsTokens?.given !== false;
+    const entries = isShown ? await auth.keys.get('tctoken', users.map(idOf)) : {};
+    const own = jidDecode(sock.user?.id)?.user;
+    const givers = people.filter(({ user }) => user === own || isGood(entries[idOf(user)]));
+    return new Set(givers.map(({ number }) => number));
+  }
+
   async #givenBy(id: string): Promise<BinaryNode | undefined> {
     if (this.#creds.showsTokens?.given === false) return undefined;
     const { [id]: entry } = await this.#deps.auth.keys.get('tctoken', [id]);
-    const isGood = entry?.token?.length && isTokenValid(Number(entry.timestamp ?? 0));
-    return isGood ? { tag: 'tctoken', attrs: {}, content: entry.token } : undefined;
+    return entry && isGood(entry) ? { tag: 'tctoken', attrs: {}, content: entry.token } : undefined;
   }
 
   async #madeFor(lid: string): Promise<BinaryNode | undefined> {
     if (this.#creds.showsTokens?.made === false) return undefined;
-    await this.#awaitSalt();
     const { nctSalt } = this.#creds;
     if (!nctSalt) return undefined;
     const content = createHmac('sha256', Buffer.from(nctSalt, 'base64')).update(lid).digest();
     return { tag: 'cstoken', attrs: {}, content };
-  }
-
-  /** Once in the life of a linked device, and for a bounded time. */
-  async #awaitSalt(): Promise<void> {
-    if ((this.#creds.loginCounter ?? 0) > 1) return;
-    await this.#awaitHistory(FIRST_HISTORY_MS);
-    if (this.#creds.showsTokens?.made) await this.#awaitHistory(WANTED_HISTORY_MS);
-  }
-
-  async #awaitHistory(afterMs: number): Promise<void> {
-    const { hasHistory, nctSalt } = this.#creds;
-    const timeoutMs = this.#beganAtMs + afterMs - Date.now();
-    if (nctSalt || hasHistory || timeoutMs <= 0) return;
-    const { firstHistory, signal } = this.#deps;
-    await within({ timeoutMs, what: 'first history', signal }, firstHistory).catch(() => {});
   }
 
   /** The library says which settings it has, and the network then leaves out what has not changed: so they are kept. */
@@ -101,7 +92,7 @@ export class ContactTokens {
     this.#deps.auth.saveCreds().catch(() => {});
   }
 
-  get #creds(): HistoryCreds & { loginCounter?: number } {
+  get #creds(): HistoryCreds {
     return this.#deps.auth.creds;
   }
 
@@ -110,4 +101,8 @@ export class ContactTokens {
     const { lidMapping } = this.#deps.sock.signalRepository;
     return (await lidMapping.getLIDForPN(jidNormalizedUser(jid))) ?? undefined;
   }
+}
+
+function isGood(entry: SignalDataTypeMap['tctoken'] | undefined): boolean {
+  return entry !== undefined && entry.token?.length > 0 && isTokenValid(Number(entry.timestamp ?? 0));
 }

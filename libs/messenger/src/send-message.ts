@@ -4,6 +4,7 @@ import type { Namespace } from './addressing/addressing-state.js';
 import { authorOfQuote } from './addressing/author-of-quote.js';
 import type { BaileysSocket } from './baileys.js';
 import type { ContactTokens } from './contact-tokens.js';
+import type { FirstContacts } from './first-contacts.js';
 import type { WriteGuard } from './guard-writes.js';
 import type { LookUp } from './look-up.js';
 import type { PrivacyTokens } from './privacy-tokens.js';
@@ -21,6 +22,7 @@ export interface SendDeps {
   addressing: Addressing;
   tokens: PrivacyTokens;
   contactTokens: ContactTokens;
+  firstContacts: FirstContacts;
   sendTimeoutMs: number;
   /** A send took longer than that: the library's one mutex is stuck, and only a new socket has another. */
   onStall(): void;
@@ -51,6 +53,7 @@ export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Pro
     const last = await attempt.settle(fresh, { again, withToken: first.withToken });
     // Keys that cannot be read end the session by way of the key store.
     await deps.tokens[last.kind === 'accepted' ? 'accepted' : 'refused'](jid).catch(() => {});
+    if (last.kind === 'accepted') await deps.firstContacts.accepted(message.to).catch(() => {});
     return last;
   };
   return { ack: verdict() };

@@ -3,6 +3,7 @@ import type { Restriction, RestrictionKind } from '@gateway/contracts/restrictio
 import type { SessionReport } from '@gateway/contracts/session-report';
 import type { AckOutcome } from './ack-outcomes.js';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
+import type { FirstContactStanding } from './first-contacts.js';
 import type { OptionalQuery } from './optional-queries.js';
 
 /**
@@ -127,6 +128,14 @@ export interface MessengerSession {
    * @param about the limit whose answer must not be missing; by default that of either is enough.
    */
   readRestriction(about?: RestrictionKind): Promise<Restriction | undefined>;
+  /** Whether messages to strangers may go out: see `FirstContactStanding`. Cheap; it changes with time and with news. */
+  readonly firstContacts: FirstContactStanding;
+  /** Resolves when the phone's first history was taken, at once when that was before. Never, when none comes. */
+  readonly historyTaken: Promise<void>;
+  /** Which of the numbers have given the account a token that it can show; by its keys, asks nothing of the network. */
+  findGivers(numbers: readonly string[]): Promise<Set<string>>;
+  /** The network refused a message to this person (463), and knows of no restriction. Several in a row change `firstContacts`. */
+  noteRefusal(number: string): Promise<void>;
   /** How the session stands, and whether the network answers. Sends nothing; bounded in time; safe to repeat. */
   examine(): Promise<SessionReport>;
   /** The stanzas of the next `ms`, redacted: no texts, keys, tokens, whole numbers. Rejects while another trace runs. */

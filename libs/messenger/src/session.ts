@@ -14,7 +14,9 @@ import { confirmUnread } from './confirm-unread.js';
 import { ContactTokens } from './contact-tokens.js';
 import { hasSpoken, isHangUp, toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { examineSession } from './examine-session.js';
+import { fetchOwnPicture } from './fetch-own-picture.js';
 import { findAcquainted } from './find-acquainted.js';
+import { type FirstContactStanding, FirstContacts, noteLinking } from './first-contacts.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { HistoryKeeper } from './history/history-keeper.js';
 import { holdMessages } from './hold-messages.js';
@@ -28,7 +30,7 @@ import { sendMessage } from './send-message.js';
 import { watchServerWords } from './server-words.js';
 import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
-import { networkCodeOf, SessionEndedError, TimeoutError } from './session-errors.js';
+import { SessionEndedError, TimeoutError } from './session-errors.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
 import { type BrowserName, DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
 import { storedLidOf } from './stored-lid.js';
@@ -64,7 +66,6 @@ export interface SessionDeps {
 
 const SEND_TIMEOUT_MS = 20_000;
 const OPEN_TIMEOUT_MS = 30_000;
-const PICTURE_TIMEOUT_MS = 8_000;
 /** Bound of the wait for pending key writes, and of the library's own farewell. */
 const FINISH_TIMEOUT_MS = 5_000;
 const LOGGED_OUT = 401;
@@ -88,6 +89,7 @@ export class Session implements MessengerSession {
   readonly #addressing: Addressing;
   readonly #tokens: PrivacyTokens;
   readonly #contactTokens: ContactTokens;
+  readonly #firstContacts: FirstContacts;
   readonly #history: HistoryKeeper;
   readonly #catchUp: CatchUp;
   readonly #optional: OptionalQueries;
@@ -131,7 +133,8 @@ export class Session implements MessengerSession {
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
     const { signal } = end;
     this.#history = new HistoryKeeper({ ...deps, signal, agent: standInAgent(deps.endpoint) });
-    this.#contactTokens = new ContactTokens({ sock, auth, signal, firstHistory: this.#history.first });
+    this.#contactTokens = new ContactTokens({ sock, auth });
+    this.#firstContacts = new FirstContacts({ auth, tokens: this.#contactTokens });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
     // The last one to step in is the first to see a message.
@@ -152,10 +155,8 @@ export class Session implements MessengerSession {
         sock,
         guard: this.#guard,
         acks: this.#acks,
-        lookUp: this.#lookUp,
-        addressing: this.#addressing,
-        tokens: this.#tokens,
-        contactTokens: this.#contactTokens,
+        ...{ lookUp: this.#lookUp, addressing: this.#addressing, tokens: this.#tokens },
+        ...{ contactTokens: this.#contactTokens, firstContacts: this.#firstContacts },
         sendTimeoutMs,
         onStall: () => this.#stall('sending'),
         signal: end.signal,
@@ -191,6 +192,22 @@ export class Session implements MessengerSession {
     return findAcquainted(this.#deps.sock, numbers);
   }
 
+  get firstContacts(): FirstContactStanding {
+    return this.#firstContacts.standing;
+  }
+
+  get historyTaken(): Promise<void> {
+    return this.#history.first;
+  }
+
+  findGivers(numbers: readonly string[]): Promise<Set<string>> {
+    return this.#contactTokens.findGivers(numbers);
+  }
+
+  noteRefusal(number: string): Promise<void> {
+    return this.#firstContacts.refused(number);
+  }
+
   async readRestriction(about?: RestrictionKind): Promise<Restriction | undefined> {
     this.#assertOpen();
     const { sock, end } = this.#deps;
@@ -216,17 +233,7 @@ export class Session implements MessengerSession {
   async fetchProfilePicture(): Promise<string | undefined> {
     this.#assertOpen();
     const { sock, end } = this.#deps;
-    const limit = { timeoutMs: PICTURE_TIMEOUT_MS, what: 'profile picture', signal: end.signal };
-    if (!this.#optional.mayAsk('ownPicture')) return undefined;
-    try {
-      const jid = jidNormalizedUser(sock.user?.id);
-      const picture = () => within(limit, sock.profilePictureUrl(jid, 'image', PICTURE_TIMEOUT_MS));
-      return await this.#optional.ask('ownPicture', picture);
-    } catch (error) {
-      const code = networkCodeOf(error);
-      if (code === 401 || code === 403 || code === 404) return undefined;
-      throw error;
-    }
+    return fetchOwnPicture({ sock, optional: this.#optional, signal: end.signal });
   }
 
   async logOut(timeoutMs: number): Promise<void> {
@@ -315,10 +322,12 @@ export class Session implements MessengerSession {
 
   #onCreds(): void {
     const { auth, events } = this.#deps;
+    const isNew = !this.#isLinked && auth.creds.account !== undefined;
+    if (isNew) noteLinking(auth.creds);
     const saved = auth.saveCreds();
     // A failure ends the session by way of the key store.
     saved.catch(() => {});
-    if (!this.#isLinked && auth.creds.account) {
+    if (isNew) {
       this.#isLinked = true;
       this.#linkedReport = saved.then(() => events.onLinked(this.#account()));
       this.#linkedReport.catch(() => {});

@@ -1,12 +1,8 @@
-import { createHmac } from 'node:crypto';
-import { openAuthState } from '@gateway/messenger/auth-state';
-import type { BaileysSocket, BinaryNode } from '@gateway/messenger/baileys';
-import { ContactTokens } from '@gateway/messenger/contact-tokens';
+import type { BinaryNode } from '@gateway/messenger/baileys';
 import type { HistoryCreds } from '@gateway/messenger/history/own-creds';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
-import { MemoryKeyStore } from './support/memory-key-store.js';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
@@ -48,24 +44,6 @@ describe('what a message shows so that it may reach its recipient', () => {
     expect(await send(next, another), 'the salt is stored').to.deep.equal(accepted(['cstoken']));
   });
 
-  it('waits for the salt after the linking, when the history of the phone comes late', async () => {
-    const keyStore = new MemoryKeyStore();
-    const onFailure = (error: Error) => expect.fail(error.message);
-    const auth = openAuthState(undefined, { keyStore, caches: createSessionCaches(), onFailure });
-    let settle = () => {};
-    const firstHistory = new Promise<void>((resolve) => {
-      settle = resolve;
-    });
-    const sock = { serverProps: {}, ws: { on() {} } } as unknown as BaileysSocket;
-    const tokens = new ContactTokens({ sock, auth, firstHistory, signal: new AbortController().signal });
-    const nodes = tokens.nodesFor('700001@lid');
-    const creds: HistoryCreds = auth.creds;
-    creds.nctSalt = Buffer.from('salt').toString('base64');
-    settle();
-    const content = createHmac('sha256', 'salt').update('700001@lid').digest();
-    expect(await nodes).to.deep.equal([{ tag: 'cstoken', attrs: {}, content }]);
-  });
-
   it('is the token of a person who wrote, stored under their hidden identifier, and never two', async () => {
     const [person] = makeNumbers(1) as [string];
     const test = await sessions.openLinked();
@@ -84,6 +62,7 @@ describe('what a message shows so that it may reach its recipient', () => {
     keyStore.keys.set(`tctoken/${lidOf(person)}`, Buffer.from(JSON.stringify(old)));
     const test = { ...(await sessions.open(keyStore)), phone };
     await test.next('open');
+    await test.session.historyTaken;
     expect(await send(test, person)).to.deep.equal(accepted(['cstoken']));
   });
 

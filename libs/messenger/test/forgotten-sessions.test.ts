@@ -30,6 +30,7 @@ describe('a contact whose session was forgotten', () => {
       sessions.admin('POST', `phones/${to}/messages`, JSON.stringify({ to: phone, text }));
     const first = await sessions.open(keyStore);
     await first.next('open');
+    await first.session.historyTaken;
     expect(await send(first, to, 'hello')).to.equal('accepted');
     await write('hello yourself');
     expect(await first.next('message')).to.include({ phone: to, text: 'hello yourself' });

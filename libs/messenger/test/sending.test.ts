@@ -51,6 +51,7 @@ describe('sending a text', () => {
       },
     });
     await dying.next('open');
+    await dying.session.historyTaken;
     const [to] = makeNumbers(1) as [string];
     const platformId = makePlatformId();
     await send(to, platformId, dying as typeof test);

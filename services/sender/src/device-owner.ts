@@ -219,7 +219,7 @@ export class DeviceOwner {
       },
       onRestrictionNews: () => this.work?.hold.hasNews(),
       onLookUpsForgotten: () => this.work?.forgetLookUps(),
-      onMet: (phone) => this.work?.hold.metSomebody(phone),
+      onMet: (phone) => this.work?.metSomebody(phone),
     });
     this.socket = socket;
     this.work = new DeviceWork({

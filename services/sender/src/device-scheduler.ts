@@ -13,6 +13,7 @@ import type { HeldLease } from '@gateway/store/lease-keeper';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 import { failUnsent, hasOptedOut, identify } from './drop-opted-out.js';
+import { FirstContactHold } from './first-contact-hold.js';
 import { loadSend } from './load-send.js';
 import type { MediaUploads } from './media-uploads.js';
 import { NewContactHold } from './new-contact-hold.js';
@@ -59,6 +60,8 @@ export class DeviceScheduler {
   readonly roster: SendRoster;
   /** Of messages to people whom the account has no conversation with. */
   readonly hold: NewContactHold;
+  /** Of messages to people to whom the account can show no token yet. */
+  private readonly firstContacts: FirstContactHold;
   private readonly preparation: SendPreparation;
   private readonly wakeUp = new WakeUp();
   private session: MessengerSession | undefined;
@@ -75,6 +78,7 @@ export class DeviceScheduler {
     this.pace = deps.pace;
     this.roster = this.makeRoster();
     this.hold = this.makeHold();
+    this.firstContacts = this.makeFirstContacts();
     this.preparation = this.makePreparation();
     void this.pump().catch((error: unknown) => deps.onFailed(toError(error)));
   }
@@ -82,6 +86,8 @@ export class DeviceScheduler {
   attach(session: MessengerSession): void {
     this.session = session;
     this.hold.attach(session);
+    this.firstContacts.attach(session);
+    void session.historyTaken.then(() => this.wakeUp.ring());
     void session.caughtUp.then(() => {
       if (this.session === session) this.caughtUp = session;
       this.wakeUp.ring();
@@ -98,6 +104,7 @@ export class DeviceScheduler {
     this.session = undefined;
     this.caughtUp = undefined;
     this.hold.detach();
+    this.firstContacts.detach();
     this.forgetLookUps();
   }
 
@@ -105,6 +112,12 @@ export class DeviceScheduler {
   forgetLookUps(): void {
     for (const send of this.roster.inTurn()) send.forgetLookUps();
     this.wakeUp.ring();
+  }
+
+  /** A person wrote to the account: they may be one of those who are held. */
+  metSomebody(phone: string): void {
+    this.hold.metSomebody(phone);
+    this.firstContacts.metSomebody(phone);
   }
 
   /** Looks at cancels and expiries. Called on each tick and doorbell. */
@@ -166,10 +179,22 @@ export class DeviceScheduler {
     });
   }
 
+  private makeFirstContacts(): FirstContactHold {
+    return new FirstContactHold({
+      ...this.deps,
+      onHeld: () => this.forgetLookUps(),
+      onLifted: () => this.roster.resume(),
+      onMet: (phone) => {
+        this.roster.release(phone);
+        this.wakeUp.ring();
+      },
+    });
+  }
+
   private makePreparation(): SendPreparation {
     return new SendPreparation({
       ...this.deps,
-      ...{ roster: this.roster, hold: this.hold },
+      ...{ roster: this.roster, hold: this.hold, firstContacts: this.firstContacts },
       currentSession: () => this.session,
       currentPace: () => this.pace,
       onPrepared: () => this.settleAll(),
@@ -185,6 +210,7 @@ export class DeviceScheduler {
     while (!this.stopped) {
       const session = this.session;
       this.hold.tick();
+      this.firstContacts.tick();
       const otpWaits = this.roster.otpWaits;
       if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);
@@ -316,14 +342,17 @@ export class DeviceScheduler {
     this.roster.settle();
   }
 
-  /** Refused for being to a new contact: it waits with the others of its kind, if the network says that they all do. */
+  /** Refused for being to a new contact: it waits with the others of its kind, if the network refuses them all. */
   private async waitOrFail(item: WorkItem, code: number): Promise<void> {
     const { send, recipient, part, to } = item;
     const [isRestricted] = await Promise.all([
       this.hold.wasRefused(to, code),
       this.deps.results.write(send.tag, { recipient, part, event: 'returned' }),
     ]);
-    if (isRestricted) await this.preparation.holdBack(send, [{ index: recipient, to }]);
+    const recipients = [{ index: recipient, to }];
+    if (isRestricted) await this.preparation.holdBack(send, recipients);
+    else if (await this.firstContacts.wasRefused(to, code))
+      await this.preparation.holdBack(send, recipients, 'awaiting_history');
     else await this.failRefused(item, code);
   }
 

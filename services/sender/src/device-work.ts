@@ -87,6 +87,10 @@ export class DeviceWork {
     return this.scheduler.hold;
   }
 
+  metSomebody(phone: string): void {
+    this.scheduler.metSomebody(phone);
+  }
+
   /** An operator may have given the device another pace. */
   async refreshPace(): Promise<void> {
     const { store, lease, defaultPace } = this.deps;

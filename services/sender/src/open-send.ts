@@ -19,6 +19,9 @@ export interface WorkItem {
   content: ReadyContent;
 }
 
+/** What those wait for who are held. */
+export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'awaiting_history'>;
+
 /** A recipient whose last try failed for now, and when the next one is due. */
 interface Retry {
   index: number;
@@ -33,7 +36,7 @@ const MAX_UPLOAD_TRIES = 12;
 /**
  * What is left of one send, in the memory of its owner. A recipient is in one place at a time:
  * `waiting` -> (look-up) -> `ready` -> (relay) -> in flight -> settled, or back to `waiting` with a pause of its own.
- * `held` are those who wait for the network to lift a restriction.
+ * `held` are those who wait for the network to lift a restriction, or for what the account's phone has to say first.
  * Of several parts, the next one is `ready` as soon as the network has accepted the one before.
  * A send of a file waits for its upload first. Redis holds the truth; this is thrown away and rebuilt from it at any moment.
  */
@@ -52,8 +55,8 @@ export class OpenSend {
   private ready: number[] = [];
   private retries: Retry[] = [];
   private held: number[] = [];
-  /** Those of whom Redis says that they wait for the end of a restriction: until their next try. */
-  private readonly marked: Set<number>;
+  /** Those of whom Redis says what they are held for: until their next try. */
+  private readonly marked = new Map<number, HoldReason>();
   /** Those of whom Redis says that they could not be looked up. */
   readonly lookedUpAgain: Set<number>;
   private readonly tries = new Map<number, number>();
@@ -89,7 +92,9 @@ export class OpenSend {
     );
     const waitingFor = (error: OwnRecipientError) =>
       new Set(queued.filter(({ errorCode }) => errorCode === ownErrorCode(error)).map(({ index }) => index));
-    this.marked = waitingFor('new_contacts_held');
+    for (const reason of ['new_contacts_held', 'awaiting_history'] as const) {
+      for (const index of waitingFor(reason)) this.marked.set(index, reason);
+    }
     this.lookedUpAgain = waitingFor('looked_up_again');
     // Those that a former owner had in flight go first: their phones may have the message already.
     const [doubtful, others] = [queued.filter(mayBeShown), queued.filter((recipient) => !mayBeShown(recipient))];
@@ -101,7 +106,7 @@ export class OpenSend {
     return !this.hasWork && this.held.length === 0;
   }
 
-  /** There is nothing to do but to wait for the end of a restriction. */
+  /** There is nothing to do but to wait with those who are held. */
   get isHeld(): boolean {
     return !this.hasWork && this.held.length > 0;
   }
@@ -157,16 +162,22 @@ export class OpenSend {
   }
 
   /** Nothing goes out to them before `releaseHeld`, and whoever looks at the send can see that. */
-  hold(indices: readonly number[]): void {
+  hold(indices: readonly number[], reason: HoldReason = 'new_contacts_held'): void {
     for (const index of indices) {
       this.inFlight.delete(index);
-      this.marked.add(index);
+      this.marked.set(index, reason);
     }
     this.held.push(...indices);
   }
 
-  isMarkedHeld(index: number): boolean {
-    return this.marked.has(index);
+  isMarkedHeld(index: number, reason: HoldReason): boolean {
+    return this.marked.get(index) === reason;
+  }
+
+  /** Redis is to say no more that this recipient waits for their look-up, or for the history; `false`: it does not. */
+  endWait(index: number): boolean {
+    const waitedForHistory = this.isMarkedHeld(index, 'awaiting_history') && this.marked.delete(index);
+    return this.lookedUpAgain.delete(index) || waitedForHistory;
   }
 
   /** Of those who are held. */

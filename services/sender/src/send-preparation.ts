@@ -4,14 +4,16 @@ import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-
 import { toError } from '@gateway/runtime/errors';
 import type { SchedulerDeps } from './device-scheduler.js';
 import { dropOptedOut, failUnsent } from './drop-opted-out.js';
+import type { FirstContactHold } from './first-contact-hold.js';
 import { failRecipients } from './load-send.js';
 import type { NewContactHold } from './new-contact-hold.js';
-import type { OpenSend } from './open-send.js';
+import type { HoldReason, OpenSend } from './open-send.js';
 import type { SendRoster } from './send-roster.js';
 
 export interface PreparationDeps extends Omit<SchedulerDeps, 'pace'> {
   roster: SendRoster;
   hold: NewContactHold;
+  firstContacts: FirstContactHold;
   currentSession(): MessengerSession | undefined;
   currentPace(): Pace;
   /** Recipients or a file are ready, or are not to be. */
@@ -66,8 +68,9 @@ export class SendPreparation {
 
   private async lookUp(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<void> {
     const { logger } = this.deps;
-    const wasHeld = this.deps.hold.isOn;
-    const wanted = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
+    const holdsBefore = this.holdsOn();
+    const allowed = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
+    const wanted = await this.holdBackTokenless(session, send, allowed);
     const numbers = wanted.map(({ to }) => to);
     const found = await session.lookUp(numbers, { urgent: send.record.kind === 'otp' }).catch((thrown: unknown) => {
       logger.warn('look-up failed', { messageId: send.messageId, error: toError(thrown) });
@@ -85,7 +88,7 @@ export class SendPreparation {
     if (this.isCurrent(session)) await this.lookUpLater(send, failed);
     else send.putBack(failed.map(({ index }) => index));
     // They were let through before messages to new contacts had to wait.
-    const isOutdated = this.deps.hold.isOn && !wasHeld;
+    const isOutdated = this.holdsOn().some((reason) => !holdsBefore.includes(reason));
     if (this.isCurrent(session) && !isOutdated) send.addReady(ready);
     else send.putBack(ready);
   }
@@ -110,9 +113,9 @@ export class SendPreparation {
     );
   }
 
-  /** They wait for their look-up no more. */
+  /** They wait for nothing but their turn any more. */
   private async noteLookedUp(send: OpenSend, recipients: readonly number[]): Promise<void> {
-    const waited = recipients.filter((recipient) => send.lookedUpAgain.delete(recipient));
+    const waited = recipients.filter((recipient) => send.endWait(recipient));
     const event = { part: 0, event: 'held', errorCode: 0 } as const;
     await Promise.all(waited.map((recipient) => this.deps.results.write(send.tag, { recipient, ...event })));
   }
@@ -130,29 +133,59 @@ export class SendPreparation {
     return batch.filter(({ to }) => known.has(to));
   }
 
+  /** Without the salt only those go on whose own token can be shown; the others are not looked up before it is there. */
+  private async holdBackTokenless(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<Recipient[]> {
+    if (!this.deps.firstContacts.isOn || batch.length === 0) return batch;
+    const givers = await session.findGivers(batch.map(({ to }) => to)).catch(() => undefined);
+    if (!givers) {
+      send.putBack(batch.map(({ index }) => index));
+      return [];
+    }
+    const strangers = batch.filter(({ to }) => !givers.has(to));
+    await this.holdBack(send, strangers, 'awaiting_history');
+    return batch.filter(({ to }) => givers.has(to));
+  }
+
+  private holdsOn(): HoldReason[] {
+    const { hold, firstContacts } = this.deps;
+    return [
+      ...(hold.isOn ? ['new_contacts_held' as const] : []),
+      ...(firstContacts.isOn ? ['awaiting_history' as const] : []),
+    ];
+  }
+
   /** `undefined`: the session has ended, or will in a moment as its keys cannot be read. */
   private findKnown(session: MessengerSession, batch: Recipient[]): Promise<Set<string> | undefined> {
     const numbers = batch.map(({ to }) => to);
     return this.deps.hold.findKnown(session, numbers).catch(() => undefined);
   }
 
-  /** They wait for the end of a restriction, and whoever looks at the send sees that. */
-  async holdBack(send: OpenSend, recipients: readonly Recipient[]): Promise<void> {
-    const fresh = recipients.filter(({ index }) => !send.isMarkedHeld(index));
+  /** They wait for the end of a restriction, or for the history, and those who look at the send see that. */
+  async holdBack(
+    send: OpenSend,
+    recipients: readonly Recipient[],
+    reason: HoldReason = 'new_contacts_held',
+  ): Promise<void> {
+    const fresh = recipients.filter(({ index }) => !send.isMarkedHeld(index, reason));
     this.deps.metrics.countHeld(fresh.length);
     await Promise.all(
       recipients.map(async ({ index, to }) => {
-        if (!send.isMarkedHeld(index) && !(await this.markHeld(send, index))) send.settled(index);
-        // While this was written the restriction may have ended, or they may have written to us.
-        else if (this.deps.hold.holds(to)) send.hold([index]);
+        if (!send.isMarkedHeld(index, reason) && !(await this.markHeld(send, index, reason))) send.settled(index);
+        // While this was written the reason may have ended, or they may have written to us.
+        else if (this.stillHolds(reason, to)) send.hold([index], reason);
         else send.putBack([index]);
       }),
     );
   }
 
+  private stillHolds(reason: HoldReason, to: string): boolean {
+    const { hold, firstContacts } = this.deps;
+    return (reason === 'new_contacts_held' ? hold : firstContacts).holds(to);
+  }
+
   /** `false`: it was cancelled meanwhile. */
-  private async markHeld({ tag }: OpenSend, recipient: number): Promise<boolean> {
-    const errorCode = ownErrorCode('new_contacts_held');
+  private async markHeld({ tag }: OpenSend, recipient: number, reason: HoldReason): Promise<boolean> {
+    const errorCode = ownErrorCode(reason);
     return (await this.deps.results.write(tag, { recipient, part: 0, event: 'held', errorCode })) === 'queued';
   }
 

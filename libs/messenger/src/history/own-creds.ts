@@ -21,6 +21,10 @@ export type HistoryCreds = AuthenticationCreds & {
   /** The first history has come, whatever was in it. */
   hasHistory?: true;
   waitingHistories?: WaitingHistory[];
+  /** When this program linked the device, by its clock; absent for keys of another one. */
+  linkedAtMs?: number;
+  /** Messages to strangers that were refused in a row, while there was no salt. */
+  strangersRefused?: number;
   /** Which tokens the network wants to see with messages, as far as it has said so: those that people gave, those made for strangers. */
   showsTokens?: { given?: boolean; made?: boolean };
 };

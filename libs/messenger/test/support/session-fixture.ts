@@ -87,10 +87,12 @@ export function useSessions(simulatorOptions: SimulatorOptions = {}) {
     return { keyStore, phone };
   }
 
+  /** With its history: from then on the account may write to strangers. */
   async function openLinked(changes: Partial<OpenSessionOptions> = {}): Promise<TestSession & { phone: string }> {
     const { keyStore, phone } = await link();
     const test = await open(keyStore, changes);
     await test.next('open');
+    await test.session.historyTaken;
     return { ...test, phone };
   }
 

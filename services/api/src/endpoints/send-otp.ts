@@ -65,7 +65,8 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
       `answer waits up to ${LIMITS.otpWaitSeconds} seconds for the network to accept it. What is not sent within ` +
       `${LIMITS.otpExpirySeconds / 60} minutes expires and is never sent. With \`OTP was not sent\`, \`details\` name the reason: ` +
       'a code of the network such as `network_403`, `expired`, `new_contacts_held` (it expired while the network let the ' +
-      'account start no new conversations) or `cancelled`.',
+      'account start no new conversations), `awaiting_history` (it expired while the account had no salt for tokens to ' +
+      'strangers) or `cancelled`.',
     example: { phone: '447700900123', code: '482913', language: 'Arabic' },
     answer: {
       status: 200,

@@ -16,6 +16,8 @@ export interface BacklogRules {
   endMarkMs: number | null;
   /** Nothing that waits is delivered, nothing that arrives either. */
   isWithheld: boolean;
+  /** The phone of a client that is new keeps its history back until this ends. */
+  isHistoryWithheld: boolean;
 }
 
 /** All of an account that outlives a restart of the server. Fields that older states do not have keep their defaults. */
@@ -61,7 +63,7 @@ export class Account {
   /** The picture that a client set; without one the phone shows a square of its own colour. */
   picture: Buffer | undefined;
   restrictions: Restrictions = {};
-  readonly backlog: BacklogRules = { endMarkMs: 0, isWithheld: false };
+  readonly backlog: BacklogRules = { endMarkMs: 0, isWithheld: false, isHistoryWithheld: false };
   readonly blocked = new Set<string>();
   readonly privacy = new Map<string, string>();
   /** Encrypted settings patches, by collection, oldest first. */

@@ -129,7 +129,11 @@ const account = Joi.object({
   passkey: Joi.boolean(),
   tokensRequired: Joi.boolean(),
   hasSalt: Joi.boolean(),
-  backlog: Joi.object({ endMarkMs: Joi.number().integer().min(0).allow(null), isWithheld: Joi.boolean() }),
+  backlog: Joi.object({
+    endMarkMs: Joi.number().integer().min(0).allow(null),
+    isWithheld: Joi.boolean(),
+    isHistoryWithheld: Joi.boolean(),
+  }),
   restrictions: Joi.object({
     reachoutLockedUntilMs: Joi.number(),
     reachoutLockType: Joi.string(),

@@ -1,4 +1,5 @@
 import type { Account, BacklogRules } from '../accounts/account.js';
+import type { LinkedDevice } from '../accounts/linked-device.js';
 import type { Gate } from '../gate/gate.js';
 import { announceIdentity } from '../messaging/announce-identity.js';
 import { announceRestrictions } from '../messaging/announce-restrictions.js';
@@ -135,7 +136,7 @@ function addAccountRoutes(router: HttpRouter, { network, office }: Server): void
     const { restrictions, addressing, backlog, ...plain } = readAccount(body);
     const account = network.accounts.ensure(number);
     Object.assign(account, plain);
-    if (backlog !== undefined) changeBacklog(account, backlog);
+    if (backlog !== undefined) changeBacklog(office, account, backlog);
     if (addressing !== undefined) await changeAddressing(network, office, account, addressing);
     if (restrictions !== undefined) {
       account.restrictions = restrictions;
@@ -156,8 +157,12 @@ function addAccountRoutes(router: HttpRouter, { network, office }: Server): void
   });
 }
 
-function changeBacklog(account: Account, rules: Partial<BacklogRules>): void {
+function changeBacklog(office: Server['office'], account: Account, rules: Partial<BacklogRules>): void {
+  const wasHistoryWithheld = account.backlog.isHistoryWithheld;
   Object.assign(account.backlog, rules);
+  const isHistoryDue = wasHistoryWithheld && !account.backlog.isHistoryWithheld;
+  const isNew = (device: LinkedDevice) => isHistoryDue && device.connection && !device.introduced;
+  for (const device of account.devices.values()) if (isNew(device)) void office.writer.introduce(device);
   for (const { mailbox } of account.devices.values()) mailbox.isHeldBack = account.backlog.isWithheld;
 }
 

@@ -48,7 +48,8 @@ function makeDelivery(server: Server, client: Client): Delivery {
 }
 
 function introduce(server: Server, { device }: Client): void {
-  if (!device.introduced) void server.office.writer.introduce(device);
+  const { isHistoryWithheld } = server.network.accounts.ensure(device.number).backlog;
+  if (!device.introduced && !isHistoryWithheld) void server.office.writer.introduce(device);
 }
 
 /** `<ib>` of a client: telemetry, or the next part of its backlog. */
