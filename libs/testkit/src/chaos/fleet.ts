@@ -1,3 +1,4 @@
+import { sleep } from '@gateway/runtime/clock';
 import { ServiceProcess } from '../service-process.js';
 
 export type ServiceName = 'api' | 'connection' | 'sender';
@@ -10,6 +11,9 @@ interface Place {
   busy: boolean;
 }
 
+/** As long as Redis may be away on a busy machine: services that cannot reach it fail at once. */
+const MAX_STARTS = 40;
+const RESTART_MS = 500;
 /** More would only keep each other from being ready. */
 const STARTS_AT_A_TIME = 4;
 
@@ -77,7 +81,8 @@ export class Fleet {
         place.running = await ServiceProcess.start(place.service, place.env);
         return;
       } catch (error) {
-        if (tries === 10) throw error;
+        if (tries === MAX_STARTS) throw error;
+        await sleep(RESTART_MS);
       }
     }
   }
