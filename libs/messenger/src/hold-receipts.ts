@@ -4,7 +4,10 @@ import { type Receipt, readReceipt } from './read-receipt.js';
 
 export interface HoldReceiptsDeps {
   onReceipt(receipt: Receipt): void | Promise<void>;
-  /** A phone could not read a message and asks for it again. Confirms the request, by `library` or without it, or leaves it to be said again at the next login. */
+  /**
+   * A phone could not read a message and asks for it again. Confirms the request, by `library` or without it, or leaves it
+   * to be said again at the next login.
+   */
   onRetry(node: BinaryNode, library: Listener): Promise<void>;
 }
 

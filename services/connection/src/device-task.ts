@@ -81,7 +81,8 @@ type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onReceipt'> & {
 
 /**
  * A socket of this device, closed as soon as `signal` is aborted. The connection service never sends messages, so it
- * has none to repeat: phones that ask for one are heard by the next sender. What people write meanwhile is kept: it comes with the login, whatever that is for.
+ * has none to repeat: phones that ask for one are heard by the next sender. What people write meanwhile is kept: it
+ * comes with the login, whatever that is for.
  */
 export async function openSessionUntil(
   signal: AbortSignal,
