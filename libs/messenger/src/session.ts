@@ -82,6 +82,8 @@ const NAMELESS = '~';
  * written; `onClosed` says so, once, as the last event.
  */
 export class Session implements MessengerSession {
+  readonly caughtUp: Promise<void>;
+  readonly historyTaken: Promise<void>;
   readonly #deps: SessionDeps;
   readonly #guard: WriteGuard;
   readonly #acks: AckWatch;
@@ -91,7 +93,6 @@ export class Session implements MessengerSession {
   readonly #contactTokens: ContactTokens;
   readonly #firstContacts: FirstContacts;
   readonly #history: HistoryKeeper;
-  readonly #catchUp: CatchUp;
   readonly #optional: OptionalQueries;
   readonly #serverWords: () => string | undefined;
   readonly #linking: Linking | undefined;
@@ -131,20 +132,16 @@ export class Session implements MessengerSession {
     this.#serverWords = watchServerWords(sock);
     this.#lookUp = new LookUp({ sock, caches: deps.caches, optional: this.#optional, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
-    const { signal } = end;
-    this.#history = new HistoryKeeper({ ...deps, signal, agent: standInAgent(deps.endpoint) });
+    this.#history = new HistoryKeeper({ ...deps, signal: end.signal, agent: standInAgent(deps.endpoint) });
+    this.historyTaken = this.#history.first;
     this.#contactTokens = new ContactTokens({ sock, auth });
     this.#firstContacts = new FirstContacts({ auth, tokens: this.#contactTokens });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
     // The last one to step in is the first to see a message.
-    this.#catchUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs });
+    this.caughtUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs }).done;
     this.#listen();
     this.#over = this.#awaitEnd();
-  }
-
-  get caughtUp(): Promise<void> {
-    return this.#catchUp.done;
   }
 
   async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
@@ -152,14 +149,11 @@ export class Session implements MessengerSession {
     const { sock, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
     return sendMessage(
       {
-        sock,
-        guard: this.#guard,
-        acks: this.#acks,
+        ...{ sock, guard: this.#guard, acks: this.#acks, signal: end.signal },
         ...{ lookUp: this.#lookUp, addressing: this.#addressing, tokens: this.#tokens },
         ...{ contactTokens: this.#contactTokens, firstContacts: this.#firstContacts },
         sendTimeoutMs,
         onStall: () => this.#stall('sending'),
-        signal: end.signal,
       },
       message,
     );
@@ -194,10 +188,6 @@ export class Session implements MessengerSession {
 
   get firstContacts(): FirstContactStanding {
     return this.#firstContacts.standing;
-  }
-
-  get historyTaken(): Promise<void> {
-    return this.#history.first;
   }
 
   findGivers(numbers: readonly string[]): Promise<Set<string>> {
