@@ -55,6 +55,8 @@ export interface SessionEvents {
   onLateRefusal(refusal: { platformId: string; code: number; isFinal: boolean }): void;
   /** The network has changed what the account may do: `readRestriction` tells what. Can come before `onOpen`. */
   onRestrictionNews?(): void;
+  /** Which number and which hidden identifier are one person's: of each pair that the keys get, and often again. */
+  onNumbersKnown?(people: readonly KnownPerson[]): void;
   /** People may have other names by now: what was looked up is not known any more. */
   onLookUpsForgotten?(): void;
   /** The network says when it will refuse our version; `undefined`: not any more. Can come before `onOpen`. */
@@ -69,6 +71,12 @@ export interface EndCircumstances {
   serverWords?: string;
   /** When the network may have ended it over a question: the optional queries that it may be. Absent: it tells nothing. */
   suspects?: OptionalQuery[];
+}
+
+/** A person by both names: digits, and `digits@lid`. */
+export interface KnownPerson {
+  phone: string;
+  hiddenId: string;
 }
 
 export interface IncomingMessage {

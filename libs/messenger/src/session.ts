@@ -40,6 +40,7 @@ import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
 import { watchDeadline } from './watch-deadline.js';
 import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
+import { watchNumbers } from './watch-numbers.js';
 import { within } from './within.js';
 
 export interface SessionDeps {
@@ -295,6 +296,7 @@ export class Session implements MessengerSession {
       },
       onFailed: (error) => end.begin(toFailureOutcome(error)),
     });
+    watchNumbers(sock, (people) => events.onNumbersKnown?.(people));
     watchRestriction(sock, () => events.onRestrictionNews?.());
     watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
   }

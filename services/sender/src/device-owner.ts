@@ -219,7 +219,8 @@ export class DeviceOwner {
       },
       onRestrictionNews: () => this.work?.hold.hasNews(),
       onLookUpsForgotten: () => this.work?.forgetLookUps(),
-      onMet: (phone) => this.work?.metSomebody(phone),
+      onMet: (person) => this.work?.metSomebody(person),
+      onNumbersKnown: (people) => this.work?.numbersKnown(people),
     });
     this.socket = socket;
     this.work = new DeviceWork({

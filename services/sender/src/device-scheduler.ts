@@ -2,13 +2,14 @@ import type { Pace } from '@gateway/contracts/pace';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import { SessionEndedError } from '@gateway/messenger/session-errors';
-import type { MessengerSession } from '@gateway/messenger/session-types';
+import type { KnownPerson, MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { openSend } from '@gateway/store/accept-send';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
+import type { Person } from '@gateway/store/hidden-opt-outs';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
@@ -23,6 +24,7 @@ import { SendPreparation } from './send-preparation.js';
 import { SendRoster } from './send-roster.js';
 import type { SenderMetrics } from './sender-metrics.js';
 import { WakeUp } from './wake-up.js';
+import { WritersWithoutNumber } from './writers-without-number.js';
 
 export interface SchedulerDeps {
   store: Store;
@@ -64,6 +66,7 @@ export class DeviceScheduler {
   private readonly firstContacts: FirstContactHold;
   private readonly preparation: SendPreparation;
   private readonly wakeUp = new WakeUp();
+  private readonly writers = new WritersWithoutNumber();
   private session: MessengerSession | undefined;
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
@@ -114,8 +117,18 @@ export class DeviceScheduler {
     this.wakeUp.ring();
   }
 
-  /** A person wrote to the account: they may be one of those who are held. */
-  metSomebody(phone: string): void {
+  /** A person wrote to the account: they may be one of those who are held, once their number is known. */
+  metSomebody({ phone, hiddenId }: Person): void {
+    if (phone !== undefined) this.met(phone);
+    else if (hiddenId !== undefined) this.writers.add(hiddenId);
+  }
+
+  /** These numbers and hidden identifiers belong together. Called often. */
+  numbersKnown(people: readonly KnownPerson[]): void {
+    for (const { phone, hiddenId } of people) if (this.writers.take(hiddenId)) this.met(phone);
+  }
+
+  private met(phone: string): void {
     this.hold.metSomebody(phone);
     this.firstContacts.metSomebody(phone);
   }

@@ -6,7 +6,7 @@ import { openSession } from '@gateway/messenger/open-session';
 import { OPTIONAL_QUERIES, type OptionalQuery } from '@gateway/messenger/optional-queries';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import { KeysUnreadableError } from '@gateway/messenger/session-errors';
-import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
+import type { KnownPerson, MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
 import type { Endpoint } from '@gateway/messenger/trust';
 import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
@@ -15,6 +15,7 @@ import type { Logger } from '@gateway/runtime/logger';
 import type { ClientVersion } from '@gateway/store/client-version';
 import { deviceKeyStore } from '@gateway/store/device-keys';
 import { reportObserved } from '@gateway/store/device-state';
+import type { Person } from '@gateway/store/hidden-opt-outs';
 import { recordIncoming } from '@gateway/store/incoming-messages';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { noteEnd, readLeftOut } from '@gateway/store/query-ends';
@@ -49,10 +50,17 @@ export interface SocketDeps {
   /** What was looked up is not known any more. */
   onLookUpsForgotten(): void;
   /** Somebody wrote to the account. */
-  onMet(phone: string): void;
+  onMet(person: Person): void;
+  /** These numbers and hidden identifiers belong together. */
+  onNumbersKnown(people: readonly KnownPerson[]): void;
   /** What the socket reported could not be written. */
   onFailed(error: Error): void;
 }
+
+type MessageEvents = Pick<
+  SessionEvents,
+  'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews' | 'onLookUpsForgotten' | 'onNumbersKnown'
+>;
 
 /** The sockets of one device, one after the other, and what they report. */
 export class DeviceSocket {
@@ -170,10 +178,7 @@ export class DeviceSocket {
     }
   }
 
-  private messageEvents(): Pick<
-    SessionEvents,
-    'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews' | 'onLookUpsForgotten'
-  > {
+  private messageEvents(): MessageEvents {
     const { store, lease, clock, metrics } = this.deps;
     return {
       onReceipt: (receipt) => {
@@ -188,9 +193,10 @@ export class DeviceSocket {
           if (change) metrics.countOptOutReply(change);
         });
         this.guard(recorded);
-        if (message.phone !== undefined) this.deps.onMet(message.phone);
+        this.deps.onMet(message);
         return recorded;
       },
+      onNumbersKnown: (people) => this.deps.onNumbersKnown(people),
       onRestrictionNews: () => this.deps.onRestrictionNews(),
       onLookUpsForgotten: () => this.deps.onLookUpsForgotten(),
       onLateRefusal: (refusal) => this.guard(recordLateRefusal(this.deps, refusal)),

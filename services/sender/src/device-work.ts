@@ -1,11 +1,12 @@
 import type { PlatformIds } from '@gateway/contracts/platform-id';
-import type { MessengerSession } from '@gateway/messenger/session-types';
+import type { KnownPerson, MessengerSession } from '@gateway/messenger/session-types';
 import { type Consumer, createConsumer } from '@gateway/queue/consumer';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { dropAbandonedSends } from '@gateway/store/accept-send';
 import { type Device, readDevice } from '@gateway/store/devices';
+import type { Person } from '@gateway/store/hidden-opt-outs';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { DeviceScheduler } from './device-scheduler.js';
 import { MediaUploads } from './media-uploads.js';
@@ -87,8 +88,12 @@ export class DeviceWork {
     return this.scheduler.hold;
   }
 
-  metSomebody(phone: string): void {
-    this.scheduler.metSomebody(phone);
+  metSomebody(person: Person): void {
+    this.scheduler.metSomebody(person);
+  }
+
+  numbersKnown(people: readonly KnownPerson[]): void {
+    this.scheduler.numbersKnown(people);
   }
 
   /** An operator may have given the device another pace. */

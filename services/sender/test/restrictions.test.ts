@@ -159,6 +159,25 @@ describe('an account that the network restricts', function () {
   );
 
   it(
+    'sends to a person who writes without a number as soon as their number is known',
+    together(async (account) => {
+      const [writer, silent] = account.strangers as [string, string];
+      const person = `lid:1550000000${writer.slice(-5)}`;
+      const phoneOf = (path: string, method: string, body: object) =>
+        fetch(`${simulator.adminUrl}/admin/phones/${person}${path}`, { method, body: JSON.stringify(body) });
+      await account.restrict({ reachoutLockedUntilMs: Date.now() + HOUR_MS });
+      await account.announced();
+      const list = await account.send([writer, silent], 'hidden');
+      await account.waitForHeld(list, 2);
+      expect((await phoneOf('/messages', 'POST', { to: account.account, text: 'hello' })).status).to.equal(201);
+      expect((await phoneOf('', 'PUT', { number: writer })).status).to.equal(200);
+      const body = await account.waitFor(list, { read: 1, queued: 1 });
+      expect(heldOf(body).map(({ to }) => to)).to.deep.equal([silent]);
+      expect(account.refusals()).to.equal(0);
+    }),
+  );
+
+  it(
     'goes on with those it knows, holds the others until its end, and tells both',
     together(async (account) => {
       const { known, strangers, restriction, refusals, waitFor, shownTo } = account;
