@@ -186,6 +186,7 @@ describe('an account that the network restricts', function () {
       account.restrictSilently({ reachoutLockedUntilMs: untilMs });
       const mixed = [...strangers.slice(0, 5), ...known, ...strangers.slice(5)];
       const list = await account.send(mixed, 'mixed');
+      await waitFor(list, { queued: 30 });
       const body = await account.waitForHeld(list, 30);
       expect(body.counts).to.include({ queued: 30, failed: 0 });
       expect(heldOf(body).map(({ to }) => to)).to.have.members(strangers);
