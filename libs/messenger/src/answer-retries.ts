@@ -19,11 +19,17 @@ export interface AnswerRetriesDeps {
   sock: BaileysSocket;
   saveCreds(): Promise<void>;
   lookUp: Pick<LookUp, 'lookUp'>;
+  /** Whether a message of this id went out and is still kept. */
+  hasMessage(platformId: string): Promise<boolean>;
   logger: Logger;
   /** Aborted when the session ends: what was not answered is asked again at the next login. */
   signal: AbortSignal;
 }
 
+type Verdict = 'granted' | 'contact' | 'account' | 'notOurs' | 'notRead';
+
+/** All of ours go to persons: what is asked for in the name of a group or a broadcast was never sent. */
+const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
 const LOG_AGAIN_MS = 60 * 60_000;
 
 /**
@@ -31,10 +37,13 @@ const LOG_AGAIN_MS = 60 * 60_000;
  * identifier; the library answers under the name that it was asked by, which the network refuses for an account that
  * writes by number. And it looks devices up under that one name: by number the network tells those of others to nobody.
  * So the person is looked up before, and the library gets the name of the account's namespace.
+ *
+ * Anyone can ask, for ids that they made up: only messages that went out cost a look-up, and count.
  */
 export class RetryAnswers {
   readonly #deps: AnswerRetriesDeps;
   readonly #budget: ResendBudget;
+  #lastDecision: Promise<unknown> = Promise.resolve();
   #loggedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AnswerRetriesDeps) {
@@ -45,10 +54,40 @@ export class RetryAnswers {
 
   /** Answers by `library`, or confirms the request without an answer. Rejects when the tally could not be stored. */
   async answer(node: BinaryNode, library: Listener): Promise<void> {
+    const asking = this.#personOf(node);
+    if (!isPerson(node.attrs.from) || !isPerson(asking)) return confirmStanza(this.#deps.sock, node);
+    const person = await this.#numberOf(asking);
+    const verdict = await this.#decideInTurn(jidNormalizedUser(person), idsOf(node));
+    switch (verdict) {
+      case 'granted':
+        return this.#answer(node, { library, person });
+      case 'notOurs':
+        return confirmStanza(this.#deps.sock, node);
+      case 'notRead':
+        // It stays unconfirmed: the network says it again at the next login.
+        return;
+      default:
+        return this.#refuse(node, verdict);
+    }
+  }
+
+  /** One at a time, so that requests which come together read no more than may go out. */
+  #decideInTurn(contact: string, ids: readonly string[]): Promise<Verdict> {
+    const decided = this.#lastDecision.then(() => this.#decide(contact, ids));
+    this.#lastDecision = decided.catch(() => {});
+    return decided;
+  }
+
+  async #decide(contact: string, ids: readonly string[]): Promise<Verdict> {
+    const limit = this.#budget.limitOf(contact, ids.length);
+    if (limit) return limit;
+    const kept = await this.#countKept(ids);
+    if (kept === undefined) return 'notRead';
+    return kept === 0 ? 'notOurs' : this.#budget.take(contact, kept);
+  }
+
+  async #answer(node: BinaryNode, { library, person }: { library: Listener; person: string }): Promise<void> {
     const { lookUp, signal } = this.#deps;
-    const person = await this.#numberOf(this.#personOf(node));
-    const verdict = await this.#budget.take(jidNormalizedUser(person), idCount(node));
-    if (verdict !== 'granted') return this.#refuse(node, verdict);
     const { user, server } = jidDecode(person) ?? {};
     if (user && server === 's.whatsapp.net') await lookUp.lookUp([user]);
     if (signal.aborted) return;
@@ -57,6 +96,18 @@ export class RetryAnswers {
     // The library has read the names by now, and reads them once more for its ack, which must carry those that came.
     seen.attrs = node.attrs;
     await answered;
+  }
+
+  /** How many of the messages are ours; `undefined` when that could not be read. */
+  async #countKept(ids: readonly string[]): Promise<number | undefined> {
+    const { hasMessage, logger } = this.#deps;
+    try {
+      const found = await Promise.all([...new Set(ids)].map(hasMessage));
+      return found.filter(Boolean).length;
+    } catch (error) {
+      logger.warn('a message that a phone asks for again could not be read', { error });
+      return undefined;
+    }
   }
 
   /** One of our own devices asks for its copy of what was sent to a person. */
@@ -90,6 +141,11 @@ export class RetryAnswers {
   }
 }
 
-function idCount(node: BinaryNode): number {
-  return 1 + getAllBinaryNodeChildren(node).flatMap((list) => getBinaryNodeChildren(list, 'item')).length;
+function isPerson(jid: string | undefined): boolean {
+  return PERSONS.has(jidDecode(jid)?.server ?? '');
+}
+
+function idsOf(node: BinaryNode): string[] {
+  const items = getAllBinaryNodeChildren(node).flatMap((list) => getBinaryNodeChildren(list, 'item'));
+  return [node, ...items].map(({ attrs }) => attrs.id ?? '');
 }

@@ -31,15 +31,22 @@ export class ResendBudget {
     this.#deps = deps;
   }
 
+  /** What stands against so many messages more; counts nothing. */
+  limitOf(contact: string, messages: number): 'contact' | 'account' | undefined {
+    const { counts } = this.#current();
+    const all = counts.reduce((sum, [, count]) => sum + count, 0);
+    const own = new Map(counts).get(contact) ?? 0;
+    if (own + messages > MOST_PER_CONTACT) return 'contact';
+    return all + messages > MOST_PER_ACCOUNT ? 'account' : undefined;
+  }
+
   /** Counts `messages` and says that they may go; or says why not, and counts nothing. */
   async take(contact: string, messages: number): Promise<'granted' | 'contact' | 'account'> {
+    const limit = this.limitOf(contact, messages);
+    if (limit) return limit;
     const tally = this.#current();
     const counts = new Map(tally.counts);
-    const all = tally.counts.reduce((sum, [, count]) => sum + count, 0);
-    const own = counts.get(contact) ?? 0;
-    if (own + messages > MOST_PER_CONTACT) return 'contact';
-    if (all + messages > MOST_PER_ACCOUNT) return 'account';
-    counts.set(contact, own + messages);
+    counts.set(contact, (counts.get(contact) ?? 0) + messages);
     this.#deps.creds.resends = { ...tally, counts: [...counts] };
     await this.#deps.saveCreds();
     return 'granted';

@@ -55,7 +55,7 @@ export interface SessionDeps {
   link?: LinkMethod;
   browser?: BrowserName;
   /** Absent: see `OpenSessionOptions`. */
-  getMessage?: unknown;
+  getMessage?: ((platformId: string) => Promise<unknown>) | undefined;
   assertMayWrite(): void;
   ackTimeoutMs: number;
   sendTimeoutMs?: number;
@@ -274,8 +274,12 @@ export class Session implements MessengerSession {
     sock.ev.on('connection.update', ({ connection }) => {
       if (connection === 'open') this.#onOpen();
     });
-    const saveCreds = () => auth.saveCreds();
-    const retries = new RetryAnswers({ sock, saveCreds, lookUp: this.#lookUp, logger, signal: end.signal });
+    const hasMessage = async (id: string) => (await this.#deps.getMessage?.(id)) !== undefined;
+    const retries = new RetryAnswers({
+      ...{ sock, hasMessage, logger, signal: end.signal },
+      saveCreds: () => auth.saveCreds(),
+      lookUp: this.#lookUp,
+    });
     holdReceipts(sock, {
       onReceipt: (receipt) => events.onReceipt(receipt),
       onRetry: async (node, library) => {

@@ -22,7 +22,7 @@ describe('the version of the client, at the network', () => {
     watchDeadline({ ws } as unknown as BaileysSocket, (expiresAtMs) => heard.push(expiresAtMs));
     const say = (attrs: Record<string, string>) =>
       ws.emit('CB:ib,,client_expiration', { tag: 'ib', attrs: {}, content: [{ tag: 'client_expiration', attrs }] });
-    for (const t of ['1800000000', 'soon', '-1', '', '1.5']) say({ t });
+    for (const t of ['1800000000', 'soon', '-1', '', '1.5', '9000000000000', '1', '2600000000']) say({ t });
     say({});
     expect(heard).to.deep.equal([1_800_000_000_000, undefined]);
   });

@@ -1,3 +1,4 @@
+import type { ReadyContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { expect } from 'chai';
@@ -27,10 +28,10 @@ describe('a message that a phone asks for again', () => {
     const warn = (line: string, fields?: object) => void lines.push(`${line} ${JSON.stringify(fields ?? {})}`);
     const quiet = () => {};
     const logger: Logger = { debug: quiet, info: quiet, warn, error: quiet, child: () => logger };
-    const asked: string[] = [];
-    const getMessage = async (id: string) => {
-      asked.push(id);
-      return undefined;
+    const asked = new Set<string>();
+    const getMessage = async (id: string): Promise<ReadyContent> => {
+      asked.add(id);
+      return { kind: 'text', text: 'hello' };
     };
     const askFor = async (count: number) => {
       for (let each = 0; each < count; each += 1) mailboxOf(device.phone).post(requestOf(to));
@@ -43,12 +44,48 @@ describe('a message that a phone asks for again', () => {
     };
     const first = await openAnew(device, { getMessage, logger });
     await askFor(23);
-    expect(asked).to.have.length(20);
+    expect(asked.size).to.equal(20);
     expect(lines.filter((line) => line.includes('too often'))).to.have.length(1);
     expect(lines.join(), 'no numbers').not.to.match(/\d{7}/);
     await first.session.close();
     await openAnew(device, { getMessage, logger });
     await askFor(2);
-    expect(asked, 'after a hand-over').to.have.length(20);
+    expect(asked.size, 'after a hand-over').to.equal(20);
+  });
+
+  it('goes out although phones and groups have asked for hundreds that never were', async () => {
+    const device = await sessions.link();
+    const people = makeNumbers(11);
+    const to = people.pop()!;
+    const asked: string[] = [];
+    const getMessage = async (id: string) => {
+      asked.push(id);
+      return undefined;
+    };
+    const test = await openAnew(device, { getMessage });
+    await test.session.caughtUp;
+    const { usyncQueries } = network().counters;
+    for (const [index, person] of people.entries()) {
+      mailboxOf(device.phone).post(requestFor(20, `1203630000000000${index}@g.us`));
+      mailboxOf(device.phone).post(requestFor(20, network().directory.jidOf(person, 'lid')));
+    }
+    mailboxOf(device.phone).post(requestFor(20, 'status@broadcast'));
+    await allConfirmed(device.phone);
+    expect(asked, 'for people only').to.have.length(200);
+    expect(network().counters.usyncQueries, 'nobody is looked up').to.equal(usyncQueries);
+    await test.session.close();
+    const platformId = await sendUnreadable(device, to);
+    await openAnew(device);
+    expect(await shown(to, platformId)).to.include({ text: 'hello', shown: 1 });
   });
 });
+
+function requestFor(count: number, from: string): BinaryNode {
+  const [id, ...others] = Array.from({ length: count }, makePlatformId);
+  const items = others.map((each) => node('item', { id: each }));
+  const attrs = { id: id!, from, type: 'retry', t: '1700000000' };
+  return node('receipt', attrs, [
+    node('list', {}, items),
+    node('retry', { count: '1', id: id!, t: '1700000000', v: '1' }),
+  ]);
+}
