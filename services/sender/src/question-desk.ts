@@ -76,9 +76,9 @@ export class QuestionDesk {
     for (const { id, question } of await takeQuestions(store, lease)) {
       if (!question) logger.warn('a question that this version does not know');
       else if (question.kind !== 'contacts') void this.answerBeside(id, question);
+      else if (this.knows(id)) logger.debug('a question that is being answered was asked again');
       else if (this.waiting.length >= MAX_WAITING) await this.write(id, 'refused', 'busy');
-      else if (!this.knows(id))
-        this.waiting.push({ id, numbers: question.numbers, untilMs: clock.monotonicMs() + ANSWER_MS });
+      else this.waiting.push({ id, numbers: question.numbers, untilMs: clock.monotonicMs() + ANSWER_MS });
     }
     if (this.answering === undefined) void this.answerAll();
   }
@@ -97,14 +97,19 @@ export class QuestionDesk {
 
   private async answer({ id, numbers, untilMs }: Waiting): Promise<void> {
     for (let part = 0; part * CONTACTS_PER_PART < numbers.length; part++) {
+      if (this.isOver(untilMs)) return;
       // A connection may be lost and made anew in the middle.
       await this.awaitSession();
-      if (this.isStopped || this.deps.clock.monotonicMs() > untilMs) return;
+      if (this.isOver(untilMs)) return;
       const from = part * CONTACTS_PER_PART;
       const facts = await this.factsOf(numbers.slice(from, from + CONTACTS_PER_PART));
       const isWanted = await this.write(id, String(part), JSON.stringify(facts));
       if (!isWanted) return;
     }
+  }
+
+  private isOver(untilMs: number): boolean {
+    return this.isStopped || this.deps.clock.monotonicMs() > untilMs;
   }
 
   private async awaitSession(): Promise<void> {
