@@ -9,7 +9,6 @@ import {
   Browsers,
   DEFAULT_CONNECTION_CONFIG,
   jidDecode,
-  proto,
   type UserFacingSocketConfig,
 } from './baileys.js';
 import { adaptLogger } from './log-adapter.js';
@@ -51,12 +50,6 @@ const KEEP_ALIVE_MS = 20_000;
 /** Longer than any typed code and its successors are good for. */
 const TYPING_MS = 30 * 60_000;
 
-/**
- * What we want of histories is taken out before (see history/history-keeper.ts). The library would download the others
- * while all messages wait behind them. This kind comes only when it is asked for; to want none makes the library warn.
- */
-const WANTED_HISTORY: unknown = proto.HistorySync.HistorySyncType.ON_DEMAND;
-
 export function socketSettings(settings: SocketSettings): UserFacingSocketConfig {
   const { endpoint, auth, caches, logger, getMessage, trace } = settings;
   return {
@@ -76,7 +69,9 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     syncFullHistory: false,
     markOnlineOnConnect: false,
     emitOwnEvents: false,
-    shouldSyncHistoryMessage: ({ syncType }) => syncType === WANTED_HISTORY,
+    // The library inflates or downloads without a bound what it wants of histories. What we want is taken out before (see
+    // history/history-keeper.ts). That it wants none makes it write a warning, at debug, and no difference else.
+    shouldSyncHistoryMessage: () => false,
     // A commit is not repeated: by then the session has ended (see KeyWriter).
     transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
     userDevicesCache: devicesCache(caches),

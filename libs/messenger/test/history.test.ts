@@ -2,11 +2,11 @@ import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto
 import { deflateSync } from 'node:zlib';
 import type { AuthState } from '@gateway/messenger/auth-state';
 import { openAuthState } from '@gateway/messenger/auth-state';
-import { type BaileysSocket, getMediaKeys, proto } from '@gateway/messenger/baileys';
+import { type BaileysSocket, getMediaKeys, normalizeMessageContent, proto } from '@gateway/messenger/baileys';
 import { HistoryKeeper } from '@gateway/messenger/history/history-keeper';
 import type { HistoryCreds } from '@gateway/messenger/history/own-creds';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
-import { standInAgent } from '@gateway/messenger/socket-settings';
+import { socketSettings, standInAgent } from '@gateway/messenger/socket-settings';
 import { createLogger } from '@gateway/runtime/logger';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -49,9 +49,13 @@ describe('the history of a newly linked device', () => {
     async function keep({
       creds = {},
       from = `${me}@s.whatsapp.net`,
+      wrap = (content) => content,
+      inGroup = false,
     }: {
       creds?: Partial<HistoryCreds>;
       from?: string;
+      wrap?: (content: proto.IMessage) => proto.IMessage;
+      inGroup?: boolean;
     } = {}) {
       const keyStore = new MemoryKeyStore();
       const caches = createSessionCaches();
@@ -65,7 +69,7 @@ describe('the history of a newly linked device', () => {
       let plain: Uint8Array = Buffer.alloc(0);
       const { mediaHost } = sessions.simulator.network.settings;
       const sock = {
-        signalRepository: { decryptMessage: async () => plain },
+        signalRepository: { decryptMessage: async () => plain, decryptGroupMessage: async () => plain },
         refreshMediaConn: async () => ({ hosts: [{ hostname: mediaHost }] }),
       } as unknown as BaileysSocket;
       const end = new AbortController();
@@ -76,10 +80,13 @@ describe('the history of a newly linked device', () => {
       const tell = async (notice: proto.Message.IHistorySyncNotification) => {
         const protocolMessage = { type: proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION };
         const content = { protocolMessage: { ...protocolMessage, historySyncNotification: notice } };
-        plain = Buffer.concat([proto.Message.encode(content).finish(), Buffer.from([3, 3, 3])]);
+        plain = Buffer.concat([proto.Message.encode(wrap(content)).finish(), Buffer.from([3, 3, 3])]);
         const sealed = { jid: from, type: 'msg' as const, ciphertext: Buffer.alloc(1) };
-        const left = Buffer.from(await sock.signalRepository.decryptMessage(sealed));
-        return proto.Message.decode(left.subarray(0, -left.at(-1)!)).protocolMessage?.historySyncNotification;
+        const { signalRepository } = sock;
+        const left = inGroup
+          ? await signalRepository.decryptGroupMessage({ group: '1@g.us', authorJid: from, msg: Buffer.alloc(1) })
+          : await signalRepository.decryptMessage(sealed);
+        return noticeIn(proto.Message.decode(Buffer.from(left).subarray(0, -left.at(-1)!)));
       };
       return { keeper, keyStore, auth, creds: auth.creds as HistoryCreds, tell, end };
     }
@@ -120,6 +127,44 @@ describe('the history of a newly linked device', () => {
         expect(left?.initialHistBootstrapInlinePayload ?? undefined).to.equal(undefined);
       }
       expect(creds.nctSalt).to.equal(undefined);
+    });
+
+    it('never reaches the library: not wrapped, not as a file, not of any kind, nor from another device', async () => {
+      const wraps: ((message: proto.IMessage) => proto.IMessage)[] = [
+        (message) => message,
+        (message) => ({ deviceSentMessage: { destinationJid: `${friend}@s.whatsapp.net`, message } }),
+        (message) => ({ ephemeralMessage: { message } }),
+        (message) => ({
+          deviceSentMessage: { message: { viewOnceMessage: { message: { editedMessage: { message } } } } },
+        }),
+      ];
+      const file = { directPath: '.evil.example/x', mediaKey: Buffer.alloc(32), fileEncSha256: Buffer.alloc(32) };
+      const inline = { initialHistBootstrapInlinePayload: historyOf() };
+      const devices = [`${me}@s.whatsapp.net`, `${me}:7@s.whatsapp.net`, '900000000001:7@lid', `${me}:99@hosted`];
+      const kinds = [0, 1, 2, 3, 4, 5, 6];
+      for (const [from, inGroup] of [...devices.map((each) => [each, false] as const), [devices[0]!, true] as const]) {
+        for (const wrap of wraps) {
+          const { tell, end } = await keep({ from, wrap, inGroup });
+          for (const kind of kinds) {
+            for (const content of [file, inline]) {
+              const left = await tell({ syncType: kind as number, progress: 100, ...content });
+              expect(proto.Message.HistorySyncNotification.toObject(left as never)).to.deep.equal({
+                syncType: kind,
+                progress: 100,
+              });
+            }
+          }
+          end.abort();
+        }
+      }
+    });
+
+    it('is never asked of the library', () => {
+      const auth = { creds: {}, keys: {} } as never;
+      const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+      const endpoint = { url: sessions.simulator.socketUrl, trust: { kind: 'insecure' } as const };
+      const { shouldSyncHistoryMessage } = socketSettings({ endpoint, auth, caches: createSessionCaches(), logger });
+      for (const kind of [0, 1, 2, 3, 4, 5, 6]) expect(shouldSyncHistoryMessage?.({ syncType: kind })).to.equal(false);
     });
 
     it('counts from the own phone only', async () => {
@@ -196,6 +241,12 @@ describe('the history of a newly linked device', () => {
     });
   });
 });
+
+/** Where the library looks for it. */
+function noticeIn(message: proto.IMessage) {
+  const content = normalizeMessageContent(message.deviceSentMessage?.message ?? message);
+  return content?.protocolMessage?.historySyncNotification;
+}
 
 function readable({ creds = '', keys = [] }: { creds?: string; keys?: { id: string; value: Uint8Array | null }[] }) {
   return [creds, ...keys.map(({ id, value }) => [id, value && Buffer.from(value).toString('latin1')])];

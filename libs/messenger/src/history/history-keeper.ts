@@ -4,8 +4,8 @@ import { inflate } from 'node:zlib';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AuthState } from '../auth-state.js';
-import { type BaileysSocket, proto, unpadRandomMax16 } from '../baileys.js';
-import { isOwnPhone } from '../is-own-phone.js';
+import { type BaileysSocket, proto } from '../baileys.js';
+import { type OwnNotice, takeOwnNotices } from '../own-notices.js';
 import type { SessionCaches } from '../session-caches.js';
 import { within } from '../within.js';
 import { fetchHistoryFile } from './fetch-history-file.js';
@@ -26,7 +26,7 @@ export interface HistoryDeps {
 
 type Notice = proto.Message.IHistorySyncNotification;
 
-const { INITIAL_BOOTSTRAP, NON_BLOCKING_DATA, PUSH_NAME } = proto.HistorySync.HistorySyncType;
+const { INITIAL_BOOTSTRAP, NON_BLOCKING_DATA } = proto.HistorySync.HistorySyncType;
 const WANTED: ReadonlySet<unknown> = new Set([INITIAL_BOOTSTRAP, NON_BLOCKING_DATA]);
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 const MAX_WAITING = 8;
@@ -35,12 +35,12 @@ const MAX_ATTEMPTS = 20;
 /** After the first attempt; then with pauses that double. */
 const RETRY_MS = 30_000;
 const RETRY_LONGEST_MS = 60 * 60_000;
-const PAD_OF_ONE = Buffer.from([1]);
 
 /**
  * Takes salt, tokens, hidden identifiers and the time of migration out of the histories that the phone sends after the
- * linking, before the library sees them; it would decode every message of them. What people wrote is stepped over, and
- * what travelled inside the message is taken out of it.
+ * linking, before the library sees them; it would inflate, download and decode all of them without a bound. What people
+ * wrote is stepped over. The library gets notices with neither content nor place, from whichever device of the account;
+ * it confirms them.
  *
  * A phone sends its history once. What it says, or where its file is, is stored before the message is confirmed; a file
  * is fetched in the background, and again after the next login when that failed.
@@ -56,7 +56,11 @@ export class HistoryKeeper {
 
   constructor(deps: HistoryDeps) {
     this.#deps = deps;
-    this.#stepIn();
+    takeOwnNotices(
+      deps.sock,
+      () => this.#creds.me,
+      (notice) => this.#take(notice),
+    );
     if (this.#creds.hasHistory) this.#onFirst();
     deps.signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
   }
@@ -76,27 +80,24 @@ export class HistoryKeeper {
     return this.#deps.auth.creds;
   }
 
-  #stepIn(): void {
-    const { signalRepository } = this.#deps.sock;
-    const decrypt = signalRepository.decryptMessage.bind(signalRepository);
-    signalRepository.decryptMessage = async (sealed) => {
-      const plain = await decrypt(sealed);
-      return isOwnPhone(this.#creds.me, sealed.jid) ? this.#take(plain) : plain;
+  /** The notice keeps its kind, and nothing that could be read or fetched. Facts are taken from the own phone only. */
+  async #take({ protocol, isFromPhone }: OwnNotice): Promise<boolean> {
+    const notice = protocol.historySyncNotification;
+    if (!notice) return false;
+    const { syncType, chunkOrder, progress } = notice;
+    if (isFromPhone && WANTED.has(syncType)) await this.#keep(notice);
+    protocol.historySyncNotification = {
+      syncType: syncType ?? null,
+      chunkOrder: chunkOrder ?? null,
+      progress: progress ?? null,
     };
+    return true;
   }
 
-  /** The message, without a history inside. */
-  async #take(plain: Uint8Array): Promise<Uint8Array> {
-    const content = readContent(plain);
-    const notice = content?.protocolMessage?.historySyncNotification;
-    if (!content || !notice || notice.syncType === PUSH_NAME) return plain;
+  async #keep(notice: Notice): Promise<void> {
     const inline = notice.initialHistBootstrapInlinePayload;
-    const isWanted = WANTED.has(notice.syncType);
-    if (isWanted && inline?.length) await this.#storeQuietly(inline, isFirst(notice));
-    else if (isWanted) await this.#keepForLater(notice);
-    if (!inline?.length) return plain;
-    delete notice.initialHistBootstrapInlinePayload;
-    return Buffer.concat([proto.Message.encode(content).finish(), PAD_OF_ONE]);
+    if (inline?.length) await this.#storeQuietly(inline, isFirst(notice));
+    else await this.#keepForLater(notice);
   }
 
   /** A history that cannot be read is lost, and the message all the same taken: the phone would send nothing else. */
@@ -177,15 +178,6 @@ export class HistoryKeeper {
 
 function isFirst({ syncType }: Notice): boolean {
   return syncType === INITIAL_BOOTSTRAP;
-}
-
-/** `undefined` for what the library cannot read either: it says so to the network itself. */
-function readContent(plain: Uint8Array): proto.IMessage | undefined {
-  try {
-    return proto.Message.decode(unpadRandomMax16(plain));
-  } catch {
-    return undefined;
-  }
 }
 
 const inflateAsync = promisify(inflate);
