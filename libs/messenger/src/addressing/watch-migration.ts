@@ -5,10 +5,9 @@ import {
   getBinaryNodeChild,
   getBinaryNodeChildBuffer,
   proto,
-  unpadRandomMax16,
-  writeRandomPadMax16,
 } from '../baileys.js';
-import { isOwnPhone } from '../is-own-phone.js';
+import { readFields } from '../history/read-fields.js';
+import { type OwnNotice, takeOwnNotices } from '../own-notices.js';
 import type { Namespace } from './addressing-state.js';
 
 export interface WatchMigrationDeps {
@@ -24,12 +23,18 @@ interface Mapping {
 
 /** Mappings that are stored in one step. */
 const MAPPINGS_PER_STEP = 1_000;
-const MAX_MAPPINGS = 200_000;
+const MAX_MAPPINGS = 20_000;
+/** Of three numbers, with as many bytes as a number can have. */
+const MAX_MAPPING_BYTES = 64;
+const MAPPINGS_FIELD = 1;
+const NO_MAPPINGS = proto.LIDMigrationMappingSyncPayload.encode({ pnToLidMappings: [] }).finish();
+const { LID_MIGRATION_MAPPING_SYNC } = proto.Message.ProtocolMessage.Type;
 
 /**
  * Hears from the account's phone in which namespace its conversations are: when it is linked (`client-props`), and when
  * it migrates later, with a list of the hidden identifiers of everyone it talks with. The library ignores the first, and
- * works through the second one person at a time while everything else waits; here it gets an empty list.
+ * works through the second one person at a time while everything else waits, whichever device of the account sent it; here
+ * it gets an empty list.
  */
 export function watchMigration(sock: BaileysSocket, deps: WatchMigrationDeps): void {
   sock.ws.prependListener('CB:iq,,pair-success', (node: BinaryNode) => {
@@ -37,19 +42,27 @@ export function watchMigration(sock: BaileysSocket, deps: WatchMigrationDeps): v
     // Nothing is stored before the library has the account: it goes with the credentials of the new device.
     if (namespace) deps.onNamespace(namespace).catch((thrown: unknown) => deps.onFailed(toError(thrown)));
   });
-  const { signalRepository } = sock;
-  const decrypt = signalRepository.decryptMessage.bind(signalRepository);
-  signalRepository.decryptMessage = async (sealed) => {
-    const plain = await decrypt(sealed);
-    if (!isOwnPhone(sock.user, sealed.jid)) return plain;
-    const migration = readMigration(plain);
-    if (!migration) return plain;
-    const { message, mappings } = migration;
-    await storeMappings(sock, mappings);
-    // The mappings first: from the flag on every conversation is looked for under its hidden identifier.
-    await deps.onNamespace('lid');
-    return withoutMappings(message);
-  };
+  takeOwnNotices(
+    sock,
+    () => sock.user,
+    (notice) => takeMigration(sock, deps, notice),
+  );
+}
+
+async function takeMigration(
+  sock: BaileysSocket,
+  deps: WatchMigrationDeps,
+  { protocol, isFromPhone }: OwnNotice,
+): Promise<boolean> {
+  const push = protocol.lidMigrationMappingSyncMessage;
+  if (!push && protocol.type !== LID_MIGRATION_MAPPING_SYNC) return false;
+  const mappings = isFromPhone ? readMappings(push?.encodedMappingPayload) : undefined;
+  protocol.lidMigrationMappingSyncMessage = { encodedMappingPayload: NO_MAPPINGS };
+  if (!mappings) return true;
+  await storeMappings(sock, mappings);
+  // The mappings first: from the flag on every conversation is looked for under its hidden identifier.
+  await deps.onNamespace('lid');
+  return true;
 }
 
 function readClientProps(pairSuccess: BinaryNode | undefined): Namespace | undefined {
@@ -62,23 +75,27 @@ function readClientProps(pairSuccess: BinaryNode | undefined): Namespace | undef
   }
 }
 
-/** `undefined` for every other message, and for one that cannot be read: the library says so to the network itself. */
-function readMigration(plain: Uint8Array): { message: proto.Message; mappings: Mapping[] } | undefined {
+/** The first of them, and none that is longer than one can be; `undefined` for a list that cannot be read. */
+function readMappings(payload: Uint8Array | null | undefined): Mapping[] | undefined {
+  if (!payload) return undefined;
+  const mappings: Mapping[] = [];
+  let left = MAX_MAPPINGS;
   try {
-    const message = proto.Message.decode(unpadRandomMax16(plain));
-    const payload = message.protocolMessage?.lidMigrationMappingSyncMessage?.encodedMappingPayload;
-    return payload ? { message, mappings: readMappings(payload) } : undefined;
+    for (const { id, value } of readFields(payload)) {
+      if (left-- === 0) break;
+      if (id === MAPPINGS_FIELD && typeof value !== 'number') mappings.push(...readMapping(value));
+    }
   } catch {
     return undefined;
   }
+  return mappings;
 }
 
-function readMappings(payload: Uint8Array): Mapping[] {
-  const { pnToLidMappings } = proto.LIDMigrationMappingSyncPayload.decode(payload);
-  return pnToLidMappings.slice(0, MAX_MAPPINGS).flatMap(({ pn, latestLid, assignedLid }) => {
-    const lid = [latestLid, assignedLid].map((value) => String(value ?? 0)).find((value) => value !== '0');
-    return lid && String(pn ?? 0) !== '0' ? [{ pn: `${pn}@s.whatsapp.net`, lid: `${lid}@lid` }] : [];
-  });
+function readMapping(bytes: Uint8Array): Mapping[] {
+  if (bytes.length > MAX_MAPPING_BYTES) return [];
+  const { pn, latestLid, assignedLid } = proto.LIDMigrationMapping.decode(bytes);
+  const lid = [latestLid, assignedLid].map((value) => String(value ?? 0)).find((value) => value !== '0');
+  return lid && String(pn ?? 0) !== '0' ? [{ pn: `${pn}@s.whatsapp.net`, lid: `${lid}@lid` }] : [];
 }
 
 /** Sessions that lie under a number move with it; people without one cost a look at the key store, many at a time. */
@@ -92,10 +109,4 @@ async function storeMappings({ signalRepository, authState }: BaileysSocket, map
       if (lists[users[index]!]) await signalRepository.migrateSession(pn, lid);
     }
   }
-}
-
-function withoutMappings(message: proto.Message): Uint8Array {
-  const encodedMappingPayload = proto.LIDMigrationMappingSyncPayload.encode({ pnToLidMappings: [] }).finish();
-  const protocolMessage = { ...message.protocolMessage, lidMigrationMappingSyncMessage: { encodedMappingPayload } };
-  return writeRandomPadMax16(proto.Message.encode({ ...message, protocolMessage }).finish());
 }
