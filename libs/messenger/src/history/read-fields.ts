@@ -4,6 +4,11 @@ export interface WireField {
   value: number | Uint8Array;
 }
 
+/** How many more fields may be read, at all depths together. */
+export interface FieldBudget {
+  left: number;
+}
+
 const VARINT = 0;
 const FIXED_64 = 1;
 const WITH_LENGTH = 2;
@@ -12,9 +17,9 @@ const MOST_VARINT_BYTES = 10;
 
 /**
  * The fields of a protobuf message, one level deep: what is not looked at is stepped over and never decoded. Throws on
- * bytes that are none. Numbers above 2^53 lose their last digits.
+ * bytes that are none, and when the budget is spent. Numbers above 2^53 lose their last digits.
  */
-export function* readFields(bytes: Uint8Array): Generator<WireField> {
+export function* readFields(bytes: Uint8Array, budget?: FieldBudget): Generator<WireField> {
   let at = 0;
   const varint = (): number => {
     let value = 0;
@@ -32,6 +37,7 @@ export function* readFields(bytes: Uint8Array): Generator<WireField> {
     return bytes.subarray(at - length, at);
   };
   while (at < bytes.length) {
+    if (budget && budget.left-- <= 0) throw new Error('too many fields in a message');
     const tag = varint();
     const [id, type] = [Math.floor(tag / 8), tag % 8];
     if (type === VARINT) yield { id, value: varint() };

@@ -1,4 +1,5 @@
-import { readFields } from './read-fields.js';
+import { setImmediate } from 'node:timers/promises';
+import { type FieldBudget, readFields } from './read-fields.js';
 
 /** What we want to know of a history: nothing of what people wrote, nor their names. */
 export interface HistoryFacts {
@@ -21,33 +22,59 @@ export interface ConversationToken {
   senderTimestamp?: number;
 }
 
+type Names<Name extends string> = ReadonlyMap<number, Name>;
+type Fields<Name extends string> = Partial<Record<Name, number | Uint8Array>>;
+
 /** Of HistorySync. The library's definitions end before the salt. */
 const HISTORY = { conversations: 2, globalSettings: 8, mappings: 15, salt: 19 };
-const CONVERSATION = { id: 1, token: 21, timestamp: 22, senderTimestamp: 28, pnJid: 39, lidJid: 42 };
-const MAPPING = { pnJid: 1, lidJid: 2 };
-const LID_MIGRATION = 20;
+const CONVERSATION = namesOf({ id: 1, token: 21, timestamp: 22, senderTimestamp: 28, pnJid: 39, lidJid: 42 });
+const MAPPING = namesOf({ pnJid: 1, lidJid: 2 });
+const SETTINGS = namesOf({ migratedAt: 20 });
 
+/** Twenty thousand conversations of fifty fields. 64 MB may hold thirty times as many, and nothing in them. */
+const MAX_FIELDS = 1_000_000;
+/** A few milliseconds of work. */
+const FIELDS_AT_A_TIME = 5_000;
 const MAX_PEOPLE = 20_000;
 const MAX_SECRET_BYTES = 256;
 const MAX_JID_BYTES = 64;
 const PN = /^([1-9]\d{4,19})@(?:s\.whatsapp\.net|c\.us)$/;
 const LID = /^([1-9]\d{4,19})@lid$/;
 
-/** Reads a history that was inflated; what it returns shares no memory with it. Throws when it is malformed. */
-export function readHistory(bytes: Uint8Array): HistoryFacts {
+/**
+ * Reads a history that was inflated, in steps between which other work is done; what it returns shares no memory with
+ * it. Rejects when it is malformed, or of more fields than a phone has to tell.
+ */
+export async function readHistory(bytes: Uint8Array): Promise<HistoryFacts> {
   const facts: HistoryFacts = { tokens: [], lids: new Map() };
-  for (const { id, value } of readFields(bytes)) {
-    if (typeof value === 'number') continue;
-    if (id === HISTORY.conversations) readConversation(value, facts);
-    else if (id === HISTORY.mappings) readMapping(fieldsOf(value, MAPPING), facts);
-    else if (id === HISTORY.salt && isSecret(value)) facts.salt = Buffer.from(value);
-    else if (id === HISTORY.globalSettings) readSettings(value, facts);
+  const budget: FieldBudget = { left: MAX_FIELDS };
+  let pauseAt = MAX_FIELDS - FIELDS_AT_A_TIME;
+  for (const { id, value } of readFields(bytes, budget)) {
+    if (budget.left < pauseAt) {
+      await setImmediate();
+      pauseAt = budget.left - FIELDS_AT_A_TIME;
+    }
+    if (typeof value !== 'number') readPart(id, value, { facts, budget });
   }
   return facts;
 }
 
-function readConversation(bytes: Uint8Array, facts: HistoryFacts): void {
-  const fields = fieldsOf(bytes, CONVERSATION);
+interface Reading {
+  facts: HistoryFacts;
+  budget: FieldBudget;
+}
+
+function readPart(id: number, value: Uint8Array, { facts, budget }: Reading): void {
+  if (id === HISTORY.conversations) readConversation(fieldsOf(value, CONVERSATION, budget), facts);
+  else if (id === HISTORY.mappings) readMapping(fieldsOf(value, MAPPING, budget), facts);
+  else if (id === HISTORY.salt && isSecret(value)) facts.salt = Buffer.from(value);
+  else if (id === HISTORY.globalSettings) readSettings(fieldsOf(value, SETTINGS, budget), facts);
+}
+
+function readConversation(
+  fields: Fields<typeof CONVERSATION extends Names<infer Name> ? Name : never>,
+  facts: HistoryFacts,
+): void {
   const jid = jidIn(fields.id);
   if (!jid) return;
   const side = jid.endsWith('@lid')
@@ -66,23 +93,22 @@ function readMapping({ pnJid, lidJid }: { pnJid?: unknown; lidJid?: unknown }, {
   if (pn && lid && lids.size < MAX_PEOPLE) lids.set(pn, lid);
 }
 
-function readSettings(bytes: Uint8Array, facts: HistoryFacts): void {
-  const { at } = fieldsOf(bytes, { at: LID_MIGRATION });
-  if (typeof at === 'number' && at > 0) facts.lidMigrationTimestamp = at;
+function readSettings({ migratedAt }: Fields<'migratedAt'>, facts: HistoryFacts): void {
+  if (typeof migratedAt === 'number' && migratedAt > 0) facts.lidMigrationTimestamp = migratedAt;
 }
 
 /** The last of each of the fields with these numbers. */
-function fieldsOf<Name extends string>(
-  bytes: Uint8Array,
-  wanted: Record<Name, number>,
-): Partial<Record<Name, number | Uint8Array>> {
-  const names = new Map(Object.entries(wanted).map(([name, id]) => [id, name as Name]));
-  const found: Partial<Record<Name, number | Uint8Array>> = {};
-  for (const { id, value } of readFields(bytes)) {
+function fieldsOf<Name extends string>(bytes: Uint8Array, names: Names<Name>, budget: FieldBudget): Fields<Name> {
+  const found: Fields<Name> = {};
+  for (const { id, value } of readFields(bytes, budget)) {
     const name = names.get(id);
     if (name) found[name] = value;
   }
   return found;
+}
+
+function namesOf<Name extends string>(ids: Record<Name, number>): Names<Name> {
+  return new Map(Object.entries(ids).map(([name, id]) => [id as number, name as Name]));
 }
 
 function isSecret({ length }: Uint8Array): boolean {
