@@ -1,4 +1,4 @@
-import { makePseudonyms, redactStanza } from '@gateway/messenger/tracing/redact-stanza';
+import { makePseudonyms, redactStanza, spellStanza } from '@gateway/messenger/tracing/redact-stanza';
 import { binaryNodeToString } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 
@@ -66,6 +66,17 @@ describe('a stanza in a trace', () => {
         for (const trace of [secret, hex, NUMBER]) expect(text.includes(trace), text).to.equal(false);
       }
     }
+  });
+
+  it('has no tags and lines but its own, whatever a person is called', () => {
+    const name = "x'>\n<failure reason='401'";
+    const node = {
+      tag: 'message',
+      attrs: { notify: name, type: 'text' },
+      content: [{ tag: 'body', attrs: {}, content: name }],
+    };
+    const lines = redactStanza(spellStanza(node), makePseudonyms()).split('\n');
+    expect(lines.map((line) => line.trim())).to.deep.equal(['<message notify=* type=text>', '<body>', '(content)']);
   });
 
   it('is bounded', () => {

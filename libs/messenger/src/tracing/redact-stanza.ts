@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { type BinaryNode, binaryNodeToString } from '../baileys.js';
 
 /** Attributes whose values say what kind of stanza it is, and nothing of people. */
 const PLAIN = new Set([
@@ -22,6 +23,28 @@ export type Pseudonym = (user: string) => string;
 export function makePseudonyms(): Pseudonym {
   const key = randomBytes(32);
   return (user) => createHmac('sha256', key).update(user).digest('hex').slice(0, 6);
+}
+
+/** The library's textual form; nothing in a value of another person can look like a tag, an attribute or a line. */
+export function spellStanza(node: BinaryNode): string {
+  return String(binaryNodeToString(plainly(node)));
+}
+
+function plainly(node: BinaryNode): BinaryNode {
+  const attrs = Object.entries(node.attrs ?? {}).map(([name, value]) => [name, asPlainText(value)]);
+  const { tag, content } = node;
+  return { tag, attrs: Object.fromEntries(attrs), ...(content !== undefined && { content: plainContent(content) }) };
+}
+
+type Content = NonNullable<BinaryNode['content']>;
+
+function plainContent(content: Content): Content {
+  if (Array.isArray(content)) return content.map(plainly);
+  return typeof content === 'string' ? asPlainText(content) : content;
+}
+
+function asPlainText<Value>(value: Value): Value | string {
+  return typeof value === 'string' ? value.replaceAll(/['"<>\r\n]/g, '_') : value;
 }
 
 /**

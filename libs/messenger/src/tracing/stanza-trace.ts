@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BaileysSocket, type BinaryNode, binaryNodeToString } from '../baileys.js';
-import { makePseudonyms, redactStanza } from './redact-stanza.js';
+import type { BaileysSocket, BinaryNode } from '../baileys.js';
+import { makePseudonyms, redactStanza, spellStanza } from './redact-stanza.js';
 
 const MAX_STANZAS = 300;
 const MAX_TRACE_CHARACTERS = 100_000;
@@ -39,7 +39,7 @@ export class StanzaTrace {
       full.abort();
     };
     const onFrame = (node: BinaryNode | Uint8Array) => {
-      if (!(node instanceof Uint8Array)) this.#write?.('<', String(binaryNodeToString(node)));
+      if (!(node instanceof Uint8Array)) this.#write?.('<', spellStanza(node));
     };
     sock.ws.on('frame', onFrame);
     try {
