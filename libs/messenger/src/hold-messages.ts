@@ -73,9 +73,17 @@ async function readIncoming(
   // What another device of ours has sent says so, under whatever name it comes.
   if (!content || content.protocolMessage || content.deviceSentMessage) return undefined;
   const jid = jidNormalizedUser(from);
-  const phone = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn) ?? (await phoneOfLid(sock, jid));
+  const named = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn);
+  const stored = named === undefined ? await phoneOfLid(sock, jid) : undefined;
+  const phone = named ?? stored;
   const hiddenId = hiddenIdOf(jid) ?? hiddenIdOf(attrs.sender_lid ?? attrs.participant_lid);
-  const writer = { jid, ...(phone !== undefined && { phone }), ...(hiddenId !== undefined && { hiddenId }) };
+  const isPhoneStored = stored !== undefined && ({ isPhoneStored: true } as const);
+  const writer = {
+    jid,
+    ...(phone !== undefined && { phone }),
+    ...isPhoneStored,
+    ...(hiddenId !== undefined && { hiddenId }),
+  };
   const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : Date.now();
   return { platformId, ...writer, text: textOf(content).slice(0, MAX_TEXT_CHARACTERS), atMs };
 }

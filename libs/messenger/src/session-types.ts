@@ -85,6 +85,8 @@ export interface IncomingMessage {
   jid: string;
   /** Of its writer, digits; absent when neither the network nor the keys tell. */
   phone?: string;
+  /** `phone` is that of a pair in the keys: nothing that came with the message says so. */
+  isPhoneStored?: true;
   /** Of its writer, as `digits@lid`, where the network tells. Its digits look like a number and are none. */
   hiddenId?: string;
   /** The beginning of what a person reads; empty for files without a caption. */
@@ -128,6 +130,8 @@ export interface MessengerSession {
   numberOf(number: string): string;
   /** The hidden identifier (`digits@lid`) of the person behind a number, from a look-up or from the keys. Asks nothing of the network. */
   hiddenIdOf(number: string): Promise<string | undefined>;
+  /** The same where a look-up's answer named it: pairs in the keys may be those of a phone that made them up. */
+  namedHiddenIdOf(number: string): string | undefined;
   /** Which of the numbers the account has a conversation with, by its keys: asks nothing of the network. */
   findAcquainted(numbers: readonly string[]): Promise<Set<string>>;
   /**

@@ -182,6 +182,11 @@ export class Session implements MessengerSession {
     return lid && jidNormalizedUser(lid);
   }
 
+  namedHiddenIdOf(number: string): string | undefined {
+    const lid = this.#lookUp.namesOf(number)?.lid;
+    return lid && jidNormalizedUser(lid);
+  }
+
   async findAcquainted(numbers: readonly string[]): Promise<Set<string>> {
     this.#assertOpen();
     return findAcquainted(this.#deps.sock, numbers);

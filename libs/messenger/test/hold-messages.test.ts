@@ -45,8 +45,9 @@ describe('receiving a message', () => {
   it('comes from the number of a person who writes under their hidden identifier', async () => {
     const test = await open();
     await write('STOP', 'lid');
-    const { phone, jid } = await test.next('message');
+    const { phone, jid, isPhoneStored } = await test.next('message');
     expect(phone).to.equal(friend);
+    expect(isPhoneStored, 'the stanza says it').to.equal(undefined);
     expect(jid).to.match(/@lid$/);
   });
 

@@ -48,7 +48,9 @@ describe('looking numbers up', () => {
     await test.session.lookUp([number]);
     const hiddenId = await test.session.hiddenIdOf(number);
     expect(hiddenId).to.match(/^\d+@lid$/);
+    expect(test.session.namedHiddenIdOf(number)).to.equal(hiddenId);
     test.options.caches.contacts.clear();
+    expect(test.session.namedHiddenIdOf(number), 'by the keys alone').to.equal(undefined);
     const before = await counters();
     expect(await test.session.hiddenIdOf(number)).to.equal(hiddenId);
     expect((await counters()).iqs).to.equal(before.iqs);

@@ -1,7 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { addOptOuts, bucketOf, entryOf, findOptedOut, takeBackOptOut } from './opt-outs.js';
+import { addOptOuts, bucketOf, entryOf, findOptedOut, findOptOut, takeBackOptOut } from './opt-outs.js';
 import type { Store } from './store.js';
 
 /** A person as the network shows them: by number, by hidden identifier (`digits@lid`), or by both. */
@@ -15,6 +15,12 @@ export interface Person {
  * no number is known.
  */
 type Hidden = { kind: 'nothing' } | { kind: 'leadsTo'; phone: string } | { kind: 'optedOut' };
+
+interface OptOutNames {
+  numbers: readonly string[];
+  hiddenId?: string | undefined;
+  storedHiddenId?: string | undefined;
+}
 
 /** Someone wrote STOP. Whether they are new on the list. Safe to repeat. */
 export async function recordStop(
@@ -34,16 +40,26 @@ export async function recordStop(
   return put(hidden.kind === 'leadsTo' ? hidden.phone : hiddenId);
 }
 
-/** Someone wrote START: whether that took back what they asked for before, under whichever name. Safe to repeat. */
+/**
+ * Someone wrote START: whether that took back what they asked for before, under whichever name. Safe to repeat. A number
+ * that they had before may be of another person by now, whose wish it is not theirs to take back.
+ */
 export async function recordStart(
   store: Store,
   workspace: Workspace,
   { phone, hiddenId, atMs }: Person & { atMs: number },
 ): Promise<boolean> {
   const hidden = await readHidden(store, workspace, hiddenId);
-  const names = [phone, hiddenId, hidden.kind === 'leadsTo' ? hidden.phone : undefined];
+  const former = hidden.kind === 'leadsTo' ? hidden.phone : undefined;
+  const names = [hiddenId, phone ?? former];
   const known = names.filter((name) => name !== undefined);
   const taken = await Promise.all(known.map((number) => takeBackOptOut(store, workspace, { number, atMs })));
+  if (phone !== undefined && hiddenId !== undefined && former !== undefined && former !== canonicalPhoneNumber(phone)) {
+    const left = await findOptOut(store, workspace, former);
+    // An operator's decision about the number, and a STOP after this START, hold for the person.
+    const isOver = !left || (left.source === 'reply' && left.atMs <= atMs);
+    if (isOver) await join(store, workspace, { phone, hiddenId }, { always: true });
+  }
   return taken.includes(true);
 }
 
@@ -55,23 +71,26 @@ export async function joinOptOut(store: Store, workspace: Workspace, { phone, hi
 }
 
 /**
- * Whether a person opted out, under any of their numbers or under their hidden identifier; in the latter case it is
- * written down for the number too.
+ * Whether a person opted out, under any of their numbers or under a hidden identifier. If that is one which the network
+ * named, it is written down for the number too.
  * @param numbers of one person, the network's own form last.
+ * @param storedHiddenId what only a device's keys say; its phone may have made it up, so nothing is written down.
  */
 export async function isOptedOut(
   store: Store,
   workspace: Workspace,
-  { numbers, hiddenId }: { numbers: readonly string[]; hiddenId?: string | undefined },
+  { numbers, hiddenId, storedHiddenId }: OptOutNames,
 ): Promise<boolean> {
-  const [found, hidden] = await Promise.all([
+  const [found, hidden, stored] = await Promise.all([
     findOptedOut(store, workspace, numbers),
     readHidden(store, workspace, hiddenId),
+    readHidden(store, workspace, storedHiddenId),
   ]);
   if (hidden.kind === 'optedOut') await joinOptOut(store, workspace, { phone: numbers.at(-1), hiddenId });
-  if (found.size > 0 || hidden.kind === 'optedOut') return true;
+  if (found.size > 0 || hidden.kind === 'optedOut' || stored.kind === 'optedOut') return true;
   // They had another number then.
-  return hidden.kind === 'leadsTo' && (await findOptedOut(store, workspace, [hidden.phone])).size > 0;
+  const former = [hidden, stored].flatMap((each) => (each.kind === 'leadsTo' ? [each.phone] : []));
+  return former.length > 0 && (await findOptedOut(store, workspace, former)).size > 0;
 }
 
 async function readHidden(store: Store, workspace: Workspace, hiddenId: string | undefined): Promise<Hidden> {

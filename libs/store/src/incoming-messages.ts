@@ -4,6 +4,9 @@ import type { Lease } from './leases.js';
 import { type ReceivedMessage, recordReceived } from './received-messages.js';
 import type { Store } from './store.js';
 
+/** Whether the number is only that of a pair in the keys, which the account's phone may have made up. */
+type Writer = Person & { isPhoneStored?: true };
+
 /**
  * Writes down what somebody wrote: first whether they want messages at all, then the message, for replies to it. The
  * wish counts for the whole workspace and is written by stale owners too: it was said, whoever heard it.
@@ -13,9 +16,9 @@ import type { Store } from './store.js';
 export async function recordIncoming(
   store: Store,
   lease: Lease,
-  { message, nowMs }: { message: ReceivedMessage & Person & { atMs: number }; nowMs: number },
+  { message, nowMs }: { message: ReceivedMessage & Writer & { atMs: number }; nowMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
-  const { atMs, hiddenId: _, ...received } = message;
+  const { atMs, hiddenId: _, isPhoneStored: __, ...received } = message;
   const change = await recordWish(store, lease, message);
   await recordReceived(store, lease, { message: received, nowMs });
   return change;
@@ -24,8 +27,9 @@ export async function recordIncoming(
 async function recordWish(
   store: Store,
   { address: { workspace } }: Lease,
-  { text, ...person }: Person & { text: string; atMs: number },
+  { text, ...writer }: Writer & { text: string; atMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
+  const person = namedOnly(writer);
   switch (readWish(text)) {
     case 'stop':
       return (await recordStop(store, workspace, person)) ? 'optedOut' : undefined;
@@ -35,4 +39,9 @@ async function recordWish(
       await joinOptOut(store, workspace, person);
       return undefined;
   }
+}
+
+/** A wish under a hidden identifier counts for each number that leads to it; it is not given to one that may be of another. */
+function namedOnly({ phone, hiddenId, isPhoneStored, atMs }: Writer & { atMs: number }): Person & { atMs: number } {
+  return isPhoneStored && hiddenId !== undefined ? { hiddenId, atMs } : { phone, hiddenId, atMs };
 }

@@ -1,5 +1,7 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/hidden-opt-outs';
+import { recordIncoming } from '@gateway/store/incoming-messages';
+import { acquireLease } from '@gateway/store/leases';
 import { addOptOuts, countOptOuts, findOptOut, listOptOuts, placeOf, removeOptOut } from '@gateway/store/opt-outs';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -99,6 +101,44 @@ describe('opt-outs of people whose number is hidden', () => {
     await addOptOuts(space.store, 'main', { numbers: [HIDDEN], source: 'cli', atMs: AT_MS });
     expect(await start({ hiddenId: HIDDEN })).to.equal(false);
     expect(await isOut([PHONE], HIDDEN)).to.equal(true);
+  });
+
+  it('hold for a number that only keys pair with them, whose owner can take back nothing of it', async () => {
+    await stop({ hiddenId: HIDDEN });
+    const numbers = [PHONE];
+    const isOutByKeys = () => isOptedOut(space.store, 'main', { numbers, storedHiddenId: HIDDEN });
+    expect(await isOutByKeys()).to.equal(true);
+    expect(await start({ phone: PHONE })).to.equal(false);
+    expect(await isOutByKeys()).to.equal(true);
+    expect(await list()).to.deep.equal([HIDDEN]);
+  });
+
+  it('are not given to a number that only keys pair with their writer', async () => {
+    const lease = (await acquireLease(
+      space.store,
+      { workspace: 'main', device: 'shop' },
+      { owner: 'o', ttlMs: 60_000 },
+    ))!;
+    const writer = { phone: PHONE, isPhoneStored: true, hiddenId: HIDDEN, jid: HIDDEN } as const;
+    for (const [platformId, text] of [
+      ['A1', 'STOP'],
+      ['A2', 'hello'],
+    ] as const) {
+      const message = { ...writer, platformId, text, atMs: AT_MS };
+      await recordIncoming(space.store, lease, { message, nowMs: AT_MS });
+    }
+    expect(await list()).to.deep.equal([HIDDEN]);
+  });
+
+  it('of the next owner of a number hold, although the one before comes back under another', async () => {
+    await stop({ phone: PHONE, hiddenId: HIDDEN });
+    await stop({ phone: PHONE }, AT_MS + 30_000);
+    expect(await findOptOut(space.store, 'main', PHONE)).to.include({ atMs: AT_MS + 30_000 });
+    await start({ phone: NEW_PHONE, hiddenId: HIDDEN }, AT_MS + 20_000);
+    expect(await isOut([NEW_PHONE], HIDDEN), 'an older START').to.equal(true);
+    await start({ phone: NEW_PHONE, hiddenId: HIDDEN });
+    expect(await isOut([PHONE])).to.equal(true);
+    expect(await isOut([NEW_PHONE], HIDDEN)).to.equal(false);
   });
 
   it('are listed beside numbers, each on one page', async () => {

@@ -21,14 +21,16 @@ export async function dropOptedOut<Upcoming extends { index: number; to: string 
 }
 
 /** A recipient by all their names; one who takes every message is not named. */
-type Recipient = { kind: 'exempt' } | { kind: 'named'; numbers: readonly string[]; hiddenId: string | undefined };
+type Recipient =
+  | { kind: 'exempt' }
+  | { kind: 'named'; numbers: readonly string[]; hiddenId: string | undefined; storedHiddenId?: string };
 
 /**
  * Who a recipient is. What was looked up may be forgotten since: then it is asked for here, and not by the message itself,
  * which would go out to a person whose wish is not known. `undefined`: it was not told.
  */
 export async function identify(
-  session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf'>,
+  session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf' | 'namedHiddenIdOf'>,
   send: OpenSend,
   to: string,
 ): Promise<Recipient | undefined> {
@@ -36,7 +38,10 @@ export async function identify(
   try {
     const found = (await session.lookUp([to])).get(to);
     if (!found || 'error' in found || !found.exists) return undefined;
-    return { kind: 'named', numbers: [to, session.numberOf(to)], hiddenId: await session.hiddenIdOf(to) };
+    const hiddenId = session.namedHiddenIdOf(to);
+    const storedHiddenId = hiddenId === undefined ? await session.hiddenIdOf(to) : undefined;
+    const numbers = [to, session.numberOf(to)];
+    return { kind: 'named', numbers, hiddenId, ...(storedHiddenId !== undefined && { storedHiddenId }) };
   } catch {
     // The session has ended, or will in a moment as its keys cannot be read.
     return undefined;

@@ -9,12 +9,13 @@ const OTP = { record: { kind: 'otp' } } as OpenSend;
 
 describe('who a recipient is, as they are claimed', () => {
   let known: boolean;
+  let isNamed: boolean;
   let answer: LookUpResult | Error;
   beforeEach(() => {
-    [known, answer] = [false, { exists: true }];
+    [known, isNamed, answer] = [false, true, { exists: true }];
   });
 
-  const session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf'> = {
+  const session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf' | 'namedHiddenIdOf'> = {
     lookUp: async (numbers) => {
       if (answer instanceof Error) throw answer;
       known = true;
@@ -22,11 +23,17 @@ describe('who a recipient is, as they are claimed', () => {
     },
     numberOf: (number) => (known ? '553187654321' : number),
     hiddenIdOf: async () => (known ? '17@lid' : undefined),
+    namedHiddenIdOf: () => (known && isNamed ? '17@lid' : undefined),
   };
 
   it('is asked for when it was forgotten: all their names count', async () => {
     const person = await identify(session, LIST, TYPED);
     expect(person).to.deep.equal({ kind: 'named', numbers: [TYPED, '553187654321'], hiddenId: '17@lid' });
+  });
+
+  it('is told apart from what only the keys say', async () => {
+    isNamed = false;
+    expect(await identify(session, LIST, TYPED)).to.include({ hiddenId: undefined, storedHiddenId: '17@lid' });
   });
 
   it('is not known when the network does not tell, or the session has ended: nothing is sent', async () => {
