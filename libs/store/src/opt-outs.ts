@@ -23,7 +23,7 @@ const MAX_ADDED_AT_ONCE = 1_000;
 /** A value is seconds * this + source: one integer, which a packed list keeps in nine bytes. */
 const SOURCES = 8;
 
-/** Those who are on the list already stay as they came. Safe to repeat. Answers how many are new. @param numbers or hidden identifiers. */
+/** Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat. Answers how many are new. @param numbers or hidden identifiers. */
 export async function addOptOuts(
   store: Store,
   workspace: Workspace,
