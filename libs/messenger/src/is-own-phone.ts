@@ -1,5 +1,10 @@
 import { jidDecode, jidNormalizedUser } from './baileys.js';
 
+/** The account's own number and hidden identifier, as users of jids: what its phone says of other people is not about them. */
+export function ownUsers(me: { id: string; lid?: string } | undefined): Set<string | undefined> {
+  return new Set([jidDecode(me?.id)?.user, jidDecode(me?.lid)?.user]);
+}
+
 /**
  * Whether a jid is the account's own phone, by either of its names, and not a linked device of it. With the server: the
  * digits of a hidden identifier may be those of a number.

@@ -8,7 +8,7 @@ import { watchMigration } from './addressing/watch-migration.js';
 import { answerPings } from './answer-pings.js';
 import { RetryAnswers } from './answer-retries.js';
 import type { AuthState } from './auth-state.js';
-import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser, S_WHATSAPP_NET } from './baileys.js';
+import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser } from './baileys.js';
 import { CatchUp } from './catch-up.js';
 import { confirmUnread } from './confirm-unread.js';
 import { ContactTokens } from './contact-tokens.js';
@@ -26,11 +26,12 @@ import { LookUp } from './look-up.js';
 import { OptionalQueries, type OptionalQuery } from './optional-queries.js';
 import { PrivacyTokens } from './privacy-tokens.js';
 import { readRestriction, watchRestriction } from './read-restriction.js';
+import { removeOwnDevice } from './remove-own-device.js';
 import { sendMessage } from './send-message.js';
 import { watchServerWords } from './server-words.js';
 import type { SessionCaches } from './session-caches.js';
 import type { SessionEnd } from './session-end.js';
-import { SessionEndedError, TimeoutError } from './session-errors.js';
+import { SessionEndedError } from './session-errors.js';
 import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
 import { type BrowserName, DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
 import { storedLidOf } from './stored-lid.js';
@@ -235,19 +236,8 @@ export class Session implements MessengerSession {
   async logOut(timeoutMs: number): Promise<void> {
     this.#assertOpen();
     const { sock, end } = this.#deps;
-    const removal: BinaryNode = {
-      tag: 'iq',
-      attrs: { to: S_WHATSAPP_NET, type: 'set', xmlns: 'md' },
-      content: [{ tag: 'remove-companion-device', attrs: { jid: sock.user!.id, reason: 'user_initiated' } }],
-    };
-    const confirmed = sock.query(removal, 2 * timeoutMs).then((answer: BinaryNode | undefined) => {
-      if (!answer) throw new TimeoutError('log-out', timeoutMs);
-    });
-    // The network may drop the removed device before it has answered it: that says the same.
-    const dropped = this.#over.then(() => {
-      if (end.outcome?.kind !== 'loggedOut') throw new SessionEndedError();
-    });
-    await within({ timeoutMs, what: 'log-out' }, Promise.race([confirmed, dropped]));
+    const dropped = this.#over.then(() => end.outcome?.kind === 'loggedOut');
+    await removeOwnDevice(sock, { timeoutMs, dropped });
     end.begin({ kind: 'loggedOut', code: LOGGED_OUT });
   }
 

@@ -60,6 +60,16 @@ describe('a push of mappings', () => {
     }
   });
 
+  it('says nothing of the account itself: its own names come from the network', async () => {
+    const pairs = [
+      { pn: Number(ME), assignedLid: 700_000_009 },
+      { pn: 490_000_009, assignedLid: Number(OWN_LID) },
+      { pn: 490_000_001, assignedLid: 700_000_001 },
+    ];
+    const { stored } = await push(proto.LIDMigrationMappingSyncPayload.encode({ pnToLidMappings: pairs }).finish());
+    expect(stored).to.deep.equal([{ pn: '490000001@s.whatsapp.net', lid: '700000001@lid' }]);
+  });
+
   it('is read up to 20,000 people', async () => {
     const { stored, left } = await push(listOf(20_100));
     expect([stored.length, left.length]).to.deep.equal([20_000, 0]);

@@ -4,9 +4,11 @@ import {
   type BinaryNode,
   getBinaryNodeChild,
   getBinaryNodeChildBuffer,
+  jidDecode,
   proto,
 } from '../baileys.js';
 import { readFields } from '../history/read-fields.js';
+import { ownUsers } from '../is-own-phone.js';
 import { type OwnNotice, takeOwnNotices } from '../own-notices.js';
 import type { Namespace } from './addressing-state.js';
 
@@ -99,7 +101,10 @@ function readMapping(bytes: Uint8Array): Mapping[] {
 }
 
 /** Sessions that lie under a number move with it; people without one cost a look at the key store, many at a time. */
-async function storeMappings({ signalRepository, authState }: BaileysSocket, mappings: Mapping[]): Promise<void> {
+async function storeMappings({ signalRepository, authState, user }: BaileysSocket, all: Mapping[]): Promise<void> {
+  // Our own names come from the network: under others our own devices would not be known as such.
+  const own = ownUsers(user);
+  const mappings = all.filter(({ pn, lid }) => !own.has(jidDecode(pn)?.user) && !own.has(jidDecode(lid)?.user));
   for (let from = 0; from < mappings.length; from += MAPPINGS_PER_STEP) {
     const step = mappings.slice(from, from + MAPPINGS_PER_STEP);
     await signalRepository.lidMapping.storeLIDPNMappings(step);

@@ -1,6 +1,7 @@
 import { readAddressing, type StoredCreds } from '../addressing/addressing-state.js';
 import type { AuthState } from '../auth-state.js';
 import type { AuthenticationCreds } from '../baileys.js';
+import { ownUsers } from '../is-own-phone.js';
 import type { SessionCaches } from '../session-caches.js';
 import { isTokenValid } from '../token-buckets.js';
 import type { HistoryCreds } from './own-creds.js';
@@ -38,16 +39,17 @@ function noteMigration(creds: AuthenticationCreds, timestamp: number): void {
 
 /** Only pairs of which neither side is known: what the network says in messages and answers is newer. */
 async function seedLids(
-  { auth: { keys }, caches }: StoreHistoryDeps,
+  { auth: { creds, keys }, caches }: StoreHistoryDeps,
   pairs: [pn: string, lid: string][],
 ): Promise<void> {
+  const own = ownUsers(creds.me);
   const known = await keys.get(
     'lid-mapping',
     pairs.flatMap(([pn, lid]) => [pn, `${lid}_reverse`]),
   );
   const entries: Record<string, string> = {};
   for (const [pn, lid] of pairs) {
-    if (known[pn] || known[`${lid}_reverse`]) continue;
+    if (known[pn] || known[`${lid}_reverse`] || own.has(pn) || own.has(lid)) continue;
     entries[pn] = lid;
     entries[`${lid}_reverse`] = pn;
     caches.withoutLid.delete(pn);
