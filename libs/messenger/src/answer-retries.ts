@@ -35,7 +35,7 @@ const LOG_AGAIN_MS = 60 * 60_000;
 /**
  * Prepares what the library needs to send a message again to a phone that could not read it. Phones ask by hidden
  * identifier; the library answers under the name that it was asked by, which the network refuses for an account that
- * writes by number. And it looks devices up under that one name: by number the network tells those of others to nobody.
+ * writes by number. And it looks devices up under that one name: by number the network does not tell those of others.
  * So the person is looked up before, and the library gets the name of the account's namespace.
  *
  * Anyone can ask, for ids that they made up: only messages that went out cost a look-up, and count.

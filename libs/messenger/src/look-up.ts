@@ -98,7 +98,7 @@ export class LookUp {
   }
 
   /**
-   * The network says that somebody has another hidden identifier by now: asked for by number, one person at a time. What
+   * The network says that a person has another hidden identifier by now: asked for by number, one person at a time. What
    * was known is forgotten at once, as messages to the old one count against the account.
    */
   refreshLid(number: string): void {

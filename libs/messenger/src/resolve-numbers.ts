@@ -34,7 +34,7 @@ interface Findings {
 
 /**
  * Which account is behind each number. Where one query leaves devices open, or names none, they are asked for by hidden
- * identifier, or by jid where there is none: by number the network of 2026 tells the devices of others to nobody.
+ * identifier, or by jid where there is none: by number the network of 2026 does not tell the devices of others.
  */
 export async function resolveNumbers(
   sock: BaileysSocket,

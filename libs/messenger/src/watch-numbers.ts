@@ -1,7 +1,7 @@
 import { type BaileysSocket, jidDecode } from './baileys.js';
 import type { KnownPerson } from './session-types.js';
 
-/** Tells which numbers and hidden identifiers belong together, whoever found it out, when that is stored. */
+/** Tells which numbers and hidden identifiers belong together, when that is stored, by the library or by us. */
 export function watchNumbers(sock: BaileysSocket, onKnown: (people: KnownPerson[]) => void): void {
   const { lidMapping } = sock.signalRepository;
   const store = lidMapping.storeLIDPNMappings.bind(lidMapping);

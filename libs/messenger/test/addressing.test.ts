@@ -135,7 +135,7 @@ describe('the namespace of an account', () => {
       return { ...test, phone: number };
     }
 
-    /** Somebody who has written, and so has given the account a token. */
+    /** A person who has written, and so has given the account a token. */
     async function makeFriend({ phone, keyStore }: Linked): Promise<string> {
       const [friend] = makeNumbers(1) as [string];
       await sessions.admin('POST', `phones/${friend}/messages`, { to: phone, text: 'hi' });

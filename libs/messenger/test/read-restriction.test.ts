@@ -50,7 +50,7 @@ describe('what the network restricts', () => {
     // An answer that it does not understand, no answer in time, a closed connection.
     ...[400, 408, 500].map(ownError),
     closed,
-    new Error('what nobody expects'),
+    new Error('an unexpected one'),
   ];
 
   it('is a lock or a quota, whichever ends later, or nothing', async () => {

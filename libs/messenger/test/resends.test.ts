@@ -72,7 +72,7 @@ describe('a message that a phone asks for again', () => {
     mailboxOf(device.phone).post(requestFor(20, 'status@broadcast'));
     await allConfirmed(device.phone);
     expect(asked, 'for people only').to.have.length(200);
-    expect(network().counters.usyncQueries, 'nobody is looked up').to.equal(usyncQueries);
+    expect(network().counters.usyncQueries, 'no person is looked up').to.equal(usyncQueries);
     await test.session.close();
     const platformId = await sendUnreadable(device, to);
     await openAnew(device);

@@ -63,7 +63,7 @@ describe('questions to the owner of a device', () => {
     expect((await progress('a')).taken).to.equal('byOwner');
   });
 
-  it('are removed with their numbers when nobody takes them', async () => {
+  it('are removed with their numbers when no owner takes them', async () => {
     await ask('a');
     const { questions, answer } = deviceKeys(space.store.space, ADDRESS);
     expect(await space.clients.commands.pttl(questions)).to.be.within(1, 30_000);

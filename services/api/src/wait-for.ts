@@ -18,7 +18,7 @@ export interface Wait<Found> {
 const POLL_MS = 1_000;
 
 /**
- * Waits for another process to write down what somebody waits for: looks at once, at each doorbell, and now and then.
+ * Waits for another process to write down what a caller waits for: looks at once, at each doorbell, and now and then.
  * Resolves with `undefined` when the time is over; throws 503 when the wait was ended from outside.
  */
 export async function waitFor<Found>(

@@ -81,7 +81,7 @@ describe('unknown paths and methods (404, 405)', () => {
         expect(head!.headers.get(name), `${name} of ${path}`).to.equal(get!.headers.get(name));
       }
       expect(await head!.text()).to.equal('');
-      // A long body that nobody reads keeps its connection open, also after the server has closed it.
+      // A long body that is not read keeps its connection open, also after the server has closed it.
       await get!.body?.cancel();
     }
   });

@@ -45,6 +45,6 @@ describe('who a recipient is, as they are claimed', () => {
 
   it('does not matter for a code', async () => {
     expect(await identify(session, OTP, TYPED)).to.deep.equal({ kind: 'exempt' });
-    expect(known, 'nobody was asked').to.equal(false);
+    expect(known, 'no person was asked about').to.equal(false);
   });
 });

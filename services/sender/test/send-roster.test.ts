@@ -162,7 +162,7 @@ describe('the roster of a device', () => {
     people = ['4915100001', '4915100002'];
     void roster.handleJob(job('list-1'));
     const send = await eventually(() => roster.inTurn().find(({ messageId }) => messageId === 'list-1'));
-    expect(roster.findHeld(), 'nobody of that one waits yet').to.equal('4915100000');
+    expect(roster.findHeld(), 'no recipient of that one waits yet').to.equal('4915100000');
     send.hold(send.takeForLookUp(1, 0).map(({ index }) => index));
     expect(roster.findHeld()).to.equal('4915100001');
     roster.release('4915100000');

@@ -39,7 +39,7 @@ describe('linking in 2026', () => {
     expect(client.state.creds.account).to.have.property('deviceSignature');
   });
 
-  it('takes the namespace of the account from whoever holds the phone', async () => {
+  it('takes the namespace of the account from the person who holds the phone', async () => {
     const state = newState();
     const attempt = network.connect(state);
     renewSecret(attempt, state, (qr) => void scan(qr, '?number=4915112345670&addressing=pn'));

@@ -9,7 +9,7 @@ export interface StatusUpdate {
   readonly from: string;
   readonly to: string;
   readonly text: string;
-  /** Encrypted with a key that nobody was given. */
+  /** Encrypted with a key that no device was given. */
   readonly isUndecryptable: boolean;
   /** Since July 2026 status updates come as stanzas of their own; before, as messages. */
   readonly tag: 'status' | 'message';

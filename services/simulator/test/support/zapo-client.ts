@@ -38,7 +38,7 @@ export interface RunningZapo {
   readonly errors: Error[];
 }
 
-/** The npm client `zapo-js`, which nobody here wrote: told where the server is and which root to trust, nothing else. */
+/** The npm client `zapo-js`, which was written elsewhere: told where the server is and which root to trust, nothing else. */
 export async function startZapo(simulator: Simulator, onQr: (qr: string) => void = () => {}): Promise<RunningZapo> {
   // It takes the socket of browsers, which Node 20 does not have.
   globalThis.WebSocket ??= WebSocket as unknown as typeof globalThis.WebSocket;
