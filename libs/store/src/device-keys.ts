@@ -8,7 +8,7 @@ import type { Store } from './store.js';
 import { MS_PER_DAY } from './vault.js';
 
 /** Keys are spread over this many hashes per type, so that no single one grows past what Redis moves at once. */
-const BUCKETS = 256;
+export const BUCKETS = 256;
 
 export interface KeyChange {
   type: string;
@@ -70,30 +70,30 @@ export function deviceKeyStore(store: Store, lease: Lease) {
   };
 }
 
-/** Where a walk over all sessions of a device is. */
-export interface SessionCursor {
+/** Where a walk over all keys of a type is. */
+export interface KeyCursor {
   bucket: number;
   /** Of Redis, inside the bucket. */
   at: string;
 }
 
 /** Any beginning will do: a walk goes round. */
-export function anySessionCursor(): SessionCursor {
+export function anyKeyCursor(): KeyCursor {
   return { bucket: Math.floor(Math.random() * BUCKETS), at: '0' };
 }
 
 /**
- * One step of a walk over a device's sessions: the ids of about `limit`, at most of one bucket, that were not written
- * since `beforeMs`. Whole days are compared. Safe to repeat.
+ * One step of a walk over a device's keys of a type: the ids of about `limit`, at most of one bucket, that were not
+ * written since `beforeMs`. Whole days are compared. Safe to repeat.
  */
-export async function findUnusedSessions(
+export async function findUnusedKeys(
   store: Store,
   address: DeviceAddress,
-  { cursor, limit, beforeMs }: { cursor: SessionCursor; limit: number; beforeMs: number },
-): Promise<{ ids: string[]; next: SessionCursor }> {
-  const bucket = deviceKeys(store.space, address).keyBucket('session', cursor.bucket);
+  { type, cursor, limit, beforeMs }: { type: string; cursor: KeyCursor; limit: number; beforeMs: number },
+): Promise<{ ids: string[]; next: KeyCursor }> {
+  const bucket = deviceKeys(store.space, address).keyBucket(type, cursor.bucket);
   const day = Math.floor(beforeMs / MS_PER_DAY);
-  const [at, ...ids] = (await store.run('find-unused-sessions', [bucket], [cursor.at, limit, day])) as [string];
+  const [at, ...ids] = (await store.run('find-unused-keys', [bucket], [cursor.at, limit, day])) as [string];
   return { ids, next: at === '0' ? { bucket: (cursor.bucket + 1) % BUCKETS, at } : { bucket: cursor.bucket, at } };
 }
 
@@ -155,7 +155,8 @@ function toBucketKey(store: Store, address: DeviceAddress, name: string): string
   return deviceKeys(store.space, address).keyBucket(name.slice(0, at), Number(name.slice(at + 1)));
 }
 
-function bucketOf(id: string): number {
+/** Which of a type's hashes an id lies in. */
+export function bucketOf(id: string): number {
   return crc32(id) % BUCKETS;
 }
 

@@ -49,3 +49,18 @@ export async function readReceived(
   if (!sealed || Number(atMs) <= nowMs - RETENTION_MS) return undefined;
   return { platformId, ...JSON.parse(store.vault.open(sealed, `${keys.received}/${platformId}`).toString()) };
 }
+
+/** Who wrote each message that is kept. */
+export async function readReceivedWriters(
+  store: Store,
+  address: DeviceAddress,
+): Promise<Pick<ReceivedMessage, 'platformId' | 'jid' | 'phone'>[]> {
+  const { received } = deviceKeys(store.space, address);
+  return Object.entries(await store.redis.hgetallBuffer(received)).map(([platformId, sealed]) => ({
+    platformId,
+    ...(JSON.parse(store.vault.open(sealed, `${received}/${platformId}`).toString()) as {
+      jid: string;
+      phone?: string;
+    }),
+  }));
+}

@@ -2,25 +2,43 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { contactOfSession } from '@gateway/messenger/contact-of-session';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logger';
-import { anySessionCursor, findUnusedSessions, forgetSession } from '@gateway/store/device-keys';
+import { anyKeyCursor, findUnusedKeys, forgetSession } from '@gateway/store/device-keys';
+import type { Device } from '@gateway/store/devices';
 import type { Lease } from '@gateway/store/leases';
+import { forgetNames, NAME_TYPES, type NameType } from '@gateway/store/people';
 import type { Store } from '@gateway/store/store';
 
 /** With 256 buckets a walk over all sessions takes four hours, or longer where there are very many. */
 const STEP_EVERY_MS = 60_000;
 const SESSIONS_PER_STEP = 500;
+/** Names are not written again while they are in use: each round looks at all of them, so it takes most of a day. */
+const NAMES_EVERY_STEPS = 5;
+const NAMES_PER_STEP = 200;
 const UNUSED_MS = LIMITS.sessionUnusedSeconds * 1000;
 
 /**
  * Forgets sessions with contacts that were not used for 30 days, a few at a time, so that the keys of a device do not
- * grow for ever. When a session was used last, its stored value says itself: each message writes it. So one with a
- * message in flight is never among them, and Redis looks again before it forgets one.
+ * grow for ever; and the names and tokens of people without a session, once these are as old: of those whose session went,
+ * and of those who were only looked up. When a session was used last, its stored value says itself: each message writes
+ * it. So one with a message in flight is never among them, and Redis looks again before it forgets one.
  */
 export class SessionPruner {
-  private cursor = anySessionCursor();
+  private readonly cursors = {
+    session: anyKeyCursor(),
+    ...{ 'lid-mapping': anyKeyCursor(), 'device-list': anyKeyCursor(), tctoken: anyKeyCursor() },
+  };
+  private steps = 0;
   private dueAtMs: number;
 
-  constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock; logger: Logger }) {
+  constructor(
+    private readonly deps: {
+      store: Store;
+      lease: Lease;
+      device: Pick<Device, 'account'>;
+      clock: Clock;
+      logger: Logger;
+    },
+  ) {
     this.dueAtMs = deps.clock.monotonicMs() + STEP_EVERY_MS;
   }
 
@@ -29,23 +47,37 @@ export class SessionPruner {
     const { clock } = this.deps;
     if (clock.monotonicMs() < this.dueAtMs) return;
     this.dueAtMs = clock.monotonicMs() + STEP_EVERY_MS;
-    await this.step();
+    const beforeMs = clock.nowMs() - UNUSED_MS;
+    await this.pruneSessions(beforeMs);
+    if (this.steps++ % NAMES_EVERY_STEPS > 0) return;
+    for (const type of NAME_TYPES) await this.pruneNames(type, beforeMs);
   }
 
-  private async step(): Promise<void> {
-    const { store, lease, clock, logger } = this.deps;
-    const beforeMs = clock.nowMs() - UNUSED_MS;
-    const { cursor } = this;
-    const { ids, next } = await findUnusedSessions(store, lease.address, {
-      cursor,
-      limit: SESSIONS_PER_STEP,
-      beforeMs,
-    });
-    this.cursor = next;
+  private async pruneSessions(beforeMs: number): Promise<void> {
+    const { store, lease, logger } = this.deps;
+    const ids = await this.findUnused('session', { limit: SESSIONS_PER_STEP, beforeMs });
     const forgotten = await Promise.all(
       ids.map((id) => forgetSession(store, lease, { id, contact: contactOfSession(id), beforeMs })),
     );
     const count = forgotten.filter(Boolean).length;
     if (count > 0) logger.info('unused sessions forgotten', { sessions: count });
+  }
+
+  private async pruneNames(type: NameType, beforeMs: number): Promise<void> {
+    const { store, lease, device, logger } = this.deps;
+    const ids = await this.findUnused(type, { limit: NAMES_PER_STEP, beforeMs });
+    const names = await forgetNames(store, lease, { type, ids, own: device.account, beforeMs });
+    if (names > 0) logger.info('names of people without a session forgotten', { type, names });
+  }
+
+  private async findUnused(
+    type: keyof typeof this.cursors,
+    { limit, beforeMs }: { limit: number; beforeMs: number },
+  ): Promise<string[]> {
+    const { store, lease } = this.deps;
+    const cursor = this.cursors[type];
+    const { ids, next } = await findUnusedKeys(store, lease.address, { type, cursor, limit, beforeMs });
+    this.cursors[type] = next;
+    return ids;
   }
 }

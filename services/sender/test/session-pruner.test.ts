@@ -11,6 +11,8 @@ import { expect } from 'chai';
 const address = { workspace: 'main', device: 'a' };
 const DAY_MS = 86_400_000;
 const BUCKETS = 256;
+/** Names have a step in each of these. */
+const NAMES_EVERY = 5;
 
 describe('sessions with contacts', () => {
   let space: RedisSpace;
@@ -25,11 +27,18 @@ describe('sessions with contacts', () => {
     [nowMs, monotonicMs] = [Date.now(), 0];
     const clock = { nowMs: () => nowMs, monotonicMs: () => monotonicMs };
     const logger = createLogger({ service: 'test', level: 'error' });
-    pruner = new SessionPruner({ store: space.store, lease, clock, logger });
+    pruner = new SessionPruner({ store: space.store, lease, clock, logger, device: { account: '4900' } });
   });
   afterEach(() => space.close());
 
-  const keyOf = (type: string, id: string) => ({ type, id, value: Buffer.from(`${type} of ${id}`) });
+  const keyOf = (type: string, id: string, value: unknown = `${type} of ${id}`) => ({
+    ...{ type, id },
+    value: Buffer.from(JSON.stringify(value)),
+  });
+  const pairOf = (number: string, lid: string) => [
+    keyOf('lid-mapping', number, lid),
+    keyOf('lid-mapping', `${lid}_reverse`, number),
+  ];
   const commit = (...keys: [type: string, id: string][]) =>
     deviceKeyStore(space.store, lease).commit({ keys: keys.map(([type, id]) => keyOf(type, id)) });
   async function keysLeft(): Promise<string[]> {
@@ -40,6 +49,11 @@ describe('sessions with contacts', () => {
   async function idsLeft(type: string): Promise<string[]> {
     const buckets = await space.clients.commands.keys(`${deviceKeys(space.store.space, address).base}:keys:${type}:*`);
     return (await Promise.all(buckets.map((bucket) => space.clients.commands.hkeys(bucket)))).flat();
+  }
+  async function keysLeftByName(): Promise<string[]> {
+    const types = ['session', 'tctoken', 'lid-mapping', 'device-list'];
+    const left = await Promise.all(types.map(async (type) => (await idsLeft(type)).map((id) => `${type} ${id}`)));
+    return left.flat().sort();
   }
   /** What is written from now on is written 35 days later; nobody can open it, as its day is sealed with it. */
   function writeLater(): void {
@@ -60,7 +74,6 @@ describe('sessions with contacts', () => {
       keys: [
         ...['1_1.0', '1_1.7', '4915.0'].flatMap((id) => [keyOf('session', id), keyOf('identity-key', id)]),
         ...['1@lid', '4915@s.whatsapp.net'].map((id) => keyOf('tctoken', id)),
-        ...['4916', '1_reverse'].map((id) => keyOf('lid-mapping', id)),
         ...[keyOf('pre-key', '1'), keyOf('app-state-sync-key', 'x'), keyOf('sender-key', '1_1.0')],
       ],
       contacts: ['1@lid', '2@lid'],
@@ -71,15 +84,46 @@ describe('sessions with contacts', () => {
     expect(await keysLeft(), 'used on the first of the 30 days').to.deep.equal(before);
     nowMs += DAY_MS;
     await minutes(BUCKETS);
-    expect(await keysLeft()).to.deep.equal([
-      'app-state-sync-key x',
-      'lid-mapping 1_reverse',
-      'lid-mapping 4916',
-      'pre-key 1',
-      'sender-key 1_1.0',
-    ]);
+    expect(await keysLeft()).to.deep.equal(['app-state-sync-key x', 'pre-key 1', 'sender-key 1_1.0']);
     expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal(['2@lid']);
     expect(await deviceKeyStore(space.store, lease).readCreds()).to.equal('{}');
+  });
+
+  it('take the names of their people along, and the names of those who were only looked up go as late', async () => {
+    const keys = deviceKeyStore(space.store, lease);
+    const people = [pairOf('4911', '1'), pairOf('4912', '2'), pairOf('4900', '9')].flat();
+    await keys.commit({
+      keys: [
+        ...people,
+        keyOf('session', '1_1.0'),
+        keyOf('device-list', '4913', ['0']),
+        keyOf('device-list', '4914', ['0']),
+      ],
+    });
+    // Two of them have written, or were written to, since.
+    writeLater();
+    await keys.commit({ keys: [keyOf('tctoken', '2@lid'), keyOf('session', '4914.0')], contacts: ['2@lid'] });
+    nowMs += 30 * DAY_MS;
+    await minutes(NAMES_EVERY * BUCKETS);
+    expect(await keysLeftByName(), 'used on the first of the 30 days').to.have.length(11);
+    nowMs += DAY_MS;
+    await minutes(2 * NAMES_EVERY * BUCKETS);
+    const own = ['lid-mapping 4900', 'lid-mapping 9_reverse'];
+    expect(await keysLeftByName()).to.deep.equal(
+      [
+        'device-list 4914',
+        'lid-mapping 2_reverse',
+        'lid-mapping 4912',
+        'session 4914.0',
+        'tctoken 2@lid',
+        ...own,
+      ].sort(),
+    );
+    nowMs += 35 * DAY_MS;
+    await minutes(3 * NAMES_EVERY * BUCKETS);
+    expect(await keysLeftByName(), 'those of the account itself').to.deep.equal(own);
+    const { contactIndex } = deviceKeys(space.store.space, address);
+    expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal([]);
   });
 
   it('stay when there was a message, and each is looked at however many there are', async () => {

@@ -1,7 +1,7 @@
--- Looks through a part of a bucket of sessions for those that were last written before a day. Nothing is opened, and
+-- Looks through a part of a bucket of keys for those that were last written before a day. Nothing is opened, and
 -- nothing but names leaves Redis.
 -- KEYS bucket   ARGV cursor ('0' to begin), about how many to look at, day (days since 1970)
--- Output: { next cursor ('0' at the end), session id ... }
+-- Output: { next cursor ('0' at the end), id ... }
 --- @include "sealed-day"
 local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
 local found = { page[1] }

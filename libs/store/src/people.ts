@@ -1,0 +1,162 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { spellingsOf } from '@gateway/contracts/phone-number';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { BUCKETS, bucketOf } from './device-keys.js';
+import type { Lease } from './leases.js';
+import type { ScriptArgument } from './load-scripts.js';
+import { readReceivedWriters } from './received-messages.js';
+import type { Store } from './store.js';
+import { MS_PER_DAY } from './vault.js';
+
+/**
+ * Keys of a device that are about people beside their sessions, each under a number or a hidden identifier: which of the
+ * two belong together (`1`, and `2_reverse` for the way back), the devices of people without a hidden identifier, tokens.
+ */
+export const NAME_TYPES = ['lid-mapping', 'device-list', 'tctoken'] as const;
+export type NameType = (typeof NAME_TYPES)[number];
+
+/** Keys that carry their person's name in front of a device, or behind a group. */
+const ADDRESSED_TYPES = ['session', 'identity-key', 'sender-key'] as const;
+const ADDRESS = /^(?:.+::)?(\d+)(?:_\d+)?(?:\.|::)\d+$/;
+const REVERSE = '_reverse';
+
+/**
+ * Forgets, of these keys, those that were not written since `beforeMs` and whose people have no session with the device's
+ * account, nor a token (one that is too old goes the same way). The account's own names stay. Answers how many it forgot;
+ * safe to repeat. Throws `FencedError` for a stale owner.
+ */
+export async function forgetNames(
+  store: Store,
+  lease: Lease,
+  { type, ids, own, beforeMs }: { type: NameType; ids: readonly string[]; own: string | undefined; beforeMs: number },
+): Promise<number> {
+  const keys = deviceKeys(store.space, lease.address);
+  const buckets = new Map<string, number>();
+  const place = (keyType: string, id: string): [number, string] => {
+    const key = keys.keyBucket(keyType, bucketOf(id));
+    if (!buckets.has(key)) buckets.set(key, buckets.size + 1);
+    return [buckets.get(key)!, id];
+  };
+  const args: ScriptArgument[] = [];
+  for (const { id, users } of await namesOf(store, lease.address, ids)) {
+    if (own !== undefined && users.includes(own)) continue;
+    const sessions = users.flatMap((user) => [`${user}.0`, `${user}_1.0`].map((session) => place('session', session)));
+    const tokens = users.flatMap((user) =>
+      [`${user}@s.whatsapp.net`, `${user}@lid`].map((jid) => place('tctoken', jid)),
+    );
+    const keepers = type === 'tctoken' ? sessions : [...sessions, ...tokens];
+    args.push(...place(type, id), keepers.length, ...keepers.flat());
+  }
+  if (args.length === 0) return 0;
+  const day = Math.floor(beforeMs / MS_PER_DAY);
+  const places = [keys.lease, keys.contactIndex, ...buckets.keys()];
+  const forgotten = Number(await store.run('forget-names', places, [lease.token, day, ...args]));
+  if (forgotten === -1) throw new FencedError({ step: 'forget names' });
+  return forgotten;
+}
+
+/** Both names of each person that one of them is known of. */
+async function namesOf(
+  store: Store,
+  address: DeviceAddress,
+  ids: readonly string[],
+): Promise<{ id: string; users: string[] }[]> {
+  return Promise.all(
+    ids.map(async (id) => {
+      const [user] = /^\d+/.exec(id) ?? [id];
+      const others = await Promise.all([readName(store, address, user), readName(store, address, user + REVERSE)]);
+      return { id, users: [user, ...others.filter((other) => other !== undefined)] };
+    }),
+  );
+}
+
+async function readName(store: Store, address: DeviceAddress, id: string): Promise<string | undefined> {
+  const key = deviceKeys(store.space, address).keyBucket('lid-mapping', bucketOf(id));
+  const sealed = await store.redis.hgetBuffer(key, id);
+  return sealed ? openName(store, key, id, sealed) : undefined;
+}
+
+/** Names lie in JSON, as all keys do. */
+function openName(store: Store, key: string, id: string, sealed: Buffer): string {
+  return JSON.parse(store.vault.open(sealed, `${key}/${id}`).toString()) as string;
+}
+
+/**
+ * Forgets everything that the account of a device has kept about a person: sessions with all their devices, identities,
+ * tokens, the pairs of their names, what they wrote, that the network refused messages to them. Answers how many entries
+ * of which kind it removed; kinds without one are left out. Not the sends to them, nor that they opted out.
+ *
+ * It needs no lease: whoever owns the device goes on, and makes a new session at the next message. That owner may still
+ * know the old one, and write it again with a message to this person. Safe to repeat.
+ * @param phone digits, in any spelling.
+ */
+export async function forgetPerson(
+  store: Store,
+  address: DeviceAddress,
+  phone: string,
+): Promise<Record<string, number>> {
+  const keys = deviceKeys(store.space, address);
+  const numbers = new Set(spellingsOf(phone));
+  const users = new Set([...numbers, ...(await hiddenNamesOf(store, address, numbers))]);
+  const jids = [...users].flatMap((user) => [`${user}@s.whatsapp.net`, `${user}@lid`]);
+  const removed: Record<string, number> = {};
+  const note = (kind: string, count: number) => {
+    if (count > 0) removed[kind] = (removed[kind] ?? 0) + count;
+  };
+  const forget = async (type: string, ids: readonly string[]) => {
+    for (const id of ids) note(type, await store.redis.hdel(keys.keyBucket(type, bucketOf(id)), id));
+  };
+  for (const type of ADDRESSED_TYPES) await forget(type, await idsOfPerson(store, address, type, users));
+  await forget('tctoken', jids);
+  note('contact-index', await store.redis.srem(keys.contactIndex, ...jids));
+  await forget('device-list', [...users]);
+  note('refused-contacts', await store.redis.srem(keys.refusedContacts, ...users));
+  const received = (await readReceivedWriters(store, address))
+    .filter(({ jid, phone: writer }) => users.has(userOf(jid)) || (writer !== undefined && users.has(writer)))
+    .map(({ platformId }) => platformId);
+  if (received.length > 0) {
+    note('received', await store.redis.hdel(keys.received, ...received));
+    await store.redis.zrem(keys.receivedTimes, ...received);
+  }
+  // Last, so that a run that breaks off is followed by one that knows the same names.
+  await forget(
+    'lid-mapping',
+    [...users].flatMap((user) => [user, user + REVERSE]),
+  );
+  return removed;
+}
+
+function userOf(jid: string): string {
+  return /^\d+/.exec(jid)?.[0] ?? jid;
+}
+
+/** All hidden identifiers that lead to one of the numbers, those from before a change too. */
+async function hiddenNamesOf(store: Store, address: DeviceAddress, numbers: ReadonlySet<string>): Promise<string[]> {
+  const found: string[] = [];
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    const key = deviceKeys(store.space, address).keyBucket('lid-mapping', bucket);
+    for (const [id, sealed] of Object.entries(await store.redis.hgetallBuffer(key))) {
+      if (!numbers.has(id) && !id.endsWith(REVERSE)) continue;
+      const name = openName(store, key, id, sealed);
+      if (numbers.has(id)) found.push(name);
+      else if (numbers.has(name)) found.push(id.slice(0, -REVERSE.length));
+    }
+  }
+  return found;
+}
+
+/** Under any of the names, of any device. Only names leave Redis. */
+async function idsOfPerson(
+  store: Store,
+  address: DeviceAddress,
+  type: string,
+  users: ReadonlySet<string>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    const ids = await store.redis.hkeys(deviceKeys(store.space, address).keyBucket(type, bucket));
+    found.push(...ids.filter((id) => users.has(ADDRESS.exec(id)?.[1] ?? '')));
+  }
+  return found;
+}

@@ -1,0 +1,77 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/device-keys';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { forgetPerson } from '@gateway/store/people';
+import { recordReceived } from '@gateway/store/received-messages';
+import { recordRestriction } from '@gateway/store/restrictions';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'a' };
+/** A number of Brazil, as it is typed and as the network knows it. */
+const TYPED = '5511987654321';
+const KNOWN = '551187654321';
+const OTHER = '447700900123';
+
+describe('what the account of a device has kept about a person', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => space.close());
+
+  const keyOf = (type: string, id: string, value: unknown = 'x') => ({
+    ...{ type, id },
+    value: Buffer.from(JSON.stringify(value)),
+  });
+  const pairOf = (number: string, lid: string) => [
+    keyOf('lid-mapping', number, lid),
+    keyOf('lid-mapping', `${lid}_reverse`, number),
+  ];
+  async function keep(number: string, lid: string): Promise<void> {
+    const addresses = [`${lid}_1.0`, `${lid}_1.77`, `${number}.0`, `${lid}_129.99`];
+    await deviceKeyStore(space.store, lease).commit({
+      keys: [
+        ...addresses.flatMap((id) => [keyOf('session', id), keyOf('identity-key', id)]),
+        ...[keyOf('tctoken', `${lid}@lid`), keyOf('device-list', number, ['0']), ...pairOf(number, lid)],
+        keyOf('sender-key', `12036304@g.us::${lid}_1::0`),
+      ],
+      contacts: [`${lid}@lid`],
+    });
+    const [platformId, text] = [`ID${number}`, 'hello'];
+    const message = { platformId, jid: `${lid}@lid`, text };
+    await recordReceived(space.store, lease, { message, nowMs: Date.now() });
+  }
+  async function keysLeft(): Promise<string[]> {
+    const left: string[] = [];
+    for await (const { type, id } of readAllKeys(space.store, address)) left.push(`${type} ${id}`);
+    return left.sort();
+  }
+
+  it('is forgotten under all their names, for all their devices, and nothing of anyone else', async () => {
+    await keep(OTHER, '2');
+    const ofOther = await keysLeft();
+    await keep(KNOWN, '1');
+    // The network gave them another hidden identifier once.
+    const former = [keyOf('lid-mapping', '3_reverse', KNOWN), keyOf('session', '3_1.0')];
+    await deviceKeyStore(space.store, lease).commit({ keys: former });
+    const restriction = { kind: 'new_chat_cap' as const, sinceMs: 1 };
+    await recordRestriction(space.store, lease, restriction, [KNOWN, OTHER]);
+
+    expect(await forgetPerson(space.store, address, TYPED)).to.deep.equal({
+      ...{ session: 5, 'identity-key': 4, 'sender-key': 1, tctoken: 1, 'contact-index': 1, 'device-list': 1 },
+      ...{ 'refused-contacts': 1, received: 1, 'lid-mapping': 3 },
+    });
+    expect(await keysLeft()).to.deep.equal(ofOther);
+    const { contactIndex, refusedContacts, received, receivedTimes } = deviceKeys(space.store.space, address);
+    const { commands } = space.clients;
+    expect(await commands.smembers(contactIndex)).to.deep.equal(['2@lid']);
+    expect(await commands.smembers(refusedContacts)).to.deep.equal([OTHER]);
+    expect(await commands.hkeys(received)).to.deep.equal([`ID${OTHER}`]);
+    expect(await commands.zrange(receivedTimes, '0', '-1')).to.deep.equal([`ID${OTHER}`]);
+    expect(await forgetPerson(space.store, address, TYPED), 'again').to.deep.equal({});
+  });
+});
