@@ -5,6 +5,24 @@ import { toBase32 } from './base32.js';
 /** `gw_<keyId>_<secret><checksum>`: 16 characters of key id, 32 of secret (160 bits), 7 of checksum. */
 const TOKEN = /^gw_([0-9a-hjkmnp-tv-z]{16})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmnp-tv-z]{7})$/;
 
+/**
+ * What a token may do. `connect`: link and unlink its device; `send`: messages, and cancelling them; `otp`: one-time
+ * passwords; `read`: what became of both, the status, and checks of contacts; `opt-outs`: the list of them; `events` and
+ * `webhooks`: reserved; `admin`: read and cancel what other tokens sent.
+ */
+export const API_TOKEN_SCOPES = ['connect', 'send', 'otp', 'read', 'opt-outs', 'events', 'webhooks', 'admin'] as const;
+export type ApiTokenScope = (typeof API_TOKEN_SCOPES)[number];
+
+/** Of tokens for which nothing else was asked, and of those made before there were scopes. */
+export const DEFAULT_SCOPES: readonly ApiTokenScope[] = ['connect', 'send', 'otp', 'read', 'opt-outs'];
+
+/** Names between commas, each once, in the order of `API_TOKEN_SCOPES`; `undefined` when one is none, or there are none. */
+export function parseScopes(list: string): ApiTokenScope[] | undefined {
+  const names = list.split(',').map((name) => name.trim());
+  const scopes = API_TOKEN_SCOPES.filter((scope) => names.includes(scope));
+  return scopes.length > 0 && names.every((name) => scopes.includes(name as ApiTokenScope)) ? scopes : undefined;
+}
+
 export interface NewApiToken {
   keyId: string;
   /** The whole token, to be shown once. */

@@ -13,6 +13,12 @@ export const API_ERRORS = {
     message: 'Invalid API token',
     cause: 'Missing, malformed, unknown, revoked or expired: all answered alike.',
   },
+  not_allowed: {
+    status: 403,
+    message: 'Not allowed for this token',
+    cause:
+      'The token has not the scope that the operation names, or is of one device where the list of a workspace is asked for.',
+  },
   not_found: { status: 404, message: 'Not found', cause: 'No such path, or no such message, any more.' },
   method_not_allowed: { status: 405, message: 'Method not allowed', cause: '`Allow` names the methods there are.' },
   request_timeout: { status: 408, message: 'Request timeout', cause: 'The request did not arrive as a whole in time.' },

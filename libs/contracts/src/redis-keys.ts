@@ -43,7 +43,7 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     /** STRING: how many have opted out. */
     optOutCount: `${base}:opt-out-count`,
     /** STRING with a TTL `move:device`: where the idempotency key of a token without a device lies. */
-    idempotencyPlace: (tokenId: string, keyDigest: string) => `${base}:idempotency-place:${tokenId}:${keyDigest}`,
+    idempotencyPlace: (owner: string, keyDigest: string) => `${base}:idempotency-place:${owner}:${keyDigest}`,
     /** Counter keys of rate limits start with this. */
     rateLimits: `${base}:limit:`,
   };
@@ -84,11 +84,11 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */
     quarantinedCreds: `${base}:creds:quarantined`,
     /** HASH with a TTL: the send that a caller's idempotency key stands for. `move` counts the devices that it lay at before. */
-    idempotency: (tokenId: string, keyDigest: string, move: number) =>
-      `${base}:idempotency:${tokenId}:${keyDigest}${move > 0 ? `:${move}` : ''}`,
+    idempotency: (owner: string, keyDigest: string, move: number) =>
+      `${base}:idempotency:${owner}:${keyDigest}${move > 0 ? `:${move}` : ''}`,
     /** STRING with a TTL: a request under that key is being handled. */
-    idempotencyClaim: (tokenId: string, keyDigest: string, move: number) =>
-      `${base}:idempotency-claim:${tokenId}:${keyDigest}:${move}`,
+    idempotencyClaim: (owner: string, keyDigest: string, move: number) =>
+      `${base}:idempotency-claim:${owner}:${keyDigest}:${move}`,
     /** HASH platform id -> sealed message that the device received lately: what a reply quotes. */
     received: `${base}:received`,
     /** ZSET platform id -> ms of its arrival, of the same. */

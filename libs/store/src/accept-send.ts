@@ -17,7 +17,7 @@ export interface NewSend {
   reply?: Reply;
   /** Normalised digits, each once. */
   recipients: readonly string[];
-  tokenId: string;
+  owner: string;
   requestId: string;
   nowMs: number;
   expiresAtMs: number;
@@ -86,7 +86,7 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
     ...['v', RECORD_VERSION, 'kind', send.kind, 'total', total, 'parts', send.parts],
     ...['content', store.vault.seal(JSON.stringify(send.content), `${recordKey}/content`)],
     ...(send.reply ? ['reply', JSON.stringify(send.reply)] : []),
-    ...['tokenId', send.tokenId, 'requestId', send.requestId],
+    ...['owner', send.owner, 'requestId', send.requestId],
     ...['createdAtMs', send.nowMs, 'expiresAtMs', send.expiresAtMs],
     ...counts,
   ];

@@ -1,4 +1,4 @@
-import { makeApiToken } from '@gateway/contracts/api-token';
+import { type ApiTokenScope, DEFAULT_SCOPES, makeApiToken, parseScopes } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Store } from './store.js';
@@ -12,6 +12,9 @@ export interface ApiToken {
   hash: string;
   /** Acts on this device only; without one on the workspace's default device. */
   device?: DeviceId;
+  scopes: readonly ApiTokenScope[];
+  /** Whose sends it may read and cancel: its own key id, or that of the first token that it was rotated from. */
+  owner: string;
   createdAtMs: number;
   expiresAtMs?: number;
   revokedAtMs?: number;
@@ -21,18 +24,58 @@ export interface ApiToken {
 
 const USE_INTERVAL_MS = 60_000;
 
+export interface NewToken {
+  name: string;
+  device?: DeviceId;
+  /** Default `DEFAULT_SCOPES`. */
+  scopes?: readonly ApiTokenScope[];
+  /** Default its own key id. */
+  owner?: string;
+  expiresAtMs?: number;
+}
+
 /** Makes a token. The value is returned this once and stored nowhere. */
 export async function createApiToken(
   store: Store,
   workspace: Workspace,
-  options: { name: string; device?: DeviceId; expiresAtMs?: number },
+  options: NewToken,
 ): Promise<{ value: string; token: ApiToken }> {
   const { keyId, token: value, hash } = makeApiToken();
-  const token: ApiToken = { keyId, hash, createdAtMs: Date.now(), ...options };
+  const token: ApiToken = { keyId, hash, createdAtMs: Date.now(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
   const keys = workspaceKeys(store.space, workspace);
-  await store.redis.hset(keys.token(keyId), token);
+  await store.redis.hset(keys.token(keyId), { ...token, scopes: token.scopes.join() });
   await store.redis.sadd(keys.tokens, keyId);
   return { value, token };
+}
+
+/**
+ * Makes a token that takes the place of another: the same name, device, scopes and owner, and unless told otherwise the
+ * same lifetime. The old one works until it is revoked. `undefined` when there is no such token.
+ */
+export async function rotateApiToken(
+  store: Store,
+  workspace: Workspace,
+  keyId: string,
+  { expiresAtMs }: { expiresAtMs?: number | undefined },
+): Promise<{ value: string; token: ApiToken } | undefined> {
+  const old = await findApiToken(store, workspace, keyId);
+  if (!old) return undefined;
+  const { name, device, scopes, owner } = old;
+  const endMs = expiresAtMs ?? (old.expiresAtMs && Date.now() + old.expiresAtMs - old.createdAtMs);
+  const next = { name, scopes, owner, ...(device && { device }), ...(endMs && { expiresAtMs: endMs }) };
+  return createApiToken(store, workspace, next);
+}
+
+/** Works within a second, on every replica of the api. `undefined` when there is no such token. */
+export async function setApiTokenScopes(
+  store: Store,
+  workspace: Workspace,
+  keyId: string,
+  scopes: readonly ApiTokenScope[],
+): Promise<ApiToken | undefined> {
+  if (!(await findApiToken(store, workspace, keyId))) return undefined;
+  await store.redis.hset(workspaceKeys(store.space, workspace).token(keyId), 'scopes', scopes.join());
+  return findApiToken(store, workspace, keyId);
 }
 
 /** By the key id that the token carries: no index, no search. */
@@ -79,6 +122,8 @@ function toApiToken(keyId: string, fields: Record<string, string>): ApiToken {
     keyId,
     name: fields.name ?? '',
     hash: fields.hash ?? '',
+    scopes: (fields.scopes && parseScopes(fields.scopes)) || DEFAULT_SCOPES,
+    owner: fields.owner || keyId,
     createdAtMs: Number(fields.createdAtMs),
   };
   if (fields.device) token.device = fields.device;

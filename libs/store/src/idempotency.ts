@@ -43,7 +43,7 @@ export interface RepeatClaim {
 }
 
 interface CallersKey {
-  tokenId: string;
+  owner: string;
   /** Only its digest is stored: it is the caller's choice. Two tokens never share one. */
   callersKey: string;
   /** The device to send from, if this is the first request under the key. */
@@ -73,11 +73,11 @@ const PLACE_TTL_MS = (LIMITS.idempotencySeconds + 10 * 60) * 1000;
  */
 export async function findRepeat(
   store: Store,
-  { tokenId, callersKey, address, isBound }: CallersKey,
+  { owner, callersKey, address, isBound }: CallersKey,
 ): Promise<FoundRepeat> {
   const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
   const { workspace, device } = address;
-  const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(tokenId, digest);
+  const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(owner, digest);
   const place = async (wanted: string, from: string) =>
     String(await store.run('place-repeat', [placeKey], [wanted, from, PLACE_TTL_MS]));
 
@@ -86,8 +86,8 @@ export async function findRepeat(
     const [move, at] = current.split(':') as [string, string];
     const found = { workspace, device: at };
     const keys = deviceKeys(store.space, found);
-    const key = keys.idempotency(tokenId, digest, Number(move));
-    const claimKey = keys.idempotencyClaim(tokenId, digest, Number(move));
+    const key = keys.idempotency(owner, digest, Number(move));
+    const claimKey = keys.idempotencyClaim(owner, digest, Number(move));
     const state = await readRepeat(store, key);
     if (typeof state === 'object') return { kind: 'used', address: found, key, first: state };
     if (state === 'free' && at === device) {

@@ -20,7 +20,7 @@ export interface SendRecord {
   kind: SendKind;
   total: number;
   parts: number;
-  tokenId: string;
+  owner: string;
   requestId: string;
   createdAtMs: number;
   expiresAtMs: number;
@@ -45,7 +45,7 @@ const FIELDS = [
   'kind',
   'total',
   'parts',
-  'tokenId',
+  'owner',
   'requestId',
   'createdAtMs',
   'expiresAtMs',
@@ -73,7 +73,7 @@ export async function readSendByTag(
 ): Promise<SendRecord | undefined> {
   const { record } = sendKeys(store.space, address, tag);
   const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
-  const [v, messageId, state, kind, total, parts, tokenId, requestId, createdAtMs, expiresAtMs, ...more] = values;
+  const [v, messageId, state, kind, total, parts, owner, requestId, createdAtMs, expiresAtMs, ...more] = values;
   const [cancelledAtMs, sentAtMs, reply] = more;
   if (!messageId) return undefined;
   if (Number(v) !== RECORD_VERSION) throw new Error(`send record of unknown version ${v}`);
@@ -85,7 +85,7 @@ export async function readSendByTag(
     kind: kind as SendKind,
     total: Number(total),
     parts: Number(parts),
-    tokenId: tokenId ?? '',
+    owner: owner ?? '',
     requestId: requestId ?? '',
     createdAtMs: Number(createdAtMs),
     expiresAtMs: Number(expiresAtMs),

@@ -35,7 +35,7 @@ describe('the content of an OTP', () => {
         parts: 1,
         recipients: ['4915112345670'],
       },
-      ...{ tokenId: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 300_000 },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 300_000 },
     });
     messageId = send.messageId;
     await openSend(space.store, address, messageId);

@@ -43,7 +43,7 @@ export async function handleOnce(
 ): Promise<Answer> {
   if (callersKey === undefined) return handle(undefined);
   const isBound = token.device !== undefined;
-  const found = await findRepeat(deps.store, { tokenId: token.keyId, callersKey, address, isBound });
+  const found = await findRepeat(deps.store, { owner: token.owner, callersKey, address, isBound });
   if (found.kind === 'claimed') throw inProgress();
   // The order of fields, at any depth, is no part of what was asked for.
   const fingerprint = createHash('sha256').update(stringify(body)).digest();

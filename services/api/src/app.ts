@@ -11,6 +11,7 @@ import { observeRequest } from './middlewares/observe-request.js';
 import { readAhead } from './middlewares/read-ahead.js';
 import { readBody } from './middlewares/read-body.js';
 import { allowedMethods, divertBrokenPath, refuseMethod, refusePath } from './middlewares/refuse-unknown.js';
+import { requireScope } from './middlewares/require-scope.js';
 import { runHandler } from './middlewares/run-handler.js';
 import { DOCUMENT_PATHS, serveDocuments } from './middlewares/serve-documents.js';
 import { takeRequestId } from './middlewares/take-request-id.js';
@@ -44,6 +45,7 @@ export function createApp(deps: ApiDeps): Express {
       const steps = [
         ...(endpoint.readsState ? [readAhead(deps, shared.states)] : []),
         limits.byToken(endpoint.bucket),
+        requireScope(endpoint),
         readBody(shared.bodies, endpoint.maxBodyBytes),
         validateInput(endpoint),
         runHandler(endpoint, deps, shared),

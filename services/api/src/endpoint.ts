@@ -1,3 +1,4 @@
+import type { ApiTokenScope } from '@gateway/contracts/api-token';
 import type { ApiErrorCode } from '@gateway/contracts/errors';
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import type { RateLimitBucket } from '@gateway/contracts/limits';
@@ -66,6 +67,10 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   methods: readonly HttpMethod[];
   path: string;
   bucket: RateLimitBucket;
+  /** What a token must be allowed, else 403. */
+  scope: ApiTokenScope;
+  /** About the whole workspace: tokens of one device get a 403. */
+  ofWorkspace?: true;
   query: ObjectSchema<Query>;
   body: ObjectSchema<Body>;
   /** Larger bodies are a 413, found out before they are read where the caller declares their length. */

@@ -12,7 +12,8 @@ export interface FoundMessage {
 }
 
 /**
- * The send of a message id, whatever device it belongs to; a token that is linked to a device finds only that one's.
+ * The send of a message id, if the token may see it: one that it made, or that a token made which it was rotated from. With
+ * the scope `admin` any of the workspace. A token that is linked to a device finds only that one's.
  * Throws 404 for ids that are not there, not any more, or not for this token.
  */
 export async function findMessage(
@@ -29,6 +30,10 @@ export async function findMessage(
     await openSend(store, address, id);
     send = await readSend(store, address, id);
   }
-  if (!send) throw new ApiError('not_found');
+  if (!send || !isFor(token, send)) throw new ApiError('not_found');
   return { address, send };
+}
+
+function isFor({ scopes, owner }: ApiToken, send: SendRecord): boolean {
+  return scopes.includes('admin') || send.owner === owner;
 }

@@ -59,6 +59,18 @@ describe('the command line', function () {
     expect((await cli('token list')).stdout).to.include('revoked');
   });
 
+  it('makes a token that may do what is named, shows that, and changes it', async () => {
+    const { token, keyId, scopes } = JSON.parse((await cli('token create --name x --scopes send,read --json')).stdout);
+    expect(scopes).to.deep.equal(['send', 'read']);
+    expect((await api.call('POST', '/connect', { token })).status).to.equal(403);
+    expect((await cli('token list')).stdout).to.match(new RegExp(`${keyId} +x +- +active +send,read `));
+    const rotated = JSON.parse((await cli(`token rotate ${token} --json`)).stdout);
+    expect(rotated).to.deep.include({ name: 'x', scopes: ['send', 'read'], owner: keyId });
+    const changed = await cli(`token scopes ${rotated.keyId} otp --json`);
+    expect(JSON.parse(changed.stdout).scopes).to.deep.equal(['otp']);
+    expect((await api.call('GET', '/status', { token: rotated.token })).status).to.equal(403);
+  });
+
   it('prints one JSON value for programs', async () => {
     const { token, ...rest } = JSON.parse((await cli('token create --name shop --device shop --json')).stdout);
     expect((await api.call('GET', '/status', { token })).status).to.equal(200);
@@ -140,6 +152,8 @@ describe('the command line', function () {
       ['token create', "required option '--name <name>' not specified"],
       ['token create --name x --device Shop', 'It takes 1 to 40 of a-z, 0-9 and -.'],
       ['token create --name x --expires soon', 'It takes a number and a unit: 90d, 12h, 30m or 1y.'],
+      ['token create --name x --scopes send,all', 'It takes some of connect,send,otp,'],
+      ['token rotate 0000', 'there is no token with the key 0000'],
       ['token revoke 0000', 'there is no token with the key 0000'],
       ['device show nowhere', 'there is no device nowhere'],
       ['device doctor --device nowhere', 'there is no device nowhere'],

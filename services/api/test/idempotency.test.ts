@@ -19,7 +19,7 @@ const DRAFT: NewSend = {
   content: { kind: 'text', text: 'hello' },
   parts: 1,
   recipients: ['447700900001'],
-  tokenId: 't',
+  owner: 't',
   requestId: 'r',
   nowMs: Date.now(),
   expiresAtMs: Date.now() + 1e9,
@@ -32,8 +32,8 @@ describe('Idempotency-Key', () => {
     api.call('POST', '/send', { json, headers: { 'idempotency-key': key }, ...(token && { token }) });
   const sends = () => listOpenSends(space.store, DEFAULT);
   /** As a request finds it that takes longer than it may have the key to itself. */
-  async function placeOf(tokenId: string, callersKey: string, address = DEFAULT) {
-    const found = await findRepeat(space.store, { tokenId, callersKey, address, isBound: false });
+  async function placeOf(owner: string, callersKey: string, address = DEFAULT) {
+    const found = await findRepeat(space.store, { owner, callersKey, address, isBound: false });
     if (found.kind === 'claimed') throw new Error('the key is being used');
     if (found.kind === 'free') await releaseRepeat(space.store, found.claim);
     return found;

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { launcherConfig } from '@gateway/scripts/config';
 import { ROOT } from '@gateway/scripts/paths';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { createApiToken } from '@gateway/store/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { readDeliveries, readFileOnPhone } from '@gateway/testkit/phones';
@@ -40,7 +41,8 @@ describe('the examples of the README', function () {
     // What is asked of curl beyond the example: no progress, and the status behind the body.
     writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\nwrite-out = "\\n%{http_code}"\n');
     writeFileSync(join(folder, 'offer.pdf'), makePdf());
-    environment = { CURL_HOME: folder, BASE: gateway.baseUrl, TOKEN: await gateway.tokenOf('default') };
+    const { value: token } = await createApiToken(space.store, 'main', { name: 'my-app' });
+    environment = { CURL_HOME: folder, BASE: gateway.baseUrl, TOKEN: token };
   });
   after(async () => {
     rmSync(folder, { recursive: true });
@@ -98,7 +100,7 @@ describe('the examples of the README', function () {
     const { status, body } = await curl(/\/contacts\/check"/);
     expect([status, body.results]).to.deep.equal([
       200,
-      [{ phone: '447700900126', onMessenger: true, hasConversation: false }],
+      [{ phone: '447700900126', onMessenger: true, optedOut: false, hasConversation: false }],
     ]);
   });
 

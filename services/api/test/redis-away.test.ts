@@ -1,4 +1,5 @@
 import { promiseSend } from '@gateway/api/promise-send';
+import { parseApiToken } from '@gateway/contracts/api-token';
 import { createProducer } from '@gateway/queue/producer';
 import { acceptSend } from '@gateway/store/accept-send';
 import { listOpenSends } from '@gateway/store/read-send';
@@ -129,7 +130,7 @@ describe('Redis away (503)', () => {
     const nowMs = Date.now();
     const { messageId } = await acceptSend(store, DEFAULT, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['447700900001'] },
-      ...{ tokenId: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+      ...{ owner: parseApiToken(api.token)!.keyId, requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
     });
     const producer = createProducer({ connection: space.clients.commands, space: store.space });
     const away = { ...store, run: lost };

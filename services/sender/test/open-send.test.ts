@@ -12,7 +12,7 @@ function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): Open
   return new OpenSend({
     record: {
       ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: recipients.length, parts: 1 },
-      ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+      ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
     },
     recipients,
     content: { kind: 'text', text: 'hello' },
@@ -158,7 +158,7 @@ describe('OpenSend', () => {
       new OpenSend({
         record: {
           ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'media', total: recipients.length, parts: 2 },
-          ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+          ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
         },
         recipients,
         content: {

@@ -34,7 +34,7 @@ describe('ResultWriter', () => {
 
   async function send(recipients: number) {
     const { messageId } = await acceptSend(space.store, address, {
-      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, tokenId: 't', requestId: 'r' },
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, owner: 't', requestId: 'r' },
       recipients: Array.from({ length: recipients }, (_, i) => String(49_151_000_000 + i)),
       ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
     });

@@ -20,7 +20,7 @@ describe('holding recipients back', () => {
     return new OpenSend({
       record: {
         ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: 3, parts: 1 },
-        ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+        ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: [0, 1, 2].map((index) => ({
         ...{ index, to: `49151000000${index}`, status: 'queued', tries: 0, errorCode, atMs: 0 },

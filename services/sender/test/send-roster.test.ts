@@ -41,7 +41,7 @@ describe('the roster of a device', () => {
     return new OpenSend({
       record: {
         ...{ messageId, tag: messageId, state: 'open', kind, total: 1, parts: 1 },
-        ...{ tokenId: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+        ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: people.map((to, index) => ({
         ...{ index, to, status: 'queued', tries: 0, errorCode: 0, atMs: 0 },

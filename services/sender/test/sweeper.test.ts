@@ -39,7 +39,7 @@ describe('the sweeper', () => {
     const address = { workspace, device };
     const { messageId } = await acceptSend(space.store, address, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
-      ...{ tokenId: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + lifeMs },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + lifeMs },
     });
     if (open) await openSend(space.store, address, messageId);
     return messageId;

@@ -45,7 +45,7 @@ describe('sends without a job', () => {
   async function open(kind: 'text' | 'otp' = 'text'): Promise<string> {
     const { messageId } = await acceptSend(space.store, address, {
       ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
-      ...{ tokenId: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000 },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000 },
     });
     await openSend(space.store, address, messageId);
     return messageId;

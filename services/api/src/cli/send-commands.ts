@@ -116,6 +116,6 @@ function describe(device: string, send: SendRecord) {
     createdAt: new Date(send.createdAtMs).toISOString(),
     expiresAt: new Date(send.expiresAtMs).toISOString(),
     requestId: send.requestId,
-    tokenId: send.tokenId,
+    owner: send.owner,
   };
 }

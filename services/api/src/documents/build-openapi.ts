@@ -10,6 +10,7 @@ export type Operation = ReturnType<typeof toOperation>;
 const COMMON_ERRORS: readonly ApiErrorCode[] = [
   'invalid_request',
   'invalid_token',
+  'not_allowed',
   'request_timeout',
   'payload_too_large',
   'unsupported_media_type',
@@ -25,6 +26,9 @@ Every request carries an API token, in the header \`Authorization: Bearer <token
 object with a boolean \`success\`; on failure \`error\` says what is wrong and \`details\` where. Requests are limited per token
 and minute: \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix time in seconds) are on every
 authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it.
+
+A token has scopes: \`connect\`, \`send\`, \`otp\`, \`read\` and \`opt-outs\` unless it was made with others. Each operation
+names the one that it asks for; without it the answer is a 403.
 
 Unknown paths are a 404. Other methods than these are a 405, whose \`Allow\` names those there are; HEAD is answered as GET
 is, without the body, but for \`/connect\`, which would do something.`;
@@ -98,7 +102,8 @@ const ERROR: JsonSchema = {
 };
 
 function toOperation(endpoint: Endpoint, method: HttpMethod) {
-  const { docs, bucket } = endpoint;
+  const { docs, bucket, scope, ofWorkspace } = endpoint;
+  const who = ofWorkspace ? ', of tokens that are not of one device' : '';
   const body = toJsonSchema(endpoint.body);
   const hasBody = Object.keys(body.properties ?? {}).length > 0;
   return {
@@ -107,7 +112,8 @@ function toOperation(endpoint: Endpoint, method: HttpMethod) {
         ? `${docs.operationId}By${method[0]!.toUpperCase()}${method.slice(1)}`
         : docs.operationId,
     summary: docs.summary,
-    description: `${docs.description}\n\nLimit: ${RATE_LIMITS[bucket]} requests a minute and token.`,
+    description: `${docs.description}\n\nLimit: ${RATE_LIMITS[bucket]} requests a minute and token. Scope: \`${scope}\`${who}.`,
+    'x-scope': scope,
     parameters: [...pathParameters(endpoint), ...queryParameters(endpoint), ...headerParameters(endpoint)],
     ...(hasBody && { requestBody: { required: true, content: json(body, docs.example) } }),
     responses: { ...success(endpoint), ...failures([...COMMON_ERRORS, ...docs.errors]) },

@@ -19,6 +19,7 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
   methods: ['post'],
   path: '/opt-outs',
   bucket: 'optOuts',
+  scope: 'opt-outs',
   query: Joi.object<NoQuery>({}),
   body: Joi.object<AddBody>({
     phone: Joi.recipients().required().description('One phone number or a list of them.'),

@@ -14,6 +14,7 @@ export const cancelMessage: Endpoint<Nothing, Nothing> = {
   methods: ['delete'],
   path: '/messages/:messageId',
   bucket: 'messages',
+  scope: 'send',
   query: Joi.object<Nothing>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,

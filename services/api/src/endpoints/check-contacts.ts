@@ -24,6 +24,7 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
   methods: ['post'],
   path: '/contacts/check',
   bucket: 'contacts',
+  scope: 'read',
   query: Joi.object<NoQuery>({}),
   body: Joi.object<CheckBody>({
     phones: Joi.phoneNumbers().required().description('The numbers to ask about.'),

@@ -29,6 +29,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
   methods: ['get', 'post'],
   path: '/connect',
   bucket: 'connect',
+  scope: 'connect',
   query: Joi.object<ConnectQuery>({
     method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode').description('How the phone is told.'),
     phoneNumber: Joi.phoneNumber()

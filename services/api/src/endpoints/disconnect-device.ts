@@ -24,6 +24,7 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
   methods: ['post'],
   path: '/disconnect',
   bucket: 'disconnect',
+  scope: 'connect',
   query: Joi.object<Nothing>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,

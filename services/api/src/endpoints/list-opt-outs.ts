@@ -16,6 +16,8 @@ export const listOptOuts: Endpoint<PageQuery, Record<string, never>> = {
   methods: ['get'],
   path: '/opt-outs',
   bucket: 'optOuts',
+  scope: 'opt-outs',
+  ofWorkspace: true,
   query: Joi.object<PageQuery>({
     cursor: Joi.string()
       .pattern(/^[0-9a-hjkmnp-tv-z]{13}$/)

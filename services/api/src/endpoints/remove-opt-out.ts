@@ -11,6 +11,8 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
   methods: ['delete'],
   path: '/opt-outs/:phone',
   bucket: 'optOuts',
+  scope: 'opt-outs',
+  ofWorkspace: true,
   query: Joi.object<Nothing>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,

@@ -39,6 +39,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   methods: ['post'],
   path: '/send',
   bucket: 'send',
+  scope: 'send',
   query: Joi.object<NoQuery>({}),
   body: Joi.object<SendBody>({
     to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
@@ -133,7 +134,7 @@ function planSend(
     kind: body.attachment ? 'media' : 'text',
     parts: followingText === undefined ? 1 : 2,
     recipients: onePerPerson(body.to),
-    tokenId: token.keyId,
+    owner: token.owner,
     requestId,
     nowMs,
     expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000,

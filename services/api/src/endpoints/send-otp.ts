@@ -46,6 +46,7 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
   methods: ['post'],
   path: '/otp',
   bucket: 'otp',
+  scope: 'otp',
   query: Joi.object<NoQuery>({}),
   body: Joi.object<OtpBody>({
     phone: Joi.phoneNumber().required(),
@@ -148,7 +149,7 @@ function toSend({ body, token, requestId }: OtpCall, { clock }: ApiDeps): NewSen
     content: { kind: 'text', text: otpText(body.code, body.language) },
     parts: 1,
     recipients: [body.phone],
-    tokenId: token.keyId,
+    owner: token.owner,
     requestId,
     nowMs,
     expiresAtMs: nowMs + LIMITS.otpExpirySeconds * 1000,

@@ -44,6 +44,7 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
   methods: ['get'],
   path: '/messages/:messageId',
   bucket: 'messages',
+  scope: 'read',
   query: Joi.object<PageQuery>({
     cursor: Joi.number().integer().min(0).max(100_000).default(0).description('The `nextCursor` of the page before.'),
     limit: Joi.number().integer().min(1).max(1_000).default(100).description('Recipients per page.'),

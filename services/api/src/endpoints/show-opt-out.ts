@@ -18,6 +18,8 @@ export const showOptOut: Endpoint<Nothing, Nothing> = {
   methods: ['get'],
   path: '/opt-outs/:phone',
   bucket: 'optOuts',
+  scope: 'opt-outs',
+  ofWorkspace: true,
   query: Joi.object<Nothing>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,

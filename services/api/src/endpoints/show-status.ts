@@ -11,6 +11,7 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
   methods: ['get'],
   path: '/status',
   bucket: 'status',
+  scope: 'read',
   query: Joi.object<NoQuery>({}),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,

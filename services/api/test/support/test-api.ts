@@ -4,7 +4,6 @@ import { createApp } from '@gateway/api/app';
 import type { FetchPolicy } from '@gateway/api/attachments/fetch-file';
 import { type HttpServer, startHttpServer } from '@gateway/api/http-server';
 import { RedisHeadroom } from '@gateway/api/redis-headroom';
-import type { DeviceId } from '@gateway/contracts/ids';
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/pace';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -12,7 +11,7 @@ import { parseEncryptionKeys } from '@gateway/runtime/encryption-keys';
 import { createLogger, type Logger } from '@gateway/runtime/logger';
 import { createMetrics } from '@gateway/runtime/metrics';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
-import { type ApiToken, createApiToken } from '@gateway/store/api-tokens';
+import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/api-tokens';
 import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { createStore, type Store } from '@gateway/store/store';
@@ -47,7 +46,7 @@ export interface TestApi {
   token: string;
   /** With the token of this API unless another, or `undefined`, is given. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  newToken(options?: { device?: DeviceId; expiresAtMs?: number }): Promise<{ value: string; token: ApiToken }>;
+  newToken(options?: Partial<NewToken>): Promise<{ value: string; token: ApiToken }>;
   metrics(): Promise<string>;
   /** As when the process gets SIGTERM. */
   stop(): void;
