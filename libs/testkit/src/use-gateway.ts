@@ -1,0 +1,69 @@
+import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
+import { Gateway, type GatewayOptions } from './gateway.js';
+import { openRedisSpace, type RedisSpace } from './redis-space.js';
+
+export interface GatewayFixture {
+  readonly space: RedisSpace;
+  readonly simulator: Simulator;
+  readonly gateway: Gateway;
+  /** Calls the control API of the simulator. Throws when it refuses. */
+  admin(method: string, path: string, body?: object): Promise<unknown>;
+  /** A person (a number, or `lid:<digits>`) writes to an account. */
+  write(from: string, to: string, text: string): Promise<void>;
+  /** Posts a list, which must be accepted. Resolves with its `messageId`. */
+  send(to: readonly string[], text: string, device?: string): Promise<string>;
+  /** To whom phones showed a message of an account, of this text if one is given: once for each time. */
+  shown(account: string, text?: string): string[];
+}
+
+type Options = Omit<GatewayOptions, 'space' | 'simulator'> & { simulator?: SimulatorOptions };
+
+/** A whole gateway, its network and its corner of Redis for the tests of one `describe`: started before them, closed after them. */
+export function useGateway({ simulator: network, ...options }: Options = {}): GatewayFixture {
+  let parts: Pick<GatewayFixture, 'space' | 'simulator' | 'gateway'>;
+  before(async function () {
+    this.timeout(60_000);
+    const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator(network)]);
+    parts = { space, simulator, gateway: await Gateway.start({ ...options, space, simulator }) };
+  });
+  after(async function () {
+    this.timeout(60_000);
+    await parts.gateway.close();
+    await parts.simulator.close();
+    await parts.space.close();
+  });
+  const admin = async (method: string, path: string, body: object = {}): Promise<unknown> => {
+    const withBody = method === 'GET' ? {} : { body: JSON.stringify(body) };
+    const answer = await fetch(`${parts.simulator.adminUrl}${path}`, { method, ...withBody });
+    const content: unknown = await answer.json();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(content)}`);
+    return content;
+  };
+  return {
+    get space() {
+      return parts.space;
+    },
+    get simulator() {
+      return parts.simulator;
+    },
+    get gateway() {
+      return parts.gateway;
+    },
+    admin,
+    write: async (from, to, text) => void (await admin('POST', `/admin/phones/${from}/messages`, { to, text })),
+    send: async (to, text, device = 'default') => {
+      const { status, body } = await parts.gateway.call('POST', '/send', { device, body: { to, text } });
+      if (status !== 202) throw new Error(`send: ${status} ${JSON.stringify(body)}`);
+      return body.messageId;
+    },
+    shown: (account, text) => shownBy(parts.simulator, account, text),
+  };
+}
+
+function shownBy({ network }: Simulator, account: string, text: string | undefined): string[] {
+  return [...network.phones.all()].flatMap(({ number, inbox }) =>
+    [...inbox.rows()]
+      .filter((row) => row.from === account && (text === undefined || row.text === text))
+      .flatMap((row) => Array<string>(row.shown).fill(number)),
+  );
+}
