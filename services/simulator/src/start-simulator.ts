@@ -1,8 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { makeAdminRouter, type SimulatorInfo } from './admin/admin-routes.js';
+import { refuse } from './admin/http-router.js';
 import { acceptUpgrades } from './gate/accept-upgrades.js';
 import { Gate, type Trace } from './gate/gate.js';
 import { handleMediaRequest } from './gate/media-door.js';
+import { isMeantForUs, readUrl } from './http/guard-request.js';
 import { listen } from './http/listen.js';
 import { makeTlsIdentity } from './http/self-signed.js';
 import { type Logger, silentLogger } from './logger.js';
@@ -87,7 +89,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   gate.pings.every(network.settings.serverPingMs);
   const router = makeAdminRouter(server, gate, () => ({ ...info, savedAtMs: stateFile?.savedAtMs ?? null }));
   const handler: RequestListener = (request, response) => {
-    if (!handleMediaRequest(network, request, response)) void router.handle(request, response);
+    const url = readUrl(request);
+    if (!url) return refuse(response, 400, 'no such URL');
+    if (handleMediaRequest(network, url, request, response)) return;
+    if (!isMeantForUs(request, host)) return refuse(response, 403, 'ask by the address that the simulator listens on');
+    void router.handle(url, request, response);
   };
   const identity = await makeTlsIdentity(host);
   const main = await listen(handler, { host, port, tls: tls ? identity : undefined });

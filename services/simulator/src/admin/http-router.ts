@@ -44,17 +44,16 @@ export class HttpRouter {
     this.#routes.push({ method, segments: path.split('/'), handler });
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async handle(url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      write(response, await this.#answer(request));
+      write(response, await this.#answer(url, request));
     } catch (error) {
       const status = error instanceof AdminError ? error.status : 500;
-      write(response, { status, body: { error: error instanceof Error ? error.message : String(error) } });
+      refuse(response, status, error instanceof Error ? error.message : String(error));
     }
   }
 
-  async #answer(request: IncomingMessage): Promise<AdminAnswer> {
-    const url = new URL(request.url ?? '/', 'http://simulator');
+  async #answer(url: URL, request: IncomingMessage): Promise<AdminAnswer> {
     const segments = url.pathname.split('/');
     const sameShape = this.#routes.filter((route) => paramsOf(route, segments));
     if (sameShape.length === 0) throw new AdminError(404, 'no such path');
@@ -70,10 +69,18 @@ function paramsOf({ segments }: Route, given: readonly string[]): Record<string,
   const params: Record<string, string> = {};
   for (const [index, segment] of segments.entries()) {
     const value = given[index]!;
-    if (segment.startsWith(':')) params[segment.slice(1)] = decodeURIComponent(value);
+    if (segment.startsWith(':')) params[segment.slice(1)] = decode(value);
     else if (segment !== value) return undefined;
   }
   return params;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new AdminError(400, `cannot be read: ${segment}`);
+  }
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -85,6 +92,11 @@ async function readBody(request: IncomingMessage): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Answers with `{ error }`. */
+export function refuse(response: ServerResponse, status: number, error: string): void {
+  write(response, { status, body: { error } });
 }
 
 function write(response: ServerResponse, { status = 200, type = 'application/json', body }: AdminAnswer): void {

@@ -1,6 +1,7 @@
 import type { Server as HttpServer } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
+import { readUrl } from '../http/guard-request.js';
 import type { Network } from '../network/network.js';
 import type { Gate } from './gate.js';
 
@@ -13,7 +14,8 @@ export function acceptUpgrades(http: HttpServer, network: Network, gate: Gate): 
   http.on('upgrade', (request, socket, head) => {
     // A client that hangs up before it has its answer.
     socket.on('error', () => socket.destroy());
-    if (new URL(request.url ?? '/', 'http://simulator').pathname !== PATH) return refuse(socket, 404);
+    const url = readUrl(request);
+    if (url?.pathname !== PATH) return refuse(socket, url ? 404 : 400);
     const fault = network.faults.strike('connect', {});
     if (fault?.error) return refuse(socket, fault.error);
     if (fault?.silent) return hold(socket, unanswered);

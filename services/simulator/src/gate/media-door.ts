@@ -6,8 +6,12 @@ import type { Network } from '../network/network.js';
 const LARGEST_UPLOAD_BYTES = 128 * 1024 * 1024;
 
 /** Uploads (`POST /mms/<kind>/<token>`) and downloads (`GET /v/...`). False when the request is about something else. */
-export function handleMediaRequest(network: Network, request: IncomingMessage, response: ServerResponse): boolean {
-  const url = new URL(request.url ?? '/', 'https://media');
+export function handleMediaRequest(
+  network: Network,
+  url: URL,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
   if (request.method === 'POST' && url.pathname.startsWith('/mms/')) {
     void upload(network, url, request, response).catch(() => response.destroy());
     return true;
