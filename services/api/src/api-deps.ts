@@ -8,6 +8,7 @@ import type { DoorbellListener } from '@gateway/store/doorbells';
 import type { Store } from '@gateway/store/store';
 import type { ApiMetrics } from './api-metrics.js';
 import type { FetchPolicy } from './attachments/fetch-file.js';
+import type { BodyBudget } from './body-budget.js';
 import type { RedisHeadroom } from './redis-headroom.js';
 
 /** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
@@ -22,19 +23,22 @@ export interface ApiDeps {
   defaultPace: Pace;
   /** Proxies whose `X-Forwarded-For` entries are believed. */
   trustedProxies: number;
-  bodyBudgetBytes: number;
+  /** Memory for request bodies and the files fetched for them. */
+  bodies: BodyBudget;
   /** Where the URL of an attachment may lead. */
   fetchPolicy: FetchPolicy;
   /** Bytes of attachments that each device may have stored. */
   blobQuotaBytes: number;
   /** Numbers that may be checked in a day for each device. */
   contactChecksPerDay: number;
-  /** How long callers wait for an owner's answer, or for the network to accept an OTP. */
+  /** How long callers wait for an owner's answer, or for the network to accept an OTP; and we for them. */
   waits: {
     codeMs: number;
     logoutMs: number;
     otpMs: number;
     contactsMs: number;
+    /** Before a body must come at a certain speed. */
+    bodyMs: number;
     /** For a sender to take a question; without one the device has none. */
     takenMs: number;
   };
