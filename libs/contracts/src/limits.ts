@@ -6,6 +6,8 @@ export const LIMITS = {
   /** How long a caller waits while an attachment's URL is fetched, redirects included. */
   attachmentFetchSeconds: 10,
   maxAttachmentRedirects: 5,
+  /** Fetches of one token at a time; further ones wait. */
+  attachmentFetchesPerToken: 4,
   maxAttachmentUrlCharacters: 2_048,
   maxFilenameCharacters: 255,
   maxCaptionCharacters: 1_024,
@@ -34,10 +36,6 @@ export const LIMITS = {
   contactsWaitSeconds: 20,
   /** A question that no sender has taken by then has no sender to take it. */
   questionTakenSeconds: 2,
-  /** How long a body may take before it must be fast. */
-  bodySlowStartSeconds: 5,
-  /** What a body must have brought on average from then on; a text is there by then at any speed. */
-  minBodyBytesPerSecond: 16 * 1024,
   connectWaitSeconds: 20,
   /** Five to take over a device whose owner is dead, ten to log in and out again, one to spare. */
   disconnectWaitSeconds: 16,

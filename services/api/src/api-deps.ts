@@ -7,8 +7,8 @@ import type { ClientVersion } from '@gateway/store/client-version';
 import type { DoorbellListener } from '@gateway/store/doorbells';
 import type { Store } from '@gateway/store/store';
 import type { ApiMetrics } from './api-metrics.js';
-import type { FetchPolicy } from './attachments/fetch-file.js';
-import type { BodyBudget } from './body-budget.js';
+import type { FetchPolicy } from './egress/fetch-url.js';
+import type { Turns } from './egress/turns.js';
 import type { RedisHeadroom } from './redis-headroom.js';
 
 /** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
@@ -23,22 +23,21 @@ export interface ApiDeps {
   defaultPace: Pace;
   /** Proxies whose `X-Forwarded-For` entries are believed. */
   trustedProxies: number;
-  /** Memory for request bodies and the files fetched for them. */
-  bodies: BodyBudget;
+  bodyBudgetBytes: number;
   /** Where the URL of an attachment may lead. */
   fetchPolicy: FetchPolicy;
+  /** Fetches under way, by token. */
+  fetchTurns: Turns;
   /** Bytes of attachments that each device may have stored. */
   blobQuotaBytes: number;
   /** Numbers that may be checked in a day for each device. */
   contactChecksPerDay: number;
-  /** How long callers wait for an owner's answer, or for the network to accept an OTP; and we for them. */
+  /** How long callers wait for an owner's answer, or for the network to accept an OTP. */
   waits: {
     codeMs: number;
     logoutMs: number;
     otpMs: number;
     contactsMs: number;
-    /** Before a body must come at a certain speed. */
-    bodyMs: number;
     /** For a sender to take a question; without one the device has none. */
     takenMs: number;
   };

@@ -1,19 +1,9 @@
-import { type createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/metrics';
-import type { BodyBudget } from './body-budget.js';
+import { type createMetrics, makeCounter, makeHistogram } from '@gateway/runtime/metrics';
 
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
 /** What the API counts. Labels are templates and buckets, never what a caller wrote: their number is bounded. */
-export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bodies: BodyBudget) {
-  makeGauge(registry, {
-    name: 'gateway_body_budget_bytes',
-    help: 'Bytes of request bodies and fetched files: how many are held, and how many may be.',
-    labels: ['kind'],
-    collect(gauge) {
-      gauge.set({ kind: 'held' }, bodies.heldBytes);
-      gauge.set({ kind: 'capacity' }, bodies.capacityBytes);
-    },
-  });
+export function createApiMetrics(registry: ReturnType<typeof createMetrics>) {
   return {
     requestSeconds: makeHistogram(registry, {
       name: 'gateway_http_request_seconds',
@@ -28,6 +18,11 @@ export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bod
       name: 'gateway_checked_contacts_total',
       help: 'Numbers that callers asked about, by whether the network knows them.',
       labels: ['on_messenger'],
+    }),
+    refusedUrls: makeCounter(registry, {
+      name: 'gateway_attachment_url_refusals_total',
+      help: 'URLs of attachments that were refused, or could not be fetched.',
+      labels: ['reason'],
     }),
     rateLimited: makeCounter(registry, {
       name: 'gateway_rate_limited_requests_total',

@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { ApiDeps } from './api-deps.js';
+import { BodyBudget } from './body-budget.js';
 import { DeviceStates } from './device-states.js';
 import type { Endpoint } from './endpoint.js';
 import { BASE_PATH, ENDPOINTS } from './endpoints.js';
@@ -27,7 +28,7 @@ export function createApp(deps: ApiDeps): Express {
   app.set('query parser', 'simple');
 
   const limits = createRateLimits(deps);
-  const states = new DeviceStates(deps.store);
+  const shared = { bodies: new BodyBudget(deps.bodyBudgetBytes), states: new DeviceStates(deps.store) };
   const limitOther = limits.byToken('other');
 
   app.use(takeRequestId, observeRequest(deps));
@@ -42,12 +43,12 @@ export function createApp(deps: ApiDeps): Express {
     if (!allowed.includes('HEAD')) route.head(...refuse);
     for (const endpoint of endpoints) {
       const steps = [
-        ...(endpoint.readsState ? [readAhead(deps, states)] : []),
+        ...(endpoint.readsState ? [readAhead(deps, shared.states)] : []),
         limits.byToken(endpoint.bucket),
         requireScope(endpoint),
-        readBody(deps, endpoint.maxBodyBytes),
+        readBody(shared.bodies, endpoint.maxBodyBytes),
         validateInput(endpoint),
-        runHandler(endpoint, deps, states),
+        runHandler(endpoint, deps, shared),
       ];
       for (const method of endpoint.methods) route[method](...steps);
     }

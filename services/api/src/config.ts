@@ -8,7 +8,7 @@ import {
 } from '@gateway/runtime/gateway-config';
 import { readConfig } from '@gateway/runtime/read-config';
 import Joi from 'joi';
-import { type AllowedNetworks, parseNetworks } from './attachments/public-address.js';
+import { type Networks, parseNat64Prefixes, parseNetworks } from './egress/address-rules.js';
 
 /** The settings of the API, each an environment variable of that name. */
 export interface ApiConfig extends GatewayConfig, PaceConfig {
@@ -23,10 +23,7 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   TRUST_PROXY: number;
   /** How long a caller may take to send a whole request, body included. Default 60. */
   REQUEST_TIMEOUT_SECONDS: number;
-  /**
-   * Bytes of request bodies and fetched files that one process holds at a time, a quarter of them for one token; beyond it
-   * callers get a 503, but for bodies below 64 kB. Default 256 MiB.
-   */
+  /** Bytes of request bodies that one process holds at a time; beyond it callers get a 503. Default 256 MiB. */
   BODY_BUDGET_BYTES: number;
   /** Ports that the URL of an attachment may name. Default `80,443`. */
   ATTACHMENT_PORTS: number[];
@@ -34,7 +31,17 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
    * Networks beside the public internet that the URL of an attachment may lead to, as CIDR, such as that of your own
    * file server. Default none. Every caller with a token can fetch from them.
    */
-  ATTACHMENT_NETWORKS: AllowedNetworks;
+  ATTACHMENT_NETWORKS: Networks;
+  /**
+   * Networks that the URL of an attachment may not lead to, as CIDR, such as public addresses of your own, or services
+   * of your cloud that only its machines can reach. Counts before `ATTACHMENT_NETWORKS`. Default none.
+   */
+  ATTACHMENT_DENIED_NETWORKS: Networks;
+  /**
+   * IPv6 prefixes that your network translates to IPv4 (NAT64, RFC 6052), as CIDR of 32, 40, 48, 56, 64 or 96 bits: an
+   * address in one of them counts as the IPv4 address in it. Default none; `64:ff9b::/96` is always among them.
+   */
+  NAT64_PREFIXES: Networks;
   /** Bytes of attachments that each device may have stored in Redis; beyond it callers get a 503. Default 1 GiB. */
   BLOB_QUOTA_BYTES: number;
   /**
@@ -53,10 +60,12 @@ const schema = Joi.object<ApiConfig>({
   REQUEST_TIMEOUT_SECONDS: Joi.number().integer().min(1).max(600).default(60),
   BODY_BUDGET_BYTES: Joi.number()
     .integer()
-    .min(64 * 1024 * 1024)
+    .min(32 * 1024 * 1024)
     .default(256 * 1024 * 1024),
   ATTACHMENT_PORTS: Joi.string().custom(parsePorts).default([80, 443]),
   ATTACHMENT_NETWORKS: Joi.string().custom(parseNetworks).default([]),
+  ATTACHMENT_DENIED_NETWORKS: Joi.string().custom(parseNetworks).default([]),
+  NAT64_PREFIXES: Joi.string().custom(parseNat64Prefixes).default([]),
   BLOB_QUOTA_BYTES: Joi.number()
     .integer()
     .min(32 * 1024 * 1024)

@@ -14,8 +14,8 @@ import { DoorbellListener } from '@gateway/store/doorbells';
 import { checkSchema, createStore } from '@gateway/store/store';
 import { createApiMetrics } from './api-metrics.js';
 import { createApp } from './app.js';
-import { BodyBudget } from './body-budget.js';
 import { type ApiConfig, readApiConfig } from './config.js';
+import { Turns } from './egress/turns.js';
 import { startHttpServer } from './http-server.js';
 import { RedisHeadroom } from './redis-headroom.js';
 
@@ -49,7 +49,6 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   });
   lifecycle.add('ops server', () => ops.close());
 
-  const bodies = new BodyBudget(config.BODY_BUDGET_BYTES);
   const server = await startHttpServer({
     host: config.API_HOST,
     port: config.API_PORT,
@@ -63,8 +62,16 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
       defaultPace: defaultPace(config),
       trustedProxies: config.TRUST_PROXY,
-      bodies,
-      fetchPolicy: { ports: config.ATTACHMENT_PORTS, networks: config.ATTACHMENT_NETWORKS },
+      bodyBudgetBytes: config.BODY_BUDGET_BYTES,
+      fetchPolicy: {
+        ports: config.ATTACHMENT_PORTS,
+        addresses: {
+          allowed: config.ATTACHMENT_NETWORKS,
+          denied: config.ATTACHMENT_DENIED_NETWORKS,
+          nat64: config.NAT64_PREFIXES,
+        },
+      },
+      fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,
       contactChecksPerDay: config.CONTACT_CHECKS_PER_DAY,
       waits: {
@@ -72,10 +79,9 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
         logoutMs: LIMITS.disconnectWaitSeconds * 1000,
         otpMs: LIMITS.otpWaitSeconds * 1000,
         contactsMs: LIMITS.contactsWaitSeconds * 1000,
-        bodyMs: LIMITS.bodySlowStartSeconds * 1000,
         takenMs: LIMITS.questionTakenSeconds * 1000,
       },
-      metrics: createApiMetrics(registry, bodies),
+      metrics: createApiMetrics(registry),
       clock: systemClock,
       logger,
       stopping: lifecycle.stopping,

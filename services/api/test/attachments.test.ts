@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { parseNetworks } from '@gateway/api/attachments/public-address';
+import { parseNetworks } from '@gateway/api/egress/address-rules';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { MediaContent } from '@gateway/contracts/message-content';
@@ -42,7 +42,7 @@ describe('POST /send with an attachment', () => {
 
   const start = (options: TestApiOptions = {}) =>
     startTestApi(space, {
-      fetchPolicy: { ports: [Number(new URL(fileUrl).port)], networks: parseNetworks('127.0.0.1/32') },
+      fetchPolicy: { ports: [Number(new URL(fileUrl).port)], addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       ...options,
     });
   const inline = (type: string, bytes: Buffer, more = {}) => ({ type, base64: bytes.toString('base64'), ...more });
@@ -282,6 +282,9 @@ describe('POST /send with an attachment', () => {
     await expectDetails({ attachment: { type: 'image', url: fileUrl } }, refused);
     await expectDetails({ attachment: { type: 'image', url: 'http://169.254.169.254/latest/meta-data/' } }, refused);
     await expectDetails({ attachment: { type: 'image', url: 'http://localhost/' } }, refused);
+    const counted = await api.metrics();
+    expect(counted).to.match(/gateway_attachment_url_refusals_total\{[^}]*reason="status"[^}]*\} 1/);
+    expect(counted).to.match(/gateway_attachment_url_refusals_total\{[^}]*reason="port"[^}]*\} 2/);
     serve = (_req, res) => res.end('<html>please log in</html>');
     await expectDetails({ attachment: { type: 'image', url: fileUrl } }, [
       { path: ['attachment', 'type'], message: 'the file is not an image' },

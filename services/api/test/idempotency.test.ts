@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseNetworks } from '@gateway/api/attachments/public-address';
+import { parseNetworks } from '@gateway/api/egress/address-rules';
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/accept-send';
@@ -183,7 +183,7 @@ describe('Idempotency-Key', () => {
     beforeEach(async () => {
       const { port } = files.address() as AddressInfo;
       replica = await startTestApi(space, {
-        fetchPolicy: { ports: [port], networks: parseNetworks('127.0.0.1/32') },
+        fetchPolicy: { ports: [port], addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       });
       json = { to: TEXT.to, attachment: { type: 'document', url: `http://127.0.0.1:${port}/offer` } };
     });

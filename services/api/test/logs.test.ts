@@ -42,6 +42,20 @@ describe('logs of the API', () => {
     });
   });
 
+  it('tell why the URL of an attachment was not fetched, and nothing of it but its host', async () => {
+    const url = 'http://169.254.169.254/classified/path?key=classified#classified';
+    const attachment = { type: 'document', url, filename: 'classified' };
+    const headers = { 'x-request-id': 'order-8' };
+    expect((await api.call('POST', '/send', { json: { to: '447700900001', attachment }, headers })).status).to.equal(
+      400,
+    );
+    const parsed = lines.map((text) => JSON.parse(text));
+    const line = parsed.find(({ message }) => message === 'the URL of an attachment was not fetched');
+    expect(line).to.include({ requestId: 'order-8', host: '169.254.169.254', reason: 'address' });
+    expect(lines.join('\n')).not.to.include('classified');
+    expect(await api.metrics()).to.match(/gateway_attachment_url_refusals_total\{[^}]*reason="address"[^}]*\} 1/);
+  });
+
   it('hold no token, text or number, wherever the caller wrote them', async () => {
     const { value } = await api.newToken();
     const secrets = [value, 'classified', '447700900001', 'gw_wrong_token'];

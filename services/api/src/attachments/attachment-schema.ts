@@ -1,7 +1,7 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/message-content';
+import { isPlainHttpUrl } from '../egress/fetch-url.js';
 import { Joi, refuseBrokenText, words } from '../input-types.js';
-import { isPlainHttpUrl } from './fetch-file.js';
 
 /** A file to send, as the caller gives it: exactly one of `url` and `base64`. */
 export interface Attachment {
@@ -27,7 +27,7 @@ export const attachmentSchema = Joi.object<Attachment>({
     .custom(refuseStrangeUrl)
     .description(
       'Where to fetch the file: http or https, a public address, no credentials. It is fetched once, while you wait: ' +
-        `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects.`,
+        `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects, ${LIMITS.attachmentFetchesPerToken} files at a time for a token.`,
     ),
   base64: Joi.string().custom(refuseBrokenBase64).description('The file itself.'),
   filename: Joi.string()

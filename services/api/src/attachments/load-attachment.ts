@@ -6,7 +6,7 @@ import { putBlob } from '@gateway/store/blobs';
 import type { ApiDeps } from '../api-deps.js';
 import type { Attachment } from './attachment-schema.js';
 import { describeFile } from './describe-file.js';
-import { fetchFile } from './fetch-file.js';
+import { type FetchCall, type FetchDeps, fetchFile } from './fetch-file.js';
 import { nameFile, nameGiven } from './name-file.js';
 import { sniffFile } from './sniff-file.js';
 
@@ -24,12 +24,8 @@ export async function readInlineFile(attachment: Attachment): Promise<CheckedFil
 }
 
 /** Of check 8. Throws 413, or 400 with its path. */
-export async function fetchRemoteFile(
-  attachment: Attachment,
-  { fetchPolicy }: Pick<ApiDeps, 'fetchPolicy'>,
-  signal: AbortSignal,
-): Promise<CheckedFile> {
-  return checkFile(attachment, await fetchFile(attachment.url!, fetchPolicy, signal));
+export async function fetchRemoteFile(attachment: Attachment, call: FetchCall, deps: FetchDeps): Promise<CheckedFile> {
+  return checkFile(attachment, await fetchFile(attachment.url!, call, deps));
 }
 
 /** Stores the file, once whatever the number of recipients and sends, and describes it. Throws 503 when there is no room. */

@@ -169,7 +169,6 @@ async function toContent(
 ): Promise<MessageContent> {
   const { text = '', attachment } = call.body;
   if (!attachment) return { kind: 'text', text };
-  if (!inlineFile) call.hold(LIMITS.maxAttachmentBytes);
-  const file = inlineFile ?? (await fetchRemoteFile(attachment, deps, call.signal));
+  const file = inlineFile ?? (await fetchRemoteFile(attachment, call, deps));
   return { ...(await storeFile(deps, call.address, { attachment, file, neededUntilMs })), ...placed };
 }

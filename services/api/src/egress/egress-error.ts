@@ -1,0 +1,35 @@
+import { GatewayError } from '@gateway/runtime/errors';
+
+/** Why nothing was fetched. The first ones are refusals of ours: nothing was asked of that host. */
+export const EGRESS_REASONS = [
+  'scheme',
+  'port',
+  /** Not of the public internet. */
+  'address',
+  /** Of a network that the operator denied. */
+  'denied_network',
+  'redirects',
+  /** Its name has no address, or its name servers do not say. */
+  'name',
+  /** No connection, none that can be trusted, or it ended early. */
+  'connection',
+  'status',
+  'encoding',
+  'too_large',
+  'too_slow',
+] as const;
+
+export type EgressReason = (typeof EGRESS_REASONS)[number];
+
+/** A URL that was not fetched. Its host is all that may be logged of the URL: the rest may hold secrets. */
+export class EgressError extends GatewayError {
+  readonly reason: EgressReason;
+  /** Of the URL that it ended at, after redirects. */
+  readonly host: string;
+
+  constructor(reason: EgressReason, host: string, cause?: Error) {
+    super({ code: 'url_not_fetched', message: 'a URL was not fetched', fields: { reason, host }, cause });
+    this.reason = reason;
+    this.host = host;
+  }
+}

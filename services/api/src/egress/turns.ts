@@ -1,0 +1,41 @@
+/** So many at a time of each caller. What is more waits in a line of that caller alone, and keeps no one else waiting. */
+export class Turns {
+  readonly #perCaller: number;
+  readonly #callers = new Map<string, { running: number; waiting: Set<() => void> }>();
+
+  constructor(perCaller: number) {
+    this.#perCaller = perCaller;
+  }
+
+  /** Resolves with what ends the turn (to be called once), or with `undefined` when `waitMs` are over or `signal` aborts before it begins. */
+  async take(caller: string, waitMs: number, signal: AbortSignal): Promise<(() => void) | undefined> {
+    const line = this.#callers.get(caller) ?? { running: 0, waiting: new Set() };
+    this.#callers.set(caller, line);
+    if (line.running < this.#perCaller) line.running++;
+    else if (!(await waitIn(line.waiting, waitMs, signal))) return undefined;
+    return () => {
+      const [next] = line.waiting;
+      if (next) return next();
+      line.running--;
+      if (line.running === 0) this.#callers.delete(caller);
+    };
+  }
+}
+
+/** Whether it was called upon. */
+function waitIn(line: Set<() => void>, waitMs: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const leave = (called: boolean) => {
+      line.delete(call);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+      resolve(called);
+    };
+    const call = () => leave(true);
+    const giveUp = () => leave(false);
+    const timer = setTimeout(giveUp, waitMs);
+    signal.addEventListener('abort', giveUp);
+    line.add(call);
+    if (signal.aborted) giveUp();
+  });
+}
