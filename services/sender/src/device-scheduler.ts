@@ -162,8 +162,9 @@ export class DeviceScheduler {
     return new SendRoster({
       address: lease.address,
       monotonicMs: clock.monotonicMs,
+      nowMs: clock.nowMs,
       promise: (messageId) => openSend(store, lease.address, messageId),
-      load: (messageId, finish) => loadSend(this.deps, messageId, finish),
+      load: (messageId, options) => loadSend(this.deps, messageId, options),
       onLoaded: () => this.settleAll(),
       onFinished: ({ messageId, record: { requestId, kind } }) => {
         logger.info('send finished', { messageId, requestId });
@@ -224,6 +225,7 @@ export class DeviceScheduler {
       const session = this.session;
       this.hold.tick();
       this.firstContacts.tick();
+      this.roster.wake();
       const otpWaits = this.roster.otpWaits;
       if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);

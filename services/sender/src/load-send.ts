@@ -9,6 +9,7 @@ import { type RecipientView, readContent, readRecipients, readSend, type SendRec
 import type { SchedulerDeps } from './device-scheduler.js';
 import { loadQuotes } from './load-quotes.js';
 import { OpenSend } from './open-send.js';
+import type { LoadOptions } from './send-roster.js';
 
 type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'ids'>;
 
@@ -17,7 +18,7 @@ type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'id
  * is opened here: its job exists, so it is promised. One whose content cannot be read fails as a whole, or it would
  * come back for ever.
  */
-export async function loadSend(deps: LoadDeps, messageId: string, finish: () => void): Promise<OpenSend | undefined> {
+export async function loadSend(deps: LoadDeps, messageId: string, options: LoadOptions): Promise<OpenSend | undefined> {
   const { store, lease } = deps;
   const tag = parseMessageId(messageId)?.tag;
   if (!tag) return undefined;
@@ -32,7 +33,7 @@ export async function loadSend(deps: LoadDeps, messageId: string, finish: () => 
   const content = await checkContent(deps, { record, recipients, stored });
   if (!content) return undefined;
   const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, record.reply);
-  return new OpenSend({ record, recipients, content, quoteFor, finish });
+  return new OpenSend({ record, recipients, content, quoteFor, ...options });
 }
 
 async function checkContent(

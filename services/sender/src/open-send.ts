@@ -8,6 +8,7 @@ import {
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
 import type { QuoteFor } from './load-quotes.js';
+import { pauseAfter, Retries } from './retries.js';
 
 /** One message to go out. */
 export interface WorkItem {
@@ -22,14 +23,15 @@ export interface WorkItem {
 /** What those wait for who are held. */
 export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'awaiting_history'>;
 
-/** A recipient whose last try failed for now, and when the next one is due. */
-interface Retry {
-  index: number;
-  atMs: number;
+/** What is kept of a send that gave up its place: all who are not held are tried again at one time. */
+export interface Rest {
+  /** When the last of its pauses is over: nobody is tried before they should be. */
+  untilMs: number;
+  /** The most attempts that one of them has behind them: pauses go on doubling from there. */
+  tries: number;
+  uploadTries: number;
 }
 
-const RETRY_FIRST_MS = 2_000;
-const RETRY_LONGEST_MS = 5 * 60_000;
 /** About half an hour with the pauses in between. */
 const MAX_UPLOAD_TRIES = 12;
 
@@ -53,13 +55,12 @@ export class OpenSend {
   uploading = false;
   private waiting: number[];
   private ready: number[] = [];
-  private retries: Retry[] = [];
+  private readonly retries: Retries;
   private held: number[] = [];
   /** Those of whom Redis says what they are held for: until their next try. */
   private readonly marked = new Map<number, HoldReason>();
   /** Those of whom Redis says that they could not be looked up. */
   readonly lookedUpAgain: Set<number>;
-  private readonly tries = new Map<number, number>();
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
   private readonly doubtful: Set<number>;
   private readonly inFlight = new Set<number>();
@@ -78,6 +79,7 @@ export class OpenSend {
     content: MessageContent;
     quoteFor?: QuoteFor;
     finish: () => void;
+    rest?: Rest | undefined;
   }) {
     this.record = options.record;
     this.messageId = options.record.messageId;
@@ -99,7 +101,16 @@ export class OpenSend {
     // Those that a former owner had in flight go first: their phones may have the message already.
     const [doubtful, others] = [queued.filter(mayBeShown), queued.filter((recipient) => !mayBeShown(recipient))];
     this.doubtful = new Set(doubtful.map(({ index }) => index));
-    this.waiting = [...doubtful, ...others].map(({ index }) => index);
+    const inOrder = [...doubtful, ...others].map(({ index }) => index);
+    const { rest } = options;
+    this.retries = new Retries(rest?.tries);
+    this.uploadTries = rest?.uploadTries ?? 0;
+    // Those who are held may have been let go: their look-up says.
+    this.waiting = rest ? inOrder.filter((index) => this.marked.has(index)) : inOrder;
+    if (!rest) return;
+    if (rest.uploadTries > 0) this.uploadNotBeforeMs = rest.untilMs;
+    const pausing = inOrder.filter((index) => !this.marked.has(index));
+    this.retries.add(pausing, rest.untilMs);
   }
 
   get isDone(): boolean {
@@ -111,8 +122,24 @@ export class OpenSend {
     return !this.hasWork && this.held.length > 0;
   }
 
+  /** Everybody who is left waits for the end of a pause, or for the network to lift a restriction. */
+  get rests(): boolean {
+    if (this.lookingUp || this.uploading || this.inFlight.size > 0) return false;
+    if (this.lacksUpload) return this.uploadTries > 0;
+    return this.retries.size > 0 && this.waiting.length + this.ready.length === 0;
+  }
+
+  /** What is to be kept of it when it gives up its place; `undefined`: there is something to do, now or in a moment. */
+  restAt(nowMs: number): Rest | undefined {
+    if (!this.rests) return undefined;
+    const { firstMs, lastMs, tries } = this.retries.summary();
+    const nextMs = this.lacksUpload ? this.uploadNotBeforeMs : firstMs;
+    if (nextMs <= nowMs) return undefined;
+    return { untilMs: Math.max(nextMs, lastMs), tries, uploadTries: this.uploadTries };
+  }
+
   private get hasWork(): boolean {
-    return this.waiting.length + this.ready.length + this.retries.length + this.inFlight.size > 0;
+    return this.waiting.length + this.ready.length + this.retries.size + this.inFlight.size > 0;
   }
 
   /** Whether somebody is to get a message as soon as can be: not later, and not on its way already. */
@@ -146,7 +173,7 @@ export class OpenSend {
 
   /** Takes up to `limit` recipients to look up, unless enough are ready. */
   takeForLookUp(limit: number, nowMs: number): { index: number; to: string }[] {
-    this.wakeRetries(nowMs);
+    this.waiting.push(...this.retries.takeDue(nowMs));
     if (this.lookingUp || this.ready.length >= limit / 2) return [];
     return this.waiting.splice(0, limit).map((index) => ({ index, to: this.numbers[index]! }));
   }
@@ -207,7 +234,7 @@ export class OpenSend {
    * network never answers, or closes the connection for, must not hold up the others for as long as the send lives.
    */
   unanswered(index: number, nowMs: number): void {
-    const again = this.unansweredOnce.has(index);
+    const again = this.unansweredOnce.has(index) || this.retries.triesBefore > 0;
     this.unansweredOnce.add(index);
     this.doubtful.add(index);
     if (again) this.retryLater(index, nowMs);
@@ -217,9 +244,7 @@ export class OpenSend {
   /** To the end of the list, with a pause that doubles at each try. */
   retryLater(index: number, nowMs: number): void {
     this.inFlight.delete(index);
-    const tries = this.tries.get(index) ?? 0;
-    this.tries.set(index, tries + 1);
-    this.retries.push({ index, atMs: nowMs + pauseAfter(tries) });
+    this.retries.later(index, nowMs);
   }
 
   takeReady(): WorkItem | undefined {
@@ -242,21 +267,21 @@ export class OpenSend {
       return;
     }
     this.inFlight.delete(index);
-    this.tries.delete(index);
+    this.retries.forget(index);
     this.doubtful.add(index);
     this.ready.unshift(index);
   }
 
   settled(index: number): void {
     this.inFlight.delete(index);
-    this.tries.delete(index);
+    this.retries.forget(index);
     this.accepted.delete(index);
     this.doubtful.delete(index);
   }
 
   /** All recipients that wait for something: nothing more goes out to them. */
   takeUnsent(): number[] {
-    const unsent = [...this.waiting, ...this.ready, ...this.held, ...this.retries.map(({ index }) => index)];
+    const unsent = [...this.waiting, ...this.ready, ...this.held, ...this.retries.indices];
     this.dropWaiting();
     return unsent;
   }
@@ -300,22 +325,11 @@ export class OpenSend {
     this.waiting = this.waiting.filter(keep);
     this.ready = this.ready.filter(keep);
     this.held = this.held.filter(keep);
-    this.retries = this.retries.filter(({ index }) => keep(index));
-  }
-
-  private wakeRetries(nowMs: number): void {
-    const due = this.retries.filter(({ atMs }) => atMs <= nowMs);
-    if (due.length === 0) return;
-    this.retries = this.retries.filter(({ atMs }) => atMs > nowMs);
-    this.waiting.push(...due.map(({ index }) => index));
+    this.retries.keep(keep);
   }
 }
 
 /** The same as libs/store/lua/includes/results.lua says. */
 function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
   return (partsInFlight | partsInDoubt | partsAcked) > 0;
-}
-
-function pauseAfter(tries: number): number {
-  return Math.min(RETRY_FIRST_MS * 2 ** tries, RETRY_LONGEST_MS);
 }

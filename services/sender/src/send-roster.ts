@@ -5,15 +5,16 @@ import type { JobOutcome } from '@gateway/queue/consumer';
 import { runInContext } from '@gateway/runtime/context';
 import { toError } from '@gateway/runtime/errors';
 import type { SendRecord } from '@gateway/store/read-send';
-import type { OpenSend, WorkItem } from './open-send.js';
+import type { OpenSend, Rest, WorkItem } from './open-send.js';
 
 export interface RosterDeps {
   address: DeviceAddress;
   monotonicMs(): number;
+  nowMs(): number;
   /** Makes sure that a send with a job is promised: its job ends while it waits. */
   promise(messageId: string): Promise<unknown>;
-  /** `finish` ends what brought the send here. `undefined`: nothing is left to do. */
-  load(messageId: string, finish: () => void): Promise<OpenSend | undefined>;
+  /** `undefined`: nothing is left to do. */
+  load(messageId: string, options: LoadOptions): Promise<OpenSend | undefined>;
   /** A send is active, or its place is free: `settle` is due. */
   onLoaded(): void;
   onFinished(send: OpenSend): void;
@@ -21,11 +22,26 @@ export interface RosterDeps {
   onUnloadable(messageId: string, error: Error): void;
 }
 
-/** A send of which nobody but strangers is left. */
+export interface LoadOptions {
+  /** Ends what brought the send here. */
+  finish: () => void;
+  /** Of a send that gave up its place. */
+  rest?: Rest | undefined;
+}
+
+/** A send of which everybody who is left waits: strangers for the network, others for the end of a pause. */
 interface Aside {
   job: SendJob;
-  /** The numbers of those who wait, 8 bytes each, and not the send: there may be thousands of long lists. */
+  /** The numbers of those who are held, 8 bytes each, and not the send: there may be thousands of long lists. */
   held: Float64Array;
+  rest: Rest | undefined;
+}
+
+/** How a send that was aside is taken up again. */
+interface Return {
+  rest: Rest | undefined;
+  /** These people are the first of it. */
+  first?: ReadonlySet<string>;
 }
 
 /** So that of 200 slots of the queue worker an OTP always finds one. */
@@ -38,7 +54,8 @@ const OTP_FIRST_MS = 1_000;
  *
  *   parked -> loading -> active -> finished
  *                          |
- *                        aside (everybody who is left waits for the network to lift a restriction)
+ *                        aside (everybody who is left waits for the network to lift a restriction, or, where a list
+ *                               waits for the place, for the end of a pause)
  *
  * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs next to
  * nothing in this process and nothing in the queue: its job is done, and should this process end, the next owner finds
@@ -49,8 +66,10 @@ export class SendRoster {
   private readonly active = new Map<string, OpenSend>();
   private readonly loading = new Map<string, SendJob['priority']>();
   private otpFirstUntilMs = 0;
-  private readonly parked = new Map<string, SendJob>();
+  private readonly parked = new Map<string, Return & { job: SendJob }>();
   private readonly aside = new Map<string, Aside>();
+  /** When the first pause of those aside ends. */
+  private wakeAtMs = Number.POSITIVE_INFINITY;
   private stopped = false;
 
   constructor(private readonly deps: RosterDeps) {}
@@ -72,13 +91,14 @@ export class SendRoster {
     else {
       this.park(job);
       await this.deps.promise(job.messageId);
+      this.fillPlaces();
     }
     return this.stopped ? { kind: 'later', delayMs: 0 } : { kind: 'done' };
   }
 
   /** Gives a send a place behind those that have come before. */
-  park(job: SendJob): void {
-    this.parked.set(job.messageId, job);
+  park(job: SendJob, back: Return = NEW): void {
+    this.parked.set(job.messageId, { job, ...back });
   }
 
   /**
@@ -119,17 +139,32 @@ export class SendRoster {
   /** Lets go of sends with nothing left to do, or nothing for now, and takes others in their place. */
   settle(): void {
     for (const send of this.active.values()) {
-      if (send.lookingUp || send.uploading || !(send.isDone || send.isHeld)) continue;
-      this.active.delete(send.messageId);
+      if (send.lookingUp || send.uploading) continue;
       if (send.isHeld) this.setAside(send);
-      else this.deps.onFinished(send);
-      send.finish();
+      else if (send.isDone) this.end(send);
+      // Its job is done: the slots of the worker are for those that have something to do.
+      else if (send.rests) send.finish();
     }
-    for (const job of this.parked.values()) {
+    this.fillPlaces();
+  }
+
+  private fillPlaces(): void {
+    for (const { job, ...back } of this.parked.values()) {
+      if (this.room === 0) this.freePlace();
       if (this.room === 0) return;
       this.parked.delete(job.messageId);
-      this.start(job);
+      this.start(job, back);
     }
+  }
+
+  /** Sends whose pause is over get a place, or wait for one behind those that have come before. Called often. */
+  wake(): void {
+    const nowMs = this.deps.nowMs();
+    if (nowMs < this.wakeAtMs) return;
+    this.wakeAtMs = Number.POSITIVE_INFINITY;
+    for (const { job, rest } of this.takeAside((aside) => isDue(aside, nowMs))) this.restart(job, { rest });
+    for (const { rest } of this.aside.values())
+      this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** Its time is over: a place that it may still have is free. */
@@ -142,7 +177,7 @@ export class SendRoster {
   /** The end of a restriction: all who waited for it go on. */
   resume(): void {
     for (const send of this.active.values()) send.releaseHeld();
-    for (const { job } of this.takeAside(() => true)) this.restart(job);
+    for (const { job, rest } of this.takeAside(({ held }) => held.length > 0)) this.restart(job, { rest });
   }
 
   /** One person waits no more, in whatever way their number is written; the others do. */
@@ -150,7 +185,7 @@ export class SendRoster {
     const numbers = new Set(spellingsOf(phone));
     for (const send of this.active.values()) send.releaseHeld(numbers);
     const waits = ({ held }: Aside) => [...numbers].some((number) => held.includes(Number(number)));
-    for (const { job } of this.takeAside(waits)) this.restart(job, numbers);
+    for (const { job, rest } of this.takeAside(waits)) this.restart(job, { rest, first: numbers });
   }
 
   /** The number of one of those who wait for the end of a restriction. */
@@ -169,9 +204,29 @@ export class SendRoster {
     this.aside.clear();
   }
 
-  private setAside(send: OpenSend): void {
+  /** Of those that only wait for the end of a pause the one that has had no turn for the longest time goes aside. */
+  private freePlace(): void {
+    const nowMs = this.deps.nowMs();
+    for (const send of this.active.values()) {
+      const rest = send.restAt(nowMs);
+      if (!rest) continue;
+      this.setAside(send, rest);
+      return;
+    }
+  }
+
+  private setAside(send: OpenSend, rest?: Rest): void {
     const held = Float64Array.from(send.heldNumbers(), Number);
-    this.aside.set(send.messageId, { job: toJob(this.deps.address, send.record), held });
+    this.aside.set(send.messageId, { job: toJob(this.deps.address, send.record), held, rest });
+    this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
+    this.active.delete(send.messageId);
+    send.finish();
+  }
+
+  private end(send: OpenSend): void {
+    this.active.delete(send.messageId);
+    this.deps.onFinished(send);
+    send.finish();
   }
 
   private takeAside(isWanted: (aside: Aside) => boolean): Aside[] {
@@ -180,21 +235,21 @@ export class SendRoster {
     return taken;
   }
 
-  private restart(job: SendJob, first?: ReadonlySet<string>): void {
-    if (job.priority === 'otp' || this.room > 0) this.start(job, first);
-    else this.park(job);
+  private restart(job: SendJob, back: Return): void {
+    if (job.priority === 'otp' || this.room > 0) this.start(job, back);
+    else this.park(job, back);
   }
 
-  private start(job: SendJob, first?: ReadonlySet<string>): void {
-    this.work(job, first).catch((error: unknown) => this.deps.onUnloadable(job.messageId, toError(error)));
+  private start(job: SendJob, back: Return): void {
+    this.work(job, back).catch((error: unknown) => this.deps.onUnloadable(job.messageId, toError(error)));
   }
 
-  private async work(job: SendJob, first?: ReadonlySet<string>): Promise<void> {
+  private async work(job: SendJob, back = NEW): Promise<void> {
     const { messageId, device, requestId } = job;
     if (job.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
     await runInContext({ requestId, messageId, device }, async () => {
       await new Promise<void>((resolve, reject) => {
-        this.load(job, { finish: resolve, first }).then((isActive) => {
+        this.load(job, { ...back, finish: resolve }).then((isActive) => {
           if (!isActive) resolve();
         }, reject);
       });
@@ -203,11 +258,11 @@ export class SendRoster {
 
   private async load(
     { messageId, priority }: SendJob,
-    { finish, first }: { finish: () => void; first: ReadonlySet<string> | undefined },
+    { finish, rest, first }: Return & { finish: () => void },
   ): Promise<boolean> {
     this.loading.set(messageId, priority);
     try {
-      const send = await this.deps.load(messageId, finish);
+      const send = await this.deps.load(messageId, { finish, rest });
       if (!send || this.stopped) return false;
       if (first) send.putFirst(first);
       this.active.set(messageId, send);
@@ -217,6 +272,12 @@ export class SendRoster {
       this.deps.onLoaded();
     }
   }
+}
+
+const NEW: Return = { rest: undefined };
+
+function isDue({ rest }: Aside, nowMs: number): boolean {
+  return rest !== undefined && rest.untilMs <= nowMs;
 }
 
 function isOtp({ record }: OpenSend): boolean {

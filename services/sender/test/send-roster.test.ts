@@ -1,6 +1,7 @@
 import type { SendJob } from '@gateway/contracts/jobs';
+import { ownErrorCode } from '@gateway/contracts/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
-import { OpenSend } from '@gateway/sender/open-send';
+import { OpenSend, type Rest } from '@gateway/sender/open-send';
 import { SendRoster } from '@gateway/sender/send-roster';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -16,19 +17,22 @@ describe('the roster of a device', () => {
   let finished: string[];
   let broken: string[];
   let people: string[];
+  /** Of them. */
+  let strangers: string[];
   let nowMs: number;
 
   beforeEach(() => {
     [loaded, promised, finished, broken] = [[], [], [], []];
-    [people, nowMs] = [['4915100000'], 1_000_000];
+    [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
     roster = new SendRoster({
       address,
       monotonicMs: () => nowMs,
+      nowMs: () => nowMs,
       promise: async (messageId) => promised.push(messageId),
-      load: async (messageId, finish) => {
+      load: async (messageId, { finish, rest }) => {
         loaded.push(messageId);
         if (messageId.includes('broken')) throw new Error('unreadable');
-        return messageId.includes('gone') ? undefined : makeSend(messageId, finish);
+        return messageId.includes('gone') ? undefined : makeSend(messageId, finish, rest);
       },
       onLoaded: () => roster.settle(),
       onFinished: ({ messageId }) => finished.push(messageId),
@@ -36,7 +40,7 @@ describe('the roster of a device', () => {
     });
   });
 
-  function makeSend(messageId: string, finish: () => void): OpenSend {
+  function makeSend(messageId: string, finish: () => void, rest?: Rest): OpenSend {
     const kind = messageId.startsWith('otp') ? 'otp' : 'text';
     return new OpenSend({
       record: {
@@ -44,11 +48,13 @@ describe('the roster of a device', () => {
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: people.map((to, index) => ({
-        ...{ index, to, status: 'queued', tries: 0, errorCode: 0, atMs: 0 },
+        ...{ index, to, status: 'queued', tries: 0, atMs: 0 },
+        errorCode: strangers.includes(to) ? ownErrorCode('new_contacts_held') : 0,
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
       })),
       content: { kind: 'text', text: 'hello' },
       finish,
+      rest,
     });
   }
   const job = (messageId: string): SendJob => ({
@@ -196,6 +202,121 @@ describe('the roster of a device', () => {
     expect(numbersOf('list-3')).to.deep.equal([number(4), number(3), number(5)]);
     expect(numbersOf('list-4')).to.deep.equal(['5511987654324']);
     expect(active()).to.have.members(['list-3', 'list-4']);
+  });
+
+  describe('of which everybody was refused for now', () => {
+    const find = (name: string) => roster.inTurn().find(({ messageId }) => messageId === name)!;
+    /** Its people are tried, and the network is busy. Returns how many were due. */
+    function refuse(name: string): number {
+      const send = find(name);
+      const due = send.takeForLookUp(10, nowMs);
+      send.addReady(due.map(({ index }) => index));
+      for (let item = send.takeReady(); item; item = send.takeReady()) send.retryLater(item.recipient, nowMs);
+      roster.settle();
+      return due.length;
+    }
+    async function refuseAll(): Promise<void> {
+      await fill();
+      for (const name of names(PLACES)) refuse(name);
+    }
+
+    it('gives its place to a list that waits for one, and comes back when it is due', async () => {
+      await refuseAll();
+      expect(active(), 'nobody waits for a place').to.have.length(PLACES);
+      for (const name of ['next', 'after it']) await roster.handleJob(job(name));
+      await eventually(() => active().includes('after it'));
+      expect(active()).to.include('next');
+      expect(active()).to.have.length(PLACES);
+      const [first, second] = names(2);
+      expect([first, second].map((name) => active().includes(name!))).to.deep.equal([false, false]);
+      expect(
+        [first, second].map((name) => roster.has(name!)),
+        'no job leads to it twice',
+      ).to.deep.equal([true, true]);
+      expect(finished).to.deep.equal([]);
+
+      loaded = [];
+      nowMs += 1_999;
+      roster.wake();
+      expect(loaded).to.deep.equal([]);
+      nowMs += 1;
+      finish('next');
+      finish('after it');
+      roster.wake();
+      await eventually(() => active().includes(first!) && active().includes(second!));
+    });
+
+    it('waits twice as long after each refusal, however often it gave up its place', async () => {
+      await fill();
+      for (const [i, waitMs] of [2_000, 4_000, 8_000].entries()) {
+        const others = active().filter((name) => name !== 'list-0');
+        expect(refuse('list-0'), `refusal ${i}`).to.equal(1);
+        await roster.handleJob(job(`next-${i}`));
+        await eventually(() => active().includes(`next-${i}`));
+        expect(active()).to.have.members([...others, `next-${i}`]);
+        finish(others[0]!);
+        loaded = [];
+        nowMs += waitMs - 1;
+        roster.wake();
+        expect(loaded).to.deep.equal([]);
+        nowMs += 1;
+        roster.wake();
+        await eventually(() => active().includes('list-0'));
+      }
+    });
+
+    it('is tried as soon as it is due where it has kept its place', async () => {
+      await fill();
+      refuse('list-0');
+      nowMs += 2_000;
+      await roster.handleJob(job('next'));
+      expect(active()).to.include('list-0').and.not.include('next');
+      expect(refuse('list-0')).to.equal(1);
+      await eventually(() => active().includes('next'));
+    });
+
+    it('frees the slots of the worker, of OTPs too, and keeps its place while nobody wants it', async () => {
+      const ended = [roster.handleJob(job('otp-1')), roster.handleJob(job('list-1'))];
+      await eventually(() => active().length === 2);
+      for (const name of active()) refuse(name);
+      expect(await Promise.all(ended)).to.deep.equal([{ kind: 'done' }, { kind: 'done' }]);
+      expect(active()).to.deep.equal(['otp-1', 'list-1']);
+    });
+
+    it('is over when its time is over', async () => {
+      await refuseAll();
+      await roster.handleJob(job('next'));
+      await eventually(() => active().includes('next'));
+      roster.drop('list-0');
+      expect(roster.has('list-0')).to.equal(false);
+      finish('next');
+      nowMs += 300_000;
+      loaded = [];
+      roster.wake();
+      expect(loaded).to.deep.equal([]);
+    });
+
+    it('stays with its pause when those who are held beside are let go', async () => {
+      people = ['4915100000', '4915100001'];
+      strangers = ['4915100000'];
+      await fill();
+      for (const send of roster.inTurn()) {
+        const [stranger, busy] = send.takeForLookUp(10, nowMs);
+        send.hold([stranger!.index]);
+        send.addReady([busy!.index]);
+        send.takeReady();
+        send.retryLater(busy!.index, nowMs);
+      }
+      await roster.handleJob(job('next'));
+      await eventually(() => active().includes('next'));
+      expect(active()).not.to.include('list-0');
+      finish('next');
+      roster.release('4915100000');
+      await eventually(() => active().includes('list-0'));
+      const send = find('list-0');
+      send.addReady(send.takeForLookUp(10, nowMs).map(({ index }) => index));
+      expect(send.takeReady()?.to).to.equal('4915100000');
+    });
   });
 
   it('gives its jobs back when it stops', async () => {

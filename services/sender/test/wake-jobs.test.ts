@@ -26,6 +26,7 @@ describe('sends without a job', () => {
     roster = new SendRoster({
       address,
       monotonicMs: () => nowMs,
+      nowMs: () => nowMs,
       promise: async () => {},
       load: async () => undefined,
       onLoaded: () => {},

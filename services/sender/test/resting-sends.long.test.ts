@@ -1,0 +1,66 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
+import { ringDoorbell } from '@gateway/store/doorbells';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const ACCOUNT = '491700000001';
+const address = { workspace: 'main', device: 'default' };
+/** As many lists as a device works on at a time. */
+const PLACES = 150;
+
+describe('more sends than places, each refused for now', function () {
+  this.timeout(60_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+
+  beforeEach(async () => {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    gateway = await Gateway.start({ space, simulator, senders: 2, env: { LEASE_TTL_MS: '1000' } });
+    await gateway.link(ACCOUNT);
+  });
+  afterEach(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  /** As the API writes it down; a sender finds it by itself. */
+  async function open(to: string, text: string): Promise<string> {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text }, parts: 1, recipients: [to] },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now() - 5_000 },
+      expiresAtMs: Date.now() + LIMITS.sendExpirySeconds * 1000,
+    });
+    await openSend(space.store, address, messageId);
+    return messageId;
+  }
+
+  it('let later lists pass, and reach everybody once when the network takes them, over a kill too', async () => {
+    const busy = makeNumbers(PLACES);
+    const later = makeNumbers(5, 1);
+    const { faults } = simulator.network;
+    const rules = busy.map((recipient) => faults.add({ on: 'message', match: { recipient }, do: { ackError: 503 } }));
+    await Promise.all(busy.map((to) => open(to, 'not now')));
+    await ringDoorbell(space.store, { topic: 'sends', ...address });
+    await eventually(() => rules.every(({ hits }) => hits > 0), { timeoutMs: 20_000, what: 'everybody refused' });
+
+    const { body } = await gateway.call('POST', '/send', { body: { to: later, text: 'later' } });
+    await gateway.waitForSend(body.messageId, { read: 5 }, { timeoutMs: 8_000 });
+
+    faults.clear();
+    await (await gateway.findOwner())!.kill();
+    const shown = () => readDeliveries(simulator, ACCOUNT);
+    await eventually(async () => (await shown()).filter(({ shown }) => shown > 0).length === PLACES + 5, {
+      timeoutMs: 20_000,
+      everyMs: 250,
+      what: 'everybody reached',
+    });
+    expect((await shown()).every((message) => message.shown === 1)).to.equal(true);
+  });
+});
