@@ -3,7 +3,7 @@ import { installPackage, outputOf } from './install-package.js';
 
 const CHOICES = `No Redis was found. Choose one:
   - install it: apt install redis-server, dnf install valkey, apk add redis, brew install redis
-  - or name one that runs: REDIS_URL=redis://host:6379 (6.2 or newer, appendonly yes, maxmemory-policy noeviction)`;
+  - or name one that runs: REDIS_URL=redis://host:6379 (7.0 or newer, appendonly yes, maxmemory-policy noeviction)`;
 
 let search: Promise<string> | undefined;
 
@@ -34,8 +34,8 @@ async function firstThatRuns(): Promise<string | undefined> {
   return undefined;
 }
 
-/** `Redis server v=7.0.15 ...`: 6.2 is the oldest that the gateway accepts. Valkey began at 7.2. */
+/** `Redis server v=7.0.15 ...`: 7.0 is the oldest that the gateway accepts. Valkey began at 7.2. */
 function isRecent(version: string): boolean {
-  const [, major, minor] = /v=(\d+)\.(\d+)/.exec(version) ?? [];
-  return Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2);
+  const [, major] = /v=(\d+)\./.exec(version) ?? [];
+  return Number(major) >= 7;
 }

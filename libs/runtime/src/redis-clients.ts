@@ -62,7 +62,7 @@ export function createRedisClients(options: RedisClientsOptions): RedisClients {
   const clients = {
     commands: make('commands'),
     failFast: make('failFast'),
-    queue: make(queueLike, 'queue'),
+    queue: allowWhenFull(make(queueLike, 'queue')),
     subscriber: make('subscriber'),
   };
   const all = Object.values(clients);
@@ -77,6 +77,17 @@ export function createRedisClients(options: RedisClientsOptions): RedisClients {
       await Promise.all(all.map(closeClient));
     },
   };
+}
+
+/**
+ * BullMQ's scripts run also when Redis is full, as ours do that keep up what was accepted: what they work on are the
+ * wake-ups of sends that are in Redis already. Without it a worker loses its jobs, and asks for the next one without a pause.
+ */
+function allowWhenFull(client: Redis): Redis {
+  const define = client.defineCommand.bind(client);
+  client.defineCommand = (name, definition) =>
+    define(name, { ...definition, lua: `#!lua flags=allow-oom\n${definition.lua}` });
+  return client;
 }
 
 /** Quick at first, for restarts; never slower than a second, as a user may be waiting. */

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { GatewayError } from './errors.js';
 
-/** The oldest version that has every command of our scripts and of BullMQ's. */
-const MINIMUM_VERSION = [6, 2] as const;
+/** The oldest version whose scripts can say that they run also when it is full. */
+const MINIMUM_VERSION = [7, 0] as const;
 
 /**
  * What is wrong with the settings of a Redis that is to hold messages: nothing when the list is empty.

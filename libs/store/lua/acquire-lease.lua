@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes a free lease. Epochs only grow, so a later owner always has the larger one.
 -- KEYS lease, epoch   ARGV owner, ttl ms
 -- Output: the epoch, or 0 when somebody holds it.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Puts people onto the list of those who want no messages. Those on it stay as they came;
 -- but a later reply refreshes the time of an earlier one, so that an old START does not take it back.
 -- KEYS count, buckets in use, bucket...   ARGV value, then (place of the bucket in KEYS, bucket number, field) ...

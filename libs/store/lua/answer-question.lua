@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The owner of a device writes one field of an answer: `taken` first, with its token. An answer that the asking process
 -- has removed meanwhile is wanted no more.
 -- KEYS lease, answer   ARGV token, field, value, ttl ms

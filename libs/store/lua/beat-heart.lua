@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Says that a process lives, drops the ones that have not for a while, and lists those that do. Redis time, so that
 -- the clocks of machines do not matter.
 -- KEYS members, loads   ARGV process id, ttl ms, load (JSON)

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Ends a linking attempt that got no answer, if it is still the one that is wanted.
 -- KEYS desired, observed   ARGV attempt id, reason, now ms
 -- Output: 1, or 0 when the device has moved on.

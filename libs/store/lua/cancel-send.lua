@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Cancels what no phone can have: what was not tried, or was refused for now. What is in flight ends as the network
 -- says, unless its account is gone.
 -- KEYS record, recipients, results, open, backlog, erasures

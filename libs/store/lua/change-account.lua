@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Another account is on the device: what was received, and sent before now, is none of its conversations.
 -- KEYS lease, device, received, received times   ARGV token, account, now ms
 -- Output: 'ok' | 'fenced'

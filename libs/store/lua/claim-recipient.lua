@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The last check before a message goes out, and the mark that it may have gone out.
 -- A recipient of whose last try nobody knows whether it arrived goes on after a cancel.
 -- KEYS lease, record, results   ARGV token, now ms, recipient, part

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Removes a send that was never promised, with the idempotency key that stands for it: its repeat is a new send.
 -- KEYS record, recipients, results, accepting [, idempotency]   ARGV message id
 -- Output: 1, or 0 when it has been opened meanwhile.

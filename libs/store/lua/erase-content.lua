@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Forgets the content of a sent OTP whose time is over.
 -- KEYS record, erasures   ARGV message id
 redis.call('HDEL', KEYS[1], 'content')

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The send's time is over: whoever is still queued gets nothing any more.
 -- KEYS lease, record, recipients, results, open, backlog, erasures   ARGV token, now ms, retention ms, erasure ms, message id
 -- Output: how many recipients expired, or -1 when fenced.

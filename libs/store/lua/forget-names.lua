@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Forgets keys that are about people whose sessions are gone, unless one was written again meanwhile: a session or a token
 -- of the same person keeps it.
 -- KEYS lease, contact-index, bucket...

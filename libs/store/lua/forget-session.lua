@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Forgets the session with one device of a contact, unless it was written again meanwhile; with the contact's phone also
 -- their privacy token, unless that was: one can come, or be given, without a message.
 -- KEYS lease, bucket of the session, bucket of its identity, bucket of the contact's token, contact-index

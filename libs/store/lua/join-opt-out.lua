@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- A number and a hidden identifier are of one person: the identifier leads to the number from now on, and what was kept
 -- of the person under the identifier alone is kept under the number.
 -- KEYS count, buckets in use, bucket of the identifier, bucket of the number

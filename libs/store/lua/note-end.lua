@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The network has ended a connection: queries that were open then are counted, the others begin at nothing again.
 -- KEYS lease, query ends   ARGV token, limit, ttl ms, all queries as one JSON object: name -> whether it was open
 -- Output: names of the queries that have just come to the limit | 'fenced'

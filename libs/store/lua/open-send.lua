@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The job exists: from here on the send is promised. Safe to repeat; the owner does it too when it finds the job first.
 -- KEYS record, accepting, open, backlog
 -- Output: 1 when it was opened now, 0 when it was open before, -1 when there is no such send (any more).

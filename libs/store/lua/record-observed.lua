@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The owner says what it sees, and may move what is wanted along with it (linking -> linked, linked -> unlinked).
 -- It acted on a desired state that it read earlier; when the user has asked for something else since, nothing is written.
 -- KEYS lease, desired, observed   ARGV token, attempt id acted on ('' for none), new want ('' for no move), field, value, ...

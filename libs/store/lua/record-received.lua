@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Remembers a message that the device received, so that a reply can quote it; forgets those that are too old or too many.
 -- KEYS lease, received, received times   ARGV token, platform id, sealed message, now ms, retention ms, most messages
 -- Output: 'ok' | 'fenced'

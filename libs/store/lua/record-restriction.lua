@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Remembers that messages to new contacts wait, or that they do not any more; and whom the network refused meanwhile.
 -- KEYS lease, restriction, refused contacts   ARGV token, kind ('' when lifted), until ms ('' when unknown), since ms, number, ...
 -- Output: 'ok' | 'fenced'

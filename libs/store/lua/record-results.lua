@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Writes what the network said of recipients. Statuses only move forward (libs/contracts/src/statuses.ts); news that
 -- come too late or twice change nothing.
 -- KEYS lease, record, recipients, results, open, backlog, erasures

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Remembers when a token was last used, unless that is known well enough already.
 -- KEYS token   ARGV now ms, least ms between two writes
 -- Output: 1 when written, else 0.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Gives a lease back, if it is still ours.
 -- KEYS lease   ARGV token
 -- Output: 1, or 0 when it was not ours any more.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Lets others handle requests under an idempotency key, if it is still ours.
 -- KEYS claim   ARGV token
 -- Output: 1, or 0 when it was not ours any more.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes somebody off the list. A reply takes back what a reply did before it, and nothing else.
 -- KEYS count, buckets in use, bucket   ARGV field, bucket number, seconds of the reply ('' for an operator)
 -- Output: 1, or 0 when nothing was removed.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Extends a lease that is still ours.
 -- KEYS lease   ARGV token, ttl ms
 -- Output: 1, or 0 when it is not ours any more.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The user wants an account on this device. A running attempt goes on, unless a new one is forced or asked for in
 -- another way (method, phone).
 -- KEYS desired   ARGV attempt id, method, phone ('' for none), force ('1' or '0'), now ms

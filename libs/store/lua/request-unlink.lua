@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The user wants no account on this device. Asking again while the first request is being carried out joins it.
 -- KEYS desired, creds   ARGV attempt id, now ms
 -- Output: { 'requested' | 'nothingLinked', attempt id to wait for }

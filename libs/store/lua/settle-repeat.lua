@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Changes what an idempotency key stands for, once its request has an answer, unless it stands for another send by now.
 -- KEYS idempotency   ARGV message id, answer ('' to forget the key: its repeat is a new request)
 -- Output: 1 when it was changed, else 0.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Asks the device's pace for one message: a bucket of `burst` messages that fills at a steady rate (GCRA). The state
 -- is one time, so it survives restarts and hand-overs.
 -- KEYS lease, pace   ARGV token, now ms, gap ms between messages, burst, furthest ms ahead

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- The owner of a device takes all questions that wait.
 -- KEYS lease, questions   ARGV token
 -- Output: a flat list of id, question, ... | 'fenced'

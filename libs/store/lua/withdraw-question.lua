@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes a question back that is not waited for any more. What it counted towards the cap is given back, and the answer
 -- removed, when no owner has begun to answer: none has taken it, or the one who did refused it. Once, as either goes with it.
 -- KEYS questions, answer, counter of the day   ARGV id, count (0: none)

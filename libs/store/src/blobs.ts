@@ -3,7 +3,7 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { MediaType, MediaUpload } from '@gateway/contracts/message-content';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import type { Store } from './store.js';
+import { type Store, writeAlways } from './store.js';
 
 /**
  * Files, each stored once per device under the hash of its bytes, sealed, in pieces of a size that Redis moves quickly.
@@ -90,7 +90,7 @@ export async function keepUpload(
   { blob, type, upload, untilMs }: { blob: string; type: MediaType; upload: MediaUpload; untilMs: number },
 ): Promise<void> {
   const key = deviceKeys(store.space, address).blobUpload(blob, type);
-  await store.redis.set(key, store.vault.seal(JSON.stringify(upload), key), 'PXAT', untilMs);
+  await writeAlways(store, 'SET', key, store.vault.seal(JSON.stringify(upload), key), 'PXAT', untilMs);
 }
 
 /** Another send uses the same upload: it is remembered for as long as that one needs. */

@@ -3,7 +3,7 @@ import { clientVersionKeys } from '@gateway/contracts/redis-keys';
 import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
-import type { Store } from './store.js';
+import { type Store, writeAlways } from './store.js';
 
 const TRIAL_EVERY_MS = 30 * 60_000;
 /** Asked at most so often by one process whether a trial is due. */
@@ -74,7 +74,7 @@ export class ClientVersion {
     if (version === BUILT_IN_VERSION) return BUILT_IN_VERSION_DATE_MS;
     const { store, clock } = this.deps;
     const nowMs = clock.nowMs();
-    await store.redis.hsetnx(clientVersionKeys(store.space).version, seenField(version), nowMs);
+    await writeAlways(store, 'HSETNX', clientVersionKeys(store.space).version, seenField(version), nowMs);
     return nowMs;
   }
 
@@ -91,7 +91,7 @@ export class ClientVersion {
     if (clock.nowMs() < this.nextClaimAtMs) return false;
     this.nextClaimAtMs = clock.nowMs() + Math.min(CLAIM_EVERY_MS, this.trialEveryMs);
     const { trial } = clientVersionKeys(store.space);
-    if ((await store.redis.set(trial, version, 'PX', this.trialEveryMs, 'NX')) === null) return false;
+    if ((await writeAlways(store, 'SET', trial, version, 'PX', this.trialEveryMs, 'NX')) === null) return false;
     this.onTrial = version;
     logger.info('one device tries the refused version again', { version });
     return true;
@@ -122,8 +122,8 @@ export class ClientVersion {
     const { store, logger } = this.deps;
     const keys = clientVersionKeys(store.space);
     this.onTrial = undefined;
-    await store.redis.set(keys.trial, version, 'PX', this.trialEveryMs);
-    const before = await store.redis.set(keys.refused, version, 'GET');
+    await writeAlways(store, 'SET', keys.trial, version, 'PX', this.trialEveryMs);
+    const before = await writeAlways(store, 'SET', keys.refused, version, 'GET');
     if (this.last?.version === version) this.last = { ...this.last, isRefused: true };
     if (before === version) return;
     logger.error('the network refuses this version of the client: no device logs in until another one is set', {
@@ -143,7 +143,7 @@ export class ClientVersion {
       const held = numberOf((await store.redis.hget(key, expiryField(version))) ?? undefined);
       if (expiresAtMs === undefined ? held === undefined : held !== undefined && expiresAtMs >= held) return;
       if (expiresAtMs === undefined) await store.redis.hdel(key, expiryField(version));
-      else await store.redis.hset(key, expiryField(version), expiresAtMs);
+      else await writeAlways(store, 'HSET', key, expiryField(version), expiresAtMs);
       if (this.last?.version === version) this.last = { ...this.last, expiresAtMs };
       logger.warn('the network has a new date for the end of this version of the client', {
         version,

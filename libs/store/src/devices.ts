@@ -8,7 +8,7 @@ import {
 } from '@gateway/contracts/ids';
 import type { Pace } from '@gateway/contracts/pace';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import type { Store } from './store.js';
+import { type Store, writeAlways } from './store.js';
 
 /** What was made once for a device, and what the operator set. */
 export interface Device {
@@ -67,7 +67,7 @@ export async function setPace(store: Store, address: DeviceAddress, pace: Pace |
 /** How the last attempt to link the device ended. An import is no such attempt: it may have been the way round the passkey. */
 export async function notePasskeyDemand(store: Store, address: DeviceAddress, isDemanded: boolean): Promise<void> {
   const { device } = deviceKeys(store.space, address);
-  if (isDemanded) await store.redis.hset(device, 'asksForPasskey', '1');
+  if (isDemanded) await writeAlways(store, 'HSET', device, 'asksForPasskey', '1');
   else await store.redis.hdel(device, 'asksForPasskey');
 }
 

@@ -9,7 +9,12 @@ const INCLUDE = /^--- @include "([a-z-]+)"$/gm;
 export type ScriptArgument = string | number | Buffer;
 export type RunScript = (name: string, keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>;
 
-/** The Lua files of `libs/store/lua`, by name, each with its includes in place. One file is one atomic step. */
+/**
+ * The Lua files of `libs/store/lua`, by name, each with its includes in place. One file is one atomic step.
+ *
+ * One that begins with `#!lua flags=allow-oom` runs also when Redis is at its `maxmemory`: all that ends or keeps up what
+ * was accepted. Those without it are how callers put something new into Redis; they are refused then.
+ */
 function readScripts(): Map<string, string> {
   const scripts = new Map<string, string>();
   for (const file of readdirSync(LUA)) {

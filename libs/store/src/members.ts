@@ -49,7 +49,8 @@ export async function leaveMembers(
   id: string,
 ): Promise<void> {
   const keys = workspaceKeys(store.space, workspace);
-  await store.redis.multi().zrem(keys.members(service), id).hdel(keys.memberLoads(service), id).exec();
+  // No transaction, which a full Redis refuses; the set alone says who lives.
+  await Promise.all([store.redis.zrem(keys.members(service), id), store.redis.hdel(keys.memberLoads(service), id)]);
 }
 
 function toMembers(flat: string[]): Member[] {

@@ -1,7 +1,7 @@
 import { type KeySpace, schemaKey } from '@gateway/contracts/redis-keys';
 import type { EncryptionKey } from '@gateway/runtime/encryption-keys';
 import type { Redis } from 'ioredis';
-import { loadScripts, type RunScript } from './load-scripts.js';
+import { loadScripts, type RunScript, type ScriptArgument } from './load-scripts.js';
 import { createVault, type Vault } from './vault.js';
 
 /** What every function of this library works on. */
@@ -28,9 +28,19 @@ export function createStore(options: {
   };
 }
 
+/**
+ * One command on one key, carried out also when Redis is full. Only for values of which there is a fixed number, each of
+ * a fixed size.
+ */
+export function writeAlways(store: Store, command: string, key: string, ...args: ScriptArgument[]): Promise<unknown> {
+  return store.run('write-always', [key], [command, ...args]);
+}
+
 /** Marks a new installation, or throws when the data in Redis is of another version of the data model. */
 export async function checkSchema(store: Store): Promise<void> {
-  await store.redis.setnx(schemaKey(store.space), SCHEMA);
-  const found = await store.redis.get(schemaKey(store.space));
+  const key = schemaKey(store.space);
+  // A full Redis refuses to write, and a process that was there before must be able to come back.
+  if ((await store.redis.exists(key)) === 0) await store.redis.setnx(key, SCHEMA);
+  const found = await store.redis.get(key);
   if (found !== SCHEMA) throw new Error(`Redis holds data of schema ${found}, this version works on schema ${SCHEMA}`);
 }

@@ -62,7 +62,7 @@ export class Gateway {
     const [startedConnections, startedSenders, api] = await Promise.all([
       start('connection', connections),
       start('sender', senders),
-      ServiceProcess.start('api', { ...this.env(), API_PORT: '0' }),
+      this.addApi(),
     ]);
     this.connections.push(...startedConnections);
     this.senders.push(...startedSenders);
@@ -73,6 +73,11 @@ export class Gateway {
     const sender = await ServiceProcess.start('sender', this.env());
     this.senders.push(sender);
     return sender;
+  }
+
+  /** Another replica, to be stopped by whoever asks for it. */
+  addApi(): Promise<ServiceProcess> {
+    return ServiceProcess.start('api', { ...this.env(), API_PORT: '0' });
   }
 
   /** Which of the processes holds a device. */

@@ -18,9 +18,11 @@ export interface RedisSpace {
 
 const KEY_HEX = '07'.repeat(32);
 
-/** @throws when REDIS_URL is not set: tests run on the Redis that `npm test` starts. */
-export async function openRedisSpace(): Promise<RedisSpace> {
-  const url = testRedisUrl();
+/**
+ * @param options.url of a Redis of the test's own. @throws when REDIS_URL is not set: other tests run on the Redis that
+ * `npm test` starts.
+ */
+export async function openRedisSpace({ url = testRedisUrl() }: { url?: string } = {}): Promise<RedisSpace> {
   const prefix = `test-${randomBytes(6).toString('hex')}`;
   const clients = createRedisClients({ url, logger: createLogger({ service: 'test', level: 'error' }) });
   await clients.waitForReady();

@@ -29,10 +29,10 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'api', queueLike: 'failFast' });
   lifecycle.add('redis', () => redis.close());
   await redis.waitForReady();
+  await refuseWrongSettings(redis.failFast);
   const space = { prefix: config.KEY_PREFIX };
   const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
   await checkSchema(store);
-  await refuseWrongSettings(redis.failFast);
 
   const doorbells = await DoorbellListener.listen(redis.subscriber, space);
   lifecycle.add('doorbells', async () => doorbells.close());

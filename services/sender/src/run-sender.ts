@@ -35,9 +35,9 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
   const clients = createRedisClients({ url: config.REDIS_URL, logger, name: 'sender' });
   lifecycle.add('redis', clients.close);
   await clients.waitForReady();
+  await refuseWrongSettings(clients.commands);
   const store = createStore({ redis: clients.commands, space, encryptionKeys: config.ENCRYPTION_KEYS });
   await checkSchema(store);
-  await refuseWrongSettings(clients.commands);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells', async () => doorbells.close());

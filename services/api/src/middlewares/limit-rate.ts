@@ -22,18 +22,24 @@ export function createRateLimits(deps: ApiDeps): RateLimits {
         bucket,
         limit: RATE_LIMITS[bucket],
         legacyHeaders: true,
+        countsAlways: true,
         keyGenerator: (_req, res) => localsOf(res).token!.keyId,
       }),
     failedTokens: limitRate(deps, {
       bucket: 'failed-tokens',
       limit: LIMITS.failedTokensPerMinute,
       legacyHeaders: false,
+      countsAlways: false,
       keyGenerator: (req) => ipKeyGenerator(req.ip ?? ''),
     }),
   };
 }
 
-type LimitOptions = Pick<Options, 'limit' | 'legacyHeaders' | 'keyGenerator'> & { bucket: string };
+type LimitOptions = Pick<Options, 'limit' | 'legacyHeaders' | 'keyGenerator'> & {
+  bucket: string;
+  /** Also when Redis is full: there is one counter for each token. Of addresses there are as many as callers like. */
+  countsAlways: boolean;
+};
 
 /**
  * The limiter loads its script into Redis when it is made, and stays broken if that fails. So it is made when the first
@@ -52,7 +58,7 @@ function limitRate(deps: ApiDeps, options: LimitOptions): RequestHandler {
   };
 }
 
-function makeLimiter(deps: ApiDeps, { bucket, ...options }: LimitOptions): RequestHandler {
+function makeLimiter(deps: ApiDeps, { bucket, countsAlways, ...options }: LimitOptions): RequestHandler {
   const { store, workspace, metrics, logger } = deps;
   return rateLimit({
     ...options,
@@ -66,13 +72,19 @@ function makeLimiter(deps: ApiDeps, { bucket, ...options }: LimitOptions): Reque
     },
     store: new RedisStore({
       prefix: `${workspaceKeys(store.space, workspace).rateLimits}${bucket}:`,
-      sendCommand: (command: string, ...args: string[]) => store.redis.call(command, ...args) as Promise<RedisReply>,
+      sendCommand: (command: string, ...args: string[]) =>
+        store.redis.call(command, ...(countsAlways ? args.map(allowWhenFull) : args)) as Promise<RedisReply>,
     }),
     handler: (req, _res, next) => {
       metrics.rateLimited.inc({ bucket });
       next(tooMany(req));
     },
   });
+}
+
+/** The limiter's scripts come to Redis as `SCRIPT LOAD text`. */
+function allowWhenFull(argument: string): string {
+  return argument.includes('redis.call') ? `#!lua flags=allow-oom\n${argument}` : argument;
 }
 
 function tooMany(req: Request): ApiError {

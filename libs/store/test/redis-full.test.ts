@@ -1,0 +1,269 @@
+import { readdirSync } from 'node:fs';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import type { Logger } from '@gateway/runtime/logger';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
+import { createApiToken, recordTokenUse } from '@gateway/store/api-tokens';
+import { keepUpload, putBlob, readUpload } from '@gateway/store/blobs';
+import {
+  cancelSend,
+  claimRecipient,
+  eraseSpentOtps,
+  expireSends,
+  recordResults,
+  takePace,
+} from '@gateway/store/change-send';
+import { ClientVersion } from '@gateway/store/client-version';
+import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/device-keys';
+import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
+import { ensureDevice, notePasskeyDemand } from '@gateway/store/devices';
+import { joinOptOut, recordStart, recordStop } from '@gateway/store/hidden-opt-outs';
+import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/idempotency';
+import { recordIncoming } from '@gateway/store/incoming-messages';
+import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/leases';
+import type { RunScript } from '@gateway/store/load-scripts';
+import { beatHeart, leaveMembers, listMembers } from '@gateway/store/members';
+import { findOptedOut } from '@gateway/store/opt-outs';
+import { askOwner, forgetQuestion, takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
+import { forgetNames } from '@gateway/store/people';
+import { noteEnd } from '@gateway/store/query-ends';
+import { readSend } from '@gateway/store/read-send';
+import { recordRestriction } from '@gateway/store/restrictions';
+import { checkSchema, type Store } from '@gateway/store/store';
+import { takeAccount } from '@gateway/store/take-account';
+import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
+import { expect } from 'chai';
+
+const LUA = new URL('../../../../../libs/store/lua/', import.meta.url);
+const address = { workspace: 'main', device: 'phone-1' };
+const PEER = { workspace: 'main', device: 'phone-2' };
+const HOUR_MS = 3_600_000;
+/** How something new comes into Redis: refused while it is full. */
+const REFUSED = ['accept-send', 'ask-owner', 'close-repeat', 'place-repeat', 'reserve-blob'];
+
+describe('a full Redis', () => {
+  let redis: SmallRedis;
+  let store: Store;
+  let lease: Lease;
+  /** Scripts that ran, and did what they are for, while it was full. */
+  const ran = new Set<string>();
+  let isFull = false;
+
+  before(async () => {
+    redis = await startSmallRedis();
+    const run: RunScript = async (name, keys, args) => {
+      const reply = await redis.space.store.run(name, keys, args);
+      if (isFull) ran.add(name);
+      return reply;
+    };
+    store = { ...redis.space.store, run };
+    await checkSchema(store);
+    await ensureDevice(store, address);
+    lease = (await acquireLease(store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
+  });
+  after(() => redis.close());
+  afterEach(async () => {
+    isFull = false;
+    await redis.empty();
+  });
+
+  const fill = async () => {
+    await redis.fill();
+    isFull = true;
+    const refusal = await store.redis.set(`${redis.space.prefix}:new`, 'x').catch((error: Error) => error.message);
+    expect(refusal).to.match(/^OOM /);
+  };
+  const accept = async (options: { kind?: 'text' | 'otp'; expiresAtMs?: number } = {}) => {
+    const { messageId } = await acceptSend(store, address, {
+      kind: options.kind ?? 'text',
+      content: { kind: 'text', text: 'hello' },
+      parts: 1,
+      recipients: options.kind === 'otp' ? ['4915112345670'] : ['4915112345670', '4915112345671', '4915112345672'],
+      owner: 't',
+      requestId: 'r',
+      nowMs: Date.now(),
+      expiresAtMs: options.expiresAtMs ?? Date.now() + HOUR_MS,
+    });
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  };
+  const open = async (options: Parameters<typeof accept>[0] = {}) => {
+    const send = await accept(options);
+    await openSend(store, address, send.messageId);
+    return send;
+  };
+  const stateOf = async (messageId: string) => (await readSend(store, address, messageId))?.state;
+  const settle = (tag: string, event: 'acked' | 'read', recipients = [0, 1, 2]) =>
+    recordResults(store, lease, {
+      tag,
+      nowMs: Date.now(),
+      events: recipients.map((recipient) => ({ recipient, part: 0, event })),
+    });
+
+  it('keeps devices with their owners', async () => {
+    await fill();
+    expect(await renewLease(store, lease, HOUR_MS)).to.equal(true);
+    const other = await acquireLease(store, PEER, { owner: 'a', ttlMs: HOUR_MS });
+    expect(other).to.include({ epoch: 1 });
+    await releaseLease(store, other!);
+    expect(await acquireLease(store, PEER, { owner: 'b', ttlMs: HOUR_MS })).to.include({ epoch: 2 });
+    const self = { id: 'sender-1', held: 1, capacity: 10 };
+    expect(await beatHeart(store, 'main', 'sender', { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
+    expect(await listMembers(store, 'main', 'sender')).to.deep.equal([self]);
+    await leaveMembers(store, 'main', 'sender', 'sender-1');
+    expect(await listMembers(store, 'main', 'sender')).to.deep.equal([]);
+    await checkSchema(store);
+  });
+
+  it('lets sends that were accepted go on to their end', async () => {
+    const [list, cancelled, expired] = [await open(), await open(), await open({ expiresAtMs: Date.now() + 1 })];
+    const [promised, otp] = [await accept(), await open({ kind: 'otp' })];
+    await fill();
+    expect(await openSend(store, address, promised.messageId)).to.equal(true);
+    const pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
+    expect(await takePace(store, lease, { pace, nowMs: Date.now() })).to.equal(0);
+    const message = { tag: list.tag, recipient: 0, part: 0, nowMs: Date.now() };
+    expect(await claimRecipient(store, lease, message)).to.equal('claimed');
+    await settle(list.tag, 'acked');
+    expect(await stateOf(list.messageId)).to.equal('closed');
+    await settle(list.tag, 'read');
+    expect((await readSend(store, address, list.messageId))?.counts).to.include({ queued: 0, read: 3 });
+    expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
+    expect(await expireSends(store, lease, Date.now() + 10)).to.deep.equal([expired.messageId]);
+    expect((await readSend(store, address, expired.messageId))?.counts).to.include({ queued: 0, expired: 3 });
+    await settle(otp.tag, 'acked', [0]);
+    await eraseSpentOtps(store, address, Date.now() + HOUR_MS);
+    expect(await store.redis.hexists(`${deviceKeys(store.space, address).base}:send:${otp.tag}`, 'content')).to.equal(
+      0,
+    );
+  });
+
+  it('lets go of what was never promised, and of what a key stands for', async () => {
+    const { messageId } = await accept();
+    const asked = { owner: 't', callersKey: 'k', address, isBound: true };
+    const found = await findRepeat(store, asked);
+    if (found.kind !== 'free') throw new Error(found.kind);
+    await store.redis.hset(found.key, { messageId, fingerprint: 'f', answer: '{}' });
+    await fill();
+    await keepAnswer(store, { key: found.key, messageId, answer: { status: 'queued' } });
+    expect(await store.redis.hget(found.key, 'answer')).to.equal('{"status":"queued"}');
+    await forgetRepeat(store, found.key, messageId);
+    await releaseRepeat(store, found.claim);
+    expect(await store.redis.exists(found.key, found.claim.key)).to.equal(0);
+    await dropAbandonedSends(store, address, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
+    expect(await stateOf(messageId)).to.equal(undefined);
+  });
+
+  it('takes the keys of running sessions, and lets go of them', async () => {
+    const keys = deviceKeyStore(store, lease);
+    await fill();
+    await keys.commit({
+      creds: '{}',
+      keys: [{ type: 'session', id: 'a.1', value: Buffer.alloc(700) }],
+      contacts: ['a'],
+    });
+    expect(await keys.readCreds()).to.equal('{}');
+    expect((await keys.read('session', ['a.1'])).size).to.equal(1);
+    const walk = { type: 'session', cursor: { bucket: 0, at: '0' }, limit: 10, beforeMs: Date.now() };
+    await findUnusedKeys(store, address, walk);
+    const names = { type: 'device-list', ids: ['4915112345670'], own: undefined, beforeMs: Date.now() } as const;
+    expect(await forgetNames(store, lease, names)).to.equal(0);
+    expect(await forgetSession(store, lease, { id: 'a.1', beforeMs: Date.now() + 48 * HOUR_MS })).to.equal(true);
+    await retireKeys(store, lease, { quarantine: true });
+    expect(await keys.readCreds()).to.equal(undefined);
+  });
+
+  it('lets devices be seen, disconnected and restricted', async () => {
+    await fill();
+    expect(await requestUnlink(store, address, { attemptId: 'x' })).to.deep.equal({
+      outcome: 'nothingLinked',
+      attemptId: '',
+    });
+    isFull = false;
+    await redis.empty();
+    await requestLink(store, address, { attemptId: 'one', method: 'qrCode', forceNew: false });
+    const acting = async () => (await readDeviceState(store, address)).desired;
+    await fill();
+    await recordObserved(store, lease, { actedOn: await acting(), observed: { status: 'connected' }, want: 'linked' });
+    await recordRestriction(store, lease, { kind: 'reach_out_time_lock', sinceMs: 1 }, ['4915112345670']);
+    expect(await readDeviceState(store, address)).to.deep.include({
+      restriction: { kind: 'reach_out_time_lock', sinceMs: 1 },
+    });
+    expect((await readDeviceState(store, address)).observed).to.include({ status: 'connected' });
+    expect(await takeAccount(store, lease, { phone: '447700900123', nowMs: Date.now() })).to.deep.equal({
+      isOther: false,
+    });
+    expect(await noteEnd(store, lease, { picture: true })).to.deep.equal([]);
+    await notePasskeyDemand(store, address, true);
+    expect(await requestUnlink(store, address, { attemptId: 'two' })).to.deep.equal({
+      outcome: 'requested',
+      attemptId: 'two',
+    });
+    await requestLink(store, address, { attemptId: 'three', method: 'qrCode', forceNew: true });
+    expect(await cancelLink(store, address, { attemptId: 'three', reason: 'link_timeout' })).to.equal(true);
+  });
+
+  it('never refuses a STOP from a phone', async () => {
+    await fill();
+    const message = { platformId: 'p', jid: 'j', text: 'STOP', phone: '447700900001', atMs: Date.now() };
+    expect(await recordIncoming(store, lease, { message, nowMs: Date.now() })).to.equal('optedOut');
+    expect(await recordStop(store, 'main', { hiddenId: '77@lid', atMs: Date.now() })).to.equal(true);
+    await joinOptOut(store, 'main', { phone: '447700900002', hiddenId: '77@lid' });
+    const numbers = ['447700900001', '447700900002', '447700900003'];
+    expect([...(await findOptedOut(store, 'main', numbers))]).to.deep.equal(numbers.slice(0, 2));
+    expect(await recordStart(store, 'main', { phone: '447700900001', atMs: Date.now() + 5_000 })).to.equal(true);
+  });
+
+  it('lets the owner answer what it was asked', async () => {
+    await askOwner(store, address, { id: 'q', question: { kind: 'session' } });
+    await fill();
+    expect(await takeQuestions(store, lease)).to.deep.equal([{ id: 'q', question: { kind: 'session' } }]);
+    expect(await writeOwnerAnswer(store, lease, { id: 'q', part: '0', value: 'well' })).to.equal(true);
+    await forgetQuestion(store, address, { id: 'q' });
+  });
+
+  it('remembers what of everything there is one of', async () => {
+    const { token } = await createApiToken(store, 'main', { name: 'test' });
+    await fill();
+    await recordTokenUse(store, 'main', token, Date.now());
+    const ignore = () => {};
+    const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
+    const version = new ClientVersion({ store, clock: { nowMs: Date.now }, logger, configured: '2.3000.7' });
+    await version.noteRefusal('2.3000.7');
+    expect(await version.mayLogIn()).to.equal(false);
+    const upload = { atMs: 1 } as unknown as Parameters<typeof keepUpload>[2]['upload'];
+    const medium = { blob: 'b', type: 'image' } as const;
+    await keepUpload(store, address, { ...medium, upload, untilMs: Date.now() + HOUR_MS });
+    expect(await readUpload(store, address, medium)).to.deep.equal(upload);
+  });
+
+  it('takes nothing new', async () => {
+    await fill();
+    const repeat = { owner: 't', callersKey: 'new', address };
+    const attempts: Record<string, Promise<unknown>> = {
+      'accept-send': accept(),
+      'ask-owner': askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
+      'place-repeat': findRepeat(store, { ...repeat, isBound: false }),
+      'close-repeat': store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),
+      'reserve-blob': putBlob(store, address, {
+        ...{ bytes: Buffer.from('file'), nowMs: Date.now(), neededUntilMs: Date.now() + HOUR_MS, quotaBytes: 1_000 },
+      }),
+    };
+    expect(Object.keys(attempts).sort()).to.deep.equal(REFUSED);
+    for (const [name, attempt] of Object.entries(attempts)) {
+      const refusal = await attempt.then(
+        () => 'taken',
+        (error: Error) => error.message,
+      );
+      expect(refusal, name).to.match(/^OOM /);
+    }
+  });
+
+  it('was tried with every script: those that run when it is full, and those that must not', () => {
+    const scripts = readdirSync(LUA)
+      .filter((file) => file.endsWith('.lua'))
+      .map((file) => file.slice(0, -4));
+    const untried = scripts.filter((name) => !ran.has(name) && !REFUSED.includes(name));
+    expect(untried, 'a new script belongs into one of the tests above').to.deep.equal([]);
+    expect(REFUSED.filter((name) => ran.has(name))).to.deep.equal([]);
+  });
+});
