@@ -1,3 +1,5 @@
+const API_PORT = Number(process.env.API_PORT || 3000);
+
 /** What the launcher takes from its environment. Services read their own settings; these are passed on to them. */
 export const launcherConfig = {
   /** Every variable, for the processes that are started. */
@@ -10,7 +12,11 @@ export const launcherConfig = {
   messengerTrust: process.env.MESSENGER_TRUST || undefined,
   keyPrefix: process.env.KEY_PREFIX || undefined,
   apiHost: process.env.API_HOST || '127.0.0.1',
-  apiPort: Number(process.env.API_PORT || 3000),
+  apiPort: API_PORT,
+  /** Of the first service of `npm start`; the others have the next two. */
+  opsPort: Number(process.env.OPS_PORT || API_PORT + 10),
+  /** Of the simulator that `npm start -- --simulator` runs. */
+  simulatorPort: Number(process.env.SIMULATOR_PORT || API_PORT + 20),
   /** Set when npm started us, and not a person directly. */
   startedByNpm: process.env.npm_lifecycle_event !== undefined,
 };

@@ -1,6 +1,7 @@
 import { GatewayError, toError } from '@gateway/runtime/errors';
 import { Lifecycle } from '@gateway/runtime/lifecycle';
 import { createLogger } from '@gateway/runtime/logger';
+import { addNpmFlags } from './add-npm-flags.js';
 import { runBench } from './commands/run-bench.js';
 import { runChaos } from './commands/run-chaos.js';
 import { runCli } from './commands/run-cli.js';
@@ -40,7 +41,7 @@ export async function main(name: string, args: string[]): Promise<void> {
   for (const [signal, exitCode] of Object.entries(SIGNALS)) process.on(signal, () => end(exitCode));
   if (launcherConfig.startedByNpm) watchParent(() => end(SIGNALS.SIGHUP));
   try {
-    await end(await COMMANDS[name]!(args, lifecycle));
+    await end(await COMMANDS[name]!(addNpmFlags(name, args, launcherConfig.environment), lifecycle));
   } catch (thrown) {
     if (!lifecycle.stopping.aborted) explain(toError(thrown));
     await end(1);

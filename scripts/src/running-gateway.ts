@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Network } from './choose-network.js';
 import { STATE_FOLDER } from './paths.js';
 
 /** What `npm run cli` needs to know of the gateway that `npm start` runs. */
 export interface RunningGatewayState {
   pid: number;
+  network: Network['kind'];
   env: Record<string, string>;
 }
 

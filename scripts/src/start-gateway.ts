@@ -12,6 +12,8 @@ export interface GatewayOptions {
   env: Record<string, string>;
   apiHost: string;
   apiPort: number;
+  /** Any free ones without them. */
+  opsPorts?: Record<Service, number>;
   output: (service: Service) => ChildOptions['output'];
 }
 
@@ -46,7 +48,7 @@ interface StartedService {
 }
 
 async function startService(lifecycle: Lifecycle, service: Service, options: GatewayOptions): Promise<StartedService> {
-  const opsPort = await findFreePort();
+  const opsPort = options.opsPorts?.[service] ?? (await findFreePort());
   const child = startChild(lifecycle, {
     name: service,
     module: `services/${service}/dist/main.js`,

@@ -100,5 +100,7 @@ export async function runUntilSignal(main: (lifecycle: Lifecycle) => Promise<voi
 
 /** What we foresaw is explained by its message; only a surprise needs its stack. */
 function logFailedStart(logger: Logger, error: Error): void {
-  logger.error('start failed', error instanceof GatewayError ? { reason: error.message } : { error });
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (code === 'EADDRINUSE') logger.error('start failed', { reason: `port ${port} of ${address} is taken` });
+  else logger.error('start failed', error instanceof GatewayError ? { reason: error.message } : { error });
 }

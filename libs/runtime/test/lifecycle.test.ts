@@ -92,6 +92,14 @@ describe('runUntilSignal', () => {
     expect(JSON.parse(output())).to.include({ message: 'start failed', reason: 'REDIS_URL is required' });
   });
 
+  it('tells a port that is taken without a stack', async () => {
+    const { ended, output } = run('service', 'port-taken');
+    expect(await ended).to.equal(1);
+    expect(JSON.parse(output()))
+      .to.have.property('reason')
+      .that.matches(/^port \d+ of 127\.0\.0\.1 is taken$/);
+  });
+
   it('stops and exits with 1 when nobody handles a rejection', async () => {
     const { ended, output } = run('service', 'unhandled');
     expect(await ended).to.equal(1);

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { refuseTakenPorts } from '../refuse-taken-ports.js';
 import { simulatorEnvironment, startSimulator } from '../start-simulator.js';
 
 /** Each is the setting of the simulator's `config.ts` with this name. */
@@ -18,6 +19,9 @@ const FLAGS = {
 /** `npm run simulator -- --port 9000`: the stand-in network alone, for gateways and clients that run elsewhere. */
 export async function runSimulator(args: string[], lifecycle: Lifecycle): Promise<number> {
   const { values } = parseArgs({ args, options: FLAGS });
+  const host = values.host ?? '127.0.0.1';
+  if (values.port)
+    await refuseTakenPorts([{ what: 'the simulator', host, port: Number(values.port), setting: '--port' }]);
   const simulator = await startSimulator(lifecycle, { env: toEnvironment(values), onLine: console.log });
   const { socketUrl, adminUrl, rootPublicKeyHex } = simulator;
   // For programs, as the simulator says it itself.

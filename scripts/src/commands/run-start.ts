@@ -4,10 +4,14 @@ import type { Lifecycle } from '@gateway/runtime/lifecycle';
 import { chooseNetwork, type Network } from '../choose-network.js';
 import { launcherConfig } from '../config.js';
 import { type LocalEnvironment, openLocalEnvironment } from '../local-environment.js';
+import { refuseTakenPorts, type WantedPort } from '../refuse-taken-ports.js';
 import { forgetRunningGateway, readRunningGateway, writeRunningGateway } from '../running-gateway.js';
-import { startGateway } from '../start-gateway.js';
+import { type RunningGateway, SERVICES, type Service, startGateway } from '../start-gateway.js';
 import { type RunningSimulator, simulatorEnvironment, startSimulator } from '../start-simulator.js';
 
+const OPS_PORTS = Object.fromEntries(
+  SERVICES.map((service, index) => [service, launcherConfig.opsPort + index]),
+) as Record<Service, number>;
 const STOPPED = new Promise<never>(() => {});
 
 /** `npm start [-- --simulator]`: the whole gateway on this machine, until Ctrl-C. With a `MESSENGER_URL` on this host, on the stand-in there. */
@@ -15,18 +19,20 @@ export async function runStart(args: string[], lifecycle: Lifecycle): Promise<nu
   const { values } = parseArgs({ args, options: { simulator: { type: 'boolean', default: false } } });
   refuseSecond();
   const network = chooseNetwork({ ...launcherConfig, ...values });
+  await refuseTakenPorts(wantedPorts(network));
   const local = await openLocalEnvironment(lifecycle, network);
   const simulator = network.kind === 'simulator' ? await startRememberingSimulator(lifecycle, local) : undefined;
   const env = { ...local.env, ...networkEnvironment(simulator) };
-  writeRunningGateway({ pid: process.pid, env });
+  writeRunningGateway({ pid: process.pid, network: network.kind, env });
   lifecycle.add('state file', async () => forgetRunningGateway());
   const gateway = await startGateway(lifecycle, {
     env,
     apiHost: launcherConfig.apiHost,
     apiPort: launcherConfig.apiPort,
+    opsPorts: OPS_PORTS,
     output: () => 'inherit',
   });
-  console.log(describe(gateway.baseUrl, { local, network, simulator }));
+  console.log(describe(gateway, { local, network, simulator }));
   return Promise.race([gateway.ended, simulator?.ended ?? STOPPED]);
 }
 
@@ -37,9 +43,21 @@ function refuseSecond(): void {
   throw new GatewayError({ code: 'already_running', message });
 }
 
+function wantedPorts({ kind }: Network): WantedPort[] {
+  const host = '127.0.0.1';
+  const { apiHost, apiPort, simulatorPort } = launcherConfig;
+  const api = { what: 'the API', host: apiHost, port: apiPort, setting: 'API_PORT' };
+  const ops = SERVICES.map((service) => ({
+    ...{ what: `the health of ${service}`, host },
+    ...{ port: OPS_PORTS[service], setting: 'OPS_PORT (the first of three)' },
+  }));
+  const simulator = { what: 'the simulator', host, port: simulatorPort, setting: 'SIMULATOR_PORT' };
+  return [api, ...ops, ...(kind === 'simulator' ? [simulator] : [])];
+}
+
 /** What was linked stays linked over a restart, as with the real network. */
 function startRememberingSimulator(lifecycle: Lifecycle, { folder }: LocalEnvironment): Promise<RunningSimulator> {
-  const env = { SIMULATOR_STATE_FILE: `${folder}/network-state` };
+  const env = { SIMULATOR_STATE_FILE: `${folder}/network-state`, SIMULATOR_PORT: String(launcherConfig.simulatorPort) };
   return startSimulator(lifecycle, { env, onLine: console.log });
 }
 
@@ -65,15 +83,19 @@ function describeNetwork({ network, simulator }: Started): string {
   return 'the real one: mind your pace';
 }
 
-function describe(baseUrl: string, started: Started): string {
+function describe({ baseUrl, opsUrls }: RunningGateway, started: Started): string {
   const { local } = started;
   const lines = [
     '',
     'The gateway is running. Ctrl-C stops it.',
     '',
-    `  API       ${baseUrl}`,
+    `  API       ${baseUrl}, described at ${baseUrl}/docs`,
     `  Network   ${describeNetwork(started)}`,
     `  Data      ${local.data}`,
+    ...SERVICES.map(
+      (service, index) =>
+        `  ${index === 0 ? 'Health' : '      '}    ${opsUrls[service]}/readyz and /metrics: ${service}`,
+    ),
     '',
     'Next, in another terminal:',
     '',
@@ -104,9 +126,11 @@ function linkWithPhone(baseUrl: string): string[] {
   ];
 }
 
+/** By an 8-character code: the network of 2026 wants a QR code to be scanned twice. */
 function linkWithSimulator(baseUrl: string, { adminUrl }: RunningSimulator): string[] {
   return [
-    `  curl -H "Authorization: Bearer $TOKEN" "${baseUrl}/connect?rawQrCode=true"`,
-    `  curl -H 'Content-Type: text/plain' --data "$QR" "${adminUrl}/admin/mock-phone/scan-qr?number=999100000001"`,
+    `  curl -H "Authorization: Bearer $TOKEN" "${baseUrl}/connect?method=pairingCode&phoneNumber=999100000001"`,
+    `  curl -d '{"number":"999100000001","code":"<the pairingCode of the answer>"}' ${adminUrl}/admin/mock-phone/enter-code`,
+    '     or scan the QR code of /connect: see "Run it" in the README',
   ];
 }

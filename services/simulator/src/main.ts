@@ -9,9 +9,16 @@ const simulator = await startSimulator({
   logger: makeStderrLogger(logLevel),
   ...(trace && { trace: writeTrace }),
   ...(stateFile && { stateFile }),
-});
+}).catch(explain);
 const { socketUrl, adminUrl, rootPublicKeyHex } = simulator;
 process.stdout.write(`${JSON.stringify({ ready: true, socketUrl, adminUrl, rootPublicKeyHex })}\n`);
+
+/** A port that is taken needs no stack. */
+function explain(error: NodeJS.ErrnoException): never {
+  if (!error.syscall) throw error;
+  process.stderr.write(`The simulator did not start: ${error.message}\n`);
+  process.exit(1);
+}
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => void simulator.close());
