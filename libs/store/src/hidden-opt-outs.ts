@@ -63,6 +63,16 @@ export async function recordStart(
   return taken.includes(true);
 }
 
+/** Those of the hidden identifiers whose people have opted out, and of whom no number is known. One round trip. */
+export async function findHiddenWishes(
+  store: Store,
+  workspace: Workspace,
+  hiddenIds: readonly string[],
+): Promise<Set<string>> {
+  const found = await Promise.all(hiddenIds.map((hiddenId) => readHidden(store, workspace, hiddenId)));
+  return new Set(hiddenIds.filter((_, i) => found[i]!.kind === 'optedOut'));
+}
+
 /** A number and a hidden identifier turn out to be one person's: a wish under the identifier counts for the number. Safe to repeat. */
 export async function joinOptOut(store: Store, workspace: Workspace, { phone, hiddenId }: Person): Promise<void> {
   if (phone === undefined || hiddenId === undefined) return;

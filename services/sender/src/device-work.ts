@@ -11,6 +11,7 @@ import type { HeldLease } from '@gateway/store/lease-keeper';
 import { DeviceScheduler } from './device-scheduler.js';
 import { MediaUploads } from './media-uploads.js';
 import type { NewContactHold } from './new-contact-hold.js';
+import { OptOutJoins } from './opt-out-joins.js';
 import type { ProcessDeps } from './process-deps.js';
 import { QuestionDesk } from './question-desk.js';
 import type { ResultWriter } from './result-writer.js';
@@ -36,6 +37,7 @@ export class DeviceWork {
   private readonly wakeJobs: WakeJobs;
   private readonly pruner: SessionPruner;
   private readonly desk: QuestionDesk;
+  private readonly joins: OptOutJoins;
   private lastRefresh: Promise<void> = Promise.resolve();
   private nextRefresh: Promise<void> | undefined;
   private consumer: Consumer | undefined;
@@ -50,6 +52,7 @@ export class DeviceWork {
     this.wakeJobs = new WakeJobs(deps);
     this.pruner = new SessionPruner(deps);
     this.desk = new QuestionDesk(deps);
+    this.joins = new OptOutJoins(deps);
   }
 
   /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
@@ -71,11 +74,13 @@ export class DeviceWork {
   attach(session: MessengerSession): void {
     this.scheduler.attach(session);
     this.desk.attach(session);
+    this.joins.attach(session);
   }
 
   detach(): void {
     this.scheduler.detach();
     this.desk.detach();
+    this.joins.detach();
   }
 
   /** The session has forgotten them. */
@@ -94,6 +99,7 @@ export class DeviceWork {
 
   numbersKnown(people: readonly KnownPerson[]): void {
     this.scheduler.numbersKnown(people);
+    this.joins.numbersKnown(people);
   }
 
   /** An operator may have given the device another pace. */

@@ -1,4 +1,5 @@
 import type { Pace } from '@gateway/contracts/pace';
+import { proto } from '@gateway/messenger/baileys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { setPace } from '@gateway/store/devices';
 import { addOptOuts, countOptOuts, findOptedOut, findOptOut } from '@gateway/store/opt-outs';
@@ -52,6 +53,14 @@ describe('people who opted out, end to end', function () {
   const reveal = async (person: string, number: string): Promise<void> => {
     const path = `${simulator.adminUrl}/admin/phones/${person}`;
     expect((await fetch(path, { method: 'PUT', body: JSON.stringify({ number }) })).status).to.equal(200);
+  };
+  /** The phone of the account says that a number and a hidden identifier are of one person. */
+  const pushMapping = (number: string, lid: string): Promise<void> => {
+    const pnToLidMappings = [{ pn: Number(number), assignedLid: Number(lid) }];
+    const encodedMappingPayload = proto.LIDMigrationMappingSyncPayload.encode({ pnToLidMappings }).finish();
+    const type = proto.Message.ProtocolMessage.Type.LID_MIGRATION_MAPPING_SYNC;
+    const protocolMessage = { type, lidMigrationMappingSyncMessage: { encodedMappingPayload } };
+    return simulator.office.writer.tellClients(ACCOUNT, { protocolMessage });
   };
   const isOptedOut = async (number: string) => (await findOptOut(space.store, 'main', number)) !== undefined;
 
@@ -143,6 +152,34 @@ describe('people who opted out, end to end', function () {
     const { status, body } = await gateway.call('POST', '/contacts/check', { body: { phones: [number] } });
     expect(status, JSON.stringify(body)).to.equal(200);
     expect(await isOptedOut(number)).to.equal(true);
+  });
+
+  it('are found when the phone says whose number it is and the network agrees, before anything is sent', async () => {
+    const [number, ofAnother] = makeNumbers(2, 78) as [string, string];
+    const [person, deceived] = ['lid:144000000000078', 'lid:144000000000079'];
+    for (const each of [person, deceived]) await write(each, 'STOP');
+    await eventually(() => isOptedOut('144000000000078@lid'));
+    await eventually(() => isOptedOut('144000000000079@lid'));
+    // A pair that the phone made up, before one that is true.
+    await pushMapping(ofAnother, '144000000000079');
+    await reveal(person, number);
+    await eventually(() => isOptedOut(number), { what: 'joined' });
+    expect(await isOptedOut(ofAnother), 'a made-up pair').to.equal(false);
+    expect(await findOptOut(space.store, 'main', '144000000000079@lid')).to.include({
+      hiddenId: '144000000000079@lid',
+    });
+  });
+
+  it('are found when the history of another device of the workspace names their number', async () => {
+    const [number] = makeNumbers(1, 77) as [string];
+    const person = 'lid:144000000000077';
+    await write(person, 'STOP');
+    await eventually(() => isOptedOut('144000000000077@lid'));
+    const { accounts, directory } = simulator.network;
+    directory.identities.reveal(person, number);
+    accounts.ensure('491700000082').contacts.add(person);
+    await gateway.link('491700000082', 'second');
+    await eventually(() => isOptedOut(number), { what: 'joined' });
   });
 
   it('may come back by saying so, and not otherwise', async () => {

@@ -3,20 +3,16 @@ import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
-import type { AuthState } from '../auth-state.js';
 import { type BaileysSocket, proto } from '../baileys.js';
 import { type OwnNotice, takeOwnNotices } from '../own-notices.js';
-import type { SessionCaches } from '../session-caches.js';
 import { within } from '../within.js';
 import { fetchHistoryFile } from './fetch-history-file.js';
 import type { HistoryCreds, WaitingHistory } from './own-creds.js';
 import { type HistoryFacts, readHistory } from './read-history.js';
-import { storeHistory } from './store-history.js';
+import { type StoreHistoryDeps, storeHistory } from './store-history.js';
 
-export interface HistoryDeps {
+export interface HistoryDeps extends StoreHistoryDeps {
   sock: BaileysSocket;
-  auth: AuthState;
-  caches: SessionCaches;
   logger: Logger;
   /** For downloads from a stand-in. */
   agent?: Agent | undefined;

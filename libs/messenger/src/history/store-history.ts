@@ -3,6 +3,7 @@ import type { AuthState } from '../auth-state.js';
 import type { AuthenticationCreds } from '../baileys.js';
 import { ownUsers } from '../is-own-phone.js';
 import type { SessionCaches } from '../session-caches.js';
+import type { KnownPerson } from '../session-types.js';
 import { isTokenValid } from '../token-buckets.js';
 import type { HistoryCreds } from './own-creds.js';
 import type { ConversationToken, HistoryFacts } from './read-history.js';
@@ -10,6 +11,8 @@ import type { ConversationToken, HistoryFacts } from './read-history.js';
 export interface StoreHistoryDeps {
   auth: AuthState;
   caches: SessionCaches;
+  /** Which number and which hidden identifier are one person's, as far as that is new. */
+  onNumbersKnown(people: readonly KnownPerson[]): void;
 }
 
 const KEYS_PER_COMMIT = 500;
@@ -39,7 +42,7 @@ function noteMigration(creds: AuthenticationCreds, timestamp: number): void {
 
 /** Only pairs of which neither side is known: what the network says in messages and answers is newer. */
 async function seedLids(
-  { auth: { creds, keys }, caches }: StoreHistoryDeps,
+  { auth: { creds, keys }, caches, onNumbersKnown }: StoreHistoryDeps,
   pairs: [pn: string, lid: string][],
 ): Promise<void> {
   const own = ownUsers(creds.me);
@@ -48,13 +51,17 @@ async function seedLids(
     pairs.flatMap(([pn, lid]) => [pn, `${lid}_reverse`]),
   );
   const entries: Record<string, string> = {};
+  const people: KnownPerson[] = [];
   for (const [pn, lid] of pairs) {
     if (known[pn] || known[`${lid}_reverse`] || own.has(pn) || own.has(lid)) continue;
     entries[pn] = lid;
     entries[`${lid}_reverse`] = pn;
+    people.push({ phone: pn, hiddenId: `${lid}@lid` });
     caches.withoutLid.delete(pn);
   }
-  if (Object.keys(entries).length > 0) await keys.set({ 'lid-mapping': entries });
+  if (people.length === 0) return;
+  await keys.set({ 'lid-mapping': entries });
+  onNumbersKnown(people);
 }
 
 async function storeTokens({ auth: { keys } }: StoreHistoryDeps, tokens: ConversationToken[]): Promise<void> {
