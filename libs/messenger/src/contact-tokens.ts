@@ -5,8 +5,6 @@ import {
   areJidsSameUser,
   type BaileysSocket,
   type BinaryNode,
-  getBinaryNodeChild,
-  getBinaryNodeChildren,
   jidDecode,
   jidEncode,
   jidNormalizedUser,
@@ -14,6 +12,7 @@ import {
 } from './baileys.js';
 import type { HistoryCreds } from './history/own-creds.js';
 import { isTokenValid } from './token-buckets.js';
+import { watchSettings } from './watch-settings.js';
 
 export interface ContactTokensDeps {
   sock: BaileysSocket;
@@ -21,7 +20,8 @@ export interface ContactTokensDeps {
 }
 
 /** Of the settings that the network hands out: which tokens it wants to see. */
-const SETTINGS: Record<string, 'given' | 'made'> = { 10518: 'given', 24941: 'made' };
+const SETTINGS = { given: '10518', made: '24941' };
+
 /**
  * What a message shows so that it may reach the one it is for, as the network asks since 2026: the token that this
  * person gave the account (`tctoken`), else one made of the account's salt (`cstoken`), else nothing. Never two: the
@@ -33,7 +33,7 @@ export class ContactTokens {
   constructor(deps: ContactTokensDeps) {
     this.#deps = deps;
     Object.defineProperty(deps.sock.serverProps, 'privacyTokenOn1to1', { get: () => false, set() {} });
-    deps.sock.ws.on('CB:iq,,props', (answer: BinaryNode) => this.#readSettings(answer));
+    watchSettings(deps.sock, (settings) => this.#keepSettings(settings));
   }
 
   /** The children that a message to this person needs. Rejects when keys cannot be read: then the session ends. */
@@ -77,15 +77,10 @@ export class ContactTokens {
     return { tag: 'cstoken', attrs: {}, content };
   }
 
-  /** The library says which settings it has, and the network then leaves out what has not changed: so they are kept. */
-  #readSettings(answer: BinaryNode): void {
+  #keepSettings(settings: ReadonlyMap<string, boolean>): void {
     const before = this.#creds.showsTokens;
-    const showsTokens = { ...before };
-    for (const { attrs } of getBinaryNodeChildren(getBinaryNodeChild(answer, 'props'), 'prop')) {
-      const name = SETTINGS[attrs.config_code ?? ''];
-      const value = attrs.config_value;
-      if (name && value !== undefined) showsTokens[name] = value === '1' || value === 'true';
-    }
+    const [given, made] = [settings.get(SETTINGS.given), settings.get(SETTINGS.made)];
+    const showsTokens = { ...before, ...(given !== undefined && { given }), ...(made !== undefined && { made }) };
     if (showsTokens.given === before?.given && showsTokens.made === before?.made) return;
     this.#creds.showsTokens = showsTokens;
     // A failure ends the session by way of the key store.

@@ -134,10 +134,7 @@ export class Session implements MessengerSession {
     this.#serverWords = watchServerWords(sock);
     this.#lookUp = new LookUp({ sock, caches: deps.caches, optional: this.#optional, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
-    this.#history = new HistoryKeeper({
-      ...{ ...deps, signal: end.signal, agent: standInAgent(deps.endpoint) },
-      onNumbersKnown: (people) => events.onNumbersKnown?.(people),
-    });
+    this.#history = new HistoryKeeper({ ...deps, signal: end.signal, agent: standInAgent(deps.endpoint) });
     this.historyTaken = this.#history.first;
     this.#contactTokens = new ContactTokens({ sock, auth });
     this.#firstContacts = new FirstContacts({ auth, tokens: this.#contactTokens });
@@ -296,6 +293,7 @@ export class Session implements MessengerSession {
         events.onLookUpsForgotten?.();
         await this.#addressing.learn(namespace);
       },
+      onSetting: (isEnabled) => this.#addressing.noteMigrationSetting(isEnabled),
       onFailed: (error) => end.begin(toFailureOutcome(error)),
     });
     watchNumbers(sock, (people) => events.onNumbersKnown?.(people));

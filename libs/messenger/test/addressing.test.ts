@@ -14,11 +14,13 @@ describe('the namespace of an account', () => {
   const namespaceIn = ({ creds }: MemoryKeyStore) =>
     readAddressing(JSON.parse(creds ?? '{}', BufferJSON.reviver)).namespace;
 
+  const isMigrationEnabledIn = ({ creds }: MemoryKeyStore) => JSON.parse(creds ?? '{}').isMigrationEnabled;
+
   /** `knows: false`: as after an import of keys from another program, which say nothing of the namespace. */
   async function openAs(addressing: 'lid' | 'pn', { knows = true } = {}): Promise<Linked> {
     const { keyStore, phone } = await sessions.link(undefined, addressing);
     if (!knows) {
-      const { addressing: _forgotten, ...creds } = JSON.parse(keyStore.creds!);
+      const { addressing: _forgotten, isMigrationEnabled: _too, ...creds } = JSON.parse(keyStore.creds!);
       keyStore.creds = JSON.stringify(creds);
     }
     const test = await sessions.open(keyStore);
@@ -64,7 +66,17 @@ describe('the namespace of an account', () => {
       expect((shown as { details?: object }).details ?? {}).not.to.have.property('unknownUser');
     });
 
+    it(`is what the network's setting says where the phone has said nothing (${addressing})`, async () => {
+      const test = await openAs(addressing, { knows: false });
+      await eventually(() => isMigrationEnabledIn(test.keyStore) !== undefined, { what: 'the setting' });
+      const before = refusals();
+      for (const { kind } of await sendTo(test, meet(test.phone, 3))) expect(kind).to.equal('accepted');
+      expect(refusals()).to.equal(before);
+      expect(namespaceIn(test.keyStore)).to.equal(addressing);
+    });
+
     it(`is learnt from the network where nothing is known (${addressing}): one message tries, the others wait`, async () => {
+      sessions.fault('iq', { error: 500 }, { match: { xmlns: 'abt' } });
       const test = await openAs(addressing, { knows: false });
       const before = refusals();
       for (const { kind } of await sendTo(test, meet(test.phone, 20))) expect(kind).to.equal('accepted');

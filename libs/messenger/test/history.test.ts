@@ -76,8 +76,7 @@ describe('the history of a newly linked device', () => {
       const trust = { kind: 'insecure' } as const;
       const agent = standInAgent({ url: sessions.simulator.socketUrl, trust });
       const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
-      const onNumbersKnown = () => {};
-      const keeper = new HistoryKeeper({ sock, auth, caches, logger, agent, signal: end.signal, onNumbersKnown });
+      const keeper = new HistoryKeeper({ sock, auth, caches, logger, agent, signal: end.signal, events: {} });
       const tell = async (notice: proto.Message.IHistorySyncNotification) => {
         const protocolMessage = { type: proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION };
         const content = { protocolMessage: { ...protocolMessage, historySyncNotification: notice } };

@@ -24,10 +24,10 @@ describe('a push of mappings', () => {
     };
     const user = { id: `${ME}:5@s.whatsapp.net`, lid: `${OWN_LID}:5@lid` };
     const authState = { keys: { get: async () => ({}) } };
-    const ws = { prependListener: () => {} };
+    const ws = { on: () => {}, prependListener: () => {} };
     const sock = { ws, user, authState, signalRepository } as unknown as BaileysSocket;
     const onNamespace = async (namespace: string) => void namespaces.push(namespace);
-    watchMigration(sock, { onNamespace, onFailed: (error) => expect.fail(error.message) });
+    watchMigration(sock, { onNamespace, onSetting: async () => {}, onFailed: (error) => expect.fail(error.message) });
     const jid = from.includes('@') ? from : `${from}@s.whatsapp.net`;
     const empty = Buffer.alloc(1);
     const left = inGroup

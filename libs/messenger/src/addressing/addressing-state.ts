@@ -59,7 +59,14 @@ export function mayMeanAddress({ namespace: known }: AddressingState, used: Name
 }
 
 /** Credentials as they are stored: the library keeps what it does not know. */
-export type StoredCreds = AuthenticationCreds & { addressing?: AddressingState };
+export type StoredCreds = AuthenticationCreds & {
+  addressing?: AddressingState;
+  /** What the network last said of `MIGRATION_SETTING`. */
+  isMigrationEnabled?: boolean;
+};
+
+/** Whether the account's conversations may be by hidden identifier (`lid_one_on_one_migration_enabled`). */
+export const MIGRATION_SETTING = '9435';
 
 /** What is stored with the credentials; anything else is an account of which nothing is known. */
 export function readAddressing(creds: AuthenticationCreds): AddressingState {
@@ -70,8 +77,12 @@ export function readAddressing(creds: AuthenticationCreds): AddressingState {
   };
 }
 
-/** The namespace in which messages go out now. Since July 2026 official clients address by hidden identifier, unless told otherwise. */
-export function namespaceOf(creds: AuthenticationCreds): Namespace {
+/**
+ * The namespace in which messages go out now. Where nothing is known the network's setting says which one is tried first;
+ * without it hidden identifiers, as official clients do since July 2026.
+ */
+export function namespaceOf(creds: StoredCreds): Namespace {
   const { namespace } = readAddressing(creds);
-  return namespace === 'unknown' ? 'lid' : namespace;
+  if (namespace !== 'unknown') return namespace;
+  return creds.isMigrationEnabled === false ? 'pn' : 'lid';
 }

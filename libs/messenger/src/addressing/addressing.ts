@@ -75,6 +75,13 @@ export class Addressing {
     await this.#save({ namespace });
   }
 
+  /** The network says whether the account may have migrated: that decides nothing, but which name is tried first. */
+  async noteMigrationSetting(isEnabled: boolean): Promise<void> {
+    if (this.#creds.isMigrationEnabled === isEnabled) return;
+    this.#creds.isMigrationEnabled = isEnabled;
+    await this.#deps.saveCreds();
+  }
+
   /**
    * Chooses the namespace of a message, after the message that is trying one out.
    * @param hasLid whether the recipient has a hidden identifier; without one there is no choice.

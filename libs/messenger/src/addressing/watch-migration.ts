@@ -10,10 +10,13 @@ import {
 import { readFields } from '../history/read-fields.js';
 import { ownUsers } from '../is-own-phone.js';
 import { type OwnNotice, takeOwnNotices } from '../own-notices.js';
-import type { Namespace } from './addressing-state.js';
+import { watchSettings } from '../watch-settings.js';
+import { MIGRATION_SETTING, type Namespace } from './addressing-state.js';
 
 export interface WatchMigrationDeps {
   onNamespace(namespace: Namespace): Promise<void>;
+  /** The network says at a login whether the account may have migrated. */
+  onSetting(isEnabled: boolean): Promise<void>;
   /** Called with what could not be stored: the session must end. */
   onFailed(error: Error): void;
 }
@@ -43,6 +46,10 @@ export function watchMigration(sock: BaileysSocket, deps: WatchMigrationDeps): v
     const namespace = readClientProps(getBinaryNodeChild(node, 'pair-success'));
     // Nothing is stored before the library has the account: it goes with the credentials of the new device.
     if (namespace) deps.onNamespace(namespace).catch((thrown: unknown) => deps.onFailed(toError(thrown)));
+  });
+  watchSettings(sock, (settings) => {
+    const isEnabled = settings.get(MIGRATION_SETTING);
+    if (isEnabled !== undefined) deps.onSetting(isEnabled).catch((thrown: unknown) => deps.onFailed(toError(thrown)));
   });
   takeOwnNotices(
     sock,

@@ -3,7 +3,7 @@ import type { AuthState } from '../auth-state.js';
 import type { AuthenticationCreds } from '../baileys.js';
 import { ownUsers } from '../is-own-phone.js';
 import type { SessionCaches } from '../session-caches.js';
-import type { KnownPerson } from '../session-types.js';
+import type { KnownPerson, SessionEvents } from '../session-types.js';
 import { isTokenValid } from '../token-buckets.js';
 import type { HistoryCreds } from './own-creds.js';
 import type { ConversationToken, HistoryFacts } from './read-history.js';
@@ -11,8 +11,7 @@ import type { ConversationToken, HistoryFacts } from './read-history.js';
 export interface StoreHistoryDeps {
   auth: AuthState;
   caches: SessionCaches;
-  /** Which number and which hidden identifier are one person's, as far as that is new. */
-  onNumbersKnown(people: readonly KnownPerson[]): void;
+  events: Pick<SessionEvents, 'onNumbersKnown'>;
 }
 
 const KEYS_PER_COMMIT = 500;
@@ -42,7 +41,7 @@ function noteMigration(creds: AuthenticationCreds, timestamp: number): void {
 
 /** Only pairs of which neither side is known: what the network says in messages and answers is newer. */
 async function seedLids(
-  { auth: { creds, keys }, caches, onNumbersKnown }: StoreHistoryDeps,
+  { auth: { creds, keys }, caches, events }: StoreHistoryDeps,
   pairs: [pn: string, lid: string][],
 ): Promise<void> {
   const own = ownUsers(creds.me);
@@ -61,7 +60,7 @@ async function seedLids(
   }
   if (people.length === 0) return;
   await keys.set({ 'lid-mapping': entries });
-  onNumbersKnown(people);
+  events.onNumbersKnown?.(people);
 }
 
 async function storeTokens({ auth: { keys } }: StoreHistoryDeps, tokens: ConversationToken[]): Promise<void> {
