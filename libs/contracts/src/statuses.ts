@@ -1,25 +1,10 @@
-/** What became of one recipient. The order is the storage code: append only. */
+/**
+ * What became of one recipient: libs/store/lua/record-results.lua says what may follow what. The order is the storage
+ * code: append only.
+ */
 export const RECIPIENT_STATUSES = ['queued', 'sent', 'delivered', 'read', 'failed', 'expired', 'cancelled'] as const;
 export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
 export type StatusCounts = Record<RecipientStatus, number>;
-
-const REACHABLE: Record<RecipientStatus, readonly RecipientStatus[]> = {
-  // A receipt proves the send, so it may come before (or without) the ack.
-  queued: ['sent', 'delivered', 'read', 'failed', 'expired', 'cancelled'],
-  // The network may refuse late: an error after the ack.
-  sent: ['delivered', 'read', 'failed'],
-  delivered: ['read'],
-  read: [],
-  failed: [],
-  // The last try went out and was never acknowledged; a receipt shows that it had arrived.
-  expired: ['delivered', 'read'],
-  cancelled: [],
-};
-
-/** Recipient statuses only move forward. */
-export function mayFollow(from: RecipientStatus, to: RecipientStatus): boolean {
-  return REACHABLE[from].includes(to);
-}
 
 export type SendStatus = RecipientStatus | 'sending';
 

@@ -3,13 +3,7 @@ import { paceDurationMs } from '@gateway/contracts/pace';
 import { maskPhoneNumber, normalizePhoneNumber, spellingsOf } from '@gateway/contracts/phone-number';
 import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import { emptyResults, packRecipients, readResult, unpackRecipients } from '@gateway/contracts/send-layout';
-import {
-  mayFollow,
-  RECIPIENT_STATUSES,
-  type RecipientStatus,
-  type StatusCounts,
-  sendStatus,
-} from '@gateway/contracts/statuses';
+import { type StatusCounts, sendStatus } from '@gateway/contracts/statuses';
 import { expect } from 'chai';
 
 const NONE: StatusCounts = { queued: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0, cancelled: 0 };
@@ -30,16 +24,6 @@ describe('the status of a send', () => {
       expect(sendStatus({ ...NONE, ...counts })).to.equal(expected);
     });
   }
-});
-
-describe('recipient statuses', () => {
-  it('have no way back', () => {
-    const reachableFrom = (from: RecipientStatus): RecipientStatus[] =>
-      RECIPIENT_STATUSES.filter((to) => mayFollow(from, to));
-    for (const from of RECIPIENT_STATUSES) {
-      for (const next of reachableFrom(from)) expect(reachableFrom(next), `${from} -> ${next}`).not.to.include(from);
-    }
-  });
 });
 
 describe('the status of a device', () => {

@@ -1,19 +1,19 @@
 #!lua flags=allow-oom
--- Writes what the network said of recipients. Statuses only move forward (libs/contracts/src/statuses.ts); news that
--- come too late or twice change nothing.
+-- Writes what the network said of recipients. Statuses only move forward; news that come too late or twice change
+-- nothing.
 -- KEYS lease, record, recipients, results, open, backlog, erasures
 -- ARGV token, now ms, retention ms, erasure ms, then (recipient, part, event, error code) ...
 --   events: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
 --   | revoked (an ack taken back: failed if it counted as sent)
 --   | held (waits for what the error code says; what it may have got before is as uncertain as it was)
--- Output: { 'ok' | 'fenced' | 'gone', 1 when this closed the send else 0, status code of each recipient after its event ... }
+-- Output: { 'ok' | 'fenced' | 'gone', status code of each recipient after its event ... }
 --- @include "check-lease"
 --- @include "results"
 --- @include "settle"
 --- @include "erase"
-if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced', 0 } end
+if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced' } end
 local parts, kind, cancelled = unpack(redis.call('HMGET', KEYS[2], 'parts', 'kind', 'cancelledAtMs'))
-if not parts then return { 'gone', 0 } end
+if not parts then return { 'gone' } end
 local full = bit.lshift(1, tonumber(parts)) - 1
 
 local function next_status(r, event)
@@ -31,7 +31,7 @@ local function next_status(r, event)
   return r.status
 end
 
-local reply = { 'ok', 0 }
+local reply = { 'ok' }
 for i = 5, #ARGV, 4 do
   local index, mask, event = tonumber(ARGV[i]), bit.lshift(1, tonumber(ARGV[i + 1])), ARGV[i + 2]
   local r = load_result(KEYS[4], index)
@@ -57,5 +57,5 @@ for i = 5, #ARGV, 4 do
   end
 end
 erase_spent_otp(KEYS[2], KEYS[7], ARGV[2], ARGV[4])
-reply[2] = close_when_settled(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2], ARGV[3])
+close_when_settled(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2], ARGV[3])
 return reply

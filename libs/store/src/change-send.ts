@@ -38,20 +38,20 @@ export async function claimRecipient(
 
 /**
  * Writes what the network said. News may come late, twice or in any order: statuses only move forward.
- * `statuses` are those after each event (`undefined` where there is no such recipient). Throws `FencedError` for a stale owner.
+ * Returns the status after each event, `undefined` where there is no such recipient. Throws `FencedError` for a stale owner.
  */
 export async function recordResults(
   store: Store,
   lease: Lease,
   news: { tag: SendTag; nowMs: number; events: readonly RecipientEvent[] },
-): Promise<{ closed: boolean; statuses: (RecipientStatus | undefined)[] }> {
+): Promise<(RecipientStatus | undefined)[]> {
   const reply = await store.run('record-results', fencedKeys(store, lease, news.tag), [
     ...[lease.token, news.nowMs, RETENTION_MS, ERASURE_MS],
     ...news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [recipient, part, event, errorCode]),
   ]);
-  const [outcome, closed, ...codes] = reply as [string, number, ...number[]];
+  const [outcome, ...codes] = reply as [string, ...number[]];
   if (outcome === 'fenced') throw new FencedError({ step: 'record results' });
-  return { closed: closed === 1, statuses: codes.map((code) => RECIPIENT_STATUSES[code]) };
+  return codes.map((code) => RECIPIENT_STATUSES[code]);
 }
 
 /**

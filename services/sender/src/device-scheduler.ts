@@ -4,8 +4,8 @@ import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import { SessionEndedError } from '@gateway/messenger/session-errors';
 import type { KnownPerson, MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
-import { FencedError, toError } from '@gateway/runtime/errors';
-import type { Logger } from '@gateway/runtime/logger';
+import { FencedError, GatewayError, toError } from '@gateway/runtime/errors';
+import type { LogFields, Logger } from '@gateway/runtime/logger';
 import { openSend } from '@gateway/store/accept-send';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
@@ -14,6 +14,7 @@ import type { HeldLease } from '@gateway/store/lease-keeper';
 import { readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 import { failUnsent, hasOptedOut, identify } from './drop-opted-out.js';
+import { FailureLines } from './failure-lines.js';
 import { FirstContactHold } from './first-contact-hold.js';
 import { loadSend } from './load-send.js';
 import type { MediaUploads } from './media-uploads.js';
@@ -67,6 +68,7 @@ export class DeviceScheduler {
   private readonly preparation: SendPreparation;
   private readonly wakeUp = new WakeUp();
   private readonly writers = new WritersWithoutNumber();
+  private readonly failures: FailureLines;
   private session: MessengerSession | undefined;
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
@@ -79,6 +81,7 @@ export class DeviceScheduler {
 
   constructor(private readonly deps: SchedulerDeps) {
     this.pace = deps.pace;
+    this.failures = new FailureLines(deps.logger);
     this.roster = this.makeRoster();
     this.hold = this.makeHold();
     this.firstContacts = this.makeFirstContacts();
@@ -155,6 +158,7 @@ export class DeviceScheduler {
     this.detach();
     this.hold.stop();
     this.roster.stop();
+    this.failures.writeAll();
   }
 
   private makeRoster(): SendRoster {
@@ -166,7 +170,10 @@ export class DeviceScheduler {
       promise: (messageId) => openSend(store, lease.address, messageId),
       load: (messageId, options) => loadSend(this.deps, messageId, options),
       onLoaded: () => this.settleAll(),
-      onFinished: ({ messageId, record: { requestId, kind } }) => {
+      onFinished: (send) => {
+        const { messageId, record } = send;
+        const { requestId, kind } = record;
+        this.failures.end(send);
         logger.info('send finished', { messageId, requestId });
         if (kind === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
       },
@@ -226,6 +233,7 @@ export class DeviceScheduler {
       this.hold.tick();
       this.firstContacts.tick();
       this.roster.wake();
+      this.failures.tick(this.deps.clock.nowMs());
       const otpWaits = this.roster.otpWaits;
       if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);
@@ -257,7 +265,7 @@ export class DeviceScheduler {
   }
 
   private async relay(session: MessengerSession, item: WorkItem): Promise<void> {
-    const { store, lease, clock, ids, logger } = this.deps;
+    const { store, lease, clock, ids } = this.deps;
     const { send, recipient, part, to, content } = item;
     const person = await identify(session, send, to);
     if (!person) {
@@ -282,7 +290,9 @@ export class DeviceScheduler {
     } catch (thrown) {
       // The next session takes it up at once; another failure is about this one message, and waits.
       if (thrown instanceof SessionEndedError) return this.comeBack(item, () => send.putBack([recipient]));
-      logger.warn('message not written', { messageId: send.messageId, error: toError(thrown) });
+      const error = toError(thrown);
+      const reason = error instanceof GatewayError ? error.code : error.name;
+      this.noteFailure(send, 'message not written', { reason, fields: { error } });
       await this.comeBack(item, () => send.retryLater(recipient, clock.nowMs()));
     }
   }
@@ -341,12 +351,13 @@ export class DeviceScheduler {
 
   private async failRefused({ send, recipient, part }: WorkItem, code: number): Promise<void> {
     await this.deps.results.write(send.tag, { recipient, part, event: 'failed', errorCode: code });
-    this.deps.logger.warn('message refused by the network', {
-      messageId: send.messageId,
-      recipientIndex: recipient,
-      networkCode: code,
-    });
+    const fields = { firstRecipientIndex: recipient, networkCode: code };
+    this.noteFailure(send, 'message refused by the network', { reason: code, fields });
     send.settled(recipient);
+  }
+
+  private noteFailure(send: OpenSend, sentence: string, failure: { reason: string | number; fields: LogFields }): void {
+    this.failures.count(send, { sentence, ...failure, nowMs: this.deps.clock.nowMs() });
   }
 
   /** This try reached nobody, and Redis is told so: a cancel that came meanwhile, or comes now, ends it. */

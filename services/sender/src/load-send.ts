@@ -11,7 +11,7 @@ import { loadQuotes } from './load-quotes.js';
 import { OpenSend } from './open-send.js';
 import type { LoadOptions } from './send-roster.js';
 
-type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'ids'>;
+type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'metrics' | 'ids'>;
 
 /**
  * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
@@ -67,11 +67,12 @@ function isKnown(stored: MessageContent | undefined): stored is MessageContent {
 
 /** Says of recipients that they will get nothing, and why. */
 export async function failRecipients(
-  { store, lease, clock }: Pick<LoadDeps, 'store' | 'lease' | 'clock'>,
+  { store, lease, clock, metrics }: Pick<LoadDeps, 'store' | 'lease' | 'clock' | 'metrics'>,
   record: SendRecord,
   recipients: readonly number[],
   error: OwnRecipientError,
 ): Promise<void> {
+  metrics.countUnsent(error, recipients.length);
   const errorCode = ownErrorCode(error);
   const chunk = 1_000;
   for (let from = 0; from < recipients.length; from += chunk) {

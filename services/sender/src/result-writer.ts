@@ -45,7 +45,7 @@ export class ResultWriter {
     this.open.delete(tag);
     this.pause(tag);
     const { store, lease, clock } = this.deps;
-    return (await recordResults(store, lease, { tag, nowMs: clock.nowMs(), events })).statuses;
+    return recordResults(store, lease, { tag, nowMs: clock.nowMs(), events });
   }
 
   private pause(tag: SendTag): void {

@@ -226,9 +226,7 @@ export class SendPreparation {
 
   /** Nobody has got anything of this send by us, and nobody will. */
   private async giveUp(send: OpenSend, error: OwnRecipientError): Promise<void> {
-    const unsent = send.takeUnsent();
-    this.deps.metrics.countUnsent(error, unsent.length);
-    await failRecipients(this.deps, send.record, unsent, error);
+    await failRecipients(this.deps, send.record, send.takeUnsent(), error);
   }
 
   private isCurrent(session: MessengerSession): boolean {

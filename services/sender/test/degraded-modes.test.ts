@@ -37,8 +37,9 @@ describe('degraded modes of the sender', function () {
   afterEach(() => simulator.network.faults.clear());
 
   const fault = (rule: Fault) => simulator.network.faults.add({ ...rule, match: { account, ...rule.match } });
-  const send = async (to: string[], text: string): Promise<string> => {
-    const { status, body } = await gateway.call('POST', '/send', { device, body: { to, text } });
+  const send = async (to: string[], text: string, requestId = 'some-request'): Promise<string> => {
+    const headers = { 'X-Request-Id': requestId };
+    const { status, body } = await gateway.call('POST', '/send', { device, body: { to, text }, headers });
     expect(status, JSON.stringify(body)).to.equal(202);
     return body.messageId;
   };
@@ -81,6 +82,26 @@ describe('degraded modes of the sender', function () {
     const messageId = await send(numbers, 'not for everybody');
     const done = await waitFor(messageId, { failed: 1, read: 4 });
     expect(done.recipients[2]).to.include({ to: numbers[2], status: 'failed', error: 'network_403' });
+  });
+
+  it('writes one line for all of a send whom the network refuses with one code, with the id of the request', async () => {
+    const numbers = makeNumbers(30, series);
+    for (const recipient of numbers.slice(0, 20)) fault({ on: 'message', match: { recipient }, do: { ackError: 403 } });
+    for (const recipient of numbers.slice(20)) fault({ on: 'message', match: { recipient }, do: { ackError: 404 } });
+    const messageId = await send(numbers, 'a bad list', 'bad-list-1');
+    await waitFor(messageId, { failed: 30 });
+    const lines = () =>
+      gateway
+        .logs()
+        .filter((line) => line.message === 'message refused by the network' && line.messageId === messageId);
+    await eventually(() => lines().length >= 2);
+    const ended = () => gateway.logs().some((line) => line.message === 'send finished' && line.messageId === messageId);
+    await eventually(ended);
+    const told = lines().map(({ networkCode, recipients, requestId }) => [networkCode, recipients, requestId]);
+    expect(told.sort()).to.deep.equal([
+      [403, 20, 'bad-list-1'],
+      [404, 10, 'bad-list-1'],
+    ]);
   });
 
   it('stops at once when the network bans the account in mid-list (403)', async () => {

@@ -10,14 +10,13 @@ end
 
 local function close_when_settled(record_key, recipients_key, results_key, open_key, now_ms, retention_ms)
   local state, queued, id = unpack(redis.call('HMGET', record_key, 'state', 'queued', 'messageId'))
-  if state ~= 'open' or tonumber(queued) > 0 then return 0 end
+  if state ~= 'open' or tonumber(queued) > 0 then return end
   redis.call('HSET', record_key, 'state', 'closed', 'closedAtMs', now_ms)
   redis.call('ZREM', open_key, id)
   local dies_at = tonumber(now_ms) + tonumber(retention_ms)
   redis.call('PEXPIREAT', record_key, dies_at)
   redis.call('PEXPIREAT', recipients_key, dies_at)
   redis.call('PEXPIREAT', results_key, dies_at)
-  return 1
 end
 
 -- Gives every recipient that `wanted` accepts the status `to`. Returns how many.
