@@ -1,5 +1,8 @@
-/** What the user asked for. The owner compares it with what is, on every tick and doorbell, and closes the gap. */
-export type Want = 'unlinked' | 'linking' | 'linked';
+/**
+ * What the user asked for. The owner compares it with what is, on every tick and doorbell, and closes the gap. `parked` is a
+ * linked device whose keys another client uses: they are kept, and no process logs in before the user asks for it.
+ */
+export type Want = 'unlinked' | 'linking' | 'linked' | 'parked';
 export type LinkMethod = 'qrCode' | 'pairingCode';
 
 export interface DesiredState {
@@ -9,6 +12,8 @@ export interface DesiredState {
   method?: LinkMethod;
   /** Digits; only with `pairingCode`. */
   phone?: string;
+  /** `1`: the device was parked. Its keys are tried before there is a code, and kept if the network does not answer. */
+  keepsKeys?: string;
 }
 
 export type DeviceStatus = 'connected' | 'connecting' | 'disconnected';
@@ -32,7 +37,7 @@ export const REASONS = {
   passkey_required:
     'The account asks for its passkey, which this gateway cannot show. Remove the passkey on the phone, or link another account.',
   link_timeout: 'The messenger network did not answer.',
-  replaced: 'Another client uses the keys of this device.',
+  replaced: 'Another client uses the keys of this device. Stop it, then connect again: the keys are kept.',
   banned: 'The network has banned this account.',
   temporarily_banned: 'The network has banned this account for a time.',
   client_outdated:
@@ -80,7 +85,7 @@ export function deriveStatus(
   leaseHeld: boolean,
 ): PublicStatus {
   const want = desired?.want ?? 'unlinked';
-  if (want === 'unlinked') {
+  if (want === 'unlinked' || want === 'parked') {
     const words = observed?.status === 'disconnected' ? wordsOf(observed) : {};
     return { status: 'disconnected', reason: unlinkedReason(observed), ...words };
   }
@@ -96,9 +101,10 @@ function linkingReason(
   desired: DesiredState | undefined,
   observed: ObservedState | undefined,
   leaseHeld: boolean,
-): 'linking' | 'scan_again' {
-  const isLive = leaseHeld && observed?.attemptId === desired?.attemptId;
-  return isLive && observed?.reason === 'scan_again' ? 'scan_again' : 'linking';
+): 'linking' | 'scan_again' | 'restoring' {
+  const isOfAttempt = observed?.attemptId === desired?.attemptId;
+  if (!isOfAttempt && desired?.keepsKeys) return 'restoring';
+  return leaseHeld && isOfAttempt && observed?.reason === 'scan_again' ? 'scan_again' : 'linking';
 }
 
 function wordsOf(observed: ObservedState | undefined): { networkReason?: string } {

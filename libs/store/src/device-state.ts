@@ -42,7 +42,10 @@ function toFields(flat: readonly string[]): Record<string, string> {
   return fields;
 }
 
-/** The user wants an account on this device. Safe to repeat: a running attempt goes on. Ring `desired` afterwards. */
+/**
+ * The user wants an account on this device; that of a parked one comes back, unless `forceNew`. Safe to repeat: a running
+ * attempt goes on. Ring `desired` afterwards.
+ */
 export async function requestLink(
   store: Store,
   address: DeviceAddress,
@@ -75,7 +78,7 @@ export async function cancelLink(
 ): Promise<boolean> {
   const keys = deviceKeys(store.space, address);
   const args = [attempt.attemptId, attempt.reason, Date.now()];
-  return (await store.run('cancel-link', [keys.desired, keys.observed], args)) === 1;
+  return (await store.run('cancel-link', [keys.desired, keys.observed, keys.creds], args)) === 1;
 }
 
 /**

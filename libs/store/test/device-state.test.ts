@@ -55,6 +55,26 @@ describe('the state of a device', () => {
     expect((await read()).desired).to.include({ want: 'linking', attemptId: 'att_3' });
   });
 
+  it('keeps the keys of a parked device through attempts to link it, unless one is forced', async () => {
+    await linked();
+    const park = async () =>
+      recordObserved(space.store, lease, {
+        actedOn: (await read()).desired,
+        observed: { status: 'disconnected', reason: 'replaced' },
+        want: 'parked',
+      });
+    await park();
+    expect((await link('att_2')).outcome).to.equal('started');
+    expect((await link('att_3', { method: 'pairingCode', phone: '491511' })).outcome).to.equal('started');
+    expect((await read()).desired).to.include({ want: 'linking', keepsKeys: '1' });
+    expect(await cancelLink(space.store, address, { attemptId: 'att_3', reason: 'link_timeout' })).to.equal(true);
+    expect((await read()).desired?.want).to.equal('parked');
+    await link('att_4', { forceNew: true });
+    expect((await read()).desired).to.not.have.property('keepsKeys');
+    await cancelLink(space.store, address, { attemptId: 'att_4', reason: 'link_timeout' });
+    expect((await read()).desired?.want).to.equal('unlinked');
+  });
+
   it('unlinks once, however often it is asked', async () => {
     expect(await unlink('att_0')).to.deep.equal({ outcome: 'nothingLinked', attemptId: '' });
     await linked();

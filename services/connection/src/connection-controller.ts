@@ -193,6 +193,7 @@ function logFailure(logger: Logger, error: Error): false {
 /** Until somebody rings: what is asked for is there, or is being kept up by its owner. */
 function isSettled({ desired, observed, leaseHeld, hasKeys }: DeviceState): boolean {
   if (desired?.want === 'linked') return leaseHeld;
+  if (desired?.want === 'parked') return !leaseHeld;
   return (
     !desired || (desired.want === 'unlinked' && !leaseHeld && !hasKeys && observed?.attemptId === desired.attemptId)
   );

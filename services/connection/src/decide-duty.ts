@@ -28,6 +28,8 @@ export function decideDuty(
       return { kind: 'link', desired };
     case 'unlinked':
       return hasKeys || observed?.attemptId !== desired.attemptId ? { kind: 'unlink', desired } : { kind: 'none' };
+    case 'parked':
+      return { kind: 'none' };
     case 'linked':
       return hasKeys && unheldForMs >= holdAfterMs ? { kind: 'hold', desired } : { kind: 'none' };
   }

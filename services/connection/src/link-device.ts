@@ -6,11 +6,13 @@ import { CodeWriter } from './code-writer.js';
 import { type DeviceTask, observe, observeEnd, openSessionUntil, type TaskEnd } from './device-task.js';
 import { logOutAndWipe, readAccount } from './log-out.js';
 import { reasonOf } from './reason-of.js';
+import { tryKeptKeys } from './try-kept-keys.js';
 
 /**
  * One linking attempt, from a fresh socket to `linked` or to the reason why not:
  *
- *   old account logged out -> codes shown, each replacing the last -> scanned; the network wants another scan (2026)
+ *   (a parked device: its keys tried once; `linked` again, or the network refuses them)
+ *   -> old account logged out -> codes shown, each replacing the last -> scanned; the network wants another scan (2026)
  *   -> the phone accepts -> keys committed
  *   -> the network asks for a restart -> the device is `linked`, and a sender opens its socket
  *
@@ -21,6 +23,7 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   const accepted = await findAccepted(task);
   if (accepted) return finishLink(task, accepted);
   if ((await task.clientVersion.read()).isRefused) return refuseByVersion(task);
+  if (task.desired.keepsKeys && (await tryKeptKeys(task)) === 'ended') return;
   if ((await logOutAndWipe(task)) === 'interrupted') return;
   // Takes back the code of a process before us, and marks keys that are found later as those of this attempt.
   if ((await observe(task, { status: 'connecting', reason: 'linking' })) === 'moved') return;
@@ -39,6 +42,10 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
 async function refuseByVersion(task: DeviceTask): Promise<void> {
   const account = await readAccount(task);
   if (account.kind !== 'linked') return observeEnd(task, 'client_outdated');
+  if (task.desired.keepsKeys) {
+    await observe(task, { status: 'disconnected', reason: 'client_outdated' }, 'parked');
+    return;
+  }
   await observe(task, { status: 'connecting', reason: 'client_outdated', phone: account.phone }, 'linked');
 }
 

@@ -5,7 +5,7 @@ import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
 import { type DeviceTask, observe, openSessionUntil } from './device-task.js';
 
 /** To be let in, and to be heard: ten seconds together, for the user waits. */
-const LOG_IN_MS = 6_000;
+export const LOG_IN_MS = 6_000;
 const LOG_OUT_MS = 4_000;
 
 /** The user wants no account here and no process holds a socket: log in to log out, else wipe and say so. */

@@ -213,6 +213,67 @@ describe('the connection controller', () => {
     });
   });
 
+  describe('keeps the keys of a parked device', () => {
+    /** Linked once; another client has taken its keys until its owner gave up. */
+    async function parked(): Promise<string> {
+      await (await linked()).stop();
+      await space.clients.commands.hset(device.keys.desired, 'want', 'parked');
+      const [id] = simulator.network.accounts.find(device.number)!.devices.keys();
+      return String(id);
+    }
+    const removeOnPhone = (id: string) =>
+      fetch(`${simulator.adminUrl}/admin/accounts/${device.number}/devices/${id}`, { method: 'DELETE' });
+    const devicesOfPhone = () => [...simulator.network.accounts.find(device.number)!.devices.keys()].map(String);
+
+    it('and opens no socket, before the user asks for it and after', async () => {
+      await parked();
+      const { logins } = simulator.network.counters;
+      await (await start({ holdAfterMs: 0 })).looksAtAll();
+      expect(simulator.network.counters.logins).to.equal(logins);
+      expect(await device.keysLeft()).to.include('creds');
+      await device.askToUnlink();
+      await device.becomes('unlinked', { logout: 'confirmed' });
+      expect(device.listedByPhone).to.equal(0);
+    });
+
+    it('and links it again with them', async () => {
+      const id = await parked();
+      await start();
+      await device.askToLink();
+      await device.becomes('linked', { status: 'connecting', reason: 'restoring', phone: device.number });
+      expect(devicesOfPhone()).to.deep.equal([id]);
+    });
+
+    it('until the network refuses them: then there is a code, in the same attempt', async () => {
+      await removeOnPhone(await parked());
+      await start();
+      await device.askToLink();
+      await device.scan(await device.nextCode());
+      await device.becomes('linked');
+      expect(await device.keysLeft()).to.include('creds');
+    });
+
+    it('while the network does not answer', async () => {
+      await parked();
+      simulator.network.faults.add({ on: 'login', match: { account: device.number }, do: { streamError: 503 } });
+      await start();
+      await device.askToLink({ method: 'pairingCode' });
+      await device.becomes('parked', { status: 'disconnected', reason: 'link_timeout' });
+      expect(await device.keysLeft()).to.include('creds');
+      simulator.network.faults.clear();
+      await device.askToLink();
+      await device.becomes('linked');
+    });
+
+    it('but not from a new link that is forced', async () => {
+      const id = await parked();
+      await start();
+      await device.askToLink({ forceNew: true });
+      await device.nextCode();
+      expect(devicesOfPhone()).to.not.include(id);
+    });
+  });
+
   it('cancels what was queued for another account before it takes note of the new one', async () => {
     const account = () => space.clients.commands.hget(device.keys.device, 'account');
     const process = await start();

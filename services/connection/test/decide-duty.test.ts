@@ -27,6 +27,7 @@ const TABLE: Case[] = [
   ['none', 'senders have had no time to claim a linked device', { desired: desire('linked'), hasKeys: true }, 4_999],
   ['hold', 'no sender has claimed a linked device', { desired: desire('linked'), hasKeys: true }, 5_000],
   ['none', 'a sender holds a linked device', { desired: desire('linked'), hasKeys: true, leaseHeld: true }, 60_000],
+  ['none', 'a device is parked', { desired: desire('parked'), hasKeys: true }, 60_000],
   ['none', 'a linked device has no keys to log in with', { desired: desire('linked') }, 60_000],
 ];
 

@@ -19,7 +19,7 @@ describe('the life of a device, end to end', function () {
   let number: string;
   /** What takes long by its nature goes on beside the other tests. */
   let silentNetwork: Promise<Answer>;
-  let stolenKeys: Promise<{ loginsOfOurs: number[] }>;
+  let stolenKeys: Promise<{ loginsOfOurs: number[]; owner: string }>;
   const numbers = makeNumbers(50, 9);
   const accountOf = (of: string) => simulator.network.accounts.find(of);
   const keysOf = (of: string) => deviceKeys(space.store.space, { workspace: 'main', device: of });
@@ -164,14 +164,22 @@ describe('the life of a device, end to end', function () {
   }).slow(25_000);
 
   it('does not fight with another client that uses its keys: it waits each time, and gives up after three', async () => {
-    const { loginsOfOurs } = await stolenKeys;
+    const { loginsOfOurs, owner } = await stolenKeys;
     expect(loginsOfOurs).to.deep.equal([0, 0]);
     const after = await gateway.call('GET', '/status', { device: 'stolen' });
     expect(after.body).to.include({ status: 'disconnected', reason: 'replaced' });
+    const body = { to: numbers[0], text: 'meanwhile' };
+    expect((await gateway.call('POST', '/send', { device: 'stolen', body })).status).to.equal(409);
+    // The keys are kept: without a code, and as the same device of the account.
+    const [id] = accountOf(owner)!.devices.keys();
+    const again = await gateway.call('POST', '/connect', { device: 'stolen' });
+    expect(again.body).to.deep.equal({ success: true, status: 'connecting' });
+    await gateway.waitForStatus('connected', 'stolen');
+    expect([...accountOf(owner)!.devices.keys()]).to.deep.equal([id]);
   }).slow(35_000);
 
   /** Logs in from outside with the keys of a device, three times, each time after the gateway is back. */
-  async function stealKeys(stolen: string, owner: string): Promise<{ loginsOfOurs: number[] }> {
+  async function stealKeys(stolen: string, owner: string): Promise<{ loginsOfOurs: number[]; owner: string }> {
     await gateway.link(owner, stolen);
     const [linked] = accountOf(owner)!.devices.values();
     const loginsOfOurs: number[] = [];
@@ -187,7 +195,7 @@ describe('the life of a device, end to end', function () {
       }
       await thief.close();
     }
-    return { loginsOfOurs };
+    return { loginsOfOurs, owner };
   }
 
   async function logInFromOutside(stolen: string) {

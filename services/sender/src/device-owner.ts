@@ -152,7 +152,7 @@ export class DeviceOwner {
     const words = end.serverWords === undefined ? {} : { networkReason: end.serverWords };
     if (next.kind === 'unlink') return this.unlink(desired, { ...next, ...words });
     if (end.kind === 'replaced' && this.replaced.isTooOften()) {
-      return this.unlink(desired, { reason: 'replaced', quarantine: true, ...words });
+      return this.park(desired, words);
     }
     if (next.kind === 'reopen') await this.pause(desired, { ...next, ...words });
     // A network that asks for it at each login gets no login after the other.
@@ -198,6 +198,13 @@ export class DeviceOwner {
     await retireKeys(this.deps.store, this.lease, { quarantine });
     const words = networkReason === undefined ? {} : { networkReason };
     await this.report(desired, { status: 'disconnected', reason, ...words }, 'unlinked');
+  }
+
+  /** Another client uses the keys, and one of the two must go: which one is the user's to say. */
+  private async park(desired: DesiredState, words: { networkReason?: string }): Promise<void> {
+    this.endSoon();
+    this.logger.error('device parked: another client uses its keys');
+    await this.report(desired, { status: 'disconnected', reason: 'replaced', ...words }, 'parked');
   }
 
   private async prepare(): Promise<DeviceSocket> {

@@ -38,7 +38,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     forceNew: Joi.boolean()
       .default(false)
       .description(
-        'Log a linked account out first, for good, or start a new attempt. The old link is gone before the new one is known ' +
+        'Log a linked account out first, for good, or start a new attempt; keys that were kept are not tried. The old link is gone before the new one is known ' +
           'to work: an account that asks for a passkey by now cannot be linked again. Refused (409) where the last attempt ' +
           'ended with that and the device has an account since, such as an imported one.',
       ),
@@ -54,7 +54,9 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
       'that is under way. The network replaces QR codes every few seconds: call again for the live one, and read ' +
       '`/status` to learn when the phone has taken it. After the first scan the network wants a second one, of a new code: ' +
       '`reason` is `scan_again` then, here and in `/status`; call again and show that code. A pairing code is answered ' +
-      'when the network has accepted it. A device that has an account already answers without a code.',
+      'when the network has accepted it. A device that has an account already answers without a code. So does one that is ' +
+      '`disconnected` as `replaced`, when the network still takes its keys: they are tried once, and only if it refuses ' +
+      'them is there a code.',
     answer: {
       status: 200,
       description: 'The code to scan or to enter, or the status of a device that is linked already.',
@@ -174,7 +176,7 @@ function refuseAfterPasskey({ desired, observed }: DeviceState, nowMs: number): 
 
 /** The next attempt would fail in the same way, with the old link logged out: that takes an express `/disconnect`. */
 async function keepLastLink({ address }: ConnectCall, { store }: ApiDeps, { desired }: DeviceState): Promise<void> {
-  if (desired?.want !== 'linked') return;
+  if (desired?.want !== 'linked' && desired?.want !== 'parked') return;
   if ((await readDevice(store, address))?.asksForPasskey) throw passkeyRequired();
 }
 

@@ -1,0 +1,52 @@
+import { defer } from '@gateway/runtime/deferred';
+import { retireKeys } from '@gateway/store/device-keys';
+import { type DeviceTask, networkReasonOf, observe, openSessionUntil, type TaskEnd } from './device-task.js';
+import { LOG_IN_MS, readAccount } from './log-out.js';
+import { reasonOf } from './reason-of.js';
+
+/**
+ * One login with the keys of a parked device. `refused`: a new link must be made, for the network takes these keys no
+ * more, or gives their place to another client at once. `ended`: the device is `linked` again, or stays parked because the
+ * network did not judge its keys.
+ */
+export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'> {
+  const account = await readAccount(task);
+  if (account.kind !== 'linked') return 'refused';
+  const end = await logIn(task);
+  if (task.signal.aborted) return 'ended';
+  if (!end) {
+    await observe(task, { status: 'connecting', reason: 'restoring', phone: account.phone }, 'linked');
+    return 'ended';
+  }
+  switch (end.kind) {
+    case 'loggedOut':
+    case 'notMultiDevice':
+    case 'banned':
+      await retireKeys(task.store, task.lease, { quarantine: true });
+      return 'refused';
+    // The log-out before the new link takes the keys from that client, too.
+    case 'replaced':
+      return 'refused';
+    default:
+      await stayParked(task, end);
+      return 'ended';
+  }
+}
+
+/** `undefined`: the network let us in. What it says of messages is left for the sender that comes. */
+async function logIn(task: DeviceTask): Promise<TaskEnd | undefined> {
+  const opened = defer<undefined>();
+  const { session, closed } = await openSessionUntil(task.signal, task, {
+    events: { onOpen: () => opened.resolve(undefined), onReceipt: () => new Promise(() => {}) },
+    openTimeoutMs: LOG_IN_MS,
+  });
+  const end = await Promise.race([opened.promise, closed]);
+  await session.close();
+  return end;
+}
+
+async function stayParked(task: DeviceTask, end: TaskEnd): Promise<void> {
+  const reason = reasonOf(end);
+  const told = reason === 'network' ? 'link_timeout' : reason;
+  await observe(task, { status: 'disconnected', reason: told, ...networkReasonOf(end) }, 'parked');
+}
