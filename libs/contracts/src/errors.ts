@@ -21,7 +21,11 @@ export const API_ERRORS = {
   },
   not_found: { status: 404, message: 'Not found', cause: 'No such path, or no such message, any more.' },
   method_not_allowed: { status: 405, message: 'Method not allowed', cause: '`Allow` names the methods there are.' },
-  request_timeout: { status: 408, message: 'Request timeout', cause: 'The request did not arrive as a whole in time.' },
+  request_timeout: {
+    status: 408,
+    message: 'Request timeout',
+    cause: 'The request did not arrive as a whole in time, or its body too slowly.',
+  },
   no_device: {
     status: 409,
     message: 'No connected messenger device found',

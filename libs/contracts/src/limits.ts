@@ -36,6 +36,10 @@ export const LIMITS = {
   contactsWaitSeconds: 20,
   /** A question that no sender has taken by then has no sender to take it. */
   questionTakenSeconds: 2,
+  /** How long a body may take before it must be fast. */
+  bodySlowStartSeconds: 5,
+  /** What a body must have brought on average from then on; a text is there by then at any speed. */
+  minBodyBytesPerSecond: 16 * 1024,
   connectWaitSeconds: 20,
   /** Five to take over a device whose owner is dead, ten to log in and out again, one to spare. */
   disconnectWaitSeconds: 16,

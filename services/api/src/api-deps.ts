@@ -7,6 +7,7 @@ import type { ClientVersion } from '@gateway/store/client-version';
 import type { DoorbellListener } from '@gateway/store/doorbells';
 import type { Store } from '@gateway/store/store';
 import type { ApiMetrics } from './api-metrics.js';
+import type { BodyBudget } from './body-budget.js';
 import type { FetchPolicy } from './egress/fetch-url.js';
 import type { Turns } from './egress/turns.js';
 import type { RedisHeadroom } from './redis-headroom.js';
@@ -23,7 +24,8 @@ export interface ApiDeps {
   defaultPace: Pace;
   /** Proxies whose `X-Forwarded-For` entries are believed. */
   trustedProxies: number;
-  bodyBudgetBytes: number;
+  /** Memory for request bodies and the files fetched for them. */
+  bodies: BodyBudget;
   /** Where the URL of an attachment may lead. */
   fetchPolicy: FetchPolicy;
   /** Fetches under way, by token. */
@@ -32,12 +34,14 @@ export interface ApiDeps {
   blobQuotaBytes: number;
   /** Numbers that may be checked in a day for each device. */
   contactChecksPerDay: number;
-  /** How long callers wait for an owner's answer, or for the network to accept an OTP. */
+  /** How long callers wait for an owner's answer, or for the network to accept an OTP; and we for them. */
   waits: {
     codeMs: number;
     logoutMs: number;
     otpMs: number;
     contactsMs: number;
+    /** Before a body must come at a certain speed. */
+    bodyMs: number;
     /** For a sender to take a question; without one the device has none. */
     takenMs: number;
   };

@@ -1,9 +1,19 @@
-import { type createMetrics, makeCounter, makeHistogram } from '@gateway/runtime/metrics';
+import { type createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/metrics';
+import type { BodyBudget } from './body-budget.js';
 
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
 /** What the API counts. Labels are templates and buckets, never what a caller wrote: their number is bounded. */
-export function createApiMetrics(registry: ReturnType<typeof createMetrics>) {
+export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bodies: BodyBudget) {
+  makeGauge(registry, {
+    name: 'gateway_body_budget_bytes',
+    help: 'Bytes of request bodies and fetched files: how many are held, and how many may be.',
+    labels: ['kind'],
+    collect(gauge) {
+      gauge.set({ kind: 'held' }, bodies.heldBytes);
+      gauge.set({ kind: 'capacity' }, bodies.capacityBytes);
+    },
+  });
   return {
     requestSeconds: makeHistogram(registry, {
       name: 'gateway_http_request_seconds',

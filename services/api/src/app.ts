@@ -1,6 +1,5 @@
 import express, { type Express, type RequestHandler } from 'express';
 import type { ApiDeps } from './api-deps.js';
-import { BodyBudget } from './body-budget.js';
 import { DeviceStates } from './device-states.js';
 import type { Endpoint } from './endpoint.js';
 import { BASE_PATH, ENDPOINTS } from './endpoints.js';
@@ -28,7 +27,7 @@ export function createApp(deps: ApiDeps): Express {
   app.set('query parser', 'simple');
 
   const limits = createRateLimits(deps);
-  const shared = { bodies: new BodyBudget(deps.bodyBudgetBytes), states: new DeviceStates(deps.store) };
+  const states = new DeviceStates(deps.store);
   const limitOther = limits.byToken('other');
 
   app.use(takeRequestId, observeRequest(deps));
@@ -43,12 +42,12 @@ export function createApp(deps: ApiDeps): Express {
     if (!allowed.includes('HEAD')) route.head(...refuse);
     for (const endpoint of endpoints) {
       const steps = [
-        ...(endpoint.readsState ? [readAhead(deps, shared.states)] : []),
+        ...(endpoint.readsState ? [readAhead(deps, states)] : []),
         limits.byToken(endpoint.bucket),
         requireScope(endpoint),
-        readBody(shared.bodies, endpoint.maxBodyBytes),
+        readBody(deps, endpoint.maxBodyBytes),
         validateInput(endpoint),
-        runHandler(endpoint, deps, shared),
+        runHandler(endpoint, deps, states),
       ];
       for (const method of endpoint.methods) route[method](...steps);
     }

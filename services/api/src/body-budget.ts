@@ -1,27 +1,63 @@
 import { ApiError } from '@gateway/runtime/errors';
 
+/** What one request holds of the budget. */
+export interface BodyAccount {
+  /** Counts bytes that have come. Throws 503 when this process, or the share of the request's token, has no room for them. */
+  take(bytes: number): void;
+  /** Gives all of it back. Safe to repeat. */
+  release(): void;
+}
+
+/** A request that holds less is never refused: texts and codes pass whatever files are on their way. */
+const SMALL_BYTES = 64 * 1024;
+/** Of the whole, for the requests of one token together. */
+const TOKEN_SHARE = 1 / 4;
+
 /**
- * Bytes of request bodies that this process may hold at one time. Without a bound, a few hundred callers with large
- * bodies would take all its memory.
+ * Bytes of request bodies, and of files fetched for them, that this process may hold at one time, counted as they arrive:
+ * what a caller only announces takes nothing. Without a bound a few hundred large bodies would take all the memory;
+ * without a share for each token one of them could keep everybody else's files out.
  */
 export class BodyBudget {
-  readonly #capacityBytes: number;
+  readonly capacityBytes: number;
   #heldBytes = 0;
+  readonly #heldByToken = new Map<string, number>();
 
   constructor(capacityBytes: number) {
-    this.#capacityBytes = capacityBytes;
+    this.capacityBytes = capacityBytes;
   }
 
-  /** Returns what gives the bytes back (safe to repeat). Throws 503 when there is no room. */
-  takeOrRefuse(bytes: number): () => void {
-    if (this.#heldBytes + bytes > this.#capacityBytes) {
-      throw new ApiError('unavailable', { headers: { 'Retry-After': '1' } });
-    }
-    this.#heldBytes += bytes;
-    let given = false;
-    return () => {
-      if (!given) this.#heldBytes -= bytes;
-      given = true;
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** @param tokenId the key id of the token that asks. */
+  account(tokenId: string): BodyAccount {
+    let held = 0;
+    return {
+      take: (bytes) => {
+        if (held + bytes > SMALL_BYTES && !this.#hasRoom(tokenId, bytes)) {
+          throw new ApiError('unavailable', { headers: { 'Retry-After': '1' } });
+        }
+        held += bytes;
+        this.#add(tokenId, bytes);
+      },
+      release: () => {
+        this.#add(tokenId, -held);
+        held = 0;
+      },
     };
+  }
+
+  #hasRoom(tokenId: string, bytes: number): boolean {
+    const ofToken = (this.#heldByToken.get(tokenId) ?? 0) + bytes;
+    return ofToken <= this.capacityBytes * TOKEN_SHARE && this.#heldBytes + bytes <= this.capacityBytes;
+  }
+
+  #add(tokenId: string, bytes: number): void {
+    this.#heldBytes += bytes;
+    const ofToken = (this.#heldByToken.get(tokenId) ?? 0) + bytes;
+    if (ofToken > 0) this.#heldByToken.set(tokenId, ofToken);
+    else this.#heldByToken.delete(tokenId);
   }
 }

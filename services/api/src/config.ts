@@ -23,7 +23,10 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   TRUST_PROXY: number;
   /** How long a caller may take to send a whole request, body included. Default 60. */
   REQUEST_TIMEOUT_SECONDS: number;
-  /** Bytes of request bodies that one process holds at a time; beyond it callers get a 503. Default 256 MiB. */
+  /**
+   * Bytes of request bodies and fetched files that one process holds at a time, a quarter of them for one token; beyond it
+   * callers get a 503, but for bodies below 64 kB. Default 256 MiB.
+   */
   BODY_BUDGET_BYTES: number;
   /** Ports that the URL of an attachment may name. Default `80,443`. */
   ATTACHMENT_PORTS: number[];
@@ -60,7 +63,7 @@ const schema = Joi.object<ApiConfig>({
   REQUEST_TIMEOUT_SECONDS: Joi.number().integer().min(1).max(600).default(60),
   BODY_BUDGET_BYTES: Joi.number()
     .integer()
-    .min(32 * 1024 * 1024)
+    .min(64 * 1024 * 1024)
     .default(256 * 1024 * 1024),
   ATTACHMENT_PORTS: Joi.string().custom(parsePorts).default([80, 443]),
   ATTACHMENT_NETWORKS: Joi.string().custom(parseNetworks).default([]),

@@ -27,7 +27,10 @@ export interface Call<Query, Body> {
   /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
   signal: AbortSignal;
   logger: Logger;
-  /** Counts bytes that the request will keep in memory beside its body. Throws 503 when this process has no room. */
+  /**
+   * Counts bytes that have come and that the request keeps in memory beside its body, until its answer is out. Throws 503
+   * when this process, or the share of the token, has no room.
+   */
   hold(bytes: number): void;
 }
 

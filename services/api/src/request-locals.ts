@@ -1,6 +1,7 @@
 import type { ApiToken } from '@gateway/store/api-tokens';
 import type { DeviceState } from '@gateway/store/device-state';
 import type { Response } from 'express';
+import type { BodyAccount, BodyBudget } from './body-budget.js';
 
 /** What the checks found out about a request on its way through. */
 export interface RequestLocals {
@@ -10,6 +11,8 @@ export interface RequestLocals {
   token?: ApiToken;
   /** Of the device that the token acts on, once asked for. */
   state?: Promise<Readonly<DeviceState>>;
+  /** What the request holds in memory; given back when its answer is out. */
+  account?: BodyAccount;
   /** Of an endpoint's query and body, once validated. */
   query?: unknown;
   body?: unknown;
@@ -18,4 +21,14 @@ export interface RequestLocals {
 
 export function localsOf(res: Response): RequestLocals {
   return res.locals as RequestLocals;
+}
+
+/** What a request with a token holds of the budget, from its first byte to the end of its answer. */
+export function accountOf(res: Response, budget: BodyBudget): BodyAccount {
+  const locals = localsOf(res);
+  if (!locals.account) {
+    locals.account = budget.account(locals.token!.keyId);
+    res.once('close', locals.account.release);
+  }
+  return locals.account;
 }

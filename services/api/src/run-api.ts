@@ -14,6 +14,7 @@ import { DoorbellListener } from '@gateway/store/doorbells';
 import { checkSchema, createStore } from '@gateway/store/store';
 import { createApiMetrics } from './api-metrics.js';
 import { createApp } from './app.js';
+import { BodyBudget } from './body-budget.js';
 import { type ApiConfig, readApiConfig } from './config.js';
 import { Turns } from './egress/turns.js';
 import { startHttpServer } from './http-server.js';
@@ -49,6 +50,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   });
   lifecycle.add('ops server', () => ops.close());
 
+  const bodies = new BodyBudget(config.BODY_BUDGET_BYTES);
   const server = await startHttpServer({
     host: config.API_HOST,
     port: config.API_PORT,
@@ -62,7 +64,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
       defaultPace: defaultPace(config),
       trustedProxies: config.TRUST_PROXY,
-      bodyBudgetBytes: config.BODY_BUDGET_BYTES,
+      bodies,
       fetchPolicy: {
         ports: config.ATTACHMENT_PORTS,
         addresses: {
@@ -79,9 +81,10 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
         logoutMs: LIMITS.disconnectWaitSeconds * 1000,
         otpMs: LIMITS.otpWaitSeconds * 1000,
         contactsMs: LIMITS.contactsWaitSeconds * 1000,
+        bodyMs: LIMITS.bodySlowStartSeconds * 1000,
         takenMs: LIMITS.questionTakenSeconds * 1000,
       },
-      metrics: createApiMetrics(registry),
+      metrics: createApiMetrics(registry, bodies),
       clock: systemClock,
       logger,
       stopping: lifecycle.stopping,

@@ -1,24 +1,25 @@
 import { MIMEType } from 'node:util';
+import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
-import type { Request, RequestHandler, Response } from 'express';
-import getRawBody from 'raw-body';
-import type { BodyBudget } from '../body-budget.js';
+import type { Request, RequestHandler } from 'express';
+import type { ApiDeps } from '../api-deps.js';
+import type { BodyAccount } from '../body-budget.js';
+import { accountOf } from '../request-locals.js';
 
 /**
  * Check 4: the body, read only now that the caller is known and within the limits. Leaves `req.body` parsed, or
  * `undefined` when there is none. Compressed bodies are a 415: they would let a few bytes become many.
  */
-export function readBody(budget: BodyBudget, maxBodyBytes: number): RequestHandler {
+export function readBody({ bodies, waits }: Pick<ApiDeps, 'bodies' | 'waits'>, maxBodyBytes: number): RequestHandler {
   return async (req, res, next) => {
     const declaredBytes = declaredLength(req);
     if (declaredBytes === 0) return next();
     if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
     if (declaredBytes > maxBodyBytes && declaredBytes !== UNKNOWN) throw new ApiError('payload_too_large');
-    // The parsed body lives as long as the request.
-    const refusal = declaredBytes === UNKNOWN ? [countAsItComes(req, res, budget)] : [];
-    if (declaredBytes !== UNKNOWN) res.once('close', budget.takeOrRefuse(declaredBytes));
     if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
-    req.body = parseJson(await Promise.race([readBytes(req, declaredBytes, maxBodyBytes), ...refusal]));
+    req.body = parseJson(
+      await readBytes(req, { account: accountOf(res, bodies), maxBodyBytes, slowStartMs: waits.bodyMs }),
+    );
     next();
   };
 }
@@ -26,25 +27,7 @@ export function readBody(budget: BodyBudget, maxBodyBytes: number): RequestHandl
 /** Of a body whose end the caller will mark. */
 const UNKNOWN = Number.POSITIVE_INFINITY;
 
-const GRANT_BYTES = 64 * 1024;
-
-/** Takes room for what has come of a body, not for all that may come. Rejects with 503 when there is none; nothing is read then. */
-function countAsItComes(req: Request, res: Response, budget: BodyBudget): Promise<never> {
-  const granted: (() => void)[] = [];
-  let bytes = 0;
-  res.once('close', () => granted.forEach((giveBack) => void giveBack()));
-  return new Promise((_resolve, reject) => {
-    req.on('data', (piece: Buffer) => {
-      bytes += piece.length;
-      try {
-        while (granted.length * GRANT_BYTES < bytes) granted.push(budget.takeOrRefuse(GRANT_BYTES));
-      } catch (error) {
-        req.removeAllListeners('data');
-        reject(error);
-      }
-    });
-  });
-}
+const SPEED_CHECK_MS = 1_000;
 
 function declaredLength(req: Request): number {
   if (req.get('transfer-encoding') !== undefined) return UNKNOWN;
@@ -68,14 +51,56 @@ function isJson(req: Request): boolean {
   }
 }
 
-async function readBytes(req: Request, declaredBytes: number, limit: number): Promise<Buffer> {
-  try {
-    return await getRawBody(req, { length: declaredBytes === UNKNOWN ? null : declaredBytes, limit });
-  } catch (thrown) {
-    const { type } = thrown as getRawBody.RawBodyError;
-    if (type === 'entity.too.large') throw new ApiError('payload_too_large');
-    throw new ApiError('invalid_request', { details: [{ path: [], message: 'the body ended early' }], cause: thrown });
-  }
+interface BodyBounds {
+  account: BodyAccount;
+  maxBodyBytes: number;
+  /** From then on it must have brought `minBodyBytesPerSecond` on average: who trickles holds memory for ever. */
+  slowStartMs: number;
+}
+
+/** Rejects as soon as it is clear that the body will not be taken. What comes of it after that is nowhere kept. */
+function readBytes(req: Request, { account, maxBodyBytes, slowStartMs }: BodyBounds): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const startedAtMs = performance.now();
+  return new Promise<Buffer>((resolve, reject) => {
+    const refuse = (error: unknown) => {
+      settle();
+      reject(error);
+    };
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      try {
+        if (bytes > maxBodyBytes) throw new ApiError('payload_too_large');
+        account.take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        refuse(error);
+      }
+    };
+    const onEnd = () => {
+      settle();
+      resolve(Buffer.concat(chunks, bytes));
+    };
+    const onGone = () => {
+      refuse(new ApiError('invalid_request', { details: [{ path: [], message: 'the body ended early' }] }));
+    };
+    const checkSpeed = () => {
+      const elapsedSeconds = (performance.now() - startedAtMs) / 1000;
+      if (bytes < elapsedSeconds * LIMITS.minBodyBytesPerSecond) refuse(new ApiError('request_timeout'));
+      else timer = setTimeout(checkSpeed, SPEED_CHECK_MS);
+    };
+    let timer = setTimeout(checkSpeed, slowStartMs);
+    const settle = () => {
+      clearTimeout(timer);
+      req.off('data', onData).off('end', onEnd).off('close', onGone);
+    };
+    req
+      .on('data', onData)
+      .on('end', onEnd)
+      .on('close', onGone)
+      .on('error', () => {});
+  });
 }
 
 function parseJson(bytes: Buffer): unknown {

@@ -1,25 +1,19 @@
 import { readDefaultDevice } from '@gateway/store/devices';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../api-deps.js';
-import type { BodyBudget } from '../body-budget.js';
 import type { DeviceStates } from '../device-states.js';
 import type { Call, Endpoint } from '../endpoint.js';
-import { localsOf } from '../request-locals.js';
+import { accountOf, localsOf } from '../request-locals.js';
 import { sendAnswer } from '../send-answer.js';
-
-export interface SharedByRequests {
-  bodies: BodyBudget;
-  states: DeviceStates;
-}
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
 export function runHandler<Query, Body>(
   endpoint: Endpoint<Query, Body>,
   deps: ApiDeps,
-  shared: SharedByRequests,
+  states: DeviceStates,
 ): RequestHandler {
   return async (req, res) => {
-    const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, shared), deps);
+    const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, states), deps);
     sendAnswer(res, { ...answer, body: { success: true, ...body } });
   };
 }
@@ -28,7 +22,7 @@ async function toCall<Query, Body>(
   req: Request,
   res: Response,
   deps: ApiDeps,
-  shared: SharedByRequests,
+  states: DeviceStates,
 ): Promise<Call<Query, Body>> {
   const locals = localsOf(res);
   const { requestId, token, query, body, idempotencyKey } = locals;
@@ -44,7 +38,7 @@ async function toCall<Query, Body>(
     body: body as Body,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     readState() {
-      locals.state ??= shared.states.read(address);
+      locals.state ??= states.read(address);
       return locals.state;
     },
     // Made for the few that ask: most requests neither wait nor log.
@@ -54,15 +48,7 @@ async function toCall<Query, Body>(
     get logger() {
       return deps.logger.child({ requestId });
     },
-    hold: holdUntilAnswered(res, shared.bodies),
-  };
-}
-
-function holdUntilAnswered(res: Response, bodies: BodyBudget): Call<unknown, unknown>['hold'] {
-  const held: (() => void)[] = [];
-  return (bytes) => {
-    if (held.length === 0) res.once('close', () => held.forEach((giveBack) => void giveBack()));
-    held.push(bodies.takeOrRefuse(bytes));
+    hold: (bytes) => accountOf(res, deps.bodies).take(bytes),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ApiDeps } from '@gateway/api/api-deps';
 import { createApiMetrics } from '@gateway/api/api-metrics';
 import { createApp } from '@gateway/api/app';
+import { BodyBudget } from '@gateway/api/body-budget';
 import type { FetchPolicy } from '@gateway/api/egress/fetch-url';
 import { Turns } from '@gateway/api/egress/turns';
 import { type HttpServer, startHttpServer } from '@gateway/api/http-server';
@@ -87,6 +88,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   const doorbells = await DoorbellListener.listen(space.clients.subscriber, keySpace);
   const producer = createProducer({ connection: clients.failFast, space: keySpace });
   const registry = createMetrics('api');
+  const bodies = new BodyBudget(options.bodyBudgetBytes ?? 64 * 1024 * 1024);
   const stopping = new AbortController();
   const server: HttpServer = await startHttpServer({
     host: '127.0.0.1',
@@ -101,13 +103,21 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
       defaultPace: options.pace ?? UNLIMITED_PACE,
       trustedProxies: options.trustedProxies ?? 0,
-      bodyBudgetBytes: options.bodyBudgetBytes ?? 64 * 1024 * 1024,
+      bodies,
       fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], addresses: { allowed: [] } },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,
       contactChecksPerDay: options.contactChecksPerDay ?? 5_000,
-      waits: { codeMs: 5_000, logoutMs: 5_000, otpMs: 5_000, contactsMs: 5_000, takenMs: 2_000, ...options.waits },
-      metrics: createApiMetrics(registry),
+      waits: {
+        codeMs: 5_000,
+        logoutMs: 5_000,
+        otpMs: 5_000,
+        contactsMs: 5_000,
+        bodyMs: 5_000,
+        takenMs: 2_000,
+        ...options.waits,
+      },
+      metrics: createApiMetrics(registry, bodies),
       clock: systemClock,
       logger,
       stopping: stopping.signal,

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { BASE } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
+
+const MEGABYTE = 1024 * 1024;
+const TEXT = { to: '447700900001', text: 'hello' };
+const OTP = { phone: '447700900001', code: '482913' };
+const FILE = {
+  to: '447700900001',
+  attachment: { type: 'document', base64: Buffer.alloc(9 * MEGABYTE).toString('base64') },
+};
+
+describe('the memory for request bodies', () => {
+  const sockets: Socket[] = [];
+  // Before the API is closed: it waits for their requests.
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+  const { api } = useTestApi({
+    linked: true,
+    bodyBudgetBytes: 64 * MEGABYTE,
+    waits: { otpMs: 50, bodyMs: 1_000 },
+    requestTimeoutMs: 20_000,
+  });
+
+  /** Begins a send, and leaves it at that. */
+  async function begin(token: string, headers: string[], body: string | Buffer): Promise<{ answer: () => string }> {
+    const socket = connect(api.port, '127.0.0.1');
+    sockets.push(socket);
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    const head = [`POST ${BASE}/send HTTP/1.1`, 'Host: x', `Authorization: Bearer ${token}`, ...headers];
+    socket.write(`${head.join('\r\n')}\r\nContent-Type: application/json\r\n\r\n`);
+    socket.write(body);
+    return { answer: () => received };
+  }
+  const held = async () => Number(/gateway_body_budget_bytes\{kind="held".*?\} (\d+)/.exec(await api.metrics())?.[1]);
+
+  it('is not taken by what is only announced: files and texts of others pass', async () => {
+    const { value: token } = await api.newToken();
+    for (let i = 0; i < 17; i++) await begin(token, ['Content-Length: 15728640'], '{"to":');
+    await eventually(async () => (await held()) === 17 * 6);
+    expect((await api.call('POST', '/send', { json: TEXT })).status).to.equal(202);
+    expect((await api.call('POST', '/otp', { json: OTP })).status).to.equal(202);
+    expect((await api.call('POST', '/send', { json: FILE })).status).to.equal(202);
+  });
+
+  it('is shared: a token holds a quarter at most, and its small requests pass nevertheless', async () => {
+    const { value: token } = await api.newToken();
+    const most = Buffer.alloc(12 * MEGABYTE, ' ');
+    most.write('{"to":"447700900001","attachment":{"base64":"');
+    most.fill('A', 45);
+    for (const framing of ['Content-Length: 15728640', `Transfer-Encoding: chunked`]) {
+      const body = framing.startsWith('C') ? most : Buffer.concat([Buffer.from('f00000\r\n'), most]);
+      const { answer } = await begin(token, [framing], body);
+      await eventually(async () => (await held()) >= 12 * MEGABYTE);
+      const refused = await api.call('POST', '/send', { token, json: FILE });
+      expect([refused.status, refused.body]).to.deep.equal([503, { success: false, error: 'Service unavailable' }]);
+      expect(refused.headers.get('retry-after')).to.equal('1');
+      expect((await api.call('POST', '/send', { token, json: { ...TEXT, text: 'x'.repeat(60_000) } })).status).to.equal(
+        202,
+      );
+      expect((await api.call('POST', '/send', { json: FILE })).status, 'of another token').to.equal(202);
+      expect(answer()).to.equal('');
+      sockets.pop()!.destroy();
+      await eventually(async () => (await held()) === 0);
+    }
+    expect((await api.call('POST', '/send', { token, json: FILE })).status).to.equal(202);
+    expect(await api.metrics()).to.match(/gateway_body_budget_bytes\{kind="capacity".*\} 67108864/);
+  });
+
+  it('is given back by a body that comes too slowly: 408', async () => {
+    const { value: token } = await api.newToken();
+    const { answer } = await begin(token, ['Content-Length: 15728640'], '{"to":');
+    await eventually(() => answer().includes('408 Request Timeout'));
+    expect(answer()).to.include('{"success":false,"error":"Request timeout"}').and.include('X-RateLimit-Remaining: 29');
+    await eventually(async () => (await held()) === 0);
+  });
+});
