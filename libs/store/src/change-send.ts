@@ -1,6 +1,6 @@
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { Pace } from '@gateway/contracts/pace';
+import { type Pace, paceDurationMs } from '@gateway/contracts/pace';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/statuses';
 import { FencedError } from '@gateway/runtime/errors';
@@ -110,6 +110,17 @@ export async function takePace(store: Store, lease: Lease, request: { pace: Pace
   const waitMs = await store.run('take-pace', [keys.lease, keys.pace], args);
   if (waitMs === -1) throw new FencedError({ step: 'take pace' });
   return Number(waitMs);
+}
+
+/** How long the next message waits for the pace, 0 when it does not. Asks for nothing. */
+export async function readPaceWaitMs(
+  store: Store,
+  address: DeviceAddress,
+  { pace, nowMs }: { pace: Pace; nowMs: number },
+): Promise<number> {
+  if (pace.messagesPerMinute === 0) return 0;
+  const dueMs = Number((await store.redis.hget(deviceKeys(store.space, address).pace, 'dueMs')) ?? 0);
+  return Math.max(0, dueMs - paceDurationMs(pace, pace.burst - 1) - nowMs);
 }
 
 function sendScriptKeys(store: Store, address: DeviceAddress, tag: SendTag): string[] {

@@ -1,5 +1,6 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
-import { claimRecipient, recordResults } from '@gateway/store/change-send';
+import { claimRecipient, recordResults, takePace } from '@gateway/store/change-send';
+import { setPace } from '@gateway/store/devices';
 import { recordRestriction } from '@gateway/store/restrictions';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';
@@ -64,6 +65,28 @@ describe('GET and DELETE /messages/{messageId}', () => {
       expect(platformMessageIds).to.have.length(1);
       expect(platformMessageIds[0]).to.match(/^3EB0[0-9A-F]{18}$/);
     }
+  });
+
+  it('says of those who wait for the pace of the device that they do, and of nobody once the pace lets them go', async () => {
+    const pace = { messagesPerMinute: 1, burst: 2, jitter: 0 };
+    await setPace(space.store, DEFAULT, pace);
+    const id = await send(3);
+    const errors = async () => recipientsOf(await show(id)).map(({ error }) => error);
+    const take = () => takePace(space.store, owner.lease, { pace, nowMs: Date.now() });
+    expect(await errors(), 'nothing was sent').to.deep.equal([null, null, null]);
+    await take();
+    await work(id, 0, 'acked');
+    expect(await errors(), 'the burst is not used up').to.deep.equal([null, null, null]);
+    await take();
+    await work(id, 1, 'failed', 463);
+    expect(await errors()).to.deep.equal([null, 'network_463', 'paced']);
+    const { tag } = parseMessageId(id)!;
+    const events = [{ recipient: 2, part: 0, event: 'held' as const, errorCode: 10 }];
+    await recordResults(space.store, owner.lease, { tag, nowMs: Date.now(), events });
+    expect((await errors())[2], 'a reason of its own').to.equal('looked_up_again');
+    await setPace(space.store, DEFAULT, { ...pace, messagesPerMinute: 0 });
+    const other = await send(1);
+    expect(recipientsOf(await show(other))[0]?.error, 'no pace').to.equal(null);
   });
 
   it('says until when those wait whom a restriction of the network concerns', async () => {

@@ -1,10 +1,13 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import { type PlatformIds, platformIds } from '@gateway/contracts/platform-id';
 import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import type { HeldRestriction } from '@gateway/contracts/restriction';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/statuses';
-import { readDevice } from '@gateway/store/devices';
+import { readPaceWaitMs } from '@gateway/store/change-send';
+import { type Device, readDevice } from '@gateway/store/devices';
 import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/read-send';
 import { readRestriction } from '@gateway/store/restrictions';
+import type { ApiDeps } from '../api-deps.js';
 import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
 import type { Endpoint } from '../endpoint.js';
 import { findMessage } from '../find-message.js';
@@ -28,7 +31,8 @@ const recipientSchema = Joi.object({
     .required()
     .description(
       'Why it failed or expired: `not_on_messenger`, `network_403`, ... Of one who is queued, what it waits for where that ' +
-        'is not just its turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`.',
+        'is not just its turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`, or `paced`: the device keeps to ' +
+        'its pace, and its next message is not due yet.',
     ),
   at: Joi.string().required().description('When the status last changed.'),
   heldUntil: Joi.string()
@@ -73,13 +77,15 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
     errors: ['not_found'],
   },
 
-  async handle({ params, query, workspace, token }, { store }) {
+  async handle({ params, query, workspace, token }, deps) {
+    const { store } = deps;
     const { address, send } = await findMessage(store, { id: params.messageId!, workspace, token });
     const [device, restriction, page] = await Promise.all([
       readDevice(store, address),
       readRestriction(store, address),
       readRecipients(store, address, send.tag, { from: query.cursor, limit: query.limit }),
     ]);
+    const isPaced = await waitsForPace(deps, address, device);
     const next = query.cursor + page.length;
     const ids = platformIds(device!.idKey);
     return {
@@ -92,7 +98,7 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
         expiresAt: new Date(send.expiresAtMs).toISOString(),
         recipients: page.map((recipient) => ({
           ...describeRecipient(recipient, send, ids),
-          ...describeWait(recipient, restriction),
+          ...describeWait(recipient, { restriction, isPaced }),
         })),
         nextCursor: page.length > 0 && next < send.total ? String(next) : null,
       },
@@ -113,13 +119,27 @@ function describeRecipient(recipient: RecipientView, send: SendRecord, ids: Plat
   };
 }
 
+/** One question for all of them: whose turn comes when depends on other sends, too. */
+async function waitsForPace(
+  { store, clock, defaultPace }: Pick<ApiDeps, 'store' | 'clock' | 'defaultPace'>,
+  address: DeviceAddress,
+  device: Device | undefined,
+): Promise<boolean> {
+  const pace = device?.pace ?? defaultPace;
+  return (await readPaceWaitMs(store, address, { pace, nowMs: clock.nowMs() })) > 0;
+}
+
 /** Why a queued recipient waits, and until when where it is known. */
-function describeWait({ status, errorCode }: RecipientView, restriction: HeldRestriction | undefined) {
+function describeWait(
+  { status, errorCode }: RecipientView,
+  { restriction, isPaced }: { restriction: HeldRestriction | undefined; isPaced: boolean },
+) {
   if (status !== 'queued') return {};
   const error = recipientErrorName(errorCode);
-  if (error !== 'new_contacts_held') return error ? { error } : {};
+  const inTurn = isPaced ? { error: 'paced' } : {};
+  if (error !== 'new_contacts_held') return error ? { error } : inTurn;
   // Its mark outlives the restriction until the next attempt.
-  if (!restriction) return {};
+  if (!restriction) return inTurn;
   const { untilMs } = restriction;
   return { error, heldUntil: untilMs === undefined ? null : new Date(untilMs).toISOString() };
 }
