@@ -1,4 +1,6 @@
 import { createCipheriv } from 'node:crypto';
+import { LIMITS } from './limits.js';
+import { MAX_PARTS } from './send-layout.js';
 
 /** What a platform id stands for: which send (a random 52-bit tag, unique per device), which recipient, which part. */
 export interface PlatformIdParts {
@@ -8,6 +10,11 @@ export interface PlatformIdParts {
   recipient: number;
   /** 0 to 15. */
   part: number;
+}
+
+/** Whether an id stands for a message that a send can have: of ids that are made up, 13 in 14 do not. */
+export function isPlausible({ recipient, part }: PlatformIdParts): boolean {
+  return recipient < LIMITS.maxRecipients && part < MAX_PARTS;
 }
 
 export interface PlatformIds {

@@ -4,7 +4,7 @@ import { RECIPIENT_STATUSES, type RecipientStatus } from './statuses.js';
  * The binary layout of a send. A list of 10,000 costs 80 kB of recipients and 160 kB of results; one JSON job per
  * recipient would cost 11 MB. Lua reads the same layout: change both, and `RECORD_VERSION`.
  *
- * A part is one message of a send to one recipient (media, then its text); there are at most 8.
+ * A part is one message of a send to one recipient (media, then its text); there are at most `MAX_PARTS`.
  *
  * recipient: 8 bytes, the number as an unsigned big-endian integer.
  * result, 16 bytes, big-endian:
@@ -20,6 +20,7 @@ import { RECIPIENT_STATUSES, type RecipientStatus } from './statuses.js';
  *   15     zero
  */
 export const RECORD_VERSION = 1;
+export const MAX_PARTS = 8;
 export const RECIPIENT_BYTES = 8;
 export const RESULT_BYTES = 16;
 

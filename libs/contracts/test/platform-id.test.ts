@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { platformIds } from '@gateway/contracts/platform-id';
+import { isPlausible, platformIds } from '@gateway/contracts/platform-id';
 import { expect } from 'chai';
 
 describe('platformIds', () => {
@@ -48,6 +48,13 @@ describe('platformIds', () => {
       differing += [...a!].filter((bit, i) => bit !== b![i]).length;
     }
     expect(differing / 1_000).to.be.within(34, 38);
+  });
+
+  it('says of most ids that were made up that no send can have them', () => {
+    const madeUp = Array.from({ length: 5_000 }, () => `3EB0${randomBytes(9).toString('hex').toUpperCase()}`);
+    const plausible = madeUp.filter((id) => isPlausible(ids.parse(id)!));
+    expect(plausible.length).to.be.within(200, 600);
+    for (const part of [0, 1]) expect(isPlausible({ tag: '0123456789abc', recipient: 9_999, part })).to.equal(true);
   });
 
   it('depends on the key, and takes nothing that is not an id', () => {

@@ -12,21 +12,22 @@ import {
 } from './baileys.js';
 import { confirmStanza } from './confirm-unread.js';
 import type { Listener } from './listeners.js';
-import type { LookUp } from './look-up.js';
+import type { Recipients } from './recipients.js';
 import { ResendBudget } from './resend-budget.js';
 
 export interface AnswerRetriesDeps {
   sock: BaileysSocket;
   saveCreds(): Promise<void>;
-  lookUp: Pick<LookUp, 'lookUp'>;
-  /** Whether a message of this id went out and is still kept. */
+  recipients: Pick<Recipients, 'of' | 'mayHave'>;
+  /** Whether the content of this message is still kept. */
   hasMessage(platformId: string): Promise<boolean>;
   logger: Logger;
   /** Aborted when the session ends: what was not answered is asked again at the next login. */
   signal: AbortSignal;
 }
 
-type Verdict = 'granted' | 'contact' | 'account' | 'notOurs' | 'notRead';
+type Refusal = 'contact' | 'account' | 'somebodyElse';
+type Verdict = 'granted' | 'notOurs' | 'notRead' | Refusal;
 
 /** All of ours go to persons: what is asked for in the name of a group or a broadcast was never sent. */
 const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
@@ -38,13 +39,14 @@ const LOG_AGAIN_MS = 60 * 60_000;
  * writes by number. And it looks devices up under that one name: by number the network does not tell those of others.
  * So the person is looked up before, and the library gets the name of the account's namespace.
  *
- * Anyone can ask, for ids that they made up: only messages that went out cost a look-up, and count.
+ * Anyone can ask, for ids that they made up, or learnt: what is asked for must have gone to the person that asks, and the
+ * device must be one that the network lists as theirs. Only messages that went out cost a look-up, and count.
  */
 export class RetryAnswers {
   readonly #deps: AnswerRetriesDeps;
   readonly #budget: ResendBudget;
   #lastDecision: Promise<unknown> = Promise.resolve();
-  #loggedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #loggedAtMs = new Map<Refusal, number>();
 
   constructor(deps: AnswerRetriesDeps) {
     this.#deps = deps;
@@ -54,13 +56,13 @@ export class RetryAnswers {
 
   /** Answers by `library`, or confirms the request without an answer. Rejects when the tally could not be stored. */
   async answer(node: BinaryNode, library: Listener): Promise<void> {
-    const asking = this.#personOf(node);
-    if (!isPerson(node.attrs.from) || !isPerson(asking)) return confirmStanza(this.#deps.sock, node);
-    const person = await this.#numberOf(asking);
-    const verdict = await this.#decideInTurn(jidNormalizedUser(person), idsOf(node));
+    const asking = this.#deviceOf(node);
+    const isPersonal = isPerson(node.attrs.from) && isPerson(asking) && speaksForItself(node);
+    if (!isPersonal) return confirmStanza(this.#deps.sock, node);
+    const verdict = await this.#judge(asking, idsOf(node));
     switch (verdict) {
       case 'granted':
-        return this.#answer(node, { library, person });
+        return this.#answer(node, library);
       case 'notOurs':
         return confirmStanza(this.#deps.sock, node);
       case 'notRead':
@@ -69,6 +71,21 @@ export class RetryAnswers {
       default:
         return this.#refuse(node, verdict);
     }
+  }
+
+  /** Whose the messages are, before anything of them is read: who asks for those of others uses up no count. */
+  async #judge(asking: string, ids: readonly string[]): Promise<Verdict> {
+    const { recipients, logger } = this.#deps;
+    try {
+      const numbers = [...(await recipients.of(ids)).values()];
+      if (numbers.length === 0) return 'notOurs';
+      const standing = await recipients.mayHave(asking, numbers);
+      if (standing !== 'recipient') return standing === 'unclear' ? 'notRead' : standing;
+    } catch (error) {
+      logger.warn('who is to have a message again could not be read', { error });
+      return 'notRead';
+    }
+    return this.#decideInTurn(jidNormalizedUser(await this.#numberOf(asking)), ids);
   }
 
   /** One at a time, so that requests which come together read no more than may go out. */
@@ -86,11 +103,8 @@ export class RetryAnswers {
     return kept === 0 ? 'notOurs' : this.#budget.take(contact, kept);
   }
 
-  async #answer(node: BinaryNode, { library, person }: { library: Listener; person: string }): Promise<void> {
-    const { lookUp, signal } = this.#deps;
-    const { user, server } = jidDecode(person) ?? {};
-    if (user && server === 's.whatsapp.net') await lookUp.lookUp([user]);
-    if (signal.aborted) return;
+  async #answer(node: BinaryNode, library: Listener): Promise<void> {
+    if (this.#deps.signal.aborted) return;
     const seen = { ...node, attrs: await this.#renamed(node.attrs) };
     const answered = library(seen);
     // The library has read the names by now, and reads them once more for its ack, which must carry those that came.
@@ -110,11 +124,11 @@ export class RetryAnswers {
     }
   }
 
-  /** One of our own devices asks for its copy of what was sent to a person. */
-  #personOf({ attrs: { from = '', recipient } }: BinaryNode): string {
+  /** Who asks. One of our own devices asks for its copy of what was sent to a person: then that person. */
+  #deviceOf({ attrs: { from = '', participant, recipient } }: BinaryNode): string {
     const { user } = this.#deps.sock;
     const isOurs = areJidsSameUser(from, user?.id) || areJidsSameUser(from, user?.lid);
-    return (isOurs && recipient) || from;
+    return (isOurs && recipient) || participant || from;
   }
 
   #numberOf(jid: string): Promise<string> {
@@ -131,14 +145,23 @@ export class RetryAnswers {
     return renamed;
   }
 
-  #refuse(node: BinaryNode, limit: 'contact' | 'account'): void {
+  #refuse(node: BinaryNode, refusal: Refusal): void {
     const { sock, logger } = this.#deps;
     confirmStanza(sock, node);
     // A flood of requests must not become one of lines.
-    if (Date.now() - this.#loggedAtMs < LOG_AGAIN_MS) return;
-    this.#loggedAtMs = Date.now();
-    logger.warn('phones ask for messages again too often, more are not sent again for up to an hour', { limit });
+    if (Date.now() - (this.#loggedAtMs.get(refusal) ?? 0) < LOG_AGAIN_MS) return;
+    this.#loggedAtMs.set(refusal, Date.now());
+    if (refusal === 'somebodyElse') logger.warn('a phone asked for a message that went to somebody else');
+    else
+      logger.warn('phones ask for messages again too often, more are not sent again for up to an hour', {
+        limit: refusal,
+      });
   }
+}
+
+/** In a conversation of two nobody asks for a device of another person. */
+function speaksForItself({ attrs: { from, participant } }: BinaryNode): boolean {
+  return participant === undefined || areJidsSameUser(participant, from);
 }
 
 function isPerson(jid: string | undefined): boolean {

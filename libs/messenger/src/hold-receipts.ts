@@ -3,7 +3,7 @@ import { type Listener, replaceListeners } from './listeners.js';
 import { type Receipt, readReceipt } from './read-receipt.js';
 
 export interface HoldReceiptsDeps {
-  onReceipt(receipt: Receipt): void | Promise<void>;
+  onReceipt(receipt: Receipt, node: BinaryNode): void | Promise<void>;
   /**
    * A phone could not read a message and asks for it again. Confirms the request, by `library` or without it, or leaves it
    * to be said again at the next login.
@@ -23,7 +23,7 @@ export function holdReceipts(sock: BaileysSocket, { onReceipt, onRetry }: HoldRe
   replaceListeners(sock, 'CB:receipt', (library) => async (node) => {
     if (node.attrs.type === 'retry') return onRetry(node, library);
     const receipt = readReceipt(node, Date.now());
-    if (receipt) await onReceipt(receipt);
+    if (receipt) await onReceipt(receipt, node);
     await library(node);
   });
 }

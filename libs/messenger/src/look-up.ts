@@ -91,6 +91,23 @@ export class LookUp {
     return contact?.exists ? contact : undefined;
   }
 
+  /** Whether a jid is a device of the account behind a number, as the network listed them when it was looked up. */
+  hasDevice(number: string, jid: string): boolean {
+    const { user, server = '', device = 0 } = jidDecode(jid) ?? {};
+    const names = this.namesOf(number);
+    // The digits of a hidden identifier may be those of a number.
+    const name = userOf(server.endsWith('lid') ? names?.lid : names?.jid);
+    if (!user || name !== user) return false;
+    return this.#deps.caches.devices.get(user)?.some((known) => (known.device ?? 0) === device) ?? false;
+  }
+
+  /** Asks the network although the answer may be known: names and devices of people change. */
+  async lookUpAnew(number: string): Promise<LookUpResult> {
+    this.forgetDevices(number);
+    this.#deps.caches.contacts.delete(number);
+    return (await this.lookUp([number])).get(number) ?? { error: FAILED };
+  }
+
   /** The network says that our lists of devices are out of date, the recipient's or our own: the next look-up asks again. */
   forgetDevices(number: string): void {
     const names = this.namesOf(number);

@@ -28,6 +28,11 @@ export interface OpenSessionOptions {
    * function requests of phones are not confirmed: the network says them again to the session that has it.
    */
   getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
+  /**
+   * The number that a message went to, as it was asked for; `undefined` for an id that is none of ours. Asked for each id
+   * that a phone names, so it should be cheap. Without this function no message goes out again, and every receipt counts.
+   */
+  recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
   /** Called right before each frame that leaves; throws `FencedError` when the lease's deadline has passed. */
   assertMayWrite(): void;
   ackTimeoutMs: number;

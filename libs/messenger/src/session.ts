@@ -1,16 +1,10 @@
 import type { MediaContent, MediaUpload } from '@gateway/contracts/message-content';
 import type { Restriction, RestrictionKind } from '@gateway/contracts/restriction';
 import type { SessionReport } from '@gateway/contracts/session-report';
-import type { Logger } from '@gateway/runtime/logger';
 import type { AckOutcome } from './ack-outcomes.js';
 import { Addressing } from './addressing/addressing.js';
-import { watchMigration } from './addressing/watch-migration.js';
-import { answerPings } from './answer-pings.js';
-import { RetryAnswers } from './answer-retries.js';
-import type { AuthState } from './auth-state.js';
-import { type BaileysSocket, type BinaryNode, jidDecode, jidNormalizedUser } from './baileys.js';
+import { jidDecode, jidNormalizedUser } from './baileys.js';
 import { CatchUp } from './catch-up.js';
-import { confirmUnread } from './confirm-unread.js';
 import { ContactTokens } from './contact-tokens.js';
 import { hasSpoken, isHangUp, toDisconnectOutcome, toFailureOutcome } from './disconnect-outcomes.js';
 import { examineSession } from './examine-session.js';
@@ -19,52 +13,24 @@ import { findAcquainted } from './find-acquainted.js';
 import { type FirstContactStanding, FirstContacts, noteLinking } from './first-contacts.js';
 import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { HistoryKeeper } from './history/history-keeper.js';
-import { holdMessages } from './hold-messages.js';
-import { holdReceipts } from './hold-receipts.js';
 import { countLogin } from './login-counter.js';
 import { LookUp } from './look-up.js';
 import { OptionalQueries, type OptionalQuery } from './optional-queries.js';
 import { PrivacyTokens } from './privacy-tokens.js';
-import { readRestriction, watchRestriction } from './read-restriction.js';
+import { readRestriction } from './read-restriction.js';
 import { removeOwnDevice } from './remove-own-device.js';
 import { sendMessage } from './send-message.js';
 import { watchServerWords } from './server-words.js';
-import type { SessionCaches } from './session-caches.js';
-import type { SessionEnd } from './session-end.js';
+import type { SessionDeps } from './session-deps.js';
 import { SessionEndedError } from './session-errors.js';
-import type { LookUpResult, MessengerSession, OutgoingMessage, SessionEvents } from './session-types.js';
-import { type BrowserName, DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
+import type { LookUpResult, MessengerSession, OutgoingMessage } from './session-types.js';
+import { DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
 import { storedLidOf } from './stored-lid.js';
-import type { StanzaTrace } from './tracing/stanza-trace.js';
-import type { Endpoint } from './trust.js';
 import { uploadMedia } from './upload-media.js';
 import { AckWatch } from './watch-acks.js';
-import { watchDeadline } from './watch-deadline.js';
 import { type Linking, type LinkMethod, watchLinking } from './watch-linking.js';
-import { watchNumbers } from './watch-numbers.js';
+import { watchNetwork } from './watch-network.js';
 import { within } from './within.js';
-
-export interface SessionDeps {
-  sock: BaileysSocket;
-  auth: AuthState;
-  end: SessionEnd;
-  caches: SessionCaches;
-  events: SessionEvents;
-  endpoint: Endpoint;
-  trace: StanzaTrace;
-  logger: Logger;
-  link?: LinkMethod;
-  browser?: BrowserName;
-  /** Absent: see `OpenSessionOptions`. */
-  getMessage?: ((platformId: string) => Promise<unknown>) | undefined;
-  assertMayWrite(): void;
-  ackTimeoutMs: number;
-  sendTimeoutMs?: number;
-  openTimeoutMs?: number;
-  catchUpQuietMs?: number;
-  /** Queries not to be asked: they have ended connections before. */
-  leftOut?: ReadonlySet<OptionalQuery>;
-}
 
 const SEND_TIMEOUT_MS = 20_000;
 const OPEN_TIMEOUT_MS = 30_000;
@@ -142,7 +108,11 @@ export class Session implements MessengerSession {
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
     // The last one to step in is the first to see a message.
     this.caughtUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs }).done;
-    this.#listen();
+    watchNetwork({
+      ...{ ...deps, lookUp: this.#lookUp, addressing: this.#addressing, optional: this.#optional },
+      onCreds: () => this.#onCreds(),
+      onOpen: () => this.#onOpen(),
+    });
     this.#over = this.#awaitEnd();
   }
 
@@ -257,48 +227,6 @@ export class Session implements MessengerSession {
       },
       onEnded: (outcome) => end.begin(outcome),
     });
-  }
-
-  #listen(): void {
-    const { sock, auth, events, end, caches, logger } = this.#deps;
-    // Its farewell is part of the end.
-    sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || this.#optional.noteFrame());
-    confirmUnread(sock);
-    answerPings(sock);
-    sock.ev.on('creds.update', () => this.#onCreds());
-    sock.ev.on('connection.update', ({ connection }) => {
-      if (connection === 'open') this.#onOpen();
-    });
-    const hasMessage = async (id: string) => (await this.#deps.getMessage?.(id)) !== undefined;
-    const retries = new RetryAnswers({
-      ...{ sock, hasMessage, logger, signal: end.signal },
-      saveCreds: () => auth.saveCreds(),
-      lookUp: this.#lookUp,
-    });
-    holdReceipts(sock, {
-      onReceipt: (receipt) => events.onReceipt(receipt),
-      onRetry: async (node, library) => {
-        if (this.#deps.getMessage) await retries.answer(node, library);
-      },
-    });
-    holdMessages(sock, {
-      onMessage: (message) => events.onMessage?.(message),
-      onFailed: (error) => end.begin(toFailureOutcome(error)),
-    });
-    watchMigration(sock, {
-      onNamespace: async (namespace) => {
-        // Who had no hidden identifier may have one now.
-        caches.contacts.clear();
-        caches.withoutLid.clear();
-        events.onLookUpsForgotten?.();
-        await this.#addressing.learn(namespace);
-      },
-      onSetting: (isEnabled) => this.#addressing.noteMigrationSetting(isEnabled),
-      onFailed: (error) => end.begin(toFailureOutcome(error)),
-    });
-    watchNumbers(sock, (people) => events.onNumbersKnown?.(people));
-    watchRestriction(sock, () => events.onRestrictionNews?.());
-    watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
   }
 
   #onOpen(): void {

@@ -42,13 +42,14 @@ describe('a message that a phone asks for again', () => {
       const attrs = { id, from: network().directory.jidOf(by, 'lid'), type: 'retry', t: '1700000000' };
       return node('receipt', attrs, [node('retry', { count: '1', id, t: '1700000000', v: '1' })]);
     };
-    const first = await openAnew(device, { getMessage, logger });
+    const recipientOf = async () => to;
+    const first = await openAnew(device, { getMessage, recipientOf, logger });
     await askFor(23);
     expect(asked.size).to.equal(20);
     expect(lines.filter((line) => line.includes('too often'))).to.have.length(1);
     expect(lines.join(), 'no numbers').not.to.match(/\d{7}/);
     await first.session.close();
-    await openAnew(device, { getMessage, logger });
+    await openAnew(device, { getMessage, recipientOf, logger });
     await askFor(2);
     expect(asked.size, 'after a hand-over').to.equal(20);
   });
@@ -58,11 +59,11 @@ describe('a message that a phone asks for again', () => {
     const people = makeNumbers(11);
     const to = people.pop()!;
     const asked: string[] = [];
-    const getMessage = async (id: string) => {
+    const recipientOf = async (id: string) => {
       asked.push(id);
       return undefined;
     };
-    const test = await openAnew(device, { getMessage });
+    const test = await openAnew(device, { recipientOf });
     await test.session.caughtUp;
     const { usyncQueries } = network().counters;
     for (const [index, person] of people.entries()) {

@@ -247,13 +247,14 @@ describe('sending a text', () => {
 
   it('answers a phone that cannot decrypt from the stored message', async () => {
     const texts = new Map<string, string>();
+    const [to] = makeNumbers(1) as [string];
     const other = await sessions.openLinked({
+      recipientOf: async (id) => (texts.has(id) ? to : undefined),
       getMessage: async (id) => {
         const text = texts.get(id);
         return text === undefined ? undefined : { kind: 'text', text };
       },
     });
-    const [to] = makeNumbers(1) as [string];
     await send(to, makePlatformId(), other);
     await eventually(async () => atLeast(1, await sessions.messagesOf(to)));
     await sessions.admin('POST', `phones/${to}/reinstall`);

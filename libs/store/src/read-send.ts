@@ -113,6 +113,18 @@ export async function readRecipients(
   return unpackRecipients(packed).map((number, i) => ({ index: page.from + i, to: number, ...readResult(results, i) }));
 }
 
+/** The number of one recipient, as it was asked for; `undefined` when there is no such send or recipient. */
+export async function readRecipientNumber(
+  store: Store,
+  address: DeviceAddress,
+  { tag, recipient }: { tag: SendTag; recipient: number },
+): Promise<string | undefined> {
+  const { recipients } = sendKeys(store.space, address, tag);
+  const from = recipient * RECIPIENT_BYTES;
+  const packed = await store.redis.getrangeBuffer(recipients, from, from + RECIPIENT_BYTES - 1);
+  return unpackRecipients(packed)[0];
+}
+
 /** The content as it was accepted; `undefined` when the send or its content is gone. Throws when it cannot be opened. */
 export async function readContent(
   store: Store,

@@ -20,7 +20,7 @@ import { recordIncoming } from '@gateway/store/incoming-messages';
 import type { HeldLease } from '@gateway/store/lease-keeper';
 import { noteEnd, readLeftOut } from '@gateway/store/query-ends';
 import type { Store } from '@gateway/store/store';
-import { messageOf } from './message-of.js';
+import { messageOf, recipientOf } from './message-of.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
 import type { ResultWriter } from './result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
@@ -137,6 +137,7 @@ export class DeviceSocket {
       leftOut: new Set(OPTIONAL_QUERIES.filter((query) => leftOut.has(query))),
       logger,
       getMessage: (platformId) => messageOf({ store, address: lease.address, ids }, platformId),
+      recipientOf: (platformId) => recipientOf({ store, address: lease.address, ids }, platformId),
       assertMayWrite: () => lease.assertHeld(),
       ackTimeoutMs,
       events: {

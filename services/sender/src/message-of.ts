@@ -1,5 +1,6 @@
 import type { ReadyContent } from '@gateway/contracts/message-content';
-import { readRecipients, readSendByTag } from '@gateway/store/read-send';
+import { isPlausible } from '@gateway/contracts/platform-id';
+import { readRecipientNumber, readRecipients, readSendByTag } from '@gateway/store/read-send';
 import { loadQuotes, type QuoteDeps, readOwnMessage } from './load-quotes.js';
 
 /**
@@ -16,4 +17,10 @@ export async function messageOf(deps: QuoteDeps, platformId: string): Promise<Re
   const [recipient] = await readRecipients(store, address, id.tag, { from: id.recipient, limit: 1 });
   const quoted = recipient && (await loadQuotes(deps, reply))(recipient.to);
   return quoted ? { ...message, quoted } : message;
+}
+
+/** The number that a message of the device went to; `undefined` for the id of another client, or of a send that is gone. */
+export async function recipientOf({ store, address, ids }: QuoteDeps, platformId: string): Promise<string | undefined> {
+  const parts = ids.parse(platformId);
+  return parts && isPlausible(parts) ? readRecipientNumber(store, address, parts) : undefined;
 }

@@ -1,5 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { node } from '@gateway/simulator/wire/nodes';
 import { readDeviceState } from '@gateway/store/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
@@ -102,6 +103,27 @@ describe('degraded modes of the sender', function () {
       [403, 20, 'bad-list-1'],
       [404, 10, 'bad-list-1'],
     ]);
+  });
+
+  it('gives a message to nobody but its recipient, nor believes anyone else that it was read', async () => {
+    const [to, thief] = makeNumbers(2, series) as [string, string];
+    await fetch(`${simulator.adminUrl}/admin/phones/${to}`, {
+      method: 'PUT',
+      body: JSON.stringify({ autoRead: false }),
+    });
+    const done = await waitFor(await send([to, thief], 'for each of you'), { delivered: 1, read: 1 });
+    const [id] = done.recipients[0].platformMessageIds;
+    const { directory, accounts, counters } = simulator.network;
+    const { mailbox } = [...accounts.find(account)!.devices.values()][0]!;
+    const { acceptedStanzas } = counters;
+    const attrs = { id, from: directory.jidOf(thief, 'lid'), t: '1700000000' };
+    mailbox.post(node('receipt', { ...attrs, type: 'retry' }, [node('retry', { count: '1', id, v: '1', t: attrs.t })]));
+    mailbox.post(node('receipt', { ...attrs, type: 'read' }));
+    await eventually(() => mailbox.size === 0);
+    expect(counters.acceptedStanzas).to.equal(acceptedStanzas);
+    await expectShownOnce([to, thief]);
+    const after = await gateway.call('GET', `/messages/${done.messageId}`, { device });
+    expect(after.body.counts).to.deep.equal(done.counts);
   });
 
   it('stops at once when the network bans the account in mid-list (403)', async () => {

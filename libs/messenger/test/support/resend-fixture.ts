@@ -14,18 +14,27 @@ const getMessage = async (): Promise<ReadyContent> => ({ kind: 'text', text: 'he
 
 /** Sessions whose messages phones cannot read. */
 export function useResends(sessions: ReturnType<typeof useSessions>) {
+  /** Platform id -> to whom it went. */
+  const sentTo = new Map<string, string>();
+  const recipientOf = async (id: string) => sentTo.get(id);
   const network = () => sessions.simulator.network;
   const mailboxOf = (phone: string) => [...network().accounts.ensure(phone).devices.values()][0]!.mailbox;
 
   /** In another process, as far as it remembers anything. */
   async function openAnew(device: Device, changes: Partial<OpenSessionOptions> = {}): Promise<TestSession> {
-    const test = await sessions.open(device.keyStore, { getMessage, caches: createSessionCaches(), ...changes });
+    const test = await sessions.open(device.keyStore, {
+      getMessage,
+      recipientOf,
+      caches: createSessionCaches(),
+      ...changes,
+    });
     await test.next('open');
     return test;
   }
 
   async function send({ session }: TestSession, to: string): Promise<string> {
     const platformId = makePlatformId();
+    sentTo.set(platformId, to);
     const { ack } = await session.send({ to, platformId, content: { kind: 'text', text: 'hello' } });
     await ack;
     return platformId;
@@ -53,5 +62,5 @@ export function useResends(sessions: ReturnType<typeof useSessions>) {
   /** Also of requests for messages: each under the name that it came under. */
   const allConfirmed = (phone: string) => eventually(() => mailboxOf(phone).size === 0, { what: 'all is confirmed' });
 
-  return { network, mailboxOf, openAnew, send, sendUnreadable, shown, allConfirmed };
+  return { network, mailboxOf, openAnew, sentTo, send, sendUnreadable, shown, allConfirmed };
 }

@@ -1,0 +1,82 @@
+import { canonicalPhoneNumber, spellingsOf } from '@gateway/contracts/phone-number';
+import { LRUCache } from 'lru-cache';
+import { inNamespace } from './addressing/other-name.js';
+import { areJidsSameUser, type BaileysSocket, jidDecode, jidNormalizedUser } from './baileys.js';
+import type { LookUp } from './look-up.js';
+import { storedLidOf } from './stored-lid.js';
+
+export interface RecipientsDeps {
+  sock: BaileysSocket;
+  lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice'>;
+  /** See `OpenSessionOptions`. Without it nobody is known to be a recipient. */
+  recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
+}
+
+/** `unclear`: the network did not tell. */
+export type Standing = 'recipient' | 'somebodyElse' | 'unclear';
+
+/** A device that the network does not list may be new: it is asked again, but not at each request of that device. */
+const ASK_AGAIN_MS = 5 * 60_000;
+
+/**
+ * Whether those who speak of a message are those whom it went to. The network vouches for who speaks, not for what they
+ * may speak of; and ids are no secret: they stand in quotes and in backups.
+ */
+export class Recipients {
+  readonly #deps: RecipientsDeps;
+  readonly #askedAnew = new LRUCache<string, true>({ max: 1_000, ttl: ASK_AGAIN_MS });
+
+  constructor(deps: RecipientsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The number that each of the ids went to; ids that are none of ours are left out. Rejects when that cannot be read. */
+  async of(platformIds: readonly string[]): Promise<Map<string, string>> {
+    const { recipientOf } = this.#deps;
+    const found = new Map<string, string>();
+    await Promise.all(
+      [...new Set(platformIds)].map(async (id) => {
+        const to = await recipientOf?.(id);
+        if (to !== undefined) found.set(id, to);
+      }),
+    );
+    return found;
+  }
+
+  /**
+   * Whether a device may have a message again that went to `numbers`: one that the network lists as the recipient's. Pairs
+   * of names in the keys do not count, as a phone may have made one up.
+   */
+  async mayHave(device: string, numbers: readonly string[]): Promise<Standing> {
+    const [to, ...others] = [...new Set(numbers.map(canonicalPhoneNumber))];
+    const [asked] = numbers;
+    if (to === undefined || asked === undefined || others.length > 0) return 'somebodyElse';
+    const { lookUp } = this.#deps;
+    const result = (await lookUp.lookUp([asked])).get(asked);
+    if (lookUp.hasDevice(asked, device)) return 'recipient';
+    if (result && 'error' in result) return 'unclear';
+    if (this.#askedAnew.has(to)) return 'somebodyElse';
+    this.#askedAnew.set(to, true);
+    const anew = await lookUp.lookUpAnew(asked);
+    if (lookUp.hasDevice(asked, device)) return 'recipient';
+    return 'error' in anew ? 'unclear' : 'somebodyElse';
+  }
+
+  /**
+   * Whether a jid is known to be somebody else than the person behind a number; the network is not asked. The names of
+   * people change, and are not always known: what is not known is `unclear`.
+   */
+  async standingOf(jid: string, to: string): Promise<Standing> {
+    const { sock, lookUp } = this.#deps;
+    const { user: own } = sock;
+    if (areJidsSameUser(jid, own?.id) || areJidsSameUser(jid, own?.lid)) return 'recipient';
+    const person = jidNormalizedUser(await inNamespace(sock.authState.keys, jid, 'pn'));
+    const names = lookUp.namesOf(to);
+    const lid = names?.lid ?? (await storedLidOf(sock, to, names?.jid));
+    const numbers = names ? [jidDecode(names.jid)?.user] : spellingsOf(to);
+    const isNumber = person.endsWith('@s.whatsapp.net');
+    if (isNumber && numbers.includes(jidDecode(person)?.user)) return 'recipient';
+    if (lid && jidNormalizedUser(lid) === jidNormalizedUser(jid)) return 'recipient';
+    return isNumber && (names || lid) ? 'somebodyElse' : 'unclear';
+  }
+}

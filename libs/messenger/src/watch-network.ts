@@ -1,0 +1,87 @@
+import type { Addressing } from './addressing/addressing.js';
+import { watchMigration } from './addressing/watch-migration.js';
+import { answerPings } from './answer-pings.js';
+import { RetryAnswers } from './answer-retries.js';
+import type { BinaryNode } from './baileys.js';
+import { confirmUnread } from './confirm-unread.js';
+import { toFailureOutcome } from './disconnect-outcomes.js';
+import { holdMessages } from './hold-messages.js';
+import { holdReceipts } from './hold-receipts.js';
+import type { LookUp } from './look-up.js';
+import type { OptionalQueries } from './optional-queries.js';
+import type { Receipt } from './read-receipt.js';
+import { watchRestriction } from './read-restriction.js';
+import { Recipients } from './recipients.js';
+import type { SessionDeps } from './session-deps.js';
+import { watchDeadline } from './watch-deadline.js';
+import { watchNumbers } from './watch-numbers.js';
+
+export interface WatchNetworkDeps extends SessionDeps {
+  lookUp: LookUp;
+  addressing: Addressing;
+  optional: OptionalQueries;
+  onCreds(): void;
+  onOpen(): void;
+}
+
+/** Listens to all that the network says by itself, and hands it to where it is dealt with. */
+export function watchNetwork(deps: WatchNetworkDeps): void {
+  const { sock, events, end, optional } = deps;
+  const onFailed = (error: unknown) => end.begin(toFailureOutcome(error));
+  // Its farewell is part of the end.
+  sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || optional.noteFrame());
+  confirmUnread(sock);
+  answerPings(sock);
+  sock.ev.on('creds.update', () => deps.onCreds());
+  sock.ev.on('connection.update', ({ connection }) => {
+    if (connection === 'open') deps.onOpen();
+  });
+  watchReceipts(deps);
+  holdMessages(sock, { onMessage: (message) => events.onMessage?.(message), onFailed });
+  watchMigration(sock, {
+    onNamespace: (namespace) => migrate(deps, namespace),
+    onSetting: (isEnabled) => deps.addressing.noteMigrationSetting(isEnabled),
+    onFailed,
+  });
+  watchNumbers(sock, (people) => events.onNumbersKnown?.(people));
+  watchRestriction(sock, () => events.onRestrictionNews?.());
+  watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
+}
+
+function watchReceipts({ sock, auth, end, logger, lookUp, events, getMessage, recipientOf }: WatchNetworkDeps): void {
+  const recipients = new Recipients({ sock, lookUp, recipientOf });
+  const retries = new RetryAnswers({
+    ...{ sock, recipients, logger, signal: end.signal },
+    hasMessage: async (id) => (await getMessage?.(id)) !== undefined,
+    saveCreds: () => auth.saveCreds(),
+  });
+  holdReceipts(sock, {
+    onReceipt: async (receipt, { attrs }) => {
+      const own = recipientOf ? await ownPart(recipients, receipt, attrs.participant ?? attrs.from ?? '') : receipt;
+      if (own.platformIds.length > 0) await events.onReceipt(own);
+    },
+    onRetry: async (node, library) => {
+      if (getMessage) await retries.answer(node, library);
+    },
+  });
+}
+
+/** What a receipt says of messages that its sender may have got. */
+async function ownPart(recipients: Recipients, receipt: Receipt, from: string): Promise<Receipt> {
+  const platformIds: string[] = [];
+  for (const [id, to] of await recipients.of(receipt.platformIds)) {
+    if ((await recipients.standingOf(from, to)) !== 'somebodyElse') platformIds.push(id);
+  }
+  return { ...receipt, platformIds };
+}
+
+async function migrate(
+  { caches, events, addressing }: WatchNetworkDeps,
+  namespace: Parameters<Addressing['learn']>[0],
+): Promise<void> {
+  // Who had no hidden identifier may have one now.
+  caches.contacts.clear();
+  caches.withoutLid.clear();
+  events.onLookUpsForgotten?.();
+  await addressing.learn(namespace);
+}

@@ -1,0 +1,112 @@
+import type { ReadyContent } from '@gateway/contracts/message-content';
+import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { useResends } from './support/resend-fixture.js';
+import { type Device, makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
+
+/** A phone that has learnt the id of a message to somebody else. */
+describe('a phone that speaks of messages to others', () => {
+  const sessions = useSessions();
+  const { network, mailboxOf, openAnew, send, sentTo, shown, allConfirmed } = useResends(sessions);
+  let device: Device;
+  let test: TestSession;
+  let to: string;
+  let thief: string;
+
+  before(async () => {
+    device = await sessions.link();
+  });
+  beforeEach(async () => {
+    [to, thief] = makeNumbers(2) as [string, string];
+    test = await openAnew(device);
+    // Somebody whom the account knows by both names, with a session.
+    await send(test, thief);
+  });
+  afterEach(() => test.session.close());
+
+  const jidOf = (person: string, deviceId = 0) => network().directory.jidOf(person, 'lid', deviceId);
+  const post = (receipt: BinaryNode) => mailboxOf(device.phone).post(receipt);
+  const written = () => network().counters.acceptedStanzas + network().counters.refusedStanzas;
+  const stamps = { t: '1700000000' };
+  const retryOf = (
+    from: string,
+    id: string,
+    more: { ids?: string[]; attrs?: Record<string, string> } = {},
+  ): BinaryNode => {
+    const items = (more.ids ?? []).map((each) => node('item', { id: each }));
+    return node('receipt', { id, from, type: 'retry', ...stamps, ...more.attrs }, [
+      node('list', {}, items),
+      node('retry', { count: '1', id, v: '1', ...stamps }),
+    ]);
+  };
+  const readOf = (from: string, id: string) => node('receipt', { id, from, type: 'read', ...stamps });
+  const idsRead = () =>
+    test.reports.flatMap((report) =>
+      report.event === 'receipt' && report.value.kind === 'read' ? report.value.platformIds : [],
+    );
+  const seenBy = async (person: string) => (await sessions.messagesOf(person)).map(({ id }) => id);
+
+  it('gets none of them, however it asks', async () => {
+    const ofOther = await send(test, to);
+    await eventually(async () => (await seenBy(to)).includes(ofOther));
+    const own = await send(test, thief);
+    const { retryResends } = network().counters;
+    const before = written();
+    post(retryOf(jidOf(thief), ofOther));
+    post(retryOf(jidOf(thief), makePlatformId(), { ids: [ofOther] }));
+    post(retryOf(jidOf(thief), own, { ids: [ofOther] }));
+    // In the name of the recipient, and with itself as the one who asks.
+    post(retryOf(jidOf(to), ofOther, { attrs: { participant: jidOf(thief) } }));
+    await allConfirmed(device.phone);
+    expect(network().counters.retryResends).to.equal(retryResends);
+    expect(written(), 'nothing is encrypted').to.equal(before);
+    expect(await seenBy(thief)).to.not.include(ofOther);
+  });
+
+  it('gets none as a device that the recipient does not have, and the network is asked about it once', async () => {
+    const id = await send(test, to);
+    const before = written();
+    const { usyncQueries } = network().counters;
+    for (let each = 0; each < 5; each += 1) post(retryOf(jidOf(to, 7), id));
+    await allConfirmed(device.phone);
+    expect(written()).to.equal(before);
+    expect(network().counters.usyncQueries - usyncQueries).to.be.within(1, 2);
+  });
+
+  it('still gets its own again', async () => {
+    await sessions.admin('POST', `phones/${thief}/reinstall`);
+    const own = await send(test, thief);
+    expect(await shown(thief, own)).to.include({ text: 'hello', shown: 1 });
+  });
+
+  it('does not make them read; one whose name is not known does, and so does the recipient', async () => {
+    const [first, second, third] = [makePlatformId(), makePlatformId(), makePlatformId()];
+    await send(test, to);
+    for (const id of [first, second, third]) sentTo.set(id, to);
+    post(readOf(jidOf(thief), first));
+    post(readOf('99999999999999@lid', second));
+    post(readOf(jidOf(to), third));
+    await allConfirmed(device.phone);
+    await eventually(() => idsRead().includes(third));
+    expect(idsRead()).to.include(second).and.not.include(first);
+  });
+
+  it('costs nothing for ids that no message has', async () => {
+    const asked: string[] = [];
+    const getMessage = async (id: string): Promise<ReadyContent | undefined> => void asked.push(id) as undefined;
+    const other = await openAnew(device, { getMessage });
+    const { usyncQueries } = network().counters;
+    const madeUp = Array.from({ length: 20 }, makePlatformId);
+    for (const id of madeUp) {
+      post(retryOf(jidOf(thief), id));
+      post(readOf(jidOf(thief), id));
+    }
+    await allConfirmed(device.phone);
+    expect(asked, 'no content is read').to.deep.equal([]);
+    expect(network().counters.usyncQueries).to.equal(usyncQueries);
+    const reported = other.reports.flatMap(({ event, value }) => (event === 'receipt' ? value.platformIds : []));
+    expect(reported.filter((id) => madeUp.includes(id))).to.deep.equal([]);
+    await other.session.close();
+  });
+});
