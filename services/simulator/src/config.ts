@@ -1,6 +1,6 @@
 import Joi from 'joi';
 import type { LogLevel } from './logger.js';
-import { PROFILES, type Profile } from './network/network.js';
+import { PROFILES, type Profile } from './network/rules.js';
 
 export interface SimulatorConfig {
   readonly profile: Profile;

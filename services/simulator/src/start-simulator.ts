@@ -12,7 +12,8 @@ import { announceDevices } from './messaging/announce-devices.js';
 import { loadState, saveState } from './messaging/network-state.js';
 import { PostOffice } from './messaging/post-office.js';
 import { saltOf } from './messaging/privacy-tokens.js';
-import { makeNetwork, type Network, type NetworkSettings, type Profile } from './network/network.js';
+import { makeNetwork, type Network, type NetworkSettings } from './network/network.js';
+import { type Profile, RULES } from './network/rules.js';
 import { StateFile } from './network/state-file.js';
 import { PairingDesk } from './pairing/pairing-desk.js';
 
@@ -135,6 +136,7 @@ function infoOf(network: Network, place: { host: string; port: number; tls: bool
 
 function settingsOf(options: SimulatorOptions): NetworkSettings {
   const profile = options.profile ?? '2026';
+  const rules = RULES[profile];
   return {
     profile,
     latencyMs: options.latencyMs ?? 0,
@@ -143,8 +145,8 @@ function settingsOf(options: SimulatorOptions): NetworkSettings {
     qrCodes: options.qrCodes ?? 6,
     firstQrMs: options.firstQrMs ?? 60_000,
     nextQrMs: options.nextQrMs ?? 20_000,
-    refreshAfterScan: profile !== '2025' && (options.refreshAfterScan ?? true),
-    codeVerdictMs: profile === '2025' ? 0 : (options.codeVerdictMs ?? 300),
+    refreshAfterScan: rules.retiresScannedCodes && (options.refreshAfterScan ?? true),
+    codeVerdictMs: rules.judgesCodes ? (options.codeVerdictMs ?? 300) : 0,
     codeLifeMs: options.codeLifeMs ?? 180_000,
     statusAckMs: options.statusAckMs ?? 3_002_000,
     clientExpirationMs: null,

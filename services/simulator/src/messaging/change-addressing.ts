@@ -19,13 +19,13 @@ export async function changeAddressing(
 ): Promise<void> {
   const migrates = addressing === 'lid' && account.addressing !== 'lid';
   account.addressing = addressing;
-  if (migrates && network.settings.profile !== '2025')
+  if (migrates && network.rules.tellsMigration)
     await office.writer.tellClients(account.number, mappings(network, account.contacts));
 }
 
 /** The number of a person becomes known: the phones of the accounts that talk with them tell their clients. */
 export async function announceMapping(network: Network, office: PostOffice, person: string): Promise<void> {
-  if (network.settings.profile === '2025') return;
+  if (!network.rules.tellsMigration) return;
   const message = mappings(network, [person]);
   for (const { number, contacts } of network.accounts.all()) {
     if (contacts.has(person)) await office.writer.tellClients(number, message);

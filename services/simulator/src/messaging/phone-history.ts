@@ -58,7 +58,7 @@ export function introductions(network: Network, number: string, messages: readon
 function bootstrap(network: Network, number: string, latest: readonly Remembered[]): proto.IMessage {
   const head = { syncType: HistorySyncType.INITIAL_BOOTSTRAP, chunkOrder: 1, progress: 100 };
   const history = { ...contents(network, number, latest), ...head };
-  if (network.settings.profile === '2025') return notice(history);
+  if (!network.rules.wantsTokens) return notice(history);
   const { settings, unknown } = bootstrapSecrets(network, number, history);
   return notice({ ...history, ...settings }, {}, unknown);
 }

@@ -40,7 +40,7 @@ export function currentToken(
 /** People give a token with what they write, once a bucket. */
 export function giveTokenWhenDue(network: Network, pair: TokenPair): void {
   const holder = network.accounts.find(pair.holder);
-  if (network.settings.profile === '2025' || !holder?.isLinked) return;
+  if (!network.rules.wantsTokens || !holder?.isLinked) return;
   const nowSeconds = Math.floor(network.now() / 1000);
   const last = holder.tokens.get(pair.giver)?.at(-1);
   if (last !== undefined && bucketOf(last) >= bucketOf(nowSeconds)) return;

@@ -13,10 +13,7 @@ import { PhoneKeyring } from '../phones/phone-keys.js';
 import { makeServerCredentials, type ServerCredentials } from '../wire/certificates.js';
 import { Counters } from './counters.js';
 import { HandlingTimes } from './handling-times.js';
-
-/** Which year's network it behaves as: `2026` is what clients meet today, `2025` what it was before hidden identifiers. */
-export const PROFILES = ['2025', '2026'] as const;
-export type Profile = (typeof PROFILES)[number];
+import { type Profile, RULES, type Rules } from './rules.js';
 
 /** What can be set from outside; what is not `readonly` may change while it runs. */
 export interface NetworkSettings {
@@ -52,6 +49,8 @@ export interface NetworkSettings {
 export interface Network {
   readonly seed: Seed;
   readonly settings: NetworkSettings;
+  /** What its profile makes of it. */
+  readonly rules: Rules;
   readonly credentials: ServerCredentials;
   readonly directory: Directory;
   readonly phones: PhoneBook;
@@ -76,6 +75,7 @@ export function makeNetwork(seedText: string, settings: NetworkSettings, logger:
   return {
     seed,
     settings,
+    rules: RULES[settings.profile],
     logger,
     credentials: makeServerCredentials(seed, Date.now()),
     directory: new Directory(seed),

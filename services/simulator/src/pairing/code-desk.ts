@@ -54,7 +54,7 @@ export class CodeDesk {
   }
 
   #judge(query: BinaryNode): Verdict {
-    const { directory, faults, settings } = this.#network;
+    const { directory, faults, rules } = this.#network;
     const request = childNamed(query, 'link_code_companion_reg');
     const number = directory.resolve(request?.attrs.jid)?.number;
     const wrappedClientKey = childBytes(request, 'link_code_pairing_wrapped_companion_ephemeral_pub', 80);
@@ -62,14 +62,14 @@ export class CodeDesk {
     const fault = faults.strike('pairing', { account: number }, (rule) => rule.do.error !== undefined);
     if (fault?.error) return { refusal: [fault.error, REFUSALS[fault.error] ?? 'fault'] };
     const display = textOf(childNamed(request, 'companion_platform_display'));
-    if (settings.profile !== '2025' && !isRealDisplayName(display)) return { refusal: [400, 'bad-request'] };
+    if (rules.judgesCodes && !isRealDisplayName(display)) return { refusal: [400, 'bad-request'] };
     if (!directory.exists(number)) return { refusal: [404, 'item-not-found'] };
     return { request: { number, wrappedClientKey } };
   }
 
   #open(request: { number: string; wrappedClientKey: Buffer }): CodeRequest {
-    const { profile, codeLifeMs } = this.#network.settings;
-    const expiresAtMs = profile === '2025' ? Infinity : this.#network.now() + codeLifeMs;
+    const { rules, settings, now } = this.#network;
+    const expiresAtMs = rules.judgesCodes ? now() + settings.codeLifeMs : Infinity;
     return { ...request, ref: randomBytes(16), expiresAtMs, wrongTries: 0 };
   }
 
@@ -105,8 +105,7 @@ export class CodeDesk {
 
   /** Whether the link that a typed code started may still come: a new secret would break it. */
   isFinishing(code: CodeRequest | undefined): boolean {
-    const { profile } = this.#network.settings;
-    if (profile === '2025' || code?.finishedAtMs === undefined) return false;
+    if (!this.#network.rules.judgesCodes || code?.finishedAtMs === undefined) return false;
     return this.#network.now() < code.finishedAtMs + FINISH_MS;
   }
 
@@ -131,7 +130,7 @@ export class CodeDesk {
 
   #countWrongTry(attempt: PairingAttempt, code: CodeRequest): void {
     code.wrongTries += 1;
-    const isOver = this.#network.settings.profile !== '2025' && code.wrongTries >= LARGEST_TRIES;
+    const isOver = this.#network.rules.judgesCodes && code.wrongTries >= LARGEST_TRIES;
     if (isOver && attempt.code === code) attempt.code = undefined;
   }
 

@@ -43,8 +43,8 @@ export class DeviceLinker {
 
   /** An account with a passkey links no client that cannot show it: the client is told, and that is all. */
   demandPasskey({ session }: PairingAttempt, number: string): void {
-    const { accounts, now, settings } = this.#network;
-    if (settings.profile === '2025' || !accounts.find(number)?.passkey) return;
+    const { accounts, now, rules } = this.#network;
+    if (!rules.demandsPasskeys || !accounts.find(number)?.passkey) return;
     session.send(passkeyRequestNode(session.nextId(), number, now()));
     throw this.refusal('passkey required');
   }

@@ -12,7 +12,7 @@ export function pairDeviceNode(id: string, refs: readonly string[]): BinaryNode 
 
 /** The phone accepted: what it vouches for, and the names of the new device. */
 export function pairSuccessNode(
-  { directory, settings, now }: Network,
+  { directory, rules, now }: Network,
   id: string,
   { account, deviceId, sealed }: { account: Account; deviceId: number; sealed: Uint8Array },
 ): BinaryNode {
@@ -23,7 +23,7 @@ export function pairSuccessNode(
     node('platform', { name: business ? 'smba' : 'android' }),
     node('device', names),
   ];
-  if (settings.profile === '2026') children.push(clientPropsNode(account));
+  if (rules.tellsMigration) children.push(clientPropsNode(account));
   if (business) children.push(node('biz', { name: pushName }));
   return node('iq', { from: SERVER, type: 'set', id, t: stamp(now()) }, [node('pair-success', {}, children)]);
 }

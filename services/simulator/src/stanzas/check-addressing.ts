@@ -10,7 +10,7 @@ const WRONG_NAMESPACE = { lidExpected: 463, pnExpected: 400, mixed: 400, strayDe
  * tells its own phone are exempt; people without a number have only the one name.
  */
 export function namespaceRefusal(network: Network, sender: string, message: Outgoing): number | undefined {
-  if (network.settings.profile === '2025' || message.group || message.broadcast) return undefined;
+  if (!network.rules.hasNamespaces || message.group || message.broadcast) return undefined;
   const strays = message.targets.some(({ place }) => place.number !== message.recipient && place.number !== sender);
   if (strays) return WRONG_NAMESPACE.strayDevice;
   if (message.stanza.attrs.category === 'peer' && message.recipient === sender) return undefined;
@@ -28,7 +28,7 @@ const isLid = (jid: string) => jid.endsWith('@lid');
 /** The number of the recipient is missing on a message by hidden identifier: its phone cannot tell who writes. */
 export function lacksRecipientNumber(network: Network, sender: string, message: Outgoing): boolean {
   const { to, stanza, recipient, group, broadcast, resend } = message;
-  if (network.settings.profile === '2025' || group || broadcast || resend || recipient === sender) return false;
+  if (!network.rules.wantsRecipientNumber || group || broadcast || resend || recipient === sender) return false;
   if (!isLid(to) || hasNoNumber(network, recipient)) return false;
   return network.directory.resolve(stanza.attrs.peer_recipient_pn)?.number !== recipient;
 }

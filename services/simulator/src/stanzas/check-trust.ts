@@ -14,7 +14,7 @@ type Trust = 'given' | 'made' | 'exempt' | 'none';
  */
 export function trustIn(network: Network, sender: string, message: Outgoing): Trust {
   const { stanza, recipient, group, broadcast, resend } = message;
-  if (network.settings.profile === '2025' || group || broadcast || resend || recipient === sender) return 'exempt';
+  if (!network.rules.wantsTokens || group || broadcast || resend || recipient === sender) return 'exempt';
   const account = network.accounts.ensure(sender);
   const given = childBytes(stanza, 'tctoken');
   if (given && isGivenToken(network, { giver: recipient, holder: sender }, given)) return 'given';

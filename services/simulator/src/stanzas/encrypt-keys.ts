@@ -37,8 +37,8 @@ export function answerEncrypt(server: Server, client: Client, query: BinaryNode)
 
 /** Since 2026 one device that the network does not know any more fails the whole query, without a word about which. */
 function isUnregistered({ network }: Server, { attrs }: BinaryNode): boolean {
-  const { settings, directory, phones, accounts } = network;
-  const address = settings.profile === '2025' ? undefined : directory.resolve(attrs.jid);
+  const { rules, directory, phones, accounts } = network;
+  const address = rules.refusesKeyBatches ? directory.resolve(attrs.jid) : undefined;
   if (!address) return false;
   const { number, device } = address;
   return phones.habitsOf(number).badKeys === true || (device > 0 && !accounts.findDevice(number, device));

@@ -80,7 +80,7 @@ function restrictionOn(server: Server, number: string, recipient: string): numbe
   if (reachoutLockedUntilMs > nowMs) return RESTRICTED;
   const newChatCap = currentCap(account, nowMs);
   if (!newChatCap) return undefined;
-  if (newChatCap.used >= newChatCap.total) return server.network.settings.profile === '2025' ? RESTRICTED : CAPPED;
+  if (newChatCap.used >= newChatCap.total) return server.network.rules.namesCaps ? CAPPED : RESTRICTED;
   newChatCap.used += 1;
   return undefined;
 }

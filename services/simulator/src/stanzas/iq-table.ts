@@ -54,8 +54,8 @@ export const IQ_TABLE: Record<string, IqHandler> = {
   bot: (_server, { session }, query) => session.reply(query, [node('bot', { v: '2' })]),
 };
 
-function propsOf({ settings, accounts }: Network, number: string): Record<string, string> {
-  if (settings.profile === '2025') return PROPS;
+function propsOf({ rules, accounts }: Network, number: string): Record<string, string> {
+  if (!rules.tellsMigration) return PROPS;
   const isMigrated = accounts.ensure(number).addressing === 'lid';
   return { ...PROPS, [MIGRATED]: String(isMigrated), [SALT_TOKENS]: 'true' };
 }

@@ -12,14 +12,12 @@ const NEW_CHATS = 'INDIVIDUAL_NEW_CHAT_THREAD';
 
 /** GraphQL-like queries: the two about an account's restrictions are answered truthfully, the others with no data. */
 export function answerMex(server: Server, { session, device }: Client, query: BinaryNode): void {
-  const { accounts, settings, now } = server.network;
+  const { accounts, rules, now } = server.network;
   const account = accounts.ensure(device.number);
   const asked = childNamed(query, 'query');
   const queryId = asked?.attrs.query_id;
   const data =
-    isCapping(queryId) && settings.profile !== '2025'
-      ? capping(account, asked, now())
-      : answerQuery(account, queryId, now());
+    isCapping(queryId) && rules.namesCaps ? capping(account, asked, now()) : answerQuery(account, queryId, now());
   session.reply(query, [node('result', {}, Buffer.from(JSON.stringify(data)))]);
 }
 

@@ -12,7 +12,7 @@ export function answerPassive(server: Server, client: Client, query: BinaryNode)
 export function startDelivery(server: Server, client: Client): void {
   // A history that came before the mark would leave a stock client waiting for 20 seconds: it is sent again after it.
   if (!client.device.introduced) client.device.mailbox.withdrawPeerMessages();
-  if (server.network.settings.profile === '2025') return deliverAtOnce(server, client);
+  if (!server.network.rules.deliversInBatches) return deliverAtOnce(server, client);
   const { session, device } = client;
   device.mailbox.isHeldBack = server.network.accounts.ensure(device.number).backlog.isWithheld;
   session.delivery ??= makeDelivery(server, client);

@@ -35,7 +35,7 @@ export function answerUsync(server: Server, { session, device }: Client, query: 
 function questionIn({ network }: Server, asker: string, query: BinaryNode | undefined): Question {
   const protocols = childrenOf(query).map(({ tag }) => tag);
   const byLid = childNamed(query, 'contact')?.attrs.addressing_mode === 'lid';
-  return { asker, protocols, byLid: byLid && network.settings.profile !== '2025' };
+  return { asker, protocols, byLid: byLid && network.rules.answersByLid };
 }
 
 function answerUser(server: Server, user: BinaryNode, question: Question): BinaryNode {
@@ -107,7 +107,7 @@ const NO_DEVICES = node('devices', {}, [node('device-list', {}, [])]);
 
 /** Since 2026 devices are listed under hidden identifiers only. */
 function listsDevices({ network }: Server, { addressing }: Asked): boolean {
-  return network.settings.profile === '2025' || addressing === 'lid';
+  return !network.rules.answersByLid || addressing === 'lid';
 }
 
 function devicesOf({ network: { accounts, phones, now } }: Server, number: string): BinaryNode {
