@@ -6,7 +6,8 @@ export const launcherConfig = {
   environment: process.env,
   /** A Redis to use in place of one of our own. */
   redisUrl: process.env.REDIS_URL || undefined,
-  encryptionKeys: process.env.ENCRYPTION_KEYS || undefined,
+  credentialKeys: process.env.CREDENTIAL_KEYS || undefined,
+  contentKeys: process.env.CONTENT_KEYS || undefined,
   /** Where the messenger network is to be; the real one without it. */
   messengerUrl: process.env.MESSENGER_URL || undefined,
   messengerTrust: process.env.MESSENGER_TRUST || undefined,

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A fresh value for `ENCRYPTION_KEYS`. */
+/** A fresh value for `CREDENTIAL_KEYS` or `CONTENT_KEYS`. */
 export function makeEncryptionKeys(): string {
   return `local:${randomBytes(32).toString('hex')}`;
 }
 
-/** The value of `ENCRYPTION_KEYS` that a file keeps, made the first time. Only its owner may read the file. */
+/** The value of such a setting that a file keeps, made the first time. Only its owner may read the file. */
 export function readOrMakeEncryptionKeys(file: string): string {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {

@@ -8,7 +8,7 @@ import { startEmbeddedRedis } from './start-embedded-redis.js';
 
 export interface LocalEnvironment {
   /** For the services and the command line. */
-  env: { REDIS_URL: string; KEY_PREFIX: string; ENCRYPTION_KEYS: string };
+  env: { REDIS_URL: string; KEY_PREFIX: string; CREDENTIAL_KEYS: string; CONTENT_KEYS: string };
   /** Where the files are that belong to the data. */
   folder: string;
   /** Where the data is, for people. */
@@ -28,7 +28,8 @@ export async function openLocalEnvironment(lifecycle: Lifecycle, network: Networ
     env: {
       REDIS_URL: redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: `${folder}/redis` })),
       KEY_PREFIX: keyPrefix ?? place.keyPrefix,
-      ENCRYPTION_KEYS: launcherConfig.encryptionKeys ?? readOrMakeEncryptionKeys(`${folder}/encryption-keys`),
+      CREDENTIAL_KEYS: launcherConfig.credentialKeys ?? readOrMakeEncryptionKeys(`${folder}/credential-keys`),
+      CONTENT_KEYS: launcherConfig.contentKeys ?? readOrMakeEncryptionKeys(`${folder}/content-keys`),
     },
     folder,
     data: redisUrl ? 'the Redis of REDIS_URL' : folder,

@@ -8,7 +8,7 @@ export const SERVICES = ['connection', 'sender', 'api'] as const;
 export type Service = (typeof SERVICES)[number];
 
 export interface GatewayOptions {
-  /** What all services get: `REDIS_URL`, `ENCRYPTION_KEYS`, `MESSENGER_URL` and so on. */
+  /** What the services get: `REDIS_URL`, `MESSENGER_URL` and so on; all but the API `CREDENTIAL_KEYS`, too. */
   env: Record<string, string>;
   apiHost: string;
   apiPort: number;
@@ -56,7 +56,7 @@ async function startService(lifecycle: Lifecycle, service: Service, options: Gat
       ...options.env,
       OPS_HOST: '127.0.0.1',
       OPS_PORT: String(opsPort),
-      ...(service === 'api' && { API_HOST: options.apiHost, API_PORT: String(options.apiPort) }),
+      ...(service === 'api' && { CREDENTIAL_KEYS: '', API_HOST: options.apiHost, API_PORT: String(options.apiPort) }),
     },
     output: options.output(service),
   });

@@ -25,7 +25,7 @@ describe('the commands, as people type them', function () {
   after(() => space.close());
 
   function run(program: string, args: string[], env: Record<string, string> = {}): Promise<Ended> {
-    const own = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ENCRYPTION_KEYS: space.encryptionKeys, ...env };
+    const own = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings, ...env };
     const options = { cwd: ROOT, env: { ...launcherConfig.environment, npm_lifecycle_event: '', ...own } };
     return execute(program, args, options).catch((error: Ended) => error);
   }

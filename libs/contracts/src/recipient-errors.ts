@@ -11,6 +11,7 @@ const OWN_ERRORS = {
   new_contacts_held: 9,
   looked_up_again: 10,
   awaiting_history: 11,
+  awaiting_key: 12,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

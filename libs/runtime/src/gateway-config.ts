@@ -11,8 +11,8 @@ export interface GatewayConfig {
   KEY_PREFIX: string;
   /** The account holder whose devices these are. There is one for now: `main`. */
   WORKSPACE: string;
-  /** Keys for session keys and message content at rest, `id:64hex[,id:64hex...]`. The first writes, all read. Required. */
-  ENCRYPTION_KEYS: EncryptionKey[];
+  /** Keys for what messages say, at rest, `id:64hex[,id:64hex...]`. The first seals, all open. Required. */
+  CONTENT_KEYS: EncryptionKey[];
   /** The least important lines that are logged. Default `info`. */
   LOG_LEVEL: LogLevel;
   /** `json` or `pretty`; without it pretty in a terminal, JSON elsewhere. */
@@ -21,6 +21,12 @@ export interface GatewayConfig {
   OPS_HOST: string;
   /** Port of the same; 0, the default, takes any free one. */
   OPS_PORT: number;
+}
+
+/** The settings of services that open sessions of accounts: all but the API. */
+export interface CredentialConfig {
+  /** Keys for credentials and session keys of accounts, at rest; others than `CONTENT_KEYS`. The first seals, all open. Required. */
+  CREDENTIAL_KEYS: EncryptionKey[];
 }
 
 /** The settings of services that open sockets to the messenger network. */
@@ -43,7 +49,7 @@ const REAL_NETWORK_URL = 'wss://web.whatsapp.com/ws/chat';
 const CAREFUL_PACE_PER_MINUTE = 20;
 const port = () => Joi.number().integer().min(0).max(65_535);
 
-export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig> = {
+export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS: never }> = {
   REDIS_URL: Joi.string()
     .uri({ scheme: ['redis', 'rediss'] })
     .default('redis://127.0.0.1:6379'),
@@ -53,11 +59,18 @@ export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig> = {
   WORKSPACE: Joi.string()
     .pattern(/^[a-z0-9-]{1,40}$/)
     .default('main'),
-  ENCRYPTION_KEYS: Joi.string().custom(parseEncryptionKeys).required(),
+  CONTENT_KEYS: Joi.string().custom(parseEncryptionKeys).required(),
+  ENCRYPTION_KEYS: Joi.forbidden().messages({
+    'any.unknown': '{{#label}} was split in two, CREDENTIAL_KEYS and CONTENT_KEYS: see docs/security.md',
+  }),
   LOG_LEVEL: Joi.string().valid('debug', 'info', 'warn', 'error').default('info'),
   LOG_FORMAT: Joi.string().valid('json', 'pretty'),
   OPS_HOST: Joi.string().hostname().default('127.0.0.1'),
   OPS_PORT: port().default(0),
+};
+
+export const credentialKeys: Joi.PartialSchemaMap<CredentialConfig> = {
+  CREDENTIAL_KEYS: Joi.string().custom(readCredentialKeys).required(),
 };
 
 // The order of the keys matters: each rule looks at the ones before it.
@@ -79,6 +92,16 @@ export const paceKeys: Joi.PartialSchemaMap<PaceConfig> = {
 export function loggerOptions(config: GatewayConfig, service: string): LoggerOptions {
   const { LOG_LEVEL: level, LOG_FORMAT: format } = config;
   return { service, level, ...(format && { pretty: format === 'pretty' }) };
+}
+
+/** A key of both rings would be in the hands of the API, too. */
+function readCredentialKeys(text: string, helpers: Joi.CustomHelpers): EncryptionKey[] {
+  const keys = parseEncryptionKeys(text);
+  const { CONTENT_KEYS: contents } = helpers.state.ancestors[0] as Partial<GatewayConfig>;
+  if (Array.isArray(contents) && keys.some(({ key }) => contents.some((other) => other.key.equals(key)))) {
+    throw new Error('must not have a key of CONTENT_KEYS');
+  }
+  return keys;
 }
 
 function refusePlainRealNetwork(url: string): string {

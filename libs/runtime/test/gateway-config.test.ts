@@ -1,4 +1,6 @@
 import {
+  type CredentialConfig,
+  credentialKeys,
   type GatewayConfig,
   gatewayKeys,
   loggerOptions,
@@ -9,39 +11,59 @@ import { readConfig } from '@gateway/runtime/read-config';
 import { expect } from 'chai';
 import Joi from 'joi';
 
-const schema = Joi.object<GatewayConfig & PaceConfig>({ ...gatewayKeys, ...paceKeys });
-const ENCRYPTION_KEYS = `k1:${'0a'.repeat(32)}`;
+const schema = Joi.object<GatewayConfig & CredentialConfig & PaceConfig>({
+  ...gatewayKeys,
+  ...credentialKeys,
+  ...paceKeys,
+});
+const CREDENTIAL_KEYS = `k1:${'0a'.repeat(32)}`;
+const CONTENT_KEYS = `k1:${'0b'.repeat(32)}`;
 const ROOT = `root:${'ab'.repeat(32)}`;
 const LOCAL = 'ws://127.0.0.1:9000/ws/chat';
-const read = (environment: Record<string, string>) => readConfig(schema, { ENCRYPTION_KEYS, ...environment });
+const read = (environment: Record<string, string>) =>
+  readConfig(schema, { CREDENTIAL_KEYS, CONTENT_KEYS, ...environment });
 
 describe('the shared configuration', () => {
-  it('needs nothing but the encryption keys', () => {
+  it('needs nothing but its keys', () => {
     const config = read({});
     expect(config.REDIS_URL).to.equal('redis://127.0.0.1:6379');
     expect(config.KEY_PREFIX).to.equal('gw');
     expect(config.WORKSPACE).to.equal('main');
-    expect(config.ENCRYPTION_KEYS).to.deep.equal([{ id: 'k1', key: Buffer.alloc(32, 0x0a) }]);
-    expect(() => readConfig(schema, {})).to.throw('ENCRYPTION_KEYS is required');
+    expect(config.CREDENTIAL_KEYS).to.deep.equal([{ id: 'k1', key: Buffer.alloc(32, 0x0a) }]);
+    expect(config.CONTENT_KEYS).to.deep.equal([{ id: 'k1', key: Buffer.alloc(32, 0x0b) }]);
+    for (const name of ['CREDENTIAL_KEYS', 'CONTENT_KEYS'])
+      expect(() => readConfig(schema, {})).to.throw(`${name} is required`);
   });
 
   it('reads several encryption keys in their order', () => {
-    const config = read({ ENCRYPTION_KEYS: `new:${'01'.repeat(32)}, old:${'02'.repeat(32)}` });
-    expect(config.ENCRYPTION_KEYS.map(({ id }) => id)).to.deep.equal(['new', 'old']);
+    const config = read({ CONTENT_KEYS: `new:${'01'.repeat(32)}, old:${'02'.repeat(32)}` });
+    expect(config.CONTENT_KEYS.map(({ id }) => id)).to.deep.equal(['new', 'old']);
   });
 
   for (const [what, keys] of [
     ['short keys', 'k1:abcd'],
     ['keys without an id', '0a'.repeat(32)],
-    ['two keys of one id', `${ENCRYPTION_KEYS},${ENCRYPTION_KEYS}`],
+    ['two keys of one id', `${CONTENT_KEYS},${CONTENT_KEYS}`],
   ] as const) {
     it(`refuses ${what}, without showing them`, () => {
-      expect(() => read({ ENCRYPTION_KEYS: keys }))
-        .to.throw(/ENCRYPTION_KEYS must/)
+      expect(() => read({ CONTENT_KEYS: keys }))
+        .to.throw(/CONTENT_KEYS must/)
         .with.property('message')
         .that.does.not.include(keys);
     });
   }
+
+  it('refuses a key that is in both rings: the API would have it, too', () => {
+    expect(() => read({ CREDENTIAL_KEYS: `other:${'0c'.repeat(32)},${CONTENT_KEYS}` })).to.throw(
+      'CREDENTIAL_KEYS must not have a key of CONTENT_KEYS',
+    );
+  });
+
+  it('says what became of the setting of before', () => {
+    expect(() => read({ ENCRYPTION_KEYS: CONTENT_KEYS })).to.throw(
+      'ENCRYPTION_KEYS was split in two, CREDENTIAL_KEYS and CONTENT_KEYS: see docs/security.md',
+    );
+  });
 
   it('logs pretty or as JSON when asked to, else as the terminal suggests', () => {
     expect(loggerOptions(read({ LOG_FORMAT: 'json' }), 'api')).to.deep.equal({

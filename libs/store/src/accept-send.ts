@@ -84,8 +84,8 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
   const counts = RECIPIENT_STATUSES.flatMap((status) => [status, status === 'queued' ? total : 0]);
   return [
     ...['v', RECORD_VERSION, 'kind', send.kind, 'total', total, 'parts', send.parts],
-    ...['content', store.vault.seal(JSON.stringify(send.content), `${recordKey}/content`)],
-    ...(send.reply ? ['reply', JSON.stringify(send.reply)] : []),
+    ...['content', store.vault.seal(JSON.stringify(send.content), 'content', `${recordKey}/content`)],
+    ...(send.reply ? ['reply', store.vault.seal(JSON.stringify(send.reply), 'reply', `${recordKey}/reply`)] : []),
     ...['owner', send.owner, 'requestId', send.requestId],
     ...['createdAtMs', send.nowMs, 'expiresAtMs', send.expiresAtMs],
     ...counts,

@@ -4,6 +4,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import type { MediaType, MediaUpload } from '@gateway/contracts/message-content';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Store, writeAlways } from './store.js';
+import { keyIdOf, LONGEST_HEADER_BYTES } from './vault.js';
 
 /**
  * Files, each stored once per device under the hash of its bytes, sealed, in pieces of a size that Redis moves quickly.
@@ -43,11 +44,11 @@ export async function putBlob(
     );
   const reply = await reserve();
   if (reply === 'full') return { kind: 'full' };
-  if (reply === 'write') {
+  if (reply === 'write' || !(await isOpenable(store, chunks))) {
     // One after the other: a pipeline would hold the whole file once more.
     for (const [index, key] of chunks.entries()) {
       const piece = bytes.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
-      await store.redis.set(key, store.vault.seal(piece, key), 'PXAT', diesAtMs);
+      await store.redis.set(key, store.vault.seal(piece, 'file', key), 'PXAT', diesAtMs);
     }
     // Another send may have asked for a longer life meanwhile: all chunks get the longest.
     await reserve();
@@ -66,7 +67,7 @@ export async function readBlob(
   for (const key of chunkKeys(store, address, hash, sizeBytes)) {
     const sealed = await store.redis.getBuffer(key);
     if (!sealed) return undefined;
-    at += store.vault.open(sealed, key).copy(bytes, at);
+    at += store.vault.open(sealed, 'file', key).copy(bytes, at);
   }
   if (hashBlob(bytes) !== hash) throw new Error('a blob is not what its name says');
   return bytes;
@@ -80,7 +81,10 @@ export async function readUpload(
 ): Promise<MediaUpload | undefined> {
   const key = deviceKeys(store.space, address).blobUpload(blob, type);
   const sealed = await store.redis.getBuffer(key);
-  return sealed ? (JSON.parse(store.vault.open(sealed, key).toString()) as MediaUpload) : undefined;
+  // Uploaded again by whoever cannot open it.
+  return sealed && isKnown(store, sealed)
+    ? (JSON.parse(store.vault.open(sealed, 'upload', key).toString()) as MediaUpload)
+    : undefined;
 }
 
 /** Remembers an upload for later sends, other processes, and phones that ask again. */
@@ -90,7 +94,7 @@ export async function keepUpload(
   { blob, type, upload, untilMs }: { blob: string; type: MediaType; upload: MediaUpload; untilMs: number },
 ): Promise<void> {
   const key = deviceKeys(store.space, address).blobUpload(blob, type);
-  await writeAlways(store, 'SET', key, store.vault.seal(JSON.stringify(upload), key), 'PXAT', untilMs);
+  await writeAlways(store, 'SET', key, store.vault.seal(JSON.stringify(upload), 'upload', key), 'PXAT', untilMs);
 }
 
 /** Another send uses the same upload: it is remembered for as long as that one needs. */
@@ -102,6 +106,16 @@ export async function extendUpload(
   const key = deviceKeys(store.space, address).blobUpload(blob, type);
   const leftMs = await store.redis.pttl(key);
   if (Date.now() + leftMs < untilMs) await store.redis.pexpireat(key, untilMs);
+}
+
+/** Whether the file that is there is of use: one that is sealed with a key of others, or of the past, is written anew. */
+async function isOpenable(store: Store, chunks: readonly string[]): Promise<boolean> {
+  const heads = await Promise.all(chunks.map((key) => store.redis.getrangeBuffer(key, 0, LONGEST_HEADER_BYTES)));
+  return heads.every((head) => isKnown(store, head));
+}
+
+function isKnown(store: Store, sealed: Buffer): boolean {
+  return store.vault.keyIds('contents').includes(keyIdOf(sealed));
 }
 
 function chunkKeys(store: Store, address: DeviceAddress, hash: string, sizeBytes: number): string[] {

@@ -29,7 +29,7 @@ export function deviceKeyStore(store: Store, lease: Lease) {
   return {
     async readCreds(): Promise<string | undefined> {
       const sealed = await store.redis.getBuffer(keys.creds);
-      return sealed ? store.vault.open(sealed, keys.creds).toString() : undefined;
+      return sealed ? store.vault.open(sealed, 'account', keys.creds).toString() : undefined;
     },
 
     async read(type: string, ids: readonly string[]): Promise<Map<string, Uint8Array>> {
@@ -38,7 +38,7 @@ export function deviceKeyStore(store: Store, lease: Lease) {
         ids.map(async (id) => {
           const key = bucketKey(type, id);
           const sealed = await store.redis.hgetBuffer(key, id);
-          if (sealed) found.set(id, store.vault.open(sealed, `${key}/${id}`));
+          if (sealed) found.set(id, store.vault.open(sealed, 'session', `${key}/${id}`));
         }),
       );
       return found;
@@ -50,10 +50,10 @@ export function deviceKeyStore(store: Store, lease: Lease) {
       for (const { type, id, value } of changes.keys ?? []) {
         const key = bucketKey(type, id);
         if (!buckets.has(key)) buckets.set(key, buckets.size + 1);
-        const sealed = value === null ? '' : store.vault.seal(value, `${key}/${id}`);
+        const sealed = value === null ? '' : store.vault.seal(value, 'session', `${key}/${id}`);
         fields.push(buckets.get(key)!, `${type}:${bucketOf(id)}`, id, sealed);
       }
-      const creds = changes.creds === undefined ? '' : store.vault.seal(changes.creds, keys.creds);
+      const creds = changes.creds === undefined ? '' : store.vault.seal(changes.creds, 'account', keys.creds);
       const contacts = changes.contacts ?? [];
       const reply = await store.run(
         'commit-keys',
@@ -126,7 +126,11 @@ export async function* readAllKeys(
   for (const name of await store.redis.smembers(deviceKeys(store.space, address).keyBuckets)) {
     const key = toBucketKey(store, address, name);
     for (const [id, sealed] of Object.entries(await store.redis.hgetallBuffer(key))) {
-      yield { type: name.slice(0, name.lastIndexOf(':')), id, value: store.vault.open(sealed, `${key}/${id}`) };
+      yield {
+        type: name.slice(0, name.lastIndexOf(':')),
+        id,
+        value: store.vault.open(sealed, 'session', `${key}/${id}`),
+      };
     }
   }
 }

@@ -30,10 +30,22 @@ export async function readDeviceState(store: Store, address: DeviceAddress): Pro
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
   const seen = toFields(observed);
-  if (seen.status) state.observed = toObserved(seen);
+  if (seen.status) state.observed = toObserved({ ...seen, ...openCode(store, keys.observed, seen.code) });
   const restriction = toRestriction(toFields(held));
   if (restriction) state.restriction = restriction;
   return state;
+}
+
+const placeOfCode = (key: string) => `${key}/code`;
+
+/** Empty where it cannot be opened: the next code is a few seconds away. */
+function openCode(store: Store, key: string, sealed: string | undefined): { code?: string } {
+  if (sealed === undefined) return {};
+  try {
+    return { code: store.vault.open(Buffer.from(sealed, 'base64'), 'linkCode', placeOfCode(key)).toString() };
+  } catch {
+    return { code: '' };
+  }
 }
 
 function toFields(flat: readonly string[]): Record<string, string> {
@@ -91,7 +103,10 @@ export async function recordObserved(
   change: { actedOn: DesiredState | undefined; observed: Omit<ObservedState, 'sinceMs'>; want?: Want },
 ): Promise<'ok' | 'moved'> {
   const keys = deviceKeys(store.space, lease.address);
-  const fields = Object.entries({ ...change.observed, sinceMs: Date.now() }).filter(([, value]) => value !== undefined);
+  const { code } = change.observed;
+  const sealed = code && store.vault.seal(code, 'linkCode', placeOfCode(keys.observed)).toString('base64');
+  const observed = { ...change.observed, sinceMs: Date.now(), ...(sealed && { code: sealed }) };
+  const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
   const reply = await store.run(
     'record-observed',
     [keys.lease, keys.desired, keys.observed],
@@ -120,8 +135,9 @@ export async function reportObserved(
 }
 
 function toObserved(fields: Record<string, string>): ObservedState {
-  const { sinceMs, codeExpiresAtMs, notBeforeMs, ...rest } = fields;
+  const { sinceMs, codeExpiresAtMs, notBeforeMs, code, ...rest } = fields;
   const observed = { ...rest, sinceMs: Number(sinceMs) } as unknown as ObservedState;
+  if (code) observed.code = code;
   if (codeExpiresAtMs !== undefined) observed.codeExpiresAtMs = Number(codeExpiresAtMs);
   if (notBeforeMs !== undefined) observed.notBeforeMs = Number(notBeforeMs);
   return observed;

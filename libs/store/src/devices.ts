@@ -14,8 +14,6 @@ import { type Store, writeAlways } from './store.js';
 export interface Device {
   displayName: string;
   createdAtMs: number;
-  /** Of the permutation that makes platform ids: 16 bytes. */
-  idKey: Buffer;
   /** Digits of the account that was linked last. */
   account?: string;
   /** Since when it is that account: what the device sent before came from another one. */
@@ -31,7 +29,7 @@ export async function ensureDevice(store: Store, address: DeviceAddress): Promis
   const keys = deviceKeys(store.space, address);
   const shared = workspaceKeys(store.space, address.workspace);
   const short = shortDeviceId(address);
-  const idKey = store.vault.seal(randomBytes(16), `${keys.device}/idKey`);
+  const idKey = sealIdKey(store, address);
   await store.redis.hsetnx(keys.device, 'idKey', idKey);
   await store.redis.hsetnx(keys.device, 'createdAtMs', Date.now());
   await store.redis.hsetnx(keys.device, 'displayName', address.device);
@@ -48,13 +46,27 @@ export async function readDevice(store: Store, address: DeviceAddress): Promise<
   const read: Device = {
     displayName: String(found.displayName ?? address.device),
     createdAtMs: Number(found.createdAtMs),
-    idKey: store.vault.open(found.idKey, `${device}/idKey`),
     asksForPasskey: found.asksForPasskey !== undefined,
   };
   if (found.account) read.account = String(found.account);
   if (found.accountSinceMs) read.accountSinceMs = Number(found.accountSinceMs);
   if (found.pace) read.pace = JSON.parse(String(found.pace)) as Pace;
   return read;
+}
+
+/**
+ * The key of the permutation that makes a device's platform ids: 16 bytes; `undefined` without such a device. Throws
+ * `UnknownKeyError` where this process cannot open it.
+ */
+export async function readIdKey(store: Store, address: DeviceAddress): Promise<Buffer | undefined> {
+  const { device } = deviceKeys(store.space, address);
+  const sealed = await store.redis.hgetBuffer(device, 'idKey');
+  return sealed ? store.vault.open(sealed, 'idKey', `${device}/idKey`) : undefined;
+}
+
+/** A new one: whoever writes it in place of another makes sure that no message of before is sent again. */
+export function sealIdKey(store: Store, address: DeviceAddress): Buffer {
+  return store.vault.seal(randomBytes(16), 'idKey', `${deviceKeys(store.space, address).device}/idKey`);
 }
 
 /** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. */

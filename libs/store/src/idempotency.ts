@@ -117,7 +117,7 @@ async function readRepeat(store: Store, key: string): Promise<Repeat | 'free' | 
   if (!messageId || !fingerprint || !answer) return closed ? 'closed' : 'free';
   return {
     messageId: messageId.toString(),
-    fingerprint: store.vault.open(fingerprint, `${key}/fingerprint`),
+    fingerprint: store.vault.open(fingerprint, 'repeat', `${key}/fingerprint`),
     answer: JSON.parse(answer.toString()),
   };
 }
@@ -140,6 +140,6 @@ export async function forgetRepeat(store: Store, key: string, messageId: Message
  * which of a million codes it was made from.
  */
 export function repeatFields(store: Store, { key, fingerprint, answer }: NewRepeat): ScriptArgument[] {
-  const sealed = store.vault.seal(fingerprint, `${key}/fingerprint`);
+  const sealed = store.vault.seal(fingerprint, 'repeat', `${key}/fingerprint`);
   return [LIMITS.idempotencySeconds * 1000, sealed, JSON.stringify(answer)];
 }

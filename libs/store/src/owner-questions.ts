@@ -29,7 +29,7 @@ export async function askOwner(
   { id, question, quota }: AskedQuestion,
 ): Promise<'asked' | 'busy' | 'capped'> {
   const keys = deviceKeys(store.space, address);
-  const sealed = store.vault.seal(JSON.stringify(question), placeOf(store, address, id)).toString('base64');
+  const sealed = store.vault.seal(JSON.stringify(question), 'question', placeOf(store, address, id)).toString('base64');
   const { count, cap, nowMs } = quota ?? { count: 0, cap: 0, nowMs: 0 };
   const outcome = await store.run(
     'ask-owner',
@@ -134,7 +134,7 @@ function open(
   { id, sealed }: { id: string; sealed: string },
 ): OwnerQuestion | undefined {
   try {
-    const plain = store.vault.open(Buffer.from(sealed, 'base64'), placeOf(store, address, id));
+    const plain = store.vault.open(Buffer.from(sealed, 'base64'), 'question', placeOf(store, address, id));
     return parseOwnerQuestion(plain.toString());
   } catch {
     return undefined;

@@ -79,7 +79,7 @@ async function readName(store: Store, address: DeviceAddress, id: string): Promi
 
 /** Names lie in JSON, as all keys do. */
 function openName(store: Store, key: string, id: string, sealed: Buffer): string {
-  return JSON.parse(store.vault.open(sealed, `${key}/${id}`).toString()) as string;
+  return JSON.parse(store.vault.open(sealed, 'session', `${key}/${id}`).toString()) as string;
 }
 
 /**

@@ -27,8 +27,6 @@ export interface SendRecord {
   cancelledAtMs?: number;
   /** When the network accepted it; OTPs only. */
   sentAtMs?: number;
-  /** The message that this one answers. */
-  reply?: Reply;
   counts: StatusCounts;
 }
 
@@ -51,7 +49,6 @@ const FIELDS = [
   'expiresAtMs',
   'cancelledAtMs',
   'sentAtMs',
-  'reply',
 ] as const;
 
 /** The send of a message id, `undefined` when there is none (any more). Throws for records of an unknown version. */
@@ -74,7 +71,7 @@ export async function readSendByTag(
   const { record } = sendKeys(store.space, address, tag);
   const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
   const [v, messageId, state, kind, total, parts, owner, requestId, createdAtMs, expiresAtMs, ...more] = values;
-  const [cancelledAtMs, sentAtMs, reply] = more;
+  const [cancelledAtMs, sentAtMs] = more;
   if (!messageId) return undefined;
   if (Number(v) !== RECORD_VERSION) throw new Error(`send record of unknown version ${v}`);
   const counts = values.slice(FIELDS.length).map(Number);
@@ -93,7 +90,6 @@ export async function readSendByTag(
   };
   if (cancelledAtMs) send.cancelledAtMs = Number(cancelledAtMs);
   if (sentAtMs) send.sentAtMs = Number(sentAtMs);
-  if (reply) send.reply = JSON.parse(reply) as Reply;
   return send;
 }
 
@@ -125,16 +121,24 @@ export async function readRecipientNumber(
   return unpackRecipients(packed)[0];
 }
 
-/** The content as it was accepted; `undefined` when the send or its content is gone. Throws when it cannot be opened. */
+export interface StoredContent {
+  content: MessageContent;
+  /** The message that this one answers. */
+  reply?: Reply;
+}
+
+/** What was accepted; `undefined` when the send or its content is gone. Throws when it cannot be opened. */
 export async function readContent(
   store: Store,
   address: DeviceAddress,
   tag: SendTag,
-): Promise<MessageContent | undefined> {
+): Promise<StoredContent | undefined> {
   const { record } = sendKeys(store.space, address, tag);
-  const sealed = await store.redis.hgetBuffer(record, 'content');
-  if (!sealed) return undefined;
-  return JSON.parse(store.vault.open(sealed, `${record}/content`).toString()) as MessageContent;
+  const [content, reply] = await store.redis.hmgetBuffer(record, 'content', 'reply');
+  if (!content) return undefined;
+  const open = (sealed: Buffer, field: 'content' | 'reply') =>
+    JSON.parse(store.vault.open(sealed, field, `${record}/${field}`).toString());
+  return { content: open(content, 'content'), ...(reply && { reply: open(reply, 'reply') }) };
 }
 
 /** Ids of the sends with work left, those that expire first in front. */

@@ -26,7 +26,7 @@ export async function recordReceived(
   { message: { platformId, ...message }, nowMs }: { message: ReceivedMessage; nowMs: number },
 ): Promise<void> {
   const keys = deviceKeys(store.space, lease.address);
-  const sealed = store.vault.seal(JSON.stringify(message), `${keys.received}/${platformId}`);
+  const sealed = store.vault.seal(JSON.stringify(message), 'received', `${keys.received}/${platformId}`);
   const reply = await store.run(
     'record-received',
     [keys.lease, keys.received, keys.receivedTimes],
@@ -47,7 +47,10 @@ export async function readReceived(
     store.redis.zscore(keys.receivedTimes, platformId),
   ]);
   if (!sealed || Number(atMs) <= nowMs - RETENTION_MS) return undefined;
-  return { platformId, ...JSON.parse(store.vault.open(sealed, `${keys.received}/${platformId}`).toString()) };
+  return {
+    platformId,
+    ...JSON.parse(store.vault.open(sealed, 'received', `${keys.received}/${platformId}`).toString()),
+  };
 }
 
 /** Who wrote each message that is kept. */
@@ -58,7 +61,7 @@ export async function readReceivedWriters(
   const { received } = deviceKeys(store.space, address);
   return Object.entries(await store.redis.hgetallBuffer(received)).map(([platformId, sealed]) => ({
     platformId,
-    ...(JSON.parse(store.vault.open(sealed, `${received}/${platformId}`).toString()) as {
+    ...(JSON.parse(store.vault.open(sealed, 'received', `${received}/${platformId}`).toString()) as {
       jid: string;
       phone?: string;
     }),

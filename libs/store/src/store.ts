@@ -1,8 +1,7 @@
 import { type KeySpace, schemaKey } from '@gateway/contracts/redis-keys';
-import type { EncryptionKey } from '@gateway/runtime/encryption-keys';
 import type { Redis } from 'ioredis';
 import { loadScripts, type RunScript, type ScriptArgument } from './load-scripts.js';
-import { createVault, type Vault } from './vault.js';
+import { createVault, type KeyRings, type Vault } from './vault.js';
 
 /** What every function of this library works on. */
 export interface Store {
@@ -13,17 +12,13 @@ export interface Store {
 }
 
 /** The data model's version. A process refuses to start on another one. */
-const SCHEMA = '1';
+const SCHEMA = '2';
 
-export function createStore(options: {
-  redis: Redis;
-  space: KeySpace;
-  encryptionKeys: readonly EncryptionKey[];
-}): Store {
+export function createStore(options: { redis: Redis; space: KeySpace; keyRings: KeyRings }): Store {
   return {
     redis: options.redis,
     space: options.space,
-    vault: createVault(options.encryptionKeys),
+    vault: createVault(options.keyRings),
     run: loadScripts(options.redis),
   };
 }

@@ -1,15 +1,16 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { cancelSend } from './change-send.js';
-import { readDevice } from './devices.js';
+import { readDevice, readIdKey, sealIdKey } from './devices.js';
 import type { Lease } from './leases.js';
 import { listOpenSends } from './read-send.js';
 import type { Store } from './store.js';
 
 /**
  * Remembers which account is linked from now on; whether it is another than before. Then what was queued is cancelled,
- * for it was meant to come from the account before, and what that one received is forgotten. A process that dies in
- * between is followed by one that still sees another account. Throws `FencedError` for a stale owner.
+ * for it was meant to come from the account before, and what that one received is forgotten. The same when the key of the
+ * platform ids cannot be opened any more: there is another from now on, so nothing of before may be tried again. A process
+ * that dies in between is followed by one that still sees another account. Throws `FencedError` for a stale owner.
  */
 export async function takeAccount(
   store: Store,
@@ -18,9 +19,10 @@ export async function takeAccount(
 ): Promise<{ isOther: boolean }> {
   const { address } = lease;
   const before = (await readDevice(store, address))?.account;
-  if (before === phone) return { isOther: false };
-  const isOther = before !== undefined;
-  if (isOther) {
+  const hasIds = await readIdKey(store, address).then(Boolean, () => false);
+  if (before === phone && hasIds) return { isOther: false };
+  const isOther = before !== undefined && before !== phone;
+  if (isOther || !hasIds) {
     for (const messageId of await listOpenSends(store, address)) {
       await cancelSend(store, address, messageId, { triedToo: true });
     }
@@ -29,7 +31,7 @@ export async function takeAccount(
   const reply = await store.run(
     'change-account',
     [keys.lease, keys.device, keys.received, keys.receivedTimes],
-    [lease.token, phone, nowMs],
+    [lease.token, phone, nowMs, hasIds ? '' : sealIdKey(store, address)],
   );
   if (reply === 'fenced') throw new FencedError({ step: 'change account' });
   return { isOther };

@@ -20,7 +20,7 @@ describe('the content of an OTP', () => {
   let lease: Lease;
   let messageId: string;
   const tag = () => parseMessageId(messageId)!.tag;
-  const content = () => readContent(space.store, address, tag());
+  const content = async () => (await readContent(space.store, address, tag()))?.content;
   const record = (event: RecipientEvent['event']) =>
     recordResults(space.store, lease, { tag: tag(), nowMs: Date.now(), events: [{ recipient: 0, part: 0, event }] });
 

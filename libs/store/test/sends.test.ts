@@ -44,7 +44,7 @@ describe('sends', () => {
     const { messageId, tag } = await openedSend();
     const send = await readSend(space.store, address, messageId);
     expect(send).to.include({ state: 'open', total: 3, kind: 'text', requestId: 'r' });
-    expect(await readContent(space.store, address, tag)).to.deep.equal({ kind: 'text', text: 'hello' });
+    expect(await readContent(space.store, address, tag)).to.deep.equal({ content: { kind: 'text', text: 'hello' } });
     const page = await readRecipients(space.store, address, tag, { from: 1, limit: 5 });
     expect(page.map(({ index, to, status }) => ({ index, to, status }))).to.deep.equal([
       { index: 1, to: recipients[1], status: 'queued' },

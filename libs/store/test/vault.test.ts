@@ -1,9 +1,19 @@
-import { createVault } from '@gateway/store/vault';
+import type { EncryptionKey } from '@gateway/runtime/encryption-keys';
+import { createVault as createVaultOf, keyIdOf, UnknownKeyError, type Vault } from '@gateway/store/vault';
 import { expect } from 'chai';
 
 const oldKey = { id: '2025', key: Buffer.alloc(32, 1) };
 const newKey = { id: '2026', key: Buffer.alloc(32, 2) };
 const PLACE = 'gw:{main/default}:creds';
+
+/** With the same keys in both rings, for one purpose. */
+function createVault(keys: readonly EncryptionKey[]) {
+  const vault = createVaultOf({ credentials: keys, contents: keys });
+  return {
+    seal: (plain: string, place: string) => vault.seal(plain, 'account', place),
+    open: (sealed: Buffer, place: string) => vault.open(sealed, 'account', place),
+  };
+}
 
 describe('the vault', () => {
   it('gives back what was sealed, also nothing at all', () => {
@@ -50,9 +60,38 @@ describe('the vault', () => {
     expect(createVault([newKey]).open(rotated.seal('new', PLACE), PLACE).toString()).to.equal('new');
   });
 
-  it('says of a key that is not configured that it is missing', () => {
+  it('says of a key, or a layout, that it does not know (yet) that it is unknown, and of everything else that it is broken', () => {
     const sealed = createVault([oldKey]).seal('x', PLACE);
-    expect(() => createVault([newKey]).open(sealed, PLACE)).to.throw('not configured');
-    expect(() => createVault([])).to.throw('at least one');
+    expect(keyIdOf(sealed)).to.equal('2025');
+    expect(() => createVault([newKey]).open(sealed, PLACE)).to.throw(UnknownKeyError);
+    const later = Buffer.from(sealed);
+    later.writeUInt8(sealed[0]! + 1, 0);
+    expect(() => createVault([oldKey]).open(later, PLACE)).to.throw(UnknownKeyError);
+    const broken = Buffer.from(sealed);
+    broken.writeUInt8(sealed.at(-1)! ^ 1, sealed.length - 1);
+    for (const value of [broken, Buffer.from('x'), Buffer.alloc(0)]) {
+      expect(() => createVault([oldKey]).open(value, PLACE))
+        .to.throw(Error)
+        .and.not.be.instanceOf(UnknownKeyError);
+    }
+  });
+
+  it('opens for no other purpose than it was sealed for, with the same key in the same place', () => {
+    const vault = createVaultOf({ credentials: [oldKey], contents: [oldKey] });
+    const purposes = ['account', 'session', 'content', 'reply', 'file', 'upload', 'received', 'idKey'] as const;
+    for (const purpose of purposes) {
+      const sealed = vault.seal('x', purpose, PLACE);
+      for (const other of purposes.filter((each) => each !== purpose)) {
+        expect(() => vault.open(sealed, other, PLACE), `${purpose} as ${other}`).to.throw();
+      }
+    }
+  });
+
+  it('opens and seals nothing of a ring that it has no keys of', () => {
+    const api: Vault = createVaultOf({ credentials: [], contents: [newKey] });
+    const sender = createVaultOf({ credentials: [oldKey], contents: [newKey] });
+    expect(api.open(sender.seal('x', 'content', PLACE), 'content', PLACE).toString()).to.equal('x');
+    expect(() => api.open(sender.seal('x', 'account', PLACE), 'account', PLACE)).to.throw(UnknownKeyError);
+    expect(() => api.seal('x', 'session', PLACE)).to.throw(UnknownKeyError);
   });
 });

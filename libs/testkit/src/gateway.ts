@@ -77,7 +77,7 @@ export class Gateway {
 
   /** Another replica, to be stopped by whoever asks for it. */
   addApi(): Promise<ServiceProcess> {
-    return ServiceProcess.start('api', { ...this.env(), API_PORT: '0' });
+    return ServiceProcess.start('api', { ...this.env(), CREDENTIAL_KEYS: '', API_PORT: '0' });
   }
 
   /** Which of the processes holds a device. */
@@ -199,7 +199,7 @@ export class Gateway {
     return {
       REDIS_URL: space.url,
       KEY_PREFIX: space.prefix,
-      ENCRYPTION_KEYS: space.encryptionKeys,
+      ...space.keySettings,
       MESSENGER_URL: simulator.socketUrl,
       MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}`,
       ...this.options.env,

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { parseEncryptionKeys } from '@gateway/runtime/encryption-keys';
 import { createLogger } from '@gateway/runtime/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis-clients';
 import { createStore, type Store } from '@gateway/store/store';
+import type { KeyRings } from '@gateway/store/vault';
 import { testRedisUrl } from './config.js';
 
 /** A corner of the test run's Redis that nobody else writes to. */
@@ -10,13 +12,18 @@ export interface RedisSpace {
   prefix: string;
   clients: RedisClients;
   store: Store;
-  /** As the environment variable of a service. */
-  encryptionKeys: string;
+  /** Environment variables of the services; the API gets the second only. */
+  keySettings: { CREDENTIAL_KEYS: string; CONTENT_KEYS: string };
   /** Removes the keys of this space and closes its connections. */
   close(): Promise<void>;
 }
 
-const KEY_HEX = '07'.repeat(32);
+const keySettings = { CREDENTIAL_KEYS: `test:${'07'.repeat(32)}`, CONTENT_KEYS: `test:${'08'.repeat(32)}` };
+
+/** Key rings as a service reads them from its environment. */
+export function readKeyRings({ CREDENTIAL_KEYS, CONTENT_KEYS }: RedisSpace['keySettings']): KeyRings {
+  return { credentials: parseEncryptionKeys(CREDENTIAL_KEYS), contents: parseEncryptionKeys(CONTENT_KEYS) };
+}
 
 /**
  * @param options.url of a Redis of the test's own. @throws when REDIS_URL is not set: other tests run on the Redis that
@@ -29,14 +36,14 @@ export async function openRedisSpace({ url = testRedisUrl() }: { url?: string } 
   const store = createStore({
     redis: clients.commands,
     space: { prefix },
-    encryptionKeys: [{ id: 'test', key: Buffer.from(KEY_HEX, 'hex') }],
+    keyRings: readKeyRings(keySettings),
   });
   return {
     url,
     prefix,
     clients,
     store,
-    encryptionKeys: `test:${KEY_HEX}`,
+    keySettings,
     close: async () => {
       for await (const keys of clients.commands.scanStream({ match: `${prefix}:*`, count: 1000 })) {
         if (keys.length > 0) await clients.commands.unlink(...(keys as string[]));

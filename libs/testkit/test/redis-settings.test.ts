@@ -22,7 +22,8 @@ describe('a Redis that may drop messages', function () {
     it(`is refused by the ${service} service at its start`, async () => {
       const env = {
         REDIS_URL: redis.url,
-        ENCRYPTION_KEYS: `k:${'0c'.repeat(32)}`,
+        CREDENTIAL_KEYS: `k:${'0c'.repeat(32)}`,
+        CONTENT_KEYS: `k:${'0d'.repeat(32)}`,
         MESSENGER_URL: 'ws://127.0.0.1:9',
         API_PORT: '0',
       };

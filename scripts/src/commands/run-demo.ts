@@ -61,7 +61,8 @@ async function playDemo({ recipients }: DemoOptions, { lifecycle, progress, logs
   const simulator = await startSimulator(lifecycle, { onLine: (line) => writeSync(simulatorLog, `${line}\n`) });
   const env = {
     ...redis,
-    ENCRYPTION_KEYS: makeEncryptionKeys(),
+    CREDENTIAL_KEYS: makeEncryptionKeys(),
+    CONTENT_KEYS: makeEncryptionKeys(),
     LOG_FORMAT: 'json',
     ...simulatorEnvironment(simulator),
   };

@@ -1,4 +1,6 @@
 import {
+  type CredentialConfig,
+  credentialKeys,
   type GatewayConfig,
   gatewayKeys,
   type PaceConfig,
@@ -76,9 +78,15 @@ const schema = Joi.object<ApiConfig>({
   CONTACT_CHECKS_PER_DAY: Joi.number().integer().min(0).max(10_000_000).default(5_000),
 });
 
-/** The command line needs Redis, the keys, and which network it is about; nothing of the HTTP side. */
-export type CliConfig = GatewayConfig & SocketConfig;
-const cliSchema = Joi.object<CliConfig>({ ...gatewayKeys, ...socketKeys });
+/**
+ * The command line needs Redis, the keys, and which network it is about; nothing of the HTTP side. Without `CREDENTIAL_KEYS`,
+ * where the API runs, it does what needs no keys of accounts.
+ */
+export type CliConfig = GatewayConfig & SocketConfig & Partial<CredentialConfig>;
+const cliSchema = Joi.object<CliConfig>({ ...gatewayKeys, ...credentialKeys, ...socketKeys }).fork(
+  'CREDENTIAL_KEYS',
+  (keys) => keys.optional(),
+);
 
 /** Throws an error that names every variable with a problem. */
 export function readApiConfig(): ApiConfig {

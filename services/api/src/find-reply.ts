@@ -4,7 +4,7 @@ import type { Reply } from '@gateway/contracts/message-content';
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { platformIds } from '@gateway/contracts/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
-import { type Device, readDevice } from '@gateway/store/devices';
+import { type Device, readDevice, readIdKey } from '@gateway/store/devices';
 import { readRecipients, readSend, readSendByTag, type SendRecord } from '@gateway/store/read-send';
 import { readReceived } from '@gateway/store/received-messages';
 import type { ApiDeps } from './api-deps.js';
@@ -57,7 +57,7 @@ async function findSend(deps: FindDeps, own: OwnDevice, id: string): Promise<Ans
 }
 
 async function findOwnMessage(deps: FindDeps, own: OwnDevice, platformId: string): Promise<Answerable | undefined> {
-  const id = platformIds(own.device.idKey).parse(platformId);
+  const id = platformIds((await readIdKey(deps.store, own.address))!).parse(platformId);
   const send = id && (await readSendByTag(deps.store, own.address, id.tag));
   if (!send || id.recipient >= send.total || id.part >= send.parts || isOfFormerAccount(send, own)) return undefined;
   const numbers = await numbersOf(deps, own.address, { tag: id.tag, from: id.recipient, limit: 1 });

@@ -32,7 +32,11 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   await redis.waitForReady();
   await refuseWrongSettings(redis.failFast);
   const space = { prefix: config.KEY_PREFIX };
-  const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
+  const store = createStore({
+    redis: redis.failFast,
+    space,
+    keyRings: { credentials: [], contents: config.CONTENT_KEYS },
+  });
   await checkSchema(store);
 
   const doorbells = await DoorbellListener.listen(redis.subscriber, space);

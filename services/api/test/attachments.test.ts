@@ -54,7 +54,7 @@ describe('POST /send with an attachment', () => {
     const { status, body } = await send(json);
     expect(status, JSON.stringify(body)).to.equal(202);
     const messageId = body.messageId as string;
-    const content = await readContent(space.store, ADDRESS, parseMessageId(messageId)!.tag);
+    const { content } = (await readContent(space.store, ADDRESS, parseMessageId(messageId)!.tag))!;
     const { parts } = (await readSend(space.store, ADDRESS, messageId))!;
     return { content: content as MediaContent, parts, messageId };
   }

@@ -23,7 +23,7 @@ describe('optouts on the command line', function () {
   });
 
   function cli(args: string[], input = ''): Promise<{ code: number; stdout: string; stderr: string }> {
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ENCRYPTION_KEYS: space.encryptionKeys };
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
     return new Promise((resolve) => {
       const child = execFile(process.execPath, [CLI, 'optouts', ...args], { env }, (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code) : 0, stdout, stderr });

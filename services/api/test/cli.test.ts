@@ -32,7 +32,7 @@ describe('the command line', function () {
   });
 
   function cli(args: string, env: Record<string, string> = {}): Promise<Run> {
-    const settings = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ENCRYPTION_KEYS: space.encryptionKeys, ...env };
+    const settings = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings, ...env };
     return new Promise((resolve) => {
       execFile(process.execPath, [CLI, ...args.split(' ')], { env: settings }, (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
@@ -164,7 +164,8 @@ describe('the command line', function () {
       ['send show msg_1', 'there is no send msg_1'],
       ['frobnicate', "unknown command 'frobnicate'"],
       ['token list', 'Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }],
-      ['token list', 'ENCRYPTION_KEYS is required', { ENCRYPTION_KEYS: '' }],
+      ['token list', 'CONTENT_KEYS is required', { CONTENT_KEYS: '' }],
+      ['token list', 'ENCRYPTION_KEYS was split in two', { ENCRYPTION_KEYS: 'k1:0' }],
     ];
     const runs = await Promise.all(cases.map(([args, , env]) => cli(args, env)));
     for (const [i, [args, message]] of cases.entries()) {

@@ -51,7 +51,7 @@ describe('device import and export', function () {
   });
 
   function cli(...args: string[]): Promise<Run> {
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ENCRYPTION_KEYS: space.encryptionKeys };
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
     return new Promise((resolve) => {
       execFile(process.execPath, [CLI, ...args], { env }, (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code) : 0, stdout, stderr });

@@ -50,7 +50,7 @@ describe('what the owner of a device is asked, end to end', function () {
 
   function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
     const env = {
-      ...{ REDIS_URL: space.url, KEY_PREFIX: space.prefix, ENCRYPTION_KEYS: space.encryptionKeys },
+      ...{ REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings },
       ...{ MESSENGER_URL: simulator.socketUrl, MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}` },
     };
     return new Promise((resolve) => {

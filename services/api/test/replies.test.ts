@@ -1,8 +1,9 @@
+import { parseMessageId } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/platform-id';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { readDevice } from '@gateway/store/devices';
+import { readIdKey } from '@gateway/store/devices';
 import { acquireLease, type Lease } from '@gateway/store/leases';
-import { readSend } from '@gateway/store/read-send';
+import { readContent, readSend } from '@gateway/store/read-send';
 import { readReceived, recordReceived } from '@gateway/store/received-messages';
 import { takeAccount } from '@gateway/store/take-account';
 import { expect } from 'chai';
@@ -19,7 +20,8 @@ describe('existingMessageId of POST /send', () => {
   const send = (to: string | string[], existingMessageId?: string, token = api.token): Promise<Answer> =>
     api.call('POST', '/send', { token, json: { to, text: 'hello', ...(existingMessageId && { existingMessageId }) } });
   const sent = async (to: string | string[]) => String((await send(to)).body.messageId);
-  const replyOf = async ({ body }: Answer) => (await readSend(space.store, DEFAULT, String(body.messageId)))?.reply;
+  const replyOf = async ({ body }: Answer) =>
+    (await readContent(space.store, DEFAULT, parseMessageId(String(body.messageId))!.tag))?.reply;
   const receive = (platformId: string, nowMs = Date.now(), lease: Lease = owner.lease) =>
     recordReceived(space.store, lease, {
       message: { platformId, jid: `${ANN}@s.whatsapp.net`, phone: ANN, text: 'a question' },
@@ -41,7 +43,7 @@ describe('existingMessageId of POST /send', () => {
 
   it('takes the id at the network of a message that the device sent', async () => {
     const { tag } = (await readSend(space.store, DEFAULT, await sent([ANN, BEN])))!;
-    const ids = platformIds((await readDevice(space.store, DEFAULT))!.idKey);
+    const ids = platformIds((await readIdKey(space.store, DEFAULT))!);
     const platformId = ids.make({ tag, recipient: 1, part: 0 });
     expect(await replyOf(await send(BEN, platformId))).to.deep.equal({ kind: 'own', tag, recipient: 1, part: 0 });
     expectRefused(await send(ANN, platformId), ['to']);

@@ -37,7 +37,7 @@ describe('POST /send', () => {
     const record = await readSend(space.store, DEFAULT, messageId);
     expect(record).to.include({ state: 'open', total: 1, kind: 'text', requestId: 'order-7' });
     expect(record!.expiresAtMs - record!.createdAtMs).to.equal(24 * 60 * 60 * 1000);
-    expect(await readContent(space.store, DEFAULT, tag)).to.deep.equal({ kind: 'text', text: 'hello' });
+    expect(await readContent(space.store, DEFAULT, tag)).to.deep.equal({ content: { kind: 'text', text: 'hello' } });
     expect(await listOpenSends(space.store, DEFAULT)).to.deep.equal([messageId]);
     const producer = createProducer({ connection: space.clients.commands, space: { prefix: space.prefix } });
     expect(await producer.hasSend(DEFAULT, messageId)).to.equal(true);

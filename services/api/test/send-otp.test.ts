@@ -73,7 +73,7 @@ describe('POST /otp', () => {
       const send = (await readSend(space.store, DEFAULT, messageId))!;
       expect(send).to.include({ kind: 'otp', state: 'open', total: 1 });
       expect(send.expiresAtMs - send.createdAtMs).to.equal(5 * 60_000);
-      const content = await readContent(space.store, DEFAULT, send.tag);
+      const { content } = (await readContent(space.store, DEFAULT, send.tag))!;
       expect(content).to.deep.equal({ kind: 'text', text: otpText(OTP.code, language) });
       const [job] = await space.clients.commands.keys(`*${messageId}-0`);
       expect(await space.clients.commands.hget(job!, 'priority')).to.equal('1');

@@ -27,7 +27,7 @@ describe('limits of texts', () => {
   async function accept(json: object) {
     const { status, body } = await send(json);
     expect(status, JSON.stringify(body)).to.equal(202);
-    return readContent(space.store, DEFAULT, parseMessageId(String(body.messageId))!.tag);
+    return (await readContent(space.store, DEFAULT, parseMessageId(String(body.messageId))!.tag))?.content;
   }
   const image = (more: object) => ({
     attachment: { type: 'image', base64: makePng(2, 2).toString('base64'), ...more },

@@ -1,9 +1,16 @@
-import { type GatewayConfig, gatewayKeys, type PaceConfig, paceKeys } from '@gateway/runtime/gateway-config';
+import {
+  type CredentialConfig,
+  credentialKeys,
+  type GatewayConfig,
+  gatewayKeys,
+  type PaceConfig,
+  paceKeys,
+} from '@gateway/runtime/gateway-config';
 import { readConfig } from '@gateway/runtime/read-config';
 import Joi from 'joi';
 
 /** The settings of the sender. Each is an environment variable of that name. */
-export interface SenderConfig extends GatewayConfig, PaceConfig {
+export interface SenderConfig extends GatewayConfig, CredentialConfig, PaceConfig {
   /** Devices this process holds at most. Default 1,000. */
   MAX_DEVICES: number;
   /** How long the network may take to acknowledge a message before the connection is given up. Default 15 s. */
@@ -14,6 +21,7 @@ export interface SenderConfig extends GatewayConfig, PaceConfig {
 
 const schema = Joi.object<SenderConfig>({
   ...gatewayKeys,
+  ...credentialKeys,
   ...paceKeys,
   MAX_DEVICES: Joi.number().integer().min(1).max(10_000).default(1_000),
   ACK_TIMEOUT_MS: Joi.number().integer().min(100).max(120_000).default(15_000),

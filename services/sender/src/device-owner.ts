@@ -6,9 +6,10 @@ import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState, reportObserved } from '@gateway/store/device-state';
-import { readDevice } from '@gateway/store/devices';
+import { readDevice, readIdKey } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
+import { UnknownKeyError } from '@gateway/store/vault';
 import { TimeoutError } from 'p-queue';
 import { decideAfterClose } from './decide-after-close.js';
 import { DeviceSocket, type SocketEnd } from './device-socket.js';
@@ -84,11 +85,18 @@ export class DeviceOwner {
       const socket = await this.prepare();
       await this.keepOpen(socket);
     } catch (thrown) {
+      if (thrown instanceof UnknownKeyError) await this.reportUnreadable().catch(() => {});
       this.fail(toError(thrown));
     } finally {
       await this.release();
       this.state = 'ended';
     }
+  }
+
+  /** Somebody else may have the key: the device waits for them, or for this process to get it. */
+  private async reportUnreadable(): Promise<void> {
+    const { desired } = await readDeviceState(this.deps.store, this.address);
+    if (desired?.want === 'linked') await this.report(desired, { status: 'connecting', reason: 'keys_unreadable' });
   }
 
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */
@@ -209,11 +217,14 @@ export class DeviceOwner {
 
   private async prepare(): Promise<DeviceSocket> {
     const { deps, lease, logger } = this;
-    const device = await readDevice(deps.store, this.address);
-    if (!device) throw new Error('a linked device without a record');
+    const [device, idKey] = await Promise.all([
+      readDevice(deps.store, this.address),
+      readIdKey(deps.store, this.address),
+    ]);
+    if (!device || !idKey) throw new Error('a linked device without a record');
     const shared = {
       ...{ ...deps, lease, logger, device },
-      ids: platformIds(device.idKey),
+      ids: platformIds(idKey),
       results: new ResultWriter({ ...deps, lease }),
       onFailed: (error: Error) => this.fail(error),
     };

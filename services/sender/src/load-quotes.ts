@@ -45,8 +45,8 @@ export async function readOwnMessage(
   { store, address }: Pick<QuoteDeps, 'store' | 'address'>,
   { tag, part }: { tag: SendTag; part: number },
 ): Promise<ReadyContent | undefined> {
-  const content = await readContent(store, address, tag);
-  const message = content && contentOfPart(content, part);
+  const stored = await readContent(store, address, tag);
+  const message = stored && contentOfPart(stored.content, part);
   if (message?.kind !== 'media') return message;
   const upload = await readUpload(store, address, message);
   return upload && { ...message, upload };

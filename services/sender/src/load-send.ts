@@ -5,7 +5,15 @@ import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipie
 import { toError } from '@gateway/runtime/errors';
 import { openSend } from '@gateway/store/accept-send';
 import { recordResults } from '@gateway/store/change-send';
-import { type RecipientView, readContent, readRecipients, readSend, type SendRecord } from '@gateway/store/read-send';
+import {
+  type RecipientView,
+  readContent,
+  readRecipients,
+  readSend,
+  type SendRecord,
+  type StoredContent,
+} from '@gateway/store/read-send';
+import { UnknownKeyError } from '@gateway/store/vault';
 import type { SchedulerDeps } from './device-scheduler.js';
 import { loadQuotes } from './load-quotes.js';
 import { OpenSend } from './open-send.js';
@@ -16,7 +24,8 @@ type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'me
 /**
  * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
  * is opened here: its job exists, so it is promised. One whose content cannot be read fails as a whole, or it would
- * come back for ever.
+ * come back for ever; but one that is sealed with a key of others waits: a minute later it is loaded again (`WakeJobs`), and
+ * at once by a process that has the key.
  */
 export async function loadSend(deps: LoadDeps, messageId: string, options: LoadOptions): Promise<OpenSend | undefined> {
   const { store, lease } = deps;
@@ -30,9 +39,10 @@ export async function loadSend(deps: LoadDeps, messageId: string, options: LoadO
     readContent(store, lease.address, tag).catch(toError),
   ]);
   if (record?.state !== 'open') return undefined;
-  const content = await checkContent(deps, { record, recipients, stored });
-  if (!content) return undefined;
-  const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, record.reply);
+  const loaded = await checkContent(deps, { record, recipients, stored });
+  if (!loaded) return undefined;
+  const { content, reply } = loaded;
+  const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, reply);
   return new OpenSend({ record, recipients, content, quoteFor, ...options });
 }
 
@@ -45,18 +55,24 @@ async function checkContent(
   }: {
     record: SendRecord;
     recipients: readonly RecipientView[];
-    stored: MessageContent | Error | undefined;
+    stored: StoredContent | Error | undefined;
   },
-): Promise<MessageContent | undefined> {
-  const { logger } = deps;
+): Promise<StoredContent | undefined> {
+  const { logger, metrics } = deps;
+  const queued = recipients.filter(({ status }) => status === 'queued').map(({ index }) => index);
+  if (stored instanceof UnknownKeyError) {
+    logger.warn('send waits for the encryption key of its content', { messageId: record.messageId, ...stored.fields });
+    metrics.countAwaitingKey();
+    await settleRecipients(deps, record, queued, { event: 'held', error: 'awaiting_key' });
+    return undefined;
+  }
   if (stored instanceof Error) {
     logger.error('content of a send cannot be read', { messageId: record.messageId, error: stored });
-  } else if (isKnown(stored) && contentOfPart(stored, record.parts - 1)) {
+  } else if (isKnown(stored?.content) && stored && contentOfPart(stored.content, record.parts - 1)) {
     return stored;
   } else {
     logger.error('send has no content that this version knows', { messageId: record.messageId });
   }
-  const queued = recipients.filter(({ status }) => status === 'queued').map(({ index }) => index);
   await failRecipients(deps, record, queued, 'content_unreadable');
   return undefined;
 }
@@ -67,18 +83,26 @@ function isKnown(stored: MessageContent | undefined): stored is MessageContent {
 
 /** Says of recipients that they will get nothing, and why. */
 export async function failRecipients(
-  { store, lease, clock, metrics }: Pick<LoadDeps, 'store' | 'lease' | 'clock' | 'metrics'>,
+  deps: Pick<LoadDeps, 'store' | 'lease' | 'clock' | 'metrics'>,
   record: SendRecord,
   recipients: readonly number[],
   error: OwnRecipientError,
 ): Promise<void> {
-  metrics.countUnsent(error, recipients.length);
+  deps.metrics.countUnsent(error, recipients.length);
+  await settleRecipients(deps, record, recipients, { event: 'failed', error });
+}
+
+/** The same, or that they wait. */
+async function settleRecipients(
+  { store, lease, clock }: Pick<LoadDeps, 'store' | 'lease' | 'clock'>,
+  record: SendRecord,
+  recipients: readonly number[],
+  { event, error }: { event: 'failed' | 'held'; error: OwnRecipientError },
+): Promise<void> {
   const errorCode = ownErrorCode(error);
   const chunk = 1_000;
   for (let from = 0; from < recipients.length; from += chunk) {
-    const events = recipients
-      .slice(from, from + chunk)
-      .map((recipient) => ({ recipient, part: 0, event: 'failed' as const, errorCode }));
+    const events = recipients.slice(from, from + chunk).map((recipient) => ({ recipient, part: 0, event, errorCode }));
     await recordResults(store, lease, { tag: record.tag, nowMs: clock.nowMs(), events });
   }
 }

@@ -1,6 +1,6 @@
 import type { ReadyContent } from '@gateway/contracts/message-content';
 import { isPlausible } from '@gateway/contracts/platform-id';
-import { readRecipientNumber, readRecipients, readSendByTag } from '@gateway/store/read-send';
+import { readContent, readRecipientNumber, readRecipients } from '@gateway/store/read-send';
 import { loadQuotes, type QuoteDeps, readOwnMessage } from './load-quotes.js';
 
 /**
@@ -12,7 +12,7 @@ export async function messageOf(deps: QuoteDeps, platformId: string): Promise<Re
   const id = ids.parse(platformId);
   const message = id && (await readOwnMessage(deps, id));
   if (!message || id.part > 0) return message;
-  const { reply } = (await readSendByTag(store, address, id.tag)) ?? {};
+  const { reply } = (await readContent(store, address, id.tag)) ?? {};
   if (!reply) return message;
   const [recipient] = await readRecipients(store, address, id.tag, { from: id.recipient, limit: 1 });
   const quoted = recipient && (await loadQuotes(deps, reply))(recipient.to);

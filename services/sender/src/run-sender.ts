@@ -36,7 +36,11 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
   lifecycle.add('redis', clients.close);
   await clients.waitForReady();
   await refuseWrongSettings(clients.commands);
-  const store = createStore({ redis: clients.commands, space, encryptionKeys: config.ENCRYPTION_KEYS });
+  const store = createStore({
+    redis: clients.commands,
+    space,
+    keyRings: { credentials: config.CREDENTIAL_KEYS, contents: config.CONTENT_KEYS },
+  });
   await checkSchema(store);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);

@@ -57,6 +57,10 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     name: 'gateway_recipients_held_total',
     help: 'Recipients that were set to wait for the end of a restriction, or for the history of the phone, each once until its next try.',
   });
+  const awaitingKey = makeCounter(registry, {
+    name: 'gateway_sends_awaiting_key_total',
+    help: 'How often a send was found to be sealed with an encryption key that this process does not have; it waits.',
+  });
   makeGauge(registry, {
     name: 'gateway_devices',
     help: 'Devices that this process owns, by the state of their socket.',
@@ -75,6 +79,7 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     countOptOutReply: (change: 'optedOut' | 'optedIn') => optOutReplies.inc({ change }),
     countRestricted: (kind: RestrictionKind, change: 1 | -1) => restricted.inc({ kind }, change),
     countHeld: (recipients: number) => held.inc(recipients),
+    countAwaitingKey: () => awaitingKey.inc(),
     countDisconnect: (outcome: string) => disconnects.inc({ outcome }),
   };
 }

@@ -38,7 +38,7 @@ describe('the version of the client, end to end', function () {
     eventually(async () => (await status(device)).reason === 'client_outdated', { everyMs: 500, what: device });
   const logLines = () => gateway.logs().filter((line) => line.msg === REFUSAL || line.message === REFUSAL);
   function cli(...args: string[]): Promise<string> {
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ENCRYPTION_KEYS: space.encryptionKeys };
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
     return new Promise((resolve, reject) => {
       execFile(process.execPath, [CLI, ...args], { env }, (error, stdout) => (error ? reject(error) : resolve(stdout)));
     });

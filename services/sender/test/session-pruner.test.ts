@@ -58,7 +58,7 @@ describe('sessions with contacts', () => {
   /** What is written from now on is written 35 days later; nobody can open it, as its day is sealed with it. */
   function writeLater(): void {
     const { vault } = space.store;
-    space.store.vault = { ...vault, seal: (plain, place) => later(vault.seal(plain, place)) };
+    space.store.vault = { ...vault, seal: (...what) => later(vault.seal(...what)) };
   }
   const minutes = async (count: number) => {
     for (let i = 0; i < count; i++) {

@@ -12,6 +12,7 @@ import PQueue from 'p-queue';
 import { eventually } from '../eventually.js';
 import { codeAfter } from '../gateway.js';
 import { makeNumbers, readDeliveries, type ShownMessage } from '../phones.js';
+import { readKeyRings } from '../redis-space.js';
 import { makePng } from '../sample-files.js';
 import { scanCodes } from '../scan-codes.js';
 import { type Account, accountFor, type PromisedMessage } from './account-for.js';
@@ -43,7 +44,7 @@ interface Line {
   token: string;
 }
 
-const ENCRYPTION_KEY = '0b'.repeat(32);
+const KEYS = { CREDENTIAL_KEYS: `k:${'0b'.repeat(32)}`, CONTENT_KEYS: `k:${'0c'.repeat(32)}` };
 /** Longer than the longest pause before a message is tried again. */
 const SETTLE_MS = 330_000;
 const MAX_FIRE_MS = 300_000;
@@ -70,7 +71,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const store = createStore({
     redis: clients.commands,
     space: { prefix: 'gw' },
-    encryptionKeys: [{ id: 'k', key: Buffer.from(ENCRYPTION_KEY, 'hex') }],
+    keyRings: readKeyRings(KEYS),
   });
   const fleet = new Fleet();
   try {
@@ -99,7 +100,7 @@ const NOTHING = { recipients: 0, shown: 0, failed: 0, expired: 0, lost: 0, dupli
 async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulator): Promise<string[]> {
   const env = {
     REDIS_URL: redis.url,
-    ENCRYPTION_KEYS: `k:${ENCRYPTION_KEY}`,
+    ...KEYS,
     MESSENGER_URL: simulator.socketUrl,
     MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}`,
     LEASE_TTL_MS: '3000',
@@ -111,7 +112,10 @@ async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulato
   await fleet.start([
     ...[1, 2].map(() => ({ service: 'connection' as const, env: noisy })),
     ...[1, 2, 3, 4].map(() => ({ service: 'sender' as const, env: noisy })),
-    ...ports.map((port) => ({ service: 'api' as const, env: { ...noisy, API_PORT: String(port) } })),
+    ...ports.map((port) => ({
+      service: 'api' as const,
+      env: { ...noisy, CREDENTIAL_KEYS: '', API_PORT: String(port) },
+    })),
   ]);
   return ports.map((port) => `http://127.0.0.1:${port}/api/messenger/v1`);
 }

@@ -33,7 +33,11 @@ async function withStore(output: Output, work: (context: CliContext) => Promise<
   try {
     await redis.waitForReady(REDIS_TIMEOUT_MS);
     const space = { prefix: config.KEY_PREFIX };
-    const store = createStore({ redis: redis.failFast, space, encryptionKeys: config.ENCRYPTION_KEYS });
+    const store = createStore({
+      redis: redis.failFast,
+      space,
+      keyRings: { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS },
+    });
     await checkSchema(store);
     await work({
       ...{ store, workspace: config.WORKSPACE, output, logger, messengerVersion: config.MESSENGER_VERSION },

@@ -4,7 +4,7 @@ import { OTP_LANGUAGES, type OtpLanguage, otpText } from '@gateway/contracts/otp
 import { platformIds } from '@gateway/contracts/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
-import { readDevice } from '@gateway/store/devices';
+import { readIdKey } from '@gateway/store/devices';
 import { type FirstRequest, handleOnce, inProgress, type RepeatKey } from '../answer-repeat.js';
 import type { ApiDeps } from '../api-deps.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
@@ -126,8 +126,7 @@ async function answerAgain(call: OtpCall, deps: ApiDeps, first: FirstRequest): P
 
 /** The id at the network of a device's OTP, by its own. */
 async function platformIdMaker({ store }: ApiDeps, address: DeviceAddress): Promise<(messageId: MessageId) => string> {
-  const device = await readDevice(store, address);
-  const ids = platformIds(device!.idKey);
+  const ids = platformIds((await readIdKey(store, address))!);
   return (messageId) => ids.make({ tag: parseMessageId(messageId)!.tag, recipient: 0, part: 0 });
 }
 

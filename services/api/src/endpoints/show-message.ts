@@ -4,7 +4,7 @@ import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import type { HeldRestriction } from '@gateway/contracts/restriction';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/statuses';
 import { readPaceWaitMs } from '@gateway/store/change-send';
-import { type Device, readDevice } from '@gateway/store/devices';
+import { type Device, readDevice, readIdKey } from '@gateway/store/devices';
 import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/read-send';
 import { readRestriction } from '@gateway/store/restrictions';
 import type { ApiDeps } from '../api-deps.js';
@@ -80,14 +80,15 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
   async handle({ params, query, workspace, token }, deps) {
     const { store } = deps;
     const { address, send } = await findMessage(store, { id: params.messageId!, workspace, token });
-    const [device, restriction, page] = await Promise.all([
+    const [idKey, device, restriction, page] = await Promise.all([
+      readIdKey(store, address),
       readDevice(store, address),
       readRestriction(store, address),
       readRecipients(store, address, send.tag, { from: query.cursor, limit: query.limit }),
     ]);
     const isPaced = await waitsForPace(deps, address, device);
     const next = query.cursor + page.length;
-    const ids = platformIds(device!.idKey);
+    const ids = platformIds(idKey!);
     return {
       status: 200,
       body: {

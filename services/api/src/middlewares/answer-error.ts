@@ -1,4 +1,5 @@
 import { ApiError, toError } from '@gateway/runtime/errors';
+import { UnknownKeyError } from '@gateway/store/vault';
 import type { ErrorRequestHandler } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import { isRedisAway } from '../is-redis-away.js';
@@ -29,7 +30,9 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
 
 function toApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
-  if (isRedisAway(error)) return withRetryAfter(new ApiError('unavailable', { cause: error }));
+  // A process with the key will answer, or this one when it has been started with it.
+  if (isRedisAway(error) || error instanceof UnknownKeyError)
+    return withRetryAfter(new ApiError('unavailable', { cause: error }));
   return new ApiError('internal', { cause: error });
 }
 

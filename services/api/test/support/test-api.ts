@@ -83,7 +83,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   const store = createStore({
     redis: clients.failFast,
     space: keySpace,
-    encryptionKeys: parseEncryptionKeys(space.encryptionKeys),
+    keyRings: { credentials: [], contents: parseEncryptionKeys(space.keySettings.CONTENT_KEYS) },
   });
   const doorbells = await DoorbellListener.listen(space.clients.subscriber, keySpace);
   const producer = createProducer({ connection: clients.failFast, space: keySpace });

@@ -1,0 +1,126 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { platformIds } from '@gateway/contracts/platform-id';
+import { recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { systemClock } from '@gateway/runtime/clock';
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { loadSend } from '@gateway/sender/load-send';
+import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
+import { putBlob, readBlob } from '@gateway/store/blobs';
+import { deviceKeyStore } from '@gateway/store/device-keys';
+import { ensureDevice, readIdKey } from '@gateway/store/devices';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { readRecipients, readSend } from '@gateway/store/read-send';
+import { createStore, type Store } from '@gateway/store/store';
+import { takeAccount } from '@gateway/store/take-account';
+import { UnknownKeyError } from '@gateway/store/vault';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'shop' };
+const OLD = { id: 'old', key: Buffer.alloc(32, 1) };
+const NEW = { id: 'new', key: Buffer.alloc(32, 2) };
+
+describe('a key that this process does not have', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+  /** Of a process with the keys of before, of one with the new ones in front, and of one that has dropped the old. */
+  let old: Store;
+  let both: Store;
+  let dropped: Store;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    const { redis, space: keySpace } = space.store;
+    const storeWith = (...keys: (typeof OLD)[]) =>
+      createStore({ redis, space: keySpace, keyRings: { credentials: keys, contents: keys } });
+    [old, both, dropped] = [storeWith(OLD), storeWith(NEW, OLD), storeWith(NEW)];
+    lease = (await acquireLease(old, address, { owner: 'a', ttlMs: 60_000 }))!;
+    await ensureDevice(old, address);
+  });
+  afterEach(() => space.close());
+
+  async function accept(store: Store): Promise<string> {
+    const nowMs = Date.now();
+    const { messageId } = await acceptSend(store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511', '491512'] },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    await openSend(store, address, messageId);
+    return messageId;
+  }
+  async function load(store: Store, messageId: string) {
+    const registry = createMetrics('sender');
+    const metrics = createSenderMetrics(registry, () => ({}));
+    const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {}, error: () => {} };
+    const ids = platformIds((await readIdKey(old, address))!);
+    const held = { ...lease, assertHeld: () => {}, lost: new AbortController().signal };
+    const send = await loadSend({ store, lease: held, clock: systemClock, logger, metrics, ids }, messageId, {
+      finish: () => {},
+    });
+    return { send, metrics: await registry.metrics() };
+  }
+
+  it('lets the recipients of a send wait, says why, and fails nobody', async () => {
+    const messageId = await accept(both);
+    const { send, metrics } = await load(old, messageId);
+    expect(send, 'nothing to send now').to.equal(undefined);
+    const recipients = await readRecipients(old, address, parseMessageId(messageId)!.tag, { from: 0, limit: 2 });
+    expect(recipients.map(({ status, errorCode }) => [status, recipientErrorName(errorCode)])).to.deep.equal([
+      ['queued', 'awaiting_key'],
+      ['queued', 'awaiting_key'],
+    ]);
+    expect((await readSend(old, address, messageId))!.state).to.equal('open');
+    expect(metrics).to.match(/gateway_sends_awaiting_key_total\S* 1\n/);
+    const later = await load(both, messageId);
+    expect(later.send?.messageId, 'with the key it goes out').to.equal(messageId);
+  });
+
+  it('still fails what is broken', async () => {
+    const messageId = await accept(both);
+    const key = `${space.prefix}:{main/shop}:send:${parseMessageId(messageId)!.tag}`;
+    const content = (await space.store.redis.hgetBuffer(key, 'content'))!;
+    content.writeUInt8(content.at(-1)! ^ 1, content.length - 1);
+    await space.store.redis.hset(key, 'content', content);
+    await load(both, messageId);
+    expect((await readSend(both, address, messageId))!.counts).to.include({ queued: 0, failed: 2 });
+  });
+
+  it('lets the keys of an account be where they are', async () => {
+    await deviceKeyStore(both, lease).commit({
+      creds: '{}',
+      keys: [{ type: 'session', id: 'x.0', value: Buffer.of(1) }],
+    });
+    const keys = deviceKeyStore(old, lease);
+    for (const reading of [keys.readCreds(), keys.read('session', ['x.0'])]) {
+      expect(await reading.catch((error: Error) => error)).to.be.instanceOf(UnknownKeyError);
+    }
+    expect(await deviceKeyStore(both, lease).readCreds()).to.equal('{}');
+  });
+
+  it('is replaced in the ids of a device when it is linked anew, and nothing of before is tried again', async () => {
+    const link = (store: Store) => takeAccount(store, lease, { phone: '491700000001', nowMs: Date.now() });
+    await link(old);
+    const messageId = await accept(old);
+    const idKey = await readIdKey(old, address);
+    await link(both);
+    expect(await readIdKey(both, address), 'that can be opened stays').to.deep.equal(idKey);
+    expect((await readSend(both, address, messageId))!.counts.queued).to.equal(2);
+    expect(await readIdKey(dropped, address).catch((error: Error) => error)).to.be.instanceOf(UnknownKeyError);
+    expect(await link(dropped)).to.deep.equal({ isOther: false });
+    expect(await readIdKey(dropped, address)).to.have.length(16);
+    expect((await readSend(dropped, address, messageId))!.counts).to.include({ queued: 0, cancelled: 2 });
+    await link(dropped);
+    expect(await readIdKey(dropped, address), 'once').to.not.deep.equal(idKey);
+  });
+
+  it('is replaced in a file that is sent again', async () => {
+    const bytes = Buffer.alloc(700_000, 7);
+    const put = (store: Store) =>
+      putBlob(store, address, { bytes, nowMs: Date.now(), neededUntilMs: Date.now() + 60_000, quotaBytes: 10_000_000 });
+    const { hash } = (await put(old)) as { hash: string };
+    await put(dropped);
+    expect(await readBlob(dropped, address, { hash, sizeBytes: bytes.length })).to.deep.equal(bytes);
+  });
+});
