@@ -75,6 +75,11 @@ export const API_ERRORS = {
     message: 'Idempotency key was used with another request',
     cause: 'Within 24 hours a key stands for one request.',
   },
+  opt_outs_full: {
+    status: 422,
+    message: 'List of opt-outs is full',
+    cause: 'It holds as many people as the operator allows; `details` says how many were not added.',
+  },
   rate_limited: {
     status: 429,
     message: 'Rate limit exceeded',

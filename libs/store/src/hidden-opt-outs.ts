@@ -29,7 +29,7 @@ export async function recordStop(
   { phone, hiddenId, atMs }: Person & { atMs: number },
 ): Promise<boolean> {
   const put = async (person: string) =>
-    (await addOptOuts(store, workspace, { numbers: [person], source: 'reply', atMs })) > 0;
+    (await addOptOuts(store, workspace, { numbers: [person], source: 'reply', atMs })).added > 0;
   if (phone !== undefined) {
     const isNew = await put(phone);
     if (hiddenId !== undefined) await join(store, workspace, { phone, hiddenId }, { always: true });

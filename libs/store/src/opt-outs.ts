@@ -23,36 +23,47 @@ const MAX_ADDED_AT_ONCE = 1_000;
 /** A value is seconds * this + source: one integer, which a packed list keeps in nine bytes. */
 const SOURCES = 8;
 
-/** Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat. Answers how many are new. @param numbers or hidden identifiers. */
+/**
+ * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat.
+ * Answers how many are new, and how many were refused as the list had `max` people already.
+ * @param numbers or hidden identifiers. @param max without it nobody is refused.
+ */
 export async function addOptOuts(
   store: Store,
   workspace: Workspace,
-  { numbers, source, atMs }: { numbers: readonly string[]; source: OptOutSource; atMs: number },
-): Promise<number> {
+  {
+    numbers,
+    source,
+    atMs,
+    max = Number.MAX_SAFE_INTEGER,
+  }: { numbers: readonly string[]; source: OptOutSource; atMs: number; max?: number },
+): Promise<{ added: number; refused: number }> {
   const phones = [...new Set(numbers.map(entryOf))];
-  let added = 0;
+  const total = { added: 0, refused: 0 };
   for (let from = 0; from < phones.length; from += MAX_ADDED_AT_ONCE) {
     const batch = phones.slice(from, from + MAX_ADDED_AT_ONCE);
-    added += await addBatch(store, workspace, { phones: batch, value: toValue(source, atMs) });
+    const [added, refused] = await addBatch(store, workspace, { phones: batch, value: toValue(source, atMs), max });
+    total.added += added;
+    total.refused += refused;
   }
-  return added;
+  return total;
 }
 
 async function addBatch(
   store: Store,
   workspace: Workspace,
-  { phones, value }: { phones: readonly string[]; value: number },
-): Promise<number> {
+  { phones, value, max }: { phones: readonly string[]; value: number; max: number },
+): Promise<[added: number, refused: number]> {
   const keys = workspaceKeys(store.space, workspace);
   const list = [keys.optOutCount, keys.optOutBuckets];
   const places = new Map<number, number>();
-  const args: ScriptArgument[] = [value];
+  const args: ScriptArgument[] = [value, max];
   for (const phone of phones) {
     const bucket = bucketOf(phone);
     if (!places.has(bucket)) places.set(bucket, list.push(keys.optOuts(bucket)));
     args.push(places.get(bucket)!, bucket, phone);
   }
-  return Number(await store.run('add-opt-outs', list, args));
+  return (await store.run('add-opt-outs', list, args)) as [number, number];
 }
 
 /** An operator takes somebody off the list, however they came onto it. `false`: they were not on it. Safe to repeat. */

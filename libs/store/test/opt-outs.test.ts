@@ -22,8 +22,8 @@ describe('the list of those who opted out', () => {
   });
   afterEach(() => space.close());
 
-  const add = (numbers: string[], source: 'reply' | 'api' | 'cli' = 'api', atMs = AT_MS) =>
-    addOptOuts(space.store, 'main', { numbers, source, atMs });
+  const add = async (numbers: string[], source: 'reply' | 'api' | 'cli' = 'api', atMs = AT_MS) =>
+    (await addOptOuts(space.store, 'main', { numbers, source, atMs })).added;
   const remove = (number: string) => removeOptOut(space.store, 'main', number);
   const find = (number: string) => findOptOut(space.store, 'main', number);
   const count = () => countOptOuts(space.store, 'main');
@@ -54,6 +54,18 @@ describe('the list of those who opted out', () => {
     expect([...(await findOptedOut(space.store, 'main', numbers))]).to.deep.equal(['447700900001', '447700900003']);
     expect((await findOptedOut(space.store, 'other', numbers)).size).to.equal(0);
     expect((await findOptedOut(space.store, 'main', [])).size).to.equal(0);
+  });
+
+  it('holds as many people as it may, and every reply beyond that', async () => {
+    const upTo = (max: number, numbers: string[]) =>
+      addOptOuts(space.store, 'main', { numbers, source: 'api', atMs: AT_MS, max });
+    expect(await upTo(2, ['447700900001'])).to.deep.equal({ added: 1, refused: 0 });
+    const three = ['447700900001', '447700900002', '447700900003'];
+    expect(await upTo(2, three)).to.deep.equal({ added: 1, refused: 1 });
+    expect(await upTo(2, three.slice(0, 2)), 'who is on it stays').to.deep.equal({ added: 0, refused: 0 });
+    expect(await add(['447700900009'], 'reply')).to.equal(1);
+    expect(await upTo(2, three)).to.deep.equal({ added: 0, refused: 1 });
+    expect(await count()).to.equal(3);
   });
 
   it('takes the ways to write one number for one person', async () => {

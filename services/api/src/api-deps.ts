@@ -32,6 +32,8 @@ export interface ApiDeps {
   fetchTurns: Turns;
   /** Bytes of attachments that each device may have stored. */
   blobQuotaBytes: number;
+  /** How many people callers may put on the list of opt-outs. */
+  maxOptOuts: number;
   /** Numbers that may be checked in a day for each device. */
   contactChecksPerDay: number;
   /** How long callers wait for an owner's answer, or for the network to accept an OTP; and we for them. */

@@ -50,6 +50,11 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   /** Bytes of attachments that each device may have stored in Redis; beyond it callers get a 503. Default 1 GiB. */
   BLOB_QUOTA_BYTES: number;
   /**
+   * How many people `POST /opt-outs` may put on the list. Default 1,000,000: 23 MB. People who answer STOP, and whom an
+   * operator adds, are never refused.
+   */
+  MAX_OPT_OUTS: number;
+  /**
    * Numbers that `POST /contacts/check` takes in a day (UTC) for each device. Default 5,000: accounts that look up many
    * strangers are restricted.
    */
@@ -75,6 +80,7 @@ const schema = Joi.object<ApiConfig>({
     .integer()
     .min(32 * 1024 * 1024)
     .default(1024 * 1024 * 1024),
+  MAX_OPT_OUTS: Joi.number().integer().min(0).max(1_000_000_000).default(1_000_000),
   CONTACT_CHECKS_PER_DAY: Joi.number().integer().min(0).max(10_000_000).default(5_000),
 });
 

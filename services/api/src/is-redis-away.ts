@@ -22,6 +22,11 @@ export function isRedisAway(error: Error): boolean {
   );
 }
 
+/** It takes nothing new until it has room again, which is no matter of seconds. */
+export function isRedisFull(error: Error): boolean {
+  return error.message.startsWith('OOM ');
+}
+
 /** For `catch`, where nothing is lost without Redis: passes other errors on. */
 export function unlessRedisIsAway(thrown: unknown): undefined {
   const error = toError(thrown);

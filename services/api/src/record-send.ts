@@ -12,12 +12,13 @@ interface Acceptance {
   repeat: RepeatKey | undefined;
 }
 
-/** Writes a send down and promises it. Throws 409 when a request under the same key came in between. */
+/** Writes a send down and promises it. Throws 503 without room, 409 when a request under the same key came in between. */
 export async function recordSend(
   { address, requestId, logger }: Call<unknown, object>,
   deps: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<MessageId> {
+  await deps.headroom.take(send.kind === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
   const accepted = repeat
     ? await acceptSendOnce(deps.store, address, send, { ...repeat, answer })
     : await acceptSend(deps.store, address, send);

@@ -9,6 +9,7 @@ import { createMetrics } from '@gateway/runtime/metrics';
 import { startOpsServer } from '@gateway/runtime/ops-server';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
+import { readCapacity } from '@gateway/store/capacity';
 import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { checkSchema, createStore } from '@gateway/store/store';
@@ -61,7 +62,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
     requestTimeoutMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
     app: createApp({
       store,
-      headroom: new RedisHeadroom(store.redis, systemClock),
+      headroom: new RedisHeadroom(() => readCapacity(store, config.WORKSPACE), systemClock),
       producer,
       doorbells,
       workspace: config.WORKSPACE,
@@ -79,6 +80,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
       },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,
+      maxOptOuts: config.MAX_OPT_OUTS,
       contactChecksPerDay: config.CONTACT_CHECKS_PER_DAY,
       waits: {
         codeMs: LIMITS.connectWaitSeconds * 1000,

@@ -74,7 +74,7 @@ async function show({ store, workspace, output }: CliContext, number: string): P
 
 async function add({ store, workspace, output }: CliContext, numbers: readonly string[]): Promise<void> {
   const people = new Set(numbers.map(canonicalPhoneNumber)).size;
-  const added = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: Date.now() });
+  const { added } = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: Date.now() });
   output.show({ added, unchanged: people - added });
 }
 

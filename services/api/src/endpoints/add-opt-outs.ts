@@ -1,5 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import { ApiError } from '@gateway/runtime/errors';
 import { addOptOuts as addToList } from '@gateway/store/opt-outs';
 import type { Endpoint } from '../endpoint.js';
 import { Joi } from '../input-types.js';
@@ -31,7 +32,8 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
     description:
       'From now on no device of the workspace sends them anything but one-time passwords: of sends that are queued, too, ' +
       'they get nothing, and are `failed` with `recipient_opted_out`. Whoever is on the list already stays as they are. ' +
-      'Safe to repeat.',
+      'The list holds 1,000,000 people unless the operator says otherwise: those who fit are added, and for the others it is a ' +
+      '422. People who answer STOP are never refused. Safe to repeat.',
     example: { phone: ['447700900123', '447700900124'] },
     answer: {
       status: 200,
@@ -42,16 +44,24 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
         duplicates: Joi.number().integer().required().description('Numbers in the request that are of one person.'),
       }),
     },
-    errors: [],
+    errors: ['opt_outs_full'],
   },
 
-  async handle({ body, workspace, logger }, { store, clock }) {
+  async handle({ body, workspace, logger }, { store, clock, headroom, maxOptOuts }) {
+    await headroom.refuseWithoutRoom('urgent');
     const people = new Set(body.phone.map(canonicalPhoneNumber)).size;
-    const added = await addToList(store, workspace, { numbers: body.phone, source: 'api', atMs: clock.nowMs() });
-    logger.info('opt-outs added', { added });
+    const wanted = { numbers: body.phone, source: 'api', atMs: clock.nowMs(), max: maxOptOuts } as const;
+    const { added, refused } = await addToList(store, workspace, wanted);
+    logger.info('opt-outs added', { added, refused });
+    if (refused > 0) throw full({ refused, maxOptOuts });
     return {
       status: 200,
       body: { added, unchanged: people - added, duplicates: body.phone.length - people },
     };
   },
 };
+
+function full({ refused, maxOptOuts }: { refused: number; maxOptOuts: number }): ApiError {
+  const message = `${refused} people were not added: the list holds ${maxOptOuts}`;
+  return new ApiError('opt_outs_full', { details: [{ path: ['phone'], message }] });
+}

@@ -1,6 +1,5 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { CONTACTS_PER_PART, type ContactFacts } from '@gateway/contracts/owner-questions';
-import { ApiError } from '@gateway/runtime/errors';
 import { findOptedOut } from '@gateway/store/opt-outs';
 import type { ApiDeps } from '../api-deps.js';
 import { askOwner } from '../ask-owner.js';
@@ -68,7 +67,7 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
   async handle(call, deps) {
     await requireLinkedDevice(deps.store, call.address);
     // Keys for those who are found are kept, as after a send.
-    if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
+    await deps.headroom.refuseWithoutRoom('lists', call.body.phones.length);
     const phones = [...new Set(call.body.phones)];
     const facts = await askAbout(phones, call, deps);
     // The list is the workspace's: a token of one device does not see it.

@@ -81,6 +81,8 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     if (query.forceNew) await keepLastLink(call, deps, before);
     else refuseAfterPasskey(before, deps.clock.nowMs());
     await requireVersion(deps);
+    // A new account brings keys: 300 kB.
+    if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent');
     await requireSender(deps, before);
     const attemptId = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);

@@ -106,11 +106,12 @@ async function accept(
 ): Promise<Answer> {
   const { attachment, text } = call.body;
   await requireLinkedDevice(deps.store, call.address);
-  if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
   const reply = await replyOf(call, deps);
   const placed = attachment ? placeText(attachment, text) : {};
   const plan = planSend(call, deps, placed);
-  const finishMs = await estimateFinishMs(deps, call.address, plan.recipients.length * plan.parts);
+  const messages = plan.recipients.length * plan.parts;
+  await deps.headroom.refuseWithoutRoom('lists', messages);
+  const finishMs = await estimateFinishMs(deps, call.address, messages);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
   const content = await toContent(call, deps, { placed, inlineFile, neededUntilMs: plan.expiresAtMs });
   const send = { ...plan, content, ...(reply && { reply }) };

@@ -2,7 +2,6 @@ import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/con
 import { LIMITS } from '@gateway/contracts/limits';
 import { OTP_LANGUAGES, type OtpLanguage, otpText } from '@gateway/contracts/otp-text';
 import { platformIds } from '@gateway/contracts/platform-id';
-import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/accept-send';
 import { readIdKey } from '@gateway/store/devices';
 import { type FirstRequest, handleOnce, inProgress, type RepeatKey } from '../answer-repeat.js';
@@ -102,7 +101,6 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
 
 async function sendOnce(call: OtpCall, deps: ApiDeps, repeat: RepeatKey | undefined): Promise<Answer> {
   await requireLinkedDevice(deps.store, call.address);
-  if (!(await deps.headroom.hasRoom())) throw new ApiError('unavailable', { headers: { 'Retry-After': '30' } });
   const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
   // Before the record: from there on the OTP is promised, whatever becomes of Redis.
   const makePlatformId = await platformIdMaker(deps, call.address);

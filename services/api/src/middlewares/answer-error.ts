@@ -2,7 +2,8 @@ import { ApiError, toError } from '@gateway/runtime/errors';
 import { UnknownKeyError } from '@gateway/store/vault';
 import type { ErrorRequestHandler } from 'express';
 import type { ApiDeps } from '../api-deps.js';
-import { isRedisAway } from '../is-redis-away.js';
+import { isRedisAway, isRedisFull } from '../is-redis-away.js';
+import { noRoom } from '../redis-headroom.js';
 import { localsOf } from '../request-locals.js';
 import { sendAnswer } from '../send-answer.js';
 
@@ -30,6 +31,7 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
 
 function toApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
+  if (isRedisFull(error)) return noRoom(error);
   // A process with the key will answer, or this one when it has been started with it.
   if (isRedisAway(error) || error instanceof UnknownKeyError)
     return withRetryAfter(new ApiError('unavailable', { cause: error }));

@@ -17,6 +17,7 @@ import { createLogger, type Logger } from '@gateway/runtime/logger';
 import { createMetrics } from '@gateway/runtime/metrics';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
 import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/api-tokens';
+import { readCapacity } from '@gateway/store/capacity';
 import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { createStore, type Store } from '@gateway/store/store';
@@ -66,6 +67,7 @@ export interface TestApiOptions {
   bodyBudgetBytes?: number;
   fetchPolicy?: FetchPolicy;
   blobQuotaBytes?: number;
+  maxOptOuts?: number;
   contactChecksPerDay?: number;
   waits?: Partial<ApiDeps['waits']>;
   headroom?: RedisHeadroom;
@@ -96,7 +98,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
     app: createApp({
       store,
-      headroom: options.headroom ?? new RedisHeadroom(store.redis, systemClock),
+      headroom: options.headroom ?? new RedisHeadroom(() => readCapacity(store, 'main'), systemClock),
       producer,
       doorbells,
       workspace: 'main',
@@ -107,6 +109,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], addresses: { allowed: [] } },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,
+      maxOptOuts: options.maxOptOuts ?? 1_000_000,
       contactChecksPerDay: options.contactChecksPerDay ?? 5_000,
       waits: {
         codeMs: 5_000,
