@@ -49,7 +49,11 @@ export const API_ERRORS = {
     message: 'A request with this idempotency key is in progress',
     cause: 'The first request under this key has not been answered yet: repeat after `Retry-After`.',
   },
-  payload_too_large: { status: 413, message: 'Payload too large', cause: 'The body, or an attachment over 10 MB.' },
+  payload_too_large: {
+    status: 413,
+    message: 'Payload too large',
+    cause: 'An attachment over 10 MB, or over 1 MB of everything else.',
+  },
   unsupported_media_type: {
     status: 415,
     message: 'Unsupported media type',

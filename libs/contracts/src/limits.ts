@@ -36,6 +36,11 @@ export const LIMITS = {
   contactsWaitSeconds: 20,
   /** A question that no sender has taken by then has no sender to take it. */
   questionTakenSeconds: 2,
+  /** Of a body, all but the file inside it. */
+  maxBodyBytesBesideFile: 1024 * 1024,
+  /** How deep a body may be nested, and how many fields and entries it may have: a full list of recipients, and some more. */
+  maxBodyDepth: 8,
+  maxBodyEntries: 12_000,
   /** How long a body may take before it must be fast. */
   bodySlowStartSeconds: 5,
   /** What a body must have brought on average from then on; a text is there by then at any speed. */

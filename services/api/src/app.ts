@@ -45,7 +45,7 @@ export function createApp(deps: ApiDeps): Express {
         ...(endpoint.readsState ? [readAhead(deps, states)] : []),
         limits.byToken(endpoint.bucket),
         requireScope(endpoint),
-        readBody(deps, endpoint.maxBodyBytes),
+        readBody(deps, endpoint),
         validateInput(endpoint),
         runHandler(endpoint, deps, states),
       ];

@@ -66,6 +66,7 @@ function refuseProto(input: unknown, path: readonly string[]): ErrorDetail[] {
   return path.length > 0 ? own : [...own, ...Object.keys(input).flatMap((name) => refuseProto(input[name], [name]))];
 }
 
+/** One that JSON made; a file that came inside the body is none. */
 function isObject(input: unknown): input is Record<string, unknown> {
-  return typeof input === 'object' && input !== null && !Array.isArray(input);
+  return typeof input === 'object' && input !== null && Object.getPrototypeOf(input) === Object.prototype;
 }

@@ -78,6 +78,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   body: ObjectSchema<Body>;
   /** Larger bodies are a 413, found out before they are read where the caller declares their length. */
   maxBodyBytes: number;
+  /** Whether `attachment.base64` may make most of that. All else of a body is 1 MB at most. */
+  hasFile?: true;
   /** Whether the device's state is asked for together with the count of the limit: one round trip less. */
   readsState?: true;
   /** Whether the header `Idempotency-Key` makes repeats safe. */

@@ -9,6 +9,7 @@ import joi, {
   type Root,
   type StringSchema,
 } from 'joi';
+import { InlineFile } from './attachments/inline-file.js';
 import { hasAtMost } from './count-characters.js';
 
 interface InputTypes extends Root {
@@ -20,6 +21,8 @@ interface InputTypes extends Root {
   phoneNumbers(): AnySchema<string[]>;
   /** 4 to 8 digits, as a string or as an integer. Gives the string. */
   otpCode(): AnySchema<string>;
+  /** A file as base64, which was decoded while it came. */
+  inlineFile(): AnySchema<InlineFile>;
 }
 
 type Path = readonly (string | number)[];
@@ -115,6 +118,24 @@ const otpCode: DocumentedExtension = {
   }),
 };
 
+const inlineFile: DocumentedExtension = {
+  type: 'inlineFile',
+  base: joi.any(),
+  messages: { 'inlineFile.base': 'must be a string', 'inlineFile.invalid': 'must be base64 with padding' },
+  validate(value: unknown, { error }) {
+    if (!(value instanceof InlineFile)) return { value, errors: error('inlineFile.base') };
+    return value.bytes ? { value } : { value, errors: error('inlineFile.invalid') };
+  },
+  jsonSchema: (_schema, json) => ({
+    ...json,
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: '^[A-Za-z0-9+/]+={0,2}$',
+    minLength: 4,
+    maxLength: Math.ceil(LIMITS.maxAttachmentBytes / 3) * 4,
+  }),
+};
+
 /**
  * Strings whose `max` counts characters as people and JSON Schema do, by code points. Joi's own counts UTF-16 units, of
  * which an emoji has two: half of what the document promises would be refused.
@@ -138,7 +159,7 @@ const string: Extension = {
 };
 
 /** Joi with the kinds of input that are ours. */
-export const Joi = joi.extend(string, phoneNumber, recipients, phoneNumbers, otpCode) as InputTypes;
+export const Joi = joi.extend(string, phoneNumber, recipients, phoneNumbers, otpCode, inlineFile) as InputTypes;
 
 function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: (index: number) => Path) {
   const numbers: string[] = [];

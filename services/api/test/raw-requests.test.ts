@@ -155,11 +155,16 @@ describe('requests that no client library would write', () => {
       expect(answer!.status).to.equal(400);
       expect(JSON.parse(answer!.body).details[0].path).to.deep.equal(path);
     }
-    const names = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`name${i}`, 1]));
     const startedAt = performance.now();
-    const [answer] = await sent({ to: '447700900001', attachment: { type: 'document', base64: 'AAAA', ...names } });
-    expect(answer!.status).to.equal(400);
-    expect(JSON.parse(answer!.body).details).to.have.length(100);
+    for (const [count, details] of [
+      [11_000, 100],
+      [200_000, 1],
+    ] as const) {
+      const names = Object.fromEntries(Array.from({ length: count }, (_, i) => [`name${i}`, 1]));
+      const [answer] = await sent({ to: '447700900001', attachment: { type: 'document', base64: 'AAAA', ...names } });
+      expect(answer!.status).to.equal(400);
+      expect(JSON.parse(answer!.body).details).to.have.length(details);
+    }
     expect(performance.now() - startedAt).to.be.below(5_000);
   });
 });

@@ -1,5 +1,4 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { LIMITS } from '@gateway/contracts/limits';
 import type { MediaContent } from '@gateway/contracts/message-content';
 import { ApiError } from '@gateway/runtime/errors';
 import { putBlob } from '@gateway/store/blobs';
@@ -16,11 +15,10 @@ export interface CheckedFile {
   mimeType: string;
 }
 
-/** Of check 5: a file inside the request is looked at before anything else is done. Throws 413, or 400 with its path. */
+/** Of check 5: a file inside the request is looked at before anything else is done. Throws 400 with its path. */
 export async function readInlineFile(attachment: Attachment): Promise<CheckedFile | undefined> {
-  if (attachment.base64 === undefined) return undefined;
-  if (decodedBytes(attachment.base64) > LIMITS.maxAttachmentBytes) throw new ApiError('payload_too_large');
-  return checkFile(attachment, Buffer.from(attachment.base64, 'base64'));
+  const { base64: file } = attachment;
+  return file && checkFile(attachment, file.bytes!);
 }
 
 /** Of check 8. Throws 413, or 400 with its path. */
@@ -55,9 +53,4 @@ async function checkFile(attachment: Attachment, bytes: Buffer): Promise<Checked
   const source = attachment.url === undefined ? 'base64' : 'url';
   const path = ['attachment', sniffed.field === 'content' ? source : sniffed.field];
   throw new ApiError('invalid_request', { details: [{ path, message: sniffed.message }] });
-}
-
-function decodedBytes(base64: string): number {
-  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
-  return (base64.length / 4) * 3 - padding;
 }

@@ -57,6 +57,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     .or('text', 'attachment')
     .messages({ 'object.missing': 'either text or attachment must be provided' }),
   maxBodyBytes: MAX_BODY_BYTES,
+  hasFile: true,
   docs: {
     operationId: 'sendMessage',
     summary: 'Send a message to one recipient or to a list',

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { LIMITS } from '@gateway/contracts/limits';
+import { ApiError } from '@gateway/runtime/errors';
+import { CollectedBytes } from '../collected-bytes.js';
+
+/** A file that came inside its request, decoded. Its base64 was never kept. */
+export class InlineFile {
+  /** @param bytes `undefined` when what came is no base64. */
+  constructor(readonly bytes: Buffer | undefined) {}
+
+  /** How it counts in the fingerprint of a request. */
+  toJSON(): string {
+    return createHash('sha256')
+      .update(this.bytes ?? '')
+      .digest('base64');
+  }
+}
+
+/** Four characters are three bytes; the same number of them each time but the last. */
+const BATCH_CHARACTERS = 64 * 1024;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const CUT_ESCAPE = /\\(?:u[0-9A-Fa-f]{0,3})?$/;
+
+/**
+ * Decodes the base64 of a file while it arrives, so that neither its megabytes of text nor a copy of them by the JSON
+ * parser are ever in memory. Takes it as it is written in JSON: some libraries escape `/` and `+`.
+ */
+export class InlineFileReader {
+  #waiting = new CollectedBytes();
+  /** What is left of a batch: an escape that is cut in two, and characters that are less than four. */
+  #cutEscape = '';
+  #cutQuad = '';
+  #isPadded = false;
+  #isBroken = false;
+  readonly #decoded: Buffer[] = [];
+  #bytes = 0;
+
+  /** Throws 413 when the file is too large. */
+  push(piece: Buffer): void {
+    // What is broken already stays so: nothing of it is kept.
+    if (this.#isBroken) return;
+    this.#waiting.push(piece);
+    if (this.#waiting.length >= BATCH_CHARACTERS) this.#decodeWaiting();
+  }
+
+  /** Of what has come by now. */
+  finish(): InlineFile {
+    this.#decodeWaiting();
+    if (this.#isBroken || this.#cutEscape !== '' || this.#cutQuad !== '') return new InlineFile(undefined);
+    return new InlineFile(Buffer.concat(this.#decoded.splice(0), this.#bytes));
+  }
+
+  #decodeWaiting(): void {
+    const written = this.#cutEscape + this.#waiting.toBuffer().toString('latin1');
+    this.#waiting = new CollectedBytes();
+    this.#cutEscape = CUT_ESCAPE.exec(written)?.[0] ?? '';
+    const text = this.#cutQuad + readEscapes(written.slice(0, written.length - this.#cutEscape.length));
+    const whole = text.slice(0, text.length - (text.length % 4));
+    this.#cutQuad = text.slice(whole.length);
+    this.#isBroken ||= (this.#isPadded && text !== '') || !BASE64.test(whole);
+    if (this.#isBroken) {
+      this.#decoded.length = 0;
+      return;
+    }
+    this.#isPadded ||= whole.endsWith('=');
+    const decoded = Buffer.from(whole, 'base64');
+    this.#bytes += decoded.length;
+    if (this.#bytes > LIMITS.maxAttachmentBytes) throw new ApiError('payload_too_large');
+    this.#decoded.push(decoded);
+  }
+}
+
+/** Text that cannot be read becomes what is no base64. */
+function readEscapes(written: string): string {
+  if (!written.includes('\\')) return written;
+  try {
+    return JSON.parse(`"${written}"`) as string;
+  } catch {
+    return '!';
+  }
+}
