@@ -20,6 +20,11 @@ export function ownErrorCode(error: OwnRecipientError): number {
   return OWN_ERRORS[error];
 }
 
+/** Whether a stored code is one of the network's. */
+export function isNetworkCode(code: number): boolean {
+  return code >= 100;
+}
+
 /** The public name of a stored code: `not_on_messenger`, `network_463`, or `undefined` for none. */
 export function recipientErrorName(code: number): string | undefined {
   if (code === 0) return undefined;

@@ -1,11 +1,10 @@
 import type { Pace } from '@gateway/contracts/pace';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
 import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
-import { SessionEndedError } from '@gateway/messenger/session-errors';
 import type { KnownPerson, MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
-import { FencedError, GatewayError, toError } from '@gateway/runtime/errors';
-import type { LogFields, Logger } from '@gateway/runtime/logger';
+import { FencedError, toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logger';
 import { openSend } from '@gateway/store/accept-send';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
@@ -24,6 +23,7 @@ import type { ResultWriter } from './result-writer.js';
 import { SendPreparation } from './send-preparation.js';
 import { SendRoster } from './send-roster.js';
 import type { SenderMetrics } from './sender-metrics.js';
+import { Verdicts } from './verdicts.js';
 import { WakeUp } from './wake-up.js';
 import { WritersWithoutNumber } from './writers-without-number.js';
 
@@ -69,6 +69,7 @@ export class DeviceScheduler {
   private readonly wakeUp = new WakeUp();
   private readonly writers = new WritersWithoutNumber();
   private readonly failures: FailureLines;
+  private readonly verdicts: Verdicts;
   private session: MessengerSession | undefined;
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
@@ -86,6 +87,8 @@ export class DeviceScheduler {
     this.hold = this.makeHold();
     this.firstContacts = this.makeFirstContacts();
     this.preparation = this.makePreparation();
+    const { hold, firstContacts, preparation, failures } = this;
+    this.verdicts = new Verdicts({ ...deps, hold, firstContacts, preparation, failures });
     void this.pump().catch((error: unknown) => deps.onFailed(toError(error)));
   }
 
@@ -288,12 +291,8 @@ export class DeviceScheduler {
       const { ack } = await session.send({ to, platformId, content });
       this.awaitAck(session, item, ack);
     } catch (thrown) {
-      // The next session takes it up at once; another failure is about this one message, and waits.
-      if (thrown instanceof SessionEndedError) return this.comeBack(item, () => send.putBack([recipient]));
-      const error = toError(thrown);
-      const reason = error instanceof GatewayError ? error.code : error.name;
-      this.noteFailure(send, 'message not written', { reason, fields: { error } });
-      await this.comeBack(item, () => send.retryLater(recipient, clock.nowMs()));
+      await this.verdicts.notWritten(item, toError(thrown));
+      this.roster.settle();
     }
   }
 
@@ -306,80 +305,14 @@ export class DeviceScheduler {
         // A session on which later messages were answered is alive: then it is this one message that is not.
         if (outcome.kind !== 'unacknowledged') this.answeredAtMs = clock.monotonicMs();
         else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
-        return this.settle(item, outcome);
+        return this.verdicts.settle(item, outcome);
       })
+      .then(() => this.roster.settle())
       .catch((error: unknown) => this.deps.onFailed(toError(error)))
       .finally(() => {
         this.unacked--;
         this.wakeUp.ring();
       });
-  }
-
-  private async settle(item: WorkItem, outcome: AckOutcome): Promise<void> {
-    const { clock, results, metrics, logger } = this.deps;
-    const { send, recipient, part } = item;
-    metrics.countAck(outcome.kind);
-    switch (outcome.kind) {
-      case 'accepted':
-        await results.write(send.tag, { recipient, part, event: 'acked' });
-        metrics.observeAck(send.record.kind, clock.nowMs() - send.record.createdAtMs);
-        logger.debug('message acknowledged', {
-          messageId: send.messageId,
-          requestId: send.record.requestId,
-          recipientIndex: recipient,
-        });
-        send.acceptedPart(recipient, part);
-        await this.hold.wasAccepted(item.to);
-        break;
-      case 'refused':
-        await this.failRefused(item, outcome.code);
-        break;
-      case 'restricted':
-        await this.waitOrFail(item, outcome.code);
-        break;
-      case 'retryLater':
-      case 'staleDevices':
-        await this.comeBack(item, () => send.retryLater(recipient, clock.nowMs()));
-        break;
-      case 'unacknowledged':
-        // It may have arrived. The same id goes out again on the next session, and the phone drops the double.
-        send.unanswered(recipient, clock.nowMs());
-        break;
-    }
-    this.roster.settle();
-  }
-
-  private async failRefused({ send, recipient, part }: WorkItem, code: number): Promise<void> {
-    await this.deps.results.write(send.tag, { recipient, part, event: 'failed', errorCode: code });
-    const fields = { firstRecipientIndex: recipient, networkCode: code };
-    this.noteFailure(send, 'message refused by the network', { reason: code, fields });
-    send.settled(recipient);
-  }
-
-  private noteFailure(send: OpenSend, sentence: string, failure: { reason: string | number; fields: LogFields }): void {
-    this.failures.count(send, { sentence, ...failure, nowMs: this.deps.clock.nowMs() });
-  }
-
-  /** This try reached nobody, and Redis is told so: a cancel that came meanwhile, or comes now, ends it. */
-  private async comeBack({ send, recipient, part }: WorkItem, tryAgain: () => void): Promise<void> {
-    const status = await this.deps.results.write(send.tag, { recipient, part, event: 'returned' });
-    if (status === 'queued') tryAgain();
-    else send.settled(recipient);
-    this.roster.settle();
-  }
-
-  /** Refused for being to a new contact: it waits with the others of its kind, if the network refuses them all. */
-  private async waitOrFail(item: WorkItem, code: number): Promise<void> {
-    const { send, recipient, part, to } = item;
-    const [isRestricted] = await Promise.all([
-      this.hold.wasRefused(to, code),
-      this.deps.results.write(send.tag, { recipient, part, event: 'returned' }),
-    ]);
-    const recipients = [{ index: recipient, to }];
-    if (isRestricted) await this.preparation.holdBack(send, recipients);
-    else if (await this.firstContacts.wasRefused(to, code))
-      await this.preparation.holdBack(send, recipients, 'awaiting_history');
-    else await this.failRefused(item, code);
   }
 
   private async skip({ send, recipient, part }: WorkItem, claim: 'settled' | 'cancelled' | 'expired'): Promise<void> {

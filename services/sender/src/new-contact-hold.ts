@@ -36,6 +36,15 @@ export interface HoldDeps {
   onFailed(error: Error): void;
 }
 
+interface Answered {
+  isHeld: boolean;
+  /** Which question it was. */
+  question: number;
+}
+
+/** A restriction that was announced so lately explains a refusal, though it may be over when the network is asked. */
+const NEWS_MS = 10_000;
+
 /**
  * Whether messages to new contacts wait, because the network restricts the account:
  *
@@ -45,8 +54,8 @@ export interface HoldDeps {
  * What follows suspicion, news and time is an answer of the network, see `afterAnswer`: an attempt for each of those who
  * wait would make it worse. Asking is a query and no attempt; `nextQuestionAtMs` says when.
  *
- * A network that does not answer cannot end a hold, so people are tried then, one at a time, see `nextTrialAtMs`: a
- * refusal is final for that person, and the first message that is accepted ends the hold.
+ * A network that does not answer cannot end a hold, so people are tried then, one at a time, see `nextTrialAtMs`: the
+ * first message that is accepted ends the hold.
  * What it knows is kept in Redis, for the next owner and for people.
  */
 export class NewContactHold {
@@ -55,8 +64,11 @@ export class NewContactHold {
   private readonly standings = new Map<string, 'refused' | 'met'>();
   private session: MessengerSession | undefined;
   /** Under way: it ends with the answer, before that is written down. */
-  private question: Promise<boolean> | undefined;
+  private question: Promise<Answered> | undefined;
+  /** Questions so far. */
+  private asked = 0;
   private askAtMs = Number.POSITIVE_INFINITY;
+  private newsAtMs = Number.NEGATIVE_INFINITY;
   /** Questions in turn that were not answered. */
   private silences = 0;
   /** When the first of those was asked. */
@@ -88,7 +100,7 @@ export class NewContactHold {
   /** News from the time without a connection have come by now. An account that looks free is asked about as well. */
   attach(session: MessengerSession): void {
     this.session = session;
-    this.hasNews();
+    this.askAtMs = 0;
   }
 
   detach(): void {
@@ -113,7 +125,7 @@ export class NewContactHold {
 
   /**
    * The network refused a message because its recipient is new. Resolves with whether others of its kind would be, too:
-   * then it waits with them; else this refusal is final.
+   * then it waits with them; else the network, asked after this refusal, knows of no restriction (any more).
    */
   async wasRefused(number: string, code: number): Promise<boolean> {
     this.note(number, 'refused');
@@ -122,8 +134,20 @@ export class NewContactHold {
       await this.record([canonicalPhoneNumber(number)]);
       return !wasTrial;
     }
+    const { asked } = this;
+    const answer = await this.suspect(code);
+    // One that was asked before this refusal says nothing of a restriction that has begun since.
+    return answer.isHeld || answer.question > asked ? answer.isHeld : (await this.suspect(code)).isHeld;
+  }
+
+  private suspect(code: number): Promise<Answered> {
     if (this.state.kind === 'free') this.enter({ kind: 'suspected', limit: limitOf(code) });
     return this.ask();
+  }
+
+  /** Whether the network has announced lately that it restricts something, or nothing more. */
+  get hasLateNews(): boolean {
+    return this.deps.clock.monotonicMs() - this.newsAtMs < NEWS_MS;
   }
 
   /** The network accepted a message. To the one who was tried: then it lets others through as well. */
@@ -137,6 +161,7 @@ export class NewContactHold {
   /** The network has changed its mind, one way or the other. */
   hasNews(): void {
     this.askAtMs = 0;
+    this.newsAtMs = this.deps.clock.monotonicMs();
   }
 
   /** Somebody wrote to us: they are no stranger any more, and may be one of those who wait. */
@@ -176,21 +201,22 @@ export class NewContactHold {
   }
 
   /** Whether the account is restricted. Those who ask before there is an answer share one question. */
-  private ask(): Promise<boolean> {
+  private ask(): Promise<Answered> {
     this.question ??= this.askNetwork();
     return this.question;
   }
 
-  private async askNetwork(): Promise<boolean> {
+  private async askNetwork(): Promise<Answered> {
     // News that come from here on want a question of their own, as does a refusal after the answer.
     this.askAtMs = Number.POSITIVE_INFINITY;
     const about = limitInDoubt(this.state);
+    const question = ++this.asked;
     const said = await this.awaitAnswer(about);
     this.question = undefined;
-    if (this.stopped) return this.isOn;
+    if (this.stopped) return { isHeld: this.isOn, question };
     // Refused after the question, and for a limit that it was not about.
     const isBeside = this.state.kind === 'suspected' && about !== this.state.limit;
-    return said === 'free' && isBeside ? this.ask() : this.follow(said);
+    return said === 'free' && isBeside ? this.ask() : { isHeld: await this.follow(said), question };
   }
 
   private async awaitAnswer(about: RestrictionKind | undefined): Promise<HoldAnswer> {

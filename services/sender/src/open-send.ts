@@ -5,7 +5,7 @@ import {
   type MessageContent,
   type ReadyContent,
 } from '@gateway/contracts/message-content';
-import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
+import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
 import type { QuoteFor } from './load-quotes.js';
 import { pauseAfter, Retries } from './retries.js';
@@ -64,6 +64,8 @@ export class OpenSend {
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
   private readonly doubtful: Set<number>;
   private readonly inFlight = new Set<number>();
+  /** Those whom the network has refused as strangers while it knew of no restriction. */
+  private readonly refusedOnce: Set<number>;
   private readonly unansweredOnce = new Set<number>();
   private readonly numbers: string[];
   private readonly quoteFor: QuoteFor;
@@ -98,6 +100,7 @@ export class OpenSend {
       for (const index of waitingFor(reason)) this.marked.set(index, reason);
     }
     this.lookedUpAgain = waitingFor('looked_up_again');
+    this.refusedOnce = new Set(queued.filter(({ errorCode }) => isNetworkCode(errorCode)).map(({ index }) => index));
     // Those that a former owner had in flight go first: their phones may have the message already.
     const [doubtful, others] = [queued.filter(mayBeShown), queued.filter((recipient) => !mayBeShown(recipient))];
     this.doubtful = new Set(doubtful.map(({ index }) => index));
@@ -241,6 +244,13 @@ export class OpenSend {
     else this.putBack([index]);
   }
 
+  /** The network refused a message to a stranger, and knows of no restriction. `true`: it is not the first time. */
+  noteRefusal(index: number): boolean {
+    const again = this.refusedOnce.has(index);
+    this.refusedOnce.add(index);
+    return again;
+  }
+
   /** To the end of the list, with a pause that doubles at each try. */
   retryLater(index: number, nowMs: number): void {
     this.inFlight.delete(index);
@@ -277,6 +287,7 @@ export class OpenSend {
     this.retries.forget(index);
     this.accepted.delete(index);
     this.doubtful.delete(index);
+    this.refusedOnce.delete(index);
   }
 
   /** All recipients that wait for something: nothing more goes out to them. */

@@ -133,12 +133,16 @@ describe('degraded modes of the sender', function () {
     expect(status.reason).to.equal('banned');
   });
 
-  it('never repeats what a restricted account was refused (463)', async () => {
+  it('fails a person of whom the network says twice that the account may not write to them (463), and knows no reason', async () => {
     const [number] = makeNumbers(1, series);
     const rule = fault({ on: 'message', match: { recipient: number! }, do: { ackError: 463 } });
     const messageId = await send([number!], 'too new');
-    await waitFor(messageId, { failed: 1 });
-    expect(rule.hits).to.equal(1);
+    const row = async () => (await gateway.call('GET', `/messages/${messageId}`, { device })).body.recipients[0];
+    await eventually(() => rule.hits === 1);
+    await eventually(async () => (await row()).error === 'network_463', { everyMs: 1_050 });
+    const done = await waitFor(messageId, { failed: 1 });
+    expect(done.recipients[0].error).to.equal('network_463');
+    expect(rule.hits).to.equal(2);
   });
 
   it('stops a cancelled list at the next message', async () => {

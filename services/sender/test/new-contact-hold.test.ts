@@ -157,6 +157,37 @@ describe('the hold of messages to new contacts', () => {
     expect(await stored()).to.equal(undefined);
   });
 
+  it('asks again, once, about the refusals that came after its question', async () => {
+    const hold = attached();
+    const answers: (() => void)[] = [];
+    const { readRestriction: read } = session;
+    session.readRestriction = (about) =>
+      new Promise((resolve) => {
+        answers.push(() => resolve(read(about)));
+      });
+    const verdicts = ['17', '18', '19'].map((to) => hold.wasRefused(to, 463));
+    await eventually(() => answers.length === 1);
+    answers[0]!();
+    await eventually(() => answers.length === 2);
+    expect(await verdicts[0]).to.equal(false);
+    said = { kind: 'reach_out_time_lock', untilMs: nowMs + MINUTE_MS };
+    answers[1]!();
+    expect(await Promise.all(verdicts)).to.deep.equal([false, true, true]);
+    expect(questions).to.equal(2);
+    session.readRestriction = read;
+    hold.stop();
+  });
+
+  it('knows for a while that a restriction was announced: it may explain a refusal though it is over', () => {
+    const hold = attached();
+    expect(hold.hasLateNews, 'a login is no news').to.equal(false);
+    hold.hasNews();
+    nowMs += 9_999;
+    expect(hold.hasLateNews).to.equal(true);
+    nowMs += 1;
+    expect(hold.hasLateNews).to.equal(false);
+  });
+
   it('ends when the network says so, and not by the clock', async () => {
     const hold = attached();
     said = { kind: 'reach_out_time_lock', untilMs: nowMs + MINUTE_MS };

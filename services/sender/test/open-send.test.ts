@@ -134,6 +134,13 @@ describe('OpenSend', () => {
     expect(lookUp(openSend([recipient(0), recipient(1), refused]))).to.deep.equal([0, 1, 2]);
   });
 
+  it('remembers whom the network has refused as strangers before, after a hand-over too', () => {
+    const send = openSend([recipient(0), { ...recipient(1), errorCode: 463 }, { ...recipient(2), errorCode: 10 }]);
+    const refusals = [0, 1, 2].map((index) => send.noteRefusal(index));
+    expect(refusals).to.deep.equal([false, true, false]);
+    expect(send.noteRefusal(0)).to.equal(true);
+  });
+
   it('drops everything when its time is over, but waits for what is in flight', () => {
     const send = openSend();
     take(send);

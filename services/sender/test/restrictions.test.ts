@@ -21,12 +21,17 @@ describe('an account that the network restricts', function () {
   let gateway: Gateway;
   /** How many messages the network refused, of each account. */
   const refused = new Map<string, number>();
+  /** Called before the network looks at the next message of an account. */
+  const onNextMessage = new Map<string, () => void>();
 
   before(async () => {
     const trace: SimulatorOptions['trace'] = (direction, client, { tag, attrs }) => {
       const account = client.split(':')[0]!;
       const isRefusal = direction === 'out' && tag === 'ack' && attrs.error !== undefined;
       if (isRefusal) refused.set(account, (refused.get(account) ?? 0) + 1);
+      if (direction !== 'in' || tag !== 'message') return;
+      onNextMessage.get(account)?.();
+      onNextMessage.delete(account);
     };
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ trace })]);
     const env = { LEASE_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' };
@@ -276,6 +281,22 @@ describe('an account that the network restricts', function () {
       await account.waitFor(await account.send([strangers[4]!], 'after it'), { read: 1 });
       expect(await account.shownTo(strangers.slice(0, 3), 'never mind')).to.deep.equal([0, 0, 0]);
       expect(refusals()).to.equal(before);
+    }),
+  );
+
+  it(
+    'fails nobody for a lock that is over before the network answers about it, nor tries anybody more often than twice',
+    together(async (account) => {
+      const { strangers, restrictSilently, refusals } = account;
+      await account.greet();
+      const match = { account: account.account, xmlns: 'w:mex' };
+      const slow = simulator.network.faults.add({ on: 'iq', match, do: { delayMs: 400 } });
+      onNextMessage.set(account.account, () => restrictSilently({ reachoutLockedUntilMs: Date.now() + 250 }));
+      const list = await account.send(strangers, 'a short lock');
+      await account.waitFor(list, { read: 30 });
+      expect(await account.shownTo(strangers, 'a short lock')).to.deep.equal(once(strangers));
+      expect(refusals()).to.be.within(1, 30);
+      simulator.network.faults.remove(slow.id);
     }),
   );
 
