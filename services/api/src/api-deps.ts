@@ -9,8 +9,9 @@ import type { Store } from '@gateway/store/store';
 import type { ApiMetrics } from './api-metrics.js';
 import type { BodyBudget } from './body-budget.js';
 import type { FetchPolicy } from './egress/fetch-url.js';
-import type { Turns } from './egress/turns.js';
+import type { Previews } from './previews/previews.js';
 import type { RedisHeadroom } from './redis-headroom.js';
+import type { Turns } from './turns.js';
 
 /** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
 export interface ApiDeps {
@@ -30,6 +31,8 @@ export interface ApiDeps {
   fetchPolicy: FetchPolicy;
   /** Fetches under way, by token. */
   fetchTurns: Turns;
+  /** Describes files, in processes of their own. */
+  previews: Previews;
   /** Bytes of attachments that each device may have stored. */
   blobQuotaBytes: number;
   /** How many people callers may put on the list of opt-outs. */

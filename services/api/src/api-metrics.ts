@@ -1,5 +1,6 @@
 import { type createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/metrics';
 import type { BodyBudget } from './body-budget.js';
+import type { PreviewOptions } from './previews/previews.js';
 
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
@@ -34,10 +35,29 @@ export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bod
       help: 'URLs of attachments that were refused, or could not be fetched.',
       labels: ['reason'],
     }),
+    previews: makeCounter(registry, {
+      name: 'gateway_previews_total',
+      help: 'Files that were to be described, by what became of it.',
+      labels: ['outcome'],
+    }),
+    waitingPreviews: makeGauge(registry, {
+      name: 'gateway_waiting_previews',
+      help: 'Files that wait for a process which describes them.',
+    }),
     rateLimited: makeCounter(registry, {
       name: 'gateway_rate_limited_requests_total',
       help: 'Requests refused by a rate limit.',
       labels: ['bucket'],
     }),
+  };
+}
+
+export function previewMetrics({
+  previews,
+  waitingPreviews,
+}: ApiMetrics): Pick<PreviewOptions, 'onOutcome' | 'onWaiting'> {
+  return {
+    onOutcome: (outcome) => previews.inc({ outcome }),
+    onWaiting: (count) => waitingPreviews.set(count),
   };
 }

@@ -13,13 +13,14 @@ import { readCapacity } from '@gateway/store/capacity';
 import { ClientVersion } from '@gateway/store/client-version';
 import { DoorbellListener } from '@gateway/store/doorbells';
 import { checkSchema, createStore } from '@gateway/store/store';
-import { createApiMetrics } from './api-metrics.js';
+import { createApiMetrics, previewMetrics } from './api-metrics.js';
 import { createApp } from './app.js';
 import { BodyBudget } from './body-budget.js';
 import { type ApiConfig, readApiConfig } from './config.js';
-import { Turns } from './egress/turns.js';
 import { startHttpServer } from './http-server.js';
+import { Previews } from './previews/previews.js';
 import { RedisHeadroom } from './redis-headroom.js';
+import { Turns } from './turns.js';
 
 /** Builds the API top-down; each part says how it is stopped. */
 export async function runApi(lifecycle: Lifecycle): Promise<void> {
@@ -56,6 +57,10 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   lifecycle.add('ops server', () => ops.close());
 
   const bodies = new BodyBudget(config.BODY_BUDGET_BYTES);
+  const metrics = createApiMetrics(registry, bodies);
+  const previews = new Previews(previewMetrics(metrics));
+  lifecycle.add('previews', () => previews.close());
+
   const server = await startHttpServer({
     host: config.API_HOST,
     port: config.API_PORT,
@@ -79,6 +84,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
         },
       },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
+      previews,
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,
       maxOptOuts: config.MAX_OPT_OUTS,
       contactChecksPerDay: config.CONTACT_CHECKS_PER_DAY,
@@ -90,7 +96,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
         bodyMs: LIMITS.bodySlowStartSeconds * 1000,
         takenMs: LIMITS.questionTakenSeconds * 1000,
       },
-      metrics: createApiMetrics(registry, bodies),
+      metrics,
       clock: systemClock,
       logger,
       stopping: lifecycle.stopping,

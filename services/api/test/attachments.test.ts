@@ -314,6 +314,16 @@ describe('POST /send with an attachment', () => {
     expect(performance.now() - startedAt).to.be.below(3_000);
   });
 
+  it('takes a file as it is when its preview cannot be made in time', async () => {
+    await api.close();
+    api = await start({ previews: { totalMs: 1 } });
+    const picture = makePng(500, 500);
+    const { content } = await accept({ attachment: inline('image', picture) });
+    expect(content).not.to.have.any.keys('thumbnail', 'width');
+    expect((await storedOf(content))?.equals(picture)).to.equal(true);
+    expect(await api.metrics()).to.match(/gateway_previews_total\{[^}]*outcome="(gave_up|no_answer)"[^}]*\} 1/);
+  });
+
   it('takes a picture that only begins like one as it is', async () => {
     const broken = makePng(500, 500).subarray(0, 60);
     const { content } = await accept({ attachment: inline('image', broken) });

@@ -108,7 +108,7 @@ describe('names in URLs of strangers', () => {
     const fetches = Array.from({ length: 100 }, (_, i) =>
       fetchUrl(`http://host-${i}.test/`, policy, {
         ...LIMITS,
-        timeoutMs: 1_500,
+        timeoutMs: 800,
         signal: new AbortController().signal,
       }).catch((error) => error),
     );

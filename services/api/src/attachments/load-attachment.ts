@@ -1,10 +1,9 @@
-import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { MediaContent } from '@gateway/contracts/message-content';
 import { ApiError } from '@gateway/runtime/errors';
 import { putBlob } from '@gateway/store/blobs';
 import type { ApiDeps } from '../api-deps.js';
+import type { Call } from '../endpoint.js';
 import type { Attachment } from './attachment-schema.js';
-import { describeFile } from './describe-file.js';
 import { type FetchCall, type FetchDeps, fetchFile } from './fetch-file.js';
 import { nameFile, nameGiven } from './name-file.js';
 import { sniffFile } from './sniff-file.js';
@@ -28,14 +27,14 @@ export async function fetchRemoteFile(attachment: Attachment, call: FetchCall, d
 
 /** Stores the file, once whatever the number of recipients and sends, and describes it. Throws 503 when there is no room. */
 export async function storeFile(
-  { store, clock, blobQuotaBytes }: Pick<ApiDeps, 'store' | 'clock' | 'blobQuotaBytes'>,
-  address: DeviceAddress,
+  { address, token }: Pick<Call<unknown, unknown>, 'address' | 'token'>,
+  { store, clock, blobQuotaBytes, previews }: Pick<ApiDeps, 'store' | 'clock' | 'blobQuotaBytes' | 'previews'>,
   { attachment, file, neededUntilMs }: { attachment: Attachment; file: CheckedFile; neededUntilMs: number },
 ): Promise<MediaContent> {
   const { bytes, mimeType } = file;
   const { type } = attachment;
   const filename = nameFile(attachment, mimeType);
-  const description = await describeFile(bytes, type, mimeType);
+  const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
   const stored = await putBlob(store, address, {
     ...{ bytes, neededUntilMs, nowMs: clock.nowMs(), quotaBytes: blobQuotaBytes },
   });

@@ -67,7 +67,8 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
       'A file goes out with `attachment.caption`, or else with `text`. With both, the text follows as a message of its ' +
       'own, as do all words with stickers and sounds, and a text too long for a caption. A recipient is as far as the ' +
       'last of their messages. Before they have the file, phones show the size of pictures, films and stickers, the ' +
-      'length of films and sounds, and a small preview of pictures, also of those sent as documents. Sounds are shown as ' +
+      'length of films and sounds, and a small preview of pictures, also of those sent as documents (JPEG, PNG, WebP and GIF ' +
+      'up to 16 megapixels, when it can be made within five seconds; they are sent in any case). Sounds are shown as ' +
       'sounds, not as voice messages.',
     example: {
       to: ['447700900123', '447700900124'],
@@ -172,5 +173,5 @@ async function toContent(
   const { text = '', attachment } = call.body;
   if (!attachment) return { kind: 'text', text };
   const file = inlineFile ?? (await fetchRemoteFile(attachment, call, deps));
-  return { ...(await storeFile(deps, call.address, { attachment, file, neededUntilMs })), ...placed };
+  return { ...(await storeFile(call, deps, { attachment, file, neededUntilMs })), ...placed };
 }

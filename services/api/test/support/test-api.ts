@@ -1,11 +1,12 @@
 import type { ApiDeps } from '@gateway/api/api-deps';
-import { createApiMetrics } from '@gateway/api/api-metrics';
+import { createApiMetrics, previewMetrics } from '@gateway/api/api-metrics';
 import { createApp } from '@gateway/api/app';
 import { BodyBudget } from '@gateway/api/body-budget';
 import type { FetchPolicy } from '@gateway/api/egress/fetch-url';
-import { Turns } from '@gateway/api/egress/turns';
 import { type HttpServer, startHttpServer } from '@gateway/api/http-server';
+import { type PreviewOptions, Previews } from '@gateway/api/previews/previews';
 import { RedisHeadroom } from '@gateway/api/redis-headroom';
+import { Turns } from '@gateway/api/turns';
 
 import { LIMITS } from '@gateway/contracts/limits';
 
@@ -66,6 +67,7 @@ export interface TestApiOptions {
   requestTimeoutMs?: number;
   bodyBudgetBytes?: number;
   fetchPolicy?: FetchPolicy;
+  previews?: Partial<PreviewOptions>;
   blobQuotaBytes?: number;
   maxOptOuts?: number;
   contactChecksPerDay?: number;
@@ -92,6 +94,9 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   const registry = createMetrics('api');
   const bodies = new BodyBudget(options.bodyBudgetBytes ?? 64 * 1024 * 1024);
   const stopping = new AbortController();
+  const metrics = createApiMetrics(registry, bodies);
+  // As long as a slow machine needs.
+  const previews = new Previews({ ...previewMetrics(metrics), totalMs: 20_000, workMs: 10_000, ...options.previews });
   const server: HttpServer = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
@@ -108,6 +113,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       bodies,
       fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], addresses: { allowed: [] } },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
+      previews,
       blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,
       maxOptOuts: options.maxOptOuts ?? 1_000_000,
       contactChecksPerDay: options.contactChecksPerDay ?? 5_000,
@@ -120,7 +126,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
         takenMs: 2_000,
         ...options.waits,
       },
-      metrics: createApiMetrics(registry, bodies),
+      metrics,
       clock: systemClock,
       logger,
       stopping: stopping.signal,
@@ -145,6 +151,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     close: async () => {
       stopping.abort();
       await server.close();
+      await previews.close();
       await producer.close();
       doorbells.close();
       await clients.close();

@@ -5,6 +5,16 @@ const SIZE_BYTES = 8;
 /** A duration that is not known is written as all ones, or comes out as infinite. */
 export const MAX_SECONDS = 24 * 60 * 60;
 
+/** A film has a few dozen boxes above its tables; files of millions of empty ones are made to keep us busy. */
+const MAX_BOXES = 1_000;
+/** First boxes of MP4 files and their kin. */
+const FIRST_BOXES = new Set(['ftyp', 'moov', 'mdat', 'free', 'skip', 'wide']);
+
+/** How many more boxes of a file may be looked at. */
+interface Steps {
+  left: number;
+}
+
 interface Box {
   type: string;
   content: Buffer;
@@ -16,15 +26,21 @@ export interface Movie {
   seconds?: number;
 }
 
-/** What the headers of an MP4 film say of its first picture track, as it is to be shown; nothing for other files. */
-export function readMovie(file: Buffer): Movie {
-  const movie = findBoxes(file, 'moov')[0];
-  return movie ? { ...readSize(movie), ...readDuration(movie) } : {};
+/** Whether a file is made of boxes, as MP4, M4A, 3GP and QuickTime files are. */
+export function isMovie(file: Buffer): boolean {
+  return FIRST_BOXES.has(file.toString('latin1', 4, 8));
 }
 
-function readSize(movie: Buffer): Movie {
-  for (const track of findBoxes(movie, 'trak')) {
-    const header = findBoxes(track, 'tkhd')[0];
+/** What the headers of an MP4 film say of its first picture track, as it is to be shown; nothing for other files. */
+export function readMovie(file: Buffer): Movie {
+  const steps = { left: MAX_BOXES };
+  const movie = findBox(file, 'moov', steps);
+  return movie ? { ...readDuration(movie, steps), ...readSize(movie, steps) } : {};
+}
+
+function readSize(movie: Buffer, steps: Steps): Movie {
+  for (const { type, content: track } of readBoxes(movie, steps)) {
+    const header = type === 'trak' ? findBox(track, 'tkhd', steps) : undefined;
     if (!header || header.length < SIZE_BYTES) continue;
     const width = header.readUInt16BE(header.length - SIZE_BYTES);
     const height = header.readUInt16BE(header.length - SIZE_BYTES / 2);
@@ -33,14 +49,14 @@ function readSize(movie: Buffer): Movie {
   return {};
 }
 
-function readDuration(movie: Buffer): Movie {
-  const header = findBoxes(movie, 'mvhd')[0];
+function readDuration(movie: Buffer, steps: Steps): Movie {
+  const header = findBox(movie, 'mvhd', steps);
   if (!header || header.length < 32) return {};
   const isLong = header[0] === 1;
   const unitsPerSecond = header.readUInt32BE(isLong ? 20 : 12);
   const units = isLong ? Number(header.readBigUInt64BE(24)) : header.readUInt32BE(16);
-  const seconds = Math.round(units / unitsPerSecond);
-  return seconds > 0 && seconds < MAX_SECONDS ? { seconds } : {};
+  const seconds = units / unitsPerSecond;
+  return seconds > 0 && seconds < MAX_SECONDS ? { seconds: Math.max(1, Math.round(seconds)) } : {};
 }
 
 /** Phones film upright pictures sideways, and note a turn by 90 or 270 degrees: no part of x stays x. */
@@ -49,13 +65,15 @@ function isTurned(header: Buffer): boolean {
   return matrixAt >= 0 && header.readInt32BE(matrixAt) === 0 && header.readInt32BE(matrixAt + 4) !== 0;
 }
 
-function findBoxes(bytes: Buffer, type: string): Buffer[] {
-  return [...readBoxes(bytes)].filter((box) => box.type === type).map(({ content }) => content);
+/** Of the first box of a type; nothing when there is none among those that may still be looked at. */
+function findBox(bytes: Buffer, type: string, steps: Steps): Buffer | undefined {
+  for (const box of readBoxes(bytes, steps)) if (box.type === type) return box.content;
+  return undefined;
 }
 
-function* readBoxes(bytes: Buffer): Generator<Box> {
+function* readBoxes(bytes: Buffer, steps: Steps): Generator<Box> {
   let at = 0;
-  while (at + BOX_HEADER_BYTES <= bytes.length) {
+  while (at + BOX_HEADER_BYTES <= bytes.length && steps.left-- > 0) {
     const type = bytes.toString('latin1', at + 4, at + 8);
     const declared = bytes.readUInt32BE(at);
     const isLong = declared === 1 && at + LONG_HEADER_BYTES <= bytes.length;

@@ -1,0 +1,16 @@
+import type { MediaContent, MediaType } from '@gateway/contracts/message-content';
+
+/** What a phone shows of a file before it has it. */
+export type Description = Pick<MediaContent, 'width' | 'height' | 'animated' | 'seconds' | 'thumbnail'>;
+
+/** What is told of a file that is to be described; its bytes follow. */
+export interface PreviewJob {
+  type: MediaType;
+  mimeType: string;
+  sizeBytes: number;
+}
+
+/** First line of a process that makes previews. */
+export const READY = 'ready' as const;
+/** Longest line that such a process may write. A preview of 96 pixels has a few thousand characters. */
+export const MAX_ANSWER_CHARACTERS = 64 * 1024;

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { MAX_ANSWER_CHARACTERS, type PreviewJob, READY } from './preview-job.js';
+
+/**
+ * `no_answer`: its time was over. `too_much`: it wrote more than any description has. `died`: by itself, or of its limits.
+ * After each of them the process is gone.
+ */
+export type ProcessFailure = 'no_answer' | 'too_much' | 'died';
+
+type ProcessAnswer = { kind: 'line'; line: string } | { kind: 'failed'; why: ProcessFailure };
+
+/** Of writable memory, most of it for a decoded picture; a process that wants more is refused it, and dies. */
+const MEMORY_KILOBYTES = 256 * 1024;
+const HEAP_MEGABYTES = 128;
+/** Of processor time in its whole life: ends it, too, when the parent is gone and its own loop never turns again. */
+const CPU_SECONDS = 120;
+/** The limits come from the shell: Node can set none. Where one is unknown (`-d` of macOS does little), the others hold. */
+const START = `ulimit -c 0; ulimit -t ${CPU_SECONDS}; ulimit -d ${MEMORY_KILOBYTES}; exec "$0" "$@"`;
+/** Nothing of our environment, where the keys are. One thread decodes, and its memory is not spread over arenas. */
+const ENVIRONMENT = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' };
+
+/**
+ * A process that reads files of strangers, one at a time. It has no secrets, no sockets and no environment of ours, and
+ * what it writes is JSON of a bounded length: taken over, it can tell a lie about a file, and no more through us. It is
+ * ended with SIGKILL, which native code cannot hold up.
+ */
+export class PreviewProcess {
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  #text = '';
+  #settle: ((answer: ProcessAnswer) => void) | undefined;
+  #gone = false;
+  /** Files that it was given. */
+  used = 0;
+
+  /** @param entry the module that it runs. */
+  constructor(entry: URL) {
+    const node = [process.execPath, `--max-old-space-size=${HEAP_MEGABYTES}`, fileURLToPath(entry)];
+    this.#process = spawn('/bin/sh', ['-c', START, ...node], {
+      ...{ cwd: '/', env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'ignore'] },
+    });
+    this.#exited = once(this.#process, 'close').catch(() => undefined);
+    this.#process.once('exit', () => this.#end('died'));
+    this.#process.once('error', () => this.#end('died'));
+    // It is gone when its pipe is: `exit` says the rest.
+    this.#process.stdin!.on('error', () => {});
+    this.#process.stdout!.setEncoding('latin1').on('data', (text: string) => this.#read(text));
+  }
+
+  /** To be awaited before it is asked anything. */
+  async becomeReady(timeoutMs: number): Promise<'ready' | ProcessFailure> {
+    const first = await this.#nextLine(timeoutMs);
+    if (first.kind === 'failed') return first.why;
+    return first.line === READY ? READY : this.#end('too_much');
+  }
+
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  /** One at a time. Without a line within `timeoutMs` the process is ended. */
+  ask(job: PreviewJob, bytes: Buffer, timeoutMs: number): Promise<ProcessAnswer> {
+    this.used++;
+    const answer = this.#nextLine(timeoutMs);
+    this.#process.stdin!.write(`${JSON.stringify(job)}\n`);
+    this.#process.stdin!.write(bytes);
+    return answer;
+  }
+
+  /** Resolves when it is gone. Safe to repeat. */
+  async end(): Promise<void> {
+    this.#end('died');
+    await this.#exited;
+  }
+
+  #nextLine(timeoutMs: number): Promise<ProcessAnswer> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#end('no_answer'), timeoutMs);
+      this.#settle = (answer) => {
+        clearTimeout(timer);
+        this.#settle = undefined;
+        resolve(answer);
+      };
+      if (this.#gone) this.#settle({ kind: 'failed', why: 'died' });
+    });
+  }
+
+  #read(text: string): void {
+    this.#text += text;
+    const end = this.#text.indexOf('\n');
+    if (end < 0) {
+      if (this.#text.length > MAX_ANSWER_CHARACTERS) this.#end('too_much');
+      return;
+    }
+    const line = this.#text.slice(0, end);
+    this.#text = this.#text.slice(end + 1);
+    if (this.#settle && this.#text === '') this.#settle({ kind: 'line', line });
+    // It said something that nobody asked for.
+    else this.#end('too_much');
+  }
+
+  #end(why: ProcessFailure): ProcessFailure {
+    this.#gone = true;
+    this.#process.kill('SIGKILL');
+    this.#settle?.({ kind: 'failed', why });
+    return why;
+  }
+}

@@ -1,0 +1,144 @@
+import type { MediaType } from '@gateway/contracts/message-content';
+import { Turns } from '../turns.js';
+import { isPicture } from './is-picture.js';
+import type { Description } from './preview-job.js';
+import { PreviewProcess } from './preview-process.js';
+import { readDescription } from './read-description.js';
+
+/**
+ * What became of a preview. `none`: the file has none, or cannot be read. `gave_up`: no process was free in time.
+ * The others are about the process, which was ended: `no_answer` in time, `too_much` of an answer, or it `died`.
+ */
+export type PreviewOutcome = 'made' | 'none' | 'gave_up' | 'no_answer' | 'too_much' | 'died';
+
+export interface PreviewOptions {
+  onOutcome(outcome: PreviewOutcome): void;
+  /** How many files wait for a process. */
+  onWaiting(count: number): void;
+  /** For all of it, from the call on. Default 5 s. */
+  totalMs?: number;
+  /** For the work of a process on one file. Default 3 s. */
+  workMs?: number;
+  /** How long an unused process lives. Default 30 s. */
+  idleMs?: number;
+  /** Tests have others. */
+  entry?: URL;
+}
+
+export interface FileToDescribe {
+  bytes: Buffer;
+  type: MediaType;
+  mimeType: string;
+  /** Key id of the token: each has its own line. */
+  tokenId: string;
+}
+
+const PROCESSES = 2;
+/** Less than all: whatever one token sends, another finds a process. */
+const PROCESSES_PER_TOKEN = 1;
+/** So that their processor time is never used up by honest work, and what a file left behind does not stay for ever. */
+const FILES_PER_PROCESS = 20;
+
+/**
+ * Describes files of strangers in processes that can be ended: two, started when they are needed. A preview is worth no
+ * more than a few seconds of waiting; without one the file is sent as it is. Each token waits in a line of its own, and
+ * the heads of the lines take turns.
+ */
+export class Previews {
+  readonly #options: Required<PreviewOptions>;
+  readonly #ofToken = new Turns(PROCESSES_PER_TOKEN);
+  readonly #ofAll = new Turns(PROCESSES);
+  readonly #processes = new Set<PreviewProcess>();
+  readonly #idle: PreviewProcess[] = [];
+  readonly #closing = new AbortController();
+  #sweep: NodeJS.Timeout | undefined;
+  #waiting = 0;
+
+  constructor(options: PreviewOptions) {
+    const entry = new URL('./preview-main.js', import.meta.url);
+    this.#options = { totalMs: 5_000, workMs: 3_000, idleMs: 30_000, entry, ...options };
+  }
+
+  /** Never rejects: what is not known, or not in time, is left out. */
+  async describe(file: FileToDescribe): Promise<Description> {
+    if (!mayHaveOne(file)) return {};
+    const { outcome, description = {} } = await this.#inTurn(file);
+    this.#options.onOutcome(outcome);
+    return description;
+  }
+
+  /** Ends all processes, at once; who waits goes without a preview. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#sweep);
+    await Promise.all([...this.#processes].map((each) => each.end()));
+  }
+
+  async #inTurn(file: FileToDescribe): Promise<{ outcome: PreviewOutcome; description?: Description }> {
+    const endsAtMs = performance.now() + this.#options.totalMs;
+    const leftMs = () => Math.max(0, endsAtMs - performance.now());
+    this.#options.onWaiting(++this.#waiting);
+    const endMine = await this.#ofToken.take(file.tokenId, leftMs(), this.#closing.signal);
+    const endTurn = endMine && (await this.#ofAll.take('all', leftMs(), this.#closing.signal));
+    this.#options.onWaiting(--this.#waiting);
+    try {
+      return endTurn && !this.#closing.signal.aborted ? await this.#make(file, leftMs) : { outcome: 'gave_up' };
+    } finally {
+      endTurn?.();
+      endMine?.();
+    }
+  }
+
+  async #make(
+    { bytes, type, mimeType }: FileToDescribe,
+    leftMs: () => number,
+  ): Promise<{ outcome: PreviewOutcome; description?: Description }> {
+    const child = this.#takeIdle() ?? this.#start();
+    const ready = child.used > 0 ? 'ready' : await child.becomeReady(leftMs());
+    if (ready !== 'ready') {
+      this.#drop(child);
+      return { outcome: ready };
+    }
+    const job = { type, mimeType, sizeBytes: bytes.length };
+    const answer = await child.ask(job, bytes, Math.min(this.#options.workMs, leftMs()));
+    this.#putBack(child);
+    if (answer.kind === 'failed') return { outcome: answer.why };
+    const description = readDescription(answer.line);
+    return { outcome: Object.keys(description).length > 0 ? 'made' : 'none', description };
+  }
+
+  #takeIdle(): PreviewProcess | undefined {
+    for (let child = this.#idle.pop(); child; child = this.#idle.pop()) {
+      if (!child.isGone) return child;
+      this.#drop(child);
+    }
+    return undefined;
+  }
+
+  #start(): PreviewProcess {
+    const child = new PreviewProcess(this.#options.entry);
+    this.#processes.add(child);
+    return child;
+  }
+
+  #putBack(child: PreviewProcess): void {
+    if (!child.isGone && child.used < FILES_PER_PROCESS && !this.#closing.signal.aborted) this.#idle.push(child);
+    else this.#drop(child);
+    this.#sweep ??= setTimeout(() => this.#endIdle(), this.#options.idleMs).unref();
+    this.#sweep.refresh();
+  }
+
+  #endIdle(): void {
+    for (const child of this.#idle.splice(0)) this.#drop(child);
+  }
+
+  #drop(child: PreviewProcess): void {
+    this.#processes.delete(child);
+    void child.end();
+  }
+}
+
+/** No process is started for what none would read. */
+function mayHaveOne({ bytes, type }: FileToDescribe): boolean {
+  return type === 'audio' || type === 'video' || isPicture(bytes);
+}

@@ -1,0 +1,33 @@
+import type { Description } from './preview-job.js';
+import { MAX_SECONDS } from './read-movie.js';
+
+/** Beyond it, phones and formats alike know no pictures. */
+const MAX_SIDE_PIXELS = 65_535;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** What a process says of a file, as far as it can be so: a stranger's file may speak through it. */
+export function readDescription(line: string): Description {
+  const said = parse(line);
+  const { animated, thumbnail } = said;
+  return {
+    ...number('width', said, MAX_SIDE_PIXELS),
+    ...number('height', said, MAX_SIDE_PIXELS),
+    ...number('seconds', said, MAX_SECONDS),
+    ...(animated === true && { animated }),
+    ...(typeof thumbnail === 'string' && BASE64.test(thumbnail) && { thumbnail }),
+  };
+}
+
+function number(name: 'width' | 'height' | 'seconds', said: Record<string, unknown>, max: number): Description {
+  const value = said[name];
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= max ? { [name]: value } : {};
+}
+
+function parse(line: string): Record<string, unknown> {
+  try {
+    const said: unknown = JSON.parse(line);
+    return typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,204 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { isPicture } from '@gateway/api/previews/is-picture';
+import { PreviewProcess } from '@gateway/api/previews/preview-process';
+import { type FileToDescribe, type PreviewOptions, Previews } from '@gateway/api/previews/previews';
+import { eventually } from '@gateway/testkit/eventually';
+import { makeAnimatedWebp, makeMp4, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
+import { expect } from 'chai';
+import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/bombs.js';
+
+const NAUGHTY = new URL('./fixtures/naughty-previews.js', import.meta.url);
+const MAIN = new URL('./preview-main.js', import.meta.resolve('@gateway/api/previews/previews'));
+const SVG = Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
+const DAMAGED = Buffer.concat([makePng(100, 100).subarray(0, 60), Buffer.alloc(1_000)]);
+
+/** As long as a slow machine needs, where the time is not what is tested. */
+const PATIENT = { totalMs: 20_000, workMs: 10_000 };
+
+describe('previews', () => {
+  let previews: Previews;
+  let outcomes: string[];
+  let waiting: number;
+
+  function start(options: Partial<PreviewOptions> = {}): void {
+    outcomes = [];
+    waiting = 0;
+    previews = new Previews({
+      onOutcome: (outcome) => outcomes.push(outcome),
+      onWaiting: (count) => {
+        waiting = count;
+      },
+      ...PATIENT,
+      ...options,
+    });
+  }
+  afterEach(() => previews.close());
+
+  const describeIt = (bytes: Buffer, type: FileToDescribe['type'], mimeType = `${type}/x`, tokenId = 'a') =>
+    previews.describe({ bytes, type, mimeType, tokenId });
+  const naughty = (behaviour: string) => describeIt(makePng(1, 1), 'image', `x/${behaviour}`);
+  const children = () => {
+    const list = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
+    return list === '' ? [] : list.split(' ').map(Number);
+  };
+
+  it('tell what a phone shows: sizes, lengths, and a small picture', async () => {
+    start();
+    const picture = await describeIt(makePng(320, 200), 'image');
+    expect(picture).to.include({ width: 320, height: 200 });
+    expect(Buffer.from(picture.thumbnail!, 'base64').subarray(0, 2).toString('hex')).to.equal('ffd8');
+    expect(await describeIt(makePng(320, 200), 'document')).to.have.all.keys('thumbnail');
+    expect(await describeIt(makeWebp(), 'sticker')).to.deep.equal({ width: 1, height: 1 });
+    expect(await describeIt(makeAnimatedWebp(), 'sticker')).to.include({ animated: true });
+    expect(await describeIt(makeMp4(640, 360, 7), 'video')).to.deep.equal({ width: 640, height: 360, seconds: 7 });
+    expect(await describeIt(makeMp4(0, 0, 3), 'audio')).to.deep.equal({ seconds: 3 });
+    expect(await describeIt(makeWav(2), 'audio', 'audio/wav')).to.deep.equal({ seconds: 2 });
+    const wav = makeWav(1);
+    // No bytes per second.
+    wav.fill(0, 24, 34);
+    expect(await describeIt(wav, 'audio', 'audio/wav')).to.deep.equal({});
+    expect(await describeIt(DAMAGED, 'image')).to.deep.equal({});
+    expect(outcomes.slice(-2)).to.deep.equal(['none', 'none']);
+    expect(children(), 'one file after the other').to.have.length(1);
+  });
+
+  it('are made of JPEG, PNG, WebP and GIF only, whatever a file is called', async () => {
+    start();
+    expect(await describeIt(SVG, 'document', 'image/svg+xml')).to.deep.equal({});
+    expect(await describeIt(SVG, 'image', 'image/png')).to.deep.equal({});
+    expect(children(), 'no process was needed').to.deep.equal([]);
+    const others = ['49492a00', '4d4d002a', '25504446', '0000001c66747970617669', '424d', '762f3101', '3c737667'];
+    for (const beginning of others) expect(isPicture(Buffer.from(beginning, 'hex')), beginning).to.equal(false);
+    // Nor does the process itself read any other.
+    const child = new PreviewProcess(MAIN);
+    await child.becomeReady(PATIENT.totalMs);
+    const job = { type: 'document', mimeType: 'image/png', sizeBytes: SVG.length } as const;
+    expect(await child.ask(job, SVG, PATIENT.workMs)).to.deep.equal({ kind: 'line', line: '{}' });
+    await child.end();
+  });
+
+  it('leave bombs packed: the size of a picture is told, and that is all', async () => {
+    start();
+    const bomb = makeInterlacedPng(7_000, 7_000);
+    expect(bomb.length).to.be.below(400_000);
+    expect(await describeIt(bomb, 'image')).to.deep.equal({ width: 7_000, height: 7_000 });
+    expect(await describeIt(makeInterlacedPng(3_500, 3_500), 'image'), '98 MB').to.not.have.property('thumbnail');
+    expect(await describeIt(makeInterlacedPng(2_800, 2_800), 'image'), '63 MB').to.have.property('thumbnail');
+    const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${children()[0]}/status`, 'utf8'))![1];
+    expect(Number(peak)).to.be.below(220 * 1024);
+  });
+
+  it('look at no more than a thousand boxes of a film', async () => {
+    start();
+    const startedAt = performance.now();
+    for (const type of ['video', 'audio'] as const) {
+      expect(await describeIt(makeEmptyBoxes(1_300_000), type), type).to.deep.equal({});
+    }
+    expect(performance.now() - startedAt).to.be.below(3_000);
+    const afterMany = (count: number) => Buffer.concat([makeEmptyBoxes(count), makeMp4(4, 2, 1)]);
+    expect(await describeIt(afterMany(900), 'video')).to.include({ width: 4, seconds: 1 });
+    expect(await describeIt(afterMany(1_100), 'video')).to.deep.equal({});
+  });
+
+  it('of one token never wait for those of another, however busy its files keep us', async () => {
+    start({ workMs: 1_000 });
+    const endless = makeEndlessSound(2 * 1024 * 1024);
+    const bombs = [1, 2].map(() => describeIt(endless, 'audio', 'audio/aac'));
+    await eventually(() => expect(children()).to.have.length(1));
+    expect(waiting).to.equal(1);
+    const beats: number[] = [];
+    const heart = setInterval(() => beats.push(performance.now()), 20);
+    for (const tokenId of ['b', 'c', 'd']) {
+      expect(await describeIt(makePng(9, 9), 'image', 'image/png', tokenId)).to.have.property('thumbnail');
+    }
+    expect(outcomes.filter((outcome) => outcome === 'made')).to.have.length(3);
+    for (const description of await Promise.all(bombs)) expect(description).to.deep.equal({});
+    clearInterval(heart);
+    const pauses = beats.slice(1).map((at, i) => at - beats[i]!);
+    expect(Math.max(...pauses), 'the longest time in which nothing else was done').to.be.below(1_000);
+    expect(outcomes.filter((outcome) => outcome === 'no_answer')).to.have.length(2);
+    expect(waiting).to.equal(0);
+  });
+
+  it('are given up when no process is free in time', async () => {
+    start({ entry: NAUGHTY, totalMs: 500 });
+    const startedAt = performance.now();
+    const given = await Promise.all([1, 2, 3].map(() => naughty('hang')));
+    expect(performance.now() - startedAt).to.be.below(3_000);
+    expect(given).to.deep.equal([{}, {}, {}]);
+    expect(outcomes.filter((outcome) => outcome === 'gave_up')).to.have.length(2);
+  });
+
+  it('come from a process that ends when it takes too long, too much memory, or too many words', async () => {
+    start({ entry: NAUGHTY, workMs: 300 });
+    expect(await naughty('hang')).to.deep.equal({});
+    expect(await naughty('flood')).to.deep.equal({});
+    expect(await naughty('chatter')).to.deep.equal({});
+    expect(await naughty('nonsense')).to.deep.equal({});
+    await previews.close();
+    const first = outcomes;
+    start({ entry: NAUGHTY });
+    expect(await naughty('allocate')).to.deep.equal({});
+    expect([...first, ...outcomes]).to.deep.equal(['no_answer', 'too_much', 'too_much', 'none', 'died']);
+  });
+
+  it('come from a process without secrets, sockets and a place of ours', async () => {
+    start({ entry: NAUGHTY });
+    const told = JSON.parse(Buffer.from((await naughty('tell')).thumbnail!, 'base64').toString());
+    expect(told.cwd).to.equal('/');
+    expect(told.sockets).to.deep.equal([]);
+    expect(Object.keys(told.env)).to.have.members(['UV_THREADPOOL_SIZE', 'MALLOC_ARENA_MAX', 'PWD']);
+  });
+
+  it('go on after a process was killed in the middle of its work, or while it was idle', async () => {
+    start({ entry: NAUGHTY });
+    const hanging = naughty('hang');
+    const [pid] = await eventually(() => children().length > 0 && children());
+    process.kill(pid!, 'SIGKILL');
+    expect(await hanging).to.deep.equal({});
+    expect(outcomes).to.deep.equal(['died']);
+    await previews.close();
+    start();
+    expect(await describeIt(makePng(9, 9), 'image')).to.have.property('thumbnail');
+    process.kill(children()[0]!, 'SIGKILL');
+    await eventually(() => expect(children()).to.deep.equal([]));
+    expect(await describeIt(makePng(9, 9), 'image')).to.have.property('thumbnail');
+  });
+
+  it('end with us, and when they are not needed', async () => {
+    start({ idleMs: 50 });
+    await describeIt(makePng(9, 9), 'image');
+    await eventually(() => expect(children()).to.deep.equal([]));
+    await previews.close();
+    start({ entry: NAUGHTY });
+    const hanging = naughty('hang');
+    const next = naughty('hang');
+    await eventually(() => expect(children()).to.have.length(1));
+    await previews.close();
+    expect(children()).to.deep.equal([]);
+    expect([await hanging, await next]).to.deep.equal([{}, {}]);
+  });
+
+  it('are made elsewhere: the API loads no decoder, and its death ends the process that did', async () => {
+    start();
+    const parent = spawn(process.execPath, [new URL('./fixtures/previews-parent.js', import.meta.url).pathname], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const { made, children: pids, loaded } = JSON.parse(await firstLine(parent));
+    expect({ made, count: pids.length, loaded }).to.deep.equal({ made: true, count: 1, loaded: false });
+    parent.kill('SIGKILL');
+    await eventually(() => !isAlive(pids[0]));
+  });
+});
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  const [line] = await once(child.stdout!, 'data');
+  return String(line);
+}
+
+/** A process that ended may still be listed, for the one that waits for it. */
+function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}`) && !/State:\s+Z/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}
