@@ -7,7 +7,8 @@ import {
   type SignalDataSet,
   type SignalDataTypeMap,
 } from './baileys.js';
-import { decodeKey, encodeKey } from './key-codec.js';
+import { encodeBounded } from './bound-session.js';
+import { decodeKey } from './key-codec.js';
 import { KeyWriter } from './key-writer.js';
 import { isLinked } from './linked-account.js';
 import { ABSENT, type SessionCaches } from './session-caches.js';
@@ -69,6 +70,7 @@ export function openAuthState(linked: AuthenticationCreds | undefined, deps: Aut
 /** Made by the hundred and used once each: they would only push others out. */
 const UNCACHED: ReadonlySet<KeyType> = new Set(['pre-key']);
 const ABSENT_BYTES = 64;
+const NOTHING = { value: null, bytes: null } as const;
 
 function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyWriter): AuthenticationState['keys'] {
   const remember = (type: KeyType, id: string, value: object | string | undefined, bytes: number) => {
@@ -124,12 +126,12 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
       // Before the cache has it: sessions to come share that.
       if (writer.refusal) throw writer.refusal;
       const changes: Required<Pick<KeyChanges, 'keys' | 'contacts'>> = { keys: [], contacts: [] };
-      for (const [type, id, value] of entriesOf(data)) {
+      for (const [type, id, given] of entriesOf(data)) {
         if (isContactIndex(type, id)) {
-          changes.contacts.push(...readContacts(value));
+          changes.contacts.push(...readContacts(given));
           continue;
         }
-        const bytes = value === null ? null : encodeKey(value);
+        const { value, bytes } = given === null ? NOTHING : encodeBounded(type, given);
         changes.keys.push({ type, id, value: bytes });
         remember(type, id, value ?? undefined, bytes?.length ?? 0);
       }

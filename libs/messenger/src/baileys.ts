@@ -1,4 +1,5 @@
-// The one door to Baileys: nothing of it may run before the curve is in place and libsignal is quiet.
+// The one door to Baileys: nothing of it may run before the curve is in place, and libsignal is bounded and quiet.
+import './bounded-ratchet.js';
 import './fast-curve.js';
 import './silence-libsignal.js';
 import { Curve, type UserFacingSocketConfig } from '@whiskeysockets/baileys';

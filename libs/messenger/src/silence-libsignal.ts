@@ -10,8 +10,6 @@ const LIBSIGNAL_LINES = [
   'Removing old closed session:',
   'Closing open session in favor of incoming prekey bundle',
   'Decrypted message with closed session.',
-  'Failed to decrypt message with any known session...',
-  'Session error:',
   'Migrating session to:',
   'Unhandled bucket type (for naming):',
   'WARNING: Expected pubkey of length 33',
