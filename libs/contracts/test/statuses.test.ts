@@ -42,6 +42,14 @@ describe('the status of a device', () => {
       reason: 'logged_out',
     });
     expect(deriveStatus({ want: 'linking' }, gone, true)).to.deep.equal({ status: 'connecting', reason: 'linking' });
+    const taken = { status: 'disconnected' as const, reason: 'replaced' as const, attemptId: 'before', sinceMs: 0 };
+    expect(deriveStatus({ want: 'parked' }, taken, false)).to.deep.equal({
+      status: 'disconnected',
+      reason: 'replaced',
+    });
+    const trial = { want: 'linking', attemptId: 'this', keepsKeys: '1' } as const;
+    expect(deriveStatus(trial, taken, true)).to.deep.equal({ status: 'connecting', reason: 'restoring' });
+    expect(deriveStatus({ ...trial, attemptId: 'before' }, taken, true)).to.include({ reason: 'linking' });
     const away = { status: 'connecting' as const, reason: 'network' as const, sinceMs: 0 };
     expect(deriveStatus(linked, away, true)).to.deep.equal({ status: 'connecting', reason: 'network' });
   });

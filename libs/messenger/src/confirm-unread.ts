@@ -1,4 +1,10 @@
-import { type BaileysSocket, type BinaryNode, buildAckStanza, getBinaryNodeChild } from './baileys.js';
+import {
+  type BaileysSocket,
+  type BinaryNode,
+  buildAckStanza,
+  getBinaryNodeChild,
+  getBinaryNodeChildren,
+} from './baileys.js';
 import type { Listener } from './listeners.js';
 import { replaceListeners } from './listeners.js';
 
@@ -8,9 +14,12 @@ const ANSWERED: ReadonlySet<string> = new Set([
   ...['stream:error', 'xmlstreamend', 'stream:features', 'error'],
 ]);
 
+/** A message to a group has two: the message, and the key that it is sealed with. Each costs up to 80 ms of CPU. */
+const MOST_SEALED = 3;
+
 /**
  * Confirms what this gateway has no use for before the library sees it: statuses, calls, newsletters, news of the
- * account's settings, and stanzas of a kind that is new. What is not confirmed comes again at each login, and in the end
+ * account's settings, messages in more pieces than there can be, and stanzas of a kind that is new. What is not confirmed comes again at each login, and in the end
  * the network closes the connection for it; what the library fails to read it confirms with an error, which withholds
  * the whole queue.
  */
@@ -39,6 +48,7 @@ function confirming(confirm: (node: BinaryNode) => void) {
 function isUnread(node: BinaryNode): boolean {
   const { from = '', type } = node.attrs;
   if (from === 'status@broadcast' || from.endsWith('@newsletter')) return true;
+  if (getBinaryNodeChildren(node, 'enc').length > MOST_SEALED) return true;
   // The library would fetch the settings at once, and nothing of the account goes out until it has them.
   return node.tag === 'notification' && type === 'server_sync' && getBinaryNodeChild(node, 'collection') !== undefined;
 }

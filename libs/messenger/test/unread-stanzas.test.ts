@@ -42,6 +42,7 @@ describe('what no session reads', () => {
       node('message', attrsOf({ from: STATUS, participant, type: 'media' }), sealed('skmsg')),
       node('message', attrsOf({ from: NEWSLETTER, type: 'text' }), [node('plaintext', {}, Buffer.from('news'))]),
       node('notification', attrsOf({ from: NEWSLETTER, type: 'newsletter' }), [node('live_updates')]),
+      node('message', attrsOf({ from: FRIEND, type: 'text' }), Array(4).fill(sealed('msg')).flat()),
       node('call', attrsOf({ from: FRIEND }), [node('offer', { 'call-id': 'c1', 'call-creator': FRIEND })]),
       node('novelty', attrsOf({ from: FRIEND, type: 'of_next_year' })),
     );
@@ -53,7 +54,7 @@ describe('what no session reads', () => {
     }
     expect(ackOf(ids[0]!)).to.include({ class: 'status', to: STATUS, participant, type: 'media' });
     expect(ackOf(ids[1]!)).to.include({ class: 'message', to: STATUS, participant });
-    expect(ackOf(ids[4]!)).to.include({ class: 'call', to: FRIEND });
+    expect(ackOf(ids[5]!)).to.include({ class: 'call', to: FRIEND });
   });
 
   it('a message that cannot be decrypted: it is asked for again, and confirmed without an error', async () => {

@@ -1,3 +1,4 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { readDeviceState, requestUnlink } from '@gateway/store/device-state';
 import { notePasskeyDemand } from '@gateway/store/devices';
 import { eventually } from '@gateway/testkit/eventually';
@@ -114,10 +115,14 @@ describe('GET|POST /connect', () => {
     await owner.release();
     await linkDevice(space.store);
     await notePasskeyDemand(space.store, DEFAULT, true);
-    const { status, body } = await api.call('POST', '/connect?forceNew=true');
-    expect(status).to.equal(409);
-    expect(body).to.include({ error: 'The account asks for a passkey', reason: 'passkey_required' });
-    expect((await desired())?.want).to.equal('linked');
+    // Nor one whose keys are kept while another client uses them.
+    for (const want of ['linked', 'parked']) {
+      await space.clients.commands.hset(deviceKeys(space.store.space, DEFAULT).desired, 'want', want);
+      const { status, body } = await api.call('POST', '/connect?forceNew=true');
+      expect(status).to.equal(409);
+      expect(body).to.include({ error: 'The account asks for a passkey', reason: 'passkey_required' });
+      expect((await desired())?.want).to.equal(want);
+    }
   });
 
   it('links anew with forceNew, although there is an account', async () => {

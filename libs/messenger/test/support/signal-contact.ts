@@ -24,10 +24,10 @@ interface LibSignal {
   SessionBuilder: new (storage: object, address: object) => { initOutgoing(bundle: object): Promise<void> };
 }
 
-const require = createRequire(import.meta.resolve('@whiskeysockets/baileys'));
-const signal = require('libsignal') as LibSignal;
+const requireLikeBaileys = createRequire(import.meta.resolve('@whiskeysockets/baileys'));
+const signal = requireLikeBaileys('libsignal') as LibSignal;
 
-const { WhisperMessage } = require('libsignal/src/protobufs.js') as {
+const { WhisperMessage } = requireLikeBaileys('libsignal/src/protobufs.js') as {
   WhisperMessage: { encode(message: object): { finish(): Uint8Array } };
 };
 
