@@ -95,13 +95,13 @@ function conclude(
   errors: ReadonlyMap<string, number>,
   ownUser: string | undefined,
 ): Prepared {
-  // Our own phone is not whom the message is for: without its keys it gets no copy, and that is all.
+  // Our own devices are not whom the message is for: without their keys they get no copy, and that is all.
   const isOurs = jidDecode(account.jid)?.user === ownUser;
   const able: FullJid[] = [];
   for (const { device, jid } of devices) {
     const error = errors.get(jid);
     if (error === undefined) able.push(deviceOf(account.jid, device));
-    else if (isPassing(error) || (device.id === 0 && !isOurs)) return { error };
+    else if (!isOurs && (isPassing(error) || device.id === 0)) return { error };
   }
   return { devices: able, isPartial: able.length < devices.length };
 }

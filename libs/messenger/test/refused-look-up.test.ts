@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { makeNumbers, useSessions } from './support/session-fixture.js';
+import { makeNumbers, makePlatformId, useSessions } from './support/session-fixture.js';
 
 describe('look-ups that the network refuses', () => {
   const sessions = useSessions();
@@ -24,4 +24,22 @@ describe('look-ups that the network refuses', () => {
     const failed = numbers.filter((number) => 'error' in results.get(number)!);
     expect(failed).to.deep.equal(bad);
   });
+
+  for (const badKeys of [true, 'leftOut'] as const) {
+    it(`of the account's own phone (${badKeys}) keep no message back: it gets no copy, and that is all`, async () => {
+      const { keyStore, phone } = await sessions.link();
+      // A phone that has written has a session.
+      const backlog = { isHistoryWithheld: true };
+      await sessions.admin('PUT', `accounts/${phone}`, { backlog, tokensRequired: false });
+      await sessions.admin('PUT', `phones/${phone}`, { badKeys });
+      const { session, next } = await sessions.open(keyStore);
+      await next('open');
+      const [to] = makeNumbers(1) as [string];
+      await session.lookUp([to]);
+      const content = { kind: 'text', text: 'hello' } as const;
+      const { ack } = await session.send({ to, platformId: makePlatformId(), content });
+      expect(await ack).to.include({ kind: 'accepted' });
+      expect(await sessions.messagesOf(to)).to.have.length(1);
+    });
+  }
 });

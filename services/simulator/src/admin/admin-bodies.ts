@@ -69,7 +69,7 @@ const phone = Joi.object({
   autoRead: Joi.boolean().allow('auto'),
   online: Joi.boolean(),
   picture: Joi.boolean(),
-  badKeys: Joi.boolean(),
+  badKeys: Joi.boolean().allow('leftOut'),
   staleLid: Joi.boolean(),
   number,
   readDelayMs: Joi.number().min(0),

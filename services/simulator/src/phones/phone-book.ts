@@ -14,8 +14,11 @@ export interface PhoneHabits {
   readonly online: boolean;
   /** Its owner shows a picture. Default true. */
   readonly picture: boolean;
-  /** The network does not know its keys any more: it refuses every key query that names it, as a whole. Default false. */
-  readonly badKeys?: boolean;
+  /**
+   * The network does not know its keys any more: it refuses every key query that names it, as a whole, or leaves it out
+   * of the answer. Default false.
+   */
+  readonly badKeys?: boolean | 'leftOut';
   /** How long its owner takes to read. Default 150 ms: stock clients merge what comes within 100 ms, and so see "delivered" before "read". */
   readonly readDelayMs: number;
 }

@@ -31,7 +31,7 @@ export function answerEncrypt(server: Server, client: Client, query: BinaryNode)
   if (users.length > LARGEST_KEY_QUERY) return client.session.replyError(query, 413, 'too many users');
   if (users.some((user) => isUnregistered(server, user)))
     return client.session.replyError(query, 406, 'not-acceptable');
-  const list = users.map((user) => answerBundle(server, user));
+  const list = users.filter((user) => !isLeftOut(server, user)).map((user) => answerBundle(server, user));
   client.session.reply(query, [node('list', {}, list)]);
 }
 
@@ -42,6 +42,11 @@ function isUnregistered({ network }: Server, { attrs }: BinaryNode): boolean {
   if (!address) return false;
   const { number, device } = address;
   return phones.habitsOf(number).badKeys === true || (device > 0 && !accounts.findDevice(number, device));
+}
+
+function isLeftOut({ network: { directory, phones } }: Server, { attrs }: BinaryNode): boolean {
+  const number = directory.resolve(attrs.jid)?.number;
+  return number !== undefined && phones.habitsOf(number).badKeys === 'leftOut';
 }
 
 function answerBundle(server: Server, user: BinaryNode): BinaryNode {
