@@ -46,7 +46,7 @@ const promised = ENDPOINTS.flatMap(({ path, methods, docs: { operationId: id } }
 describe('every answer of the document', () => {
   let space: RedisSpace;
   let api: TestApi;
-  /** Replicas that wait longer, are in a hurry, or have no Redis. */
+  /** Replicas that wait longer and hold no opt-outs, are in a hurry, or have no Redis. */
   let patient: TestApi;
   let hasty: TestApi;
   let lonely: TestApi;
@@ -60,7 +60,7 @@ describe('every answer of the document', () => {
     // What is logged of a 500 that is asked for is nobody's business.
     const logger = createLogger({ service: 'api', level: 'error', destination: new PassThrough().resume() });
     api = await startTestApi(space, { logger, waits: { codeMs: 100, otpMs: 100 } });
-    patient = await startTestApi(space);
+    patient = await startTestApi(space, { maxOptOuts: 0 });
     hasty = await startTestApi(space, { requestTimeoutMs: 200 });
     lonely = await startTestApi(space, { redisUrl: 'redis://127.0.0.1:1', withoutRedis: true });
   });
@@ -176,6 +176,7 @@ describe('every answer of the document', () => {
       },
       409: (operation) => unlink().then(() => statusOf(call(operation))),
     },
+    addOptOuts: { 422: (operation) => statusOf(call(operation, { target: patient })) },
     disconnectDevice: { 200: (operation) => unlink().then(() => statusOf(call(operation))) },
     sendMessage: { 409: (operation) => unlink().then(() => statusOf(call(operation))), 422: otherRequest },
     sendOtp: {
