@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { isPicture } from '@gateway/api/previews/is-picture';
 import { PreviewProcess } from '@gateway/api/previews/preview-process';
 import { type FileToDescribe, type PreviewOptions, Previews } from '@gateway/api/previews/previews';
@@ -180,25 +178,4 @@ describe('previews', () => {
     expect(children()).to.deep.equal([]);
     expect([await hanging, await next]).to.deep.equal([{}, {}]);
   });
-
-  it('are made elsewhere: the API loads no decoder, and its death ends the process that did', async () => {
-    start();
-    const parent = spawn(process.execPath, [new URL('./fixtures/previews-parent.js', import.meta.url).pathname], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const { made, children: pids, loaded } = JSON.parse(await firstLine(parent));
-    expect({ made, count: pids.length, loaded }).to.deep.equal({ made: true, count: 1, loaded: false });
-    parent.kill('SIGKILL');
-    await eventually(() => !isAlive(pids[0]));
-  });
 });
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  const [line] = await once(child.stdout!, 'data');
-  return String(line);
-}
-
-/** A process that ended may still be listed, for the one that waits for it. */
-function isAlive(pid: number): boolean {
-  return existsSync(`/proc/${pid}`) && !/State:\s+Z/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-}

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { MAX_ANSWER_CHARACTERS, type PreviewJob, READY } from './preview-job.js';
 
@@ -41,6 +42,7 @@ export class PreviewProcess {
     this.#process = spawn('/bin/sh', ['-c', START, ...node], {
       ...{ cwd: '/', env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'ignore'] },
     });
+    giveWay(this.#process.pid);
     this.#exited = once(this.#process, 'close').catch(() => undefined);
     this.#process.once('exit', () => this.#end('died'));
     this.#process.once('error', () => this.#end('died'));
@@ -106,5 +108,14 @@ export class PreviewProcess {
     this.#process.kill('SIGKILL');
     this.#settle?.({ kind: 'failed', why });
     return why;
+  }
+}
+
+/** Callers who wait for an answer come before previews. */
+function giveWay(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It is gone already, or the system has no priorities.
   }
 }

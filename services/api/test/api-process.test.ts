@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { createApiToken } from '@gateway/store/api-tokens';
+import { readContent } from '@gateway/store/read-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { makePng } from '@gateway/testkit/sample-files';
+import { ServiceProcess } from '@gateway/testkit/service-process';
+import { expect } from 'chai';
+import { linkDevice } from './support/device-owner.js';
+import { BASE } from './support/test-api.js';
+
+/** Addresses of nobody: nothing answers there, should one of them be asked. */
+const SETTINGS = {
+  ATTACHMENT_NETWORKS: '127.0.0.0/8',
+  ATTACHMENT_DENIED_NETWORKS: '127.0.0.1/32, 93.184.216.0/24',
+  NAT64_PREFIXES: '2a00:64::/96',
+};
+
+describe('the process of the API', () => {
+  let space: RedisSpace;
+  let api: ServiceProcess;
+  let token: string;
+
+  before(async () => {
+    space = await openRedisSpace();
+    await linkDevice(space.store);
+    ({ value: token } = await createApiToken(space.store, 'main', { name: 'test' }));
+    const { CONTENT_KEYS } = space.keySettings;
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, CONTENT_KEYS, API_PORT: '0', OPS_PORT: '0' };
+    api = await ServiceProcess.start('api', { ...env, ...SETTINGS, LOG_LEVEL: 'debug' });
+  });
+  after(async () => {
+    await api.kill();
+    await space.close();
+  });
+
+  async function send(attachment: object): Promise<{ status: number; body: { messageId?: string } }> {
+    const { port } = await api.waitForLog((line) => line.message === 'api listens');
+    const response = await fetch(`http://127.0.0.1:${port}${BASE}/send`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '447700900001', attachment }),
+    });
+    return { status: response.status, body: (await response.json()) as { messageId?: string } };
+  }
+
+  it('refuses URLs by the networks of its settings', async () => {
+    const reasons = {
+      '127.0.0.1': 'denied_network',
+      '93.184.216.34': 'denied_network',
+      '[2a00:64::a9fe:a9fe]': 'address',
+    };
+    for (const [host, reason] of Object.entries(reasons)) {
+      expect((await send({ type: 'document', url: `http://${host}/` })).status).to.equal(400);
+      await api.waitForLog((line) => line.reason === reason && new URL(`http://${host}`).hostname === line.host);
+    }
+    expect((await send({ type: 'document', url: 'http://127.0.0.2/' })).status).to.equal(400);
+    await api.waitForLog((line) => line.host === '127.0.0.2' && line.reason === 'connection');
+  });
+
+  it('loads no decoder: another process is asked, which ends with it', async () => {
+    const { status, body } = await send({ type: 'image', base64: makePng(20, 10).toString('base64') });
+    expect(status).to.equal(202);
+    const { tag } = parseMessageId(body.messageId!)!;
+    const { content } = (await readContent(space.store, { workspace: 'main', device: 'default' }, tag))!;
+    expect(content).to.include({ width: 20, height: 10 }).and.to.have.property('thumbnail');
+    const [pid, ...more] = readFileSync(`/proc/${api.pid}/task/${api.pid}/children`, 'utf8').trim().split(' ');
+    expect(more).to.deep.equal([]);
+    expect(librariesOf(pid!)).to.match(/libvips/);
+    expect(librariesOf(api.pid)).not.to.match(/libvips/);
+    expect(await api.metrics()).to.match(/gateway_previews_total\{[^}]*outcome="made"[^}]*\} 1/);
+    await api.kill();
+    await eventually(() => !isAlive(pid!));
+  });
+});
+
+function librariesOf(pid: number | string): string {
+  return readFileSync(`/proc/${pid}/maps`, 'utf8');
+}
+
+/** A process that ended may still be listed, for the one that waits for it. */
+function isAlive(pid: string): boolean {
+  return existsSync(`/proc/${pid}`) && !/State:\s+Z/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}
