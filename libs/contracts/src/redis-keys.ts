@@ -120,6 +120,13 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
   };
 }
 
+/** Of a key of a device, what follows its base; `undefined` for other keys. */
+export function splitDeviceKey({ prefix }: KeySpace, key: string): { base: string; rest: string } | undefined {
+  if (!key.startsWith(`${prefix}:{`)) return undefined;
+  const end = key.indexOf('}:');
+  return key.lastIndexOf('/', end) > 0 ? { base: key.slice(0, end + 1), rest: key.slice(end + 2) } : undefined;
+}
+
 /** Keys of one send, by its tag: a message id and each of its platform ids lead here without an index. */
 export function sendKeys(space: KeySpace, address: DeviceAddress, tag: SendTag) {
   const base = `${deviceKeys(space, address).base}:send:${tag}`;

@@ -9,7 +9,7 @@ import { GatewayError } from '@gateway/runtime/errors';
 export type KeyRing = 'credentials' | 'contents';
 
 /** What values are sealed for, each with a key of its own, and the ring that it is made from. */
-const RINGS = {
+export const RINGS = {
   account: 'credentials',
   session: 'credentials',
   content: 'contents',
@@ -36,6 +36,8 @@ export interface Vault {
    * was changed or moved.
    */
   open(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
+  /** The same value under the key that seals now; with the day on which it was written first. Throws as `open` does. */
+  reseal(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
   /** The key ids of a ring, the one that seals in front. */
   keyIds(ring: KeyRing): string[];
 }
@@ -77,24 +79,35 @@ export function createVault(rings: KeyRings): Vault {
     return subkey;
   };
 
+  const seal = (
+    plain: Uint8Array | string,
+    { purpose, place, day }: { purpose: SealPurpose; place: string; day: number },
+  ) => {
+    const keyId = rings[RINGS[purpose]][0]?.id;
+    const key = keyFor(purpose, keyId);
+    const header = makeHeader(keyId!, day);
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad(header, place));
+    return Buffer.concat([header, iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  };
+  const open = (sealed: Buffer, purpose: SealPurpose, place: string) => {
+    const { header, keyId, version } = readHeader(sealed);
+    if (version > VERSION) throw new UnknownKeyError({ ring: RINGS[purpose], keyId });
+    const key = keyFor(purpose, keyId);
+    const iv = sealed.subarray(header.length, header.length + IV_BYTES);
+    const data = sealed.subarray(header.length + IV_BYTES, sealed.length - TAG_BYTES);
+    const decipher = createDecipheriv('aes-256-gcm', key, iv).setAAD(aad(header, place));
+    decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
+    return Buffer.concat([decipher.update(data), decipher.final()]);
+  };
+
   return {
-    seal(plain, purpose, place) {
-      const keyId = rings[RINGS[purpose]][0]?.id;
-      const key = keyFor(purpose, keyId);
-      const header = makeHeader(keyId!);
-      const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad(header, place));
-      return Buffer.concat([header, iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-    },
-    open(sealed, purpose, place) {
-      const { header, keyId, version } = readHeader(sealed);
-      if (version > VERSION) throw new UnknownKeyError({ ring: RINGS[purpose], keyId });
-      const key = keyFor(purpose, keyId);
-      const iv = sealed.subarray(header.length, header.length + IV_BYTES);
-      const data = sealed.subarray(header.length + IV_BYTES, sealed.length - TAG_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', key, iv).setAAD(aad(header, place));
-      decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
-      return Buffer.concat([decipher.update(data), decipher.final()]);
+    seal: (plain, purpose, place) => seal(plain, { purpose, place, day: Math.floor(Date.now() / MS_PER_DAY) }),
+    open,
+    reseal(sealed, purpose, place) {
+      const plain = open(sealed, purpose, place);
+      const { header } = readHeader(sealed);
+      return seal(plain, { purpose, place, day: header.readUInt16BE(header.length - 2) });
     },
     keyIds: (ring) => rings[ring].map(({ id }) => id),
   };
@@ -108,10 +121,8 @@ export function keyIdOf(head: Buffer): string {
   return (head[0] ?? 0) < VERSION ? '' : head.toString('ascii', 2, 2 + (head[1] ?? 0));
 }
 
-function makeHeader(keyId: string): Buffer {
-  const day = Buffer.alloc(2);
-  day.writeUInt16BE(Math.floor(Date.now() / MS_PER_DAY));
-  return Buffer.concat([Buffer.of(VERSION, keyId.length), Buffer.from(keyId, 'ascii'), day]);
+function makeHeader(keyId: string, day: number): Buffer {
+  return Buffer.concat([Buffer.of(VERSION, keyId.length), Buffer.from(keyId, 'ascii'), Buffer.of(day >> 8, day & 255)]);
 }
 
 function readHeader(sealed: Buffer): { header: Buffer; keyId: string; version: number } {

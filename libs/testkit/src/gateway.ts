@@ -44,13 +44,16 @@ export class Gateway {
   baseUrl = '';
   private readonly tokens = new Map<string, string>();
 
-  private constructor(private readonly options: GatewayOptions) {}
+  private readonly options: GatewayOptions;
+
+  private constructor(options: GatewayOptions) {
+    this.options = { ...options };
+  }
 
   static async start(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(options);
     await gateway.startAll();
-    const { port } = await gateway.api.waitForLog((line) => line.message === 'api listens');
-    gateway.baseUrl = `http://127.0.0.1:${port}/api/messenger/v1`;
+    gateway.baseUrl = await baseUrlOf(gateway.api);
     return gateway;
   }
 
@@ -73,6 +76,20 @@ export class Gateway {
     const sender = await ServiceProcess.start('sender', this.env());
     this.senders.push(sender);
     return sender;
+  }
+
+  /**
+   * Gives every service these settings, besides those it has: new processes are started, which work beside the former ones,
+   * and then those are stopped.
+   */
+  async roll(env: Record<string, string>): Promise<void> {
+    this.options.env = { ...this.options.env, ...env };
+    const former = this.processes();
+    this.connections.length = 0;
+    this.senders.length = 0;
+    await this.startAll();
+    this.baseUrl = await baseUrlOf(this.api);
+    await Promise.all(former.map((running) => running.stop()));
   }
 
   /** Another replica, to be stopped by whoever asks for it. */
@@ -205,6 +222,11 @@ export class Gateway {
       ...this.options.env,
     };
   }
+}
+
+async function baseUrlOf(api: ServiceProcess): Promise<string> {
+  const { port } = await api.waitForLog((line) => line.message === 'api listens');
+  return `http://127.0.0.1:${port}/api/messenger/v1`;
 }
 
 /** The code that a device shows after this one, as soon as its owner has written it down. */

@@ -85,18 +85,26 @@ export class DeviceOwner {
       const socket = await this.prepare();
       await this.keepOpen(socket);
     } catch (thrown) {
-      if (thrown instanceof UnknownKeyError) await this.reportUnreadable().catch(() => {});
-      this.fail(toError(thrown));
+      if (thrown instanceof UnknownKeyError) await this.waitForKey(thrown).catch((next) => this.fail(toError(next)));
+      else this.fail(toError(thrown));
     } finally {
       await this.release();
       this.state = 'ended';
     }
   }
 
-  /** Somebody else may have the key: the device waits for them, or for this process to get it. */
-  private async reportUnreadable(): Promise<void> {
+  /** Until this process is started with the key, the value is sealed with another, or the device is not wanted any more. */
+  private async waitForKey(error: UnknownKeyError): Promise<void> {
+    this.state = 'waiting';
+    this.logger.error('device waits for an encryption key', { error, ...error.fields });
     const { desired } = await readDeviceState(this.deps.store, this.address);
     if (desired?.want === 'linked') await this.report(desired, { status: 'connecting', reason: 'keys_unreadable' });
+    while (!this.mustEnd()) {
+      const state = await readDeviceState(this.deps.store, this.address);
+      const isThere = await readIdKey(this.deps.store, this.address).then(Boolean, () => false);
+      if (isThere || state.desired?.want !== 'linked') return;
+      await this.wakeUp.wait(LOOK_MS);
+    }
   }
 
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */

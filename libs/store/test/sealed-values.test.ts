@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { acceptSendOnce } from '@gateway/store/accept-send';
+import { keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs';
+import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
+import { readDeviceState, recordObserved } from '@gateway/store/device-state';
+import { ensureDevice, readIdKey } from '@gateway/store/devices';
+import { findRepeat } from '@gateway/store/idempotency';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { askOwner, takeQuestions } from '@gateway/store/owner-questions';
+import { readContent } from '@gateway/store/read-send';
+import { readReceived, recordReceived } from '@gateway/store/received-messages';
+import { countKeyUse, findSealed, resealAll } from '@gateway/store/sealed-values';
+import { createStore, type Store } from '@gateway/store/store';
+import { MS_PER_DAY, RINGS } from '@gateway/store/vault';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'shop' };
+const OLD = { id: 'old', key: Buffer.alloc(32, 1) };
+const NEW = { id: 'new', key: Buffer.alloc(32, 2) };
+const FILE = randomBytes(600_000);
+const UPLOAD = { url: 'https://x/', directPath: '/x', atMs: 1 } as never;
+
+describe('changing keys', () => {
+  let space: RedisSpace;
+  let old: Store;
+  let both: Store;
+  let last: Store;
+  let lease: Lease;
+  const nothing = { onProgress: () => {} };
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    const storeWith = (...keys: (typeof OLD)[]) =>
+      createStore({ ...space.store, keyRings: { credentials: keys, contents: keys } });
+    [old, both, last] = [storeWith(OLD), storeWith(NEW, OLD), storeWith(NEW)];
+    lease = (await acquireLease(old, address, { owner: 'a', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => space.close());
+
+  /** One value of every purpose. */
+  async function writeAll(store: Store) {
+    const nowMs = Date.now();
+    await ensureDevice(store, address);
+    const keys = deviceKeyStore(store, lease);
+    await keys.commit({ creds: '{"gone":true}' });
+    await retireKeys(store, lease, { quarantine: true });
+    await keys.commit({ creds: '{}', keys: [{ type: 'session', id: '44.0', value: Buffer.of(7) }] });
+    const blob = (await putBlob(store, address, {
+      ...{ bytes: FILE, nowMs, neededUntilMs: nowMs + 60_000, quotaBytes: 10_000_000 },
+    })) as { hash: string };
+    await keepUpload(store, address, { blob: blob.hash, type: 'image', upload: UPLOAD, untilMs: nowMs + 60_000 });
+    await recordReceived(store, lease, { message: { platformId: 'P', jid: '44@s', text: 'a word' }, nowMs });
+    await askOwner(store, address, { id: 'q', question: { kind: 'session' } });
+    const observed = { status: 'connecting', reason: 'linking', code: '2@code' } as const;
+    await recordObserved(store, lease, { actedOn: undefined, observed });
+    const repeat = await findRepeat(store, { owner: 't', callersKey: 'k', address, isBound: true });
+    if (repeat.kind !== 'free') throw new Error('a new key is free');
+    const send = await acceptSendOnce(
+      store,
+      address,
+      {
+        ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
+        reply: { kind: 'received', platformId: 'P', from: '44@s' },
+        ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+      },
+      { key: repeat.key, fingerprint: Buffer.alloc(32, 9), answer: {} },
+    );
+    return { hash: blob.hash, tag: parseMessageId(send!.messageId)!.tag };
+  }
+
+  async function readAll(store: Store, { hash, tag }: { hash: string; tag: string }): Promise<void> {
+    const keys = deviceKeyStore(store, lease);
+    expect(await keys.readCreds()).to.equal('{}');
+    expect((await keys.read('session', ['44.0'])).get('44.0')).to.deep.equal(Buffer.of(7));
+    expect(await readIdKey(store, address)).to.have.length(16);
+    expect(await readBlob(store, address, { hash, sizeBytes: FILE.length })).to.deep.equal(FILE);
+    expect(await readUpload(store, address, { blob: hash, type: 'image' })).to.deep.equal(UPLOAD);
+    expect((await readReceived(store, address, { platformId: 'P', nowMs: Date.now() }))?.text).to.equal('a word');
+    expect((await readDeviceState(store, address)).observed?.code).to.equal('2@code');
+    expect(await readContent(store, address, tag)).to.deep.equal({
+      content: { kind: 'text', text: 'hello' },
+      reply: { kind: 'received', platformId: 'P', from: '44@s' },
+    });
+    const repeat = await findRepeat(store, { owner: 't', callersKey: 'k', address, isBound: true });
+    expect(repeat.kind === 'used' && repeat.first.fingerprint).to.deep.equal(Buffer.alloc(32, 9));
+    expect((await takeQuestions(store, lease)).map(({ question }) => question)).to.deep.equal([{ kind: 'session' }]);
+  }
+
+  const usesOf = async (store: Store) =>
+    (await countKeyUse(store)).map(({ ring, keyId, values, use }) => `${ring} ${keyId} ${use} ${values}`).sort();
+
+  it('finds every value that is sealed, for whatever purpose', async () => {
+    const sealed = new Set<string>();
+    const { vault } = old;
+    const seal: typeof vault.seal = (plain, purpose, place) => {
+      sealed.add(`${purpose} ${place}`);
+      return vault.seal(plain, purpose, place);
+    };
+    await writeAll({ ...old, vault: { ...vault, seal } });
+    const found: string[] = [];
+    for await (const values of findSealed(old))
+      found.push(...values.map(({ purpose, place }) => `${purpose} ${place}`));
+    expect([...new Set(found)]).to.have.members([...sealed]);
+    expect(new Set(found.map((each) => each.split(' ')[0]))).to.deep.equal(new Set(Object.keys(RINGS)));
+    expect(await usesOf(last), 'without a key, and unopened').to.deep.equal([
+      'contents new seals 0',
+      'contents old unknown 10',
+      'credentials new seals 0',
+      'credentials old unknown 3',
+    ]);
+  });
+
+  it('seals everything with the first key, and what it says, when it was written and how long it lives stay', async () => {
+    const written = await writeAll(old);
+    const blob = `${space.prefix}:{main/shop}:blob:${written.hash}:0`;
+    const before = await space.store.redis.pexpiretime(blob);
+    const progress = await resealAll(both, nothing);
+    expect(progress).to.include({ resealed: 13, unopened: 0 });
+    expect(await usesOf(last)).to.deep.equal(['contents new seals 10', 'credentials new seals 3']);
+    expect(await space.store.redis.pexpiretime(blob)).to.equal(before);
+    await readAll(last, written);
+    expect(await resealAll(both, nothing), 'again').to.include({ resealed: 0 });
+  });
+
+  it('does not make an old session look as if it were in use', async () => {
+    const real = Date.now;
+    Date.now = () => real() - 40 * MS_PER_DAY;
+    try {
+      await deviceKeyStore(old, lease).commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.of(7) }] });
+    } finally {
+      Date.now = real;
+    }
+    const day = await dayOfSession();
+    expect(day).to.be.lessThan(Date.now() / MS_PER_DAY - 39);
+    await resealAll(both, nothing);
+    expect(await dayOfSession()).to.equal(day);
+  });
+
+  async function dayOfSession(): Promise<number> {
+    for await (const values of findSealed(old)) {
+      const [session] = values.filter(({ purpose }) => purpose === 'session');
+      if (!session) continue;
+      const sealed = (await space.store.redis.hgetBuffer(session.key, session.field))!;
+      return sealed.readUInt16BE(2 + session.keyId.length);
+    }
+    throw new Error('there is no session');
+  }
+
+  it('loses nothing that an owner writes between the reading of a value and its resealing', async () => {
+    const keys = deviceKeyStore(old, lease);
+    const write = (text: string) => keys.commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.from(text) }] });
+    await write('before');
+    const { vault } = both;
+    let writes = 0;
+    const reseal: typeof vault.reseal = (...what) => {
+      if (writes++ < 3) void write(`meanwhile ${writes}`);
+      return vault.reseal(...what);
+    };
+    await resealAll({ ...both, vault: { ...vault, reseal } }, nothing);
+    const found = await deviceKeyStore(last, lease).read('session', ['44.0']);
+    expect(String(found.get('44.0'))).to.equal('meanwhile 3');
+  });
+
+  it('leaves what it cannot open, and says how much that is', async () => {
+    await writeAll(old);
+    expect(await resealAll(last, nothing)).to.include({ resealed: 0, unopened: 13 });
+    expect(await usesOf(old)).to.deep.equal(['contents old seals 10', 'credentials old seals 3']);
+  });
+});

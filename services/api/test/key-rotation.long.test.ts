@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { setPace } from '@gateway/store/devices';
+import { ringDoorbell } from '@gateway/store/doorbells';
+import { createVault } from '@gateway/store/vault';
+import { eventually } from '@gateway/testkit/eventually';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { readKeyRings } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
+import { expect } from 'chai';
+
+const CLI = fileURLToPath(import.meta.resolve('@gateway/api/cli'));
+const ACCOUNT = '491700000331';
+const ADDRESS = { workspace: 'main', device: 'default' };
+const [OLD_ACCOUNTS, OLD_CONTENTS] = [`old:${'1a'.repeat(32)}`, `old:${'1b'.repeat(32)}`];
+const [NEW_ACCOUNTS, NEW_CONTENTS] = [`new:${'2a'.repeat(32)}`, `new:${'2b'.repeat(32)}`];
+const settings = (...pairs: [string, string][]) => ({
+  CREDENTIAL_KEYS: pairs.map(([accounts]) => accounts).join(),
+  CONTENT_KEYS: pairs.map(([, contents]) => contents).join(),
+});
+const OLD: [string, string] = [OLD_ACCOUNTS, OLD_CONTENTS];
+const NEW: [string, string] = [NEW_ACCOUNTS, NEW_CONTENTS];
+/** All that there is after the others were lost. */
+const LOST: [string, string] = [`other:${'3a'.repeat(32)}`, `other:${'3b'.repeat(32)}`];
+
+describe('changing the encryption keys, in three steps', function () {
+  this.timeout(180_000);
+  const { gateway, ...fixture } = useKeys();
+
+  it('loses nothing and fails nobody of a list that runs all the while', async () => {
+    // The test itself looks at codes in Redis.
+    fixture.parts().space.store.vault = createVault(readKeyRings(settings(OLD, NEW, LOST)));
+    await gateway().link(ACCOUNT);
+    const { store } = fixture.parts().space;
+    await setPace(store, ADDRESS, { messagesPerMinute: 60, jitter: 0, burst: 1 });
+    await ringDoorbell(store, { topic: 'sends', ...ADDRESS });
+    const list = await fixture.send(makeNumbers(300), 'hello');
+    const progress = () => gateway().waitForSend(list, {}, { query: '?limit=1' });
+    await eventually(async () => (await progress()).counts.queued < 300, { timeoutMs: 20_000, everyMs: 1_100 });
+
+    // 1. The new key behind the old one: everybody can open what it will seal.
+    await gateway().roll(settings(OLD, NEW));
+    // 2. In front: it seals from now on. Then what the old one has sealed is sealed anew.
+    await gateway().roll(settings(NEW, OLD));
+    const second = await fixture.send(makeNumbers(5, 2), 'hello again');
+    expect((await cli('keys retire old --ring contents')).stderr).to.include('values are sealed with old');
+    expect(await cli('keys reseal --json')).to.deep.include({ code: 0, stderr: '' });
+    const used = JSON.parse((await cli('keys status --json')).stdout) as {
+      keyId: string;
+      use: string;
+      values: number;
+    }[];
+    expect(used.filter(({ values }) => values > 0).map(({ keyId, use }) => `${keyId} ${use}`)).to.deep.equal([
+      'new seals',
+      'new seals',
+    ]);
+    // 3. Nothing needs the old one any more.
+    for (const ring of ['credentials', 'contents']) {
+      const { stdout, stderr } = await cli(`keys retire old --ring ${ring} --json`);
+      expect(stderr).to.equal('');
+      expect(JSON.parse(stdout)).to.include({ key: 'old', ring, retired: true });
+    }
+    await gateway().roll(settings(NEW));
+    expect((await progress()).counts.queued, 'the list still runs').to.be.greaterThan(0);
+    await setPace(store, ADDRESS, undefined);
+    await ringDoorbell(store, { topic: 'sends', ...ADDRESS });
+
+    for (const [messageId, count] of [
+      [list, 300],
+      [second, 5],
+    ] as const) {
+      await gateway().waitForSend(
+        messageId,
+        { queued: 0, sent: 0, failed: 0, expired: 0, cancelled: 0 },
+        { query: '?limit=1' },
+      );
+      const { counts } = (await gateway().call('GET', `/messages/${messageId}?limit=1`)).body;
+      expect(counts.delivered + counts.read).to.equal(count);
+    }
+    expect(fixture.shown(ACCOUNT, 'hello').sort()).to.deep.equal(makeNumbers(300).sort());
+    expect(fixture.shown(ACCOUNT, 'hello again').sort()).to.deep.equal(makeNumbers(5, 2).sort());
+  });
+
+  it('links the same device anew when the old keys are gone for good', async () => {
+    await gateway().roll(settings(LOST));
+    await eventually(async () => (await gateway().call('GET', '/status')).body.reason === 'keys_unreadable', {
+      timeoutMs: 30_000,
+      everyMs: 3_100,
+    });
+    const { body } = await gateway().call('POST', '/connect?rawQrCode=true&forceNew=true');
+    await gateway().scan(ACCOUNT, body.qrCode);
+    await gateway().waitForStatus('connected');
+    const messageId = await fixture.send(makeNumbers(3, 3), 'back again');
+    await gateway().waitForSend(messageId, { queued: 0, sent: 0, failed: 0 });
+    expect(fixture.shown(ACCOUNT, 'back again').sort()).to.deep.equal(makeNumbers(3, 3).sort());
+  });
+
+  function cli(args: string): Promise<{ code: number; stdout: string; stderr: string }> {
+    const { space } = fixture.parts();
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...settings(NEW, OLD) };
+    return new Promise((resolve) => {
+      execFile(process.execPath, [CLI, ...args.split(' ')], { env }, (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
+      });
+    });
+  }
+});
+
+function useKeys() {
+  const fixture = useGateway({
+    env: { ...settings(OLD), LEASE_TTL_MS: '2000', HOLD_AFTER_MS: '60000' },
+  });
+  return { gateway: () => fixture.gateway, parts: () => fixture, send: fixture.send, shown: fixture.shown };
+}
