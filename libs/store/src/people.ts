@@ -23,8 +23,8 @@ const REVERSE = '_reverse';
 
 /**
  * Forgets, of these keys, those that were not written since `beforeMs` and whose people have no session with the device's
- * account, nor a token (one that is too old goes the same way). The account's own names stay. Answers how many it forgot;
- * safe to repeat. Throws `FencedError` for a stale owner.
+ * account, nor a token (one that is too old goes the same way). The account's own names stay, and those that cannot be
+ * opened: another process may know their key. Answers how many it forgot; safe to repeat. Throws `FencedError` for a stale owner.
  */
 export async function forgetNames(
   store: Store,
@@ -40,7 +40,7 @@ export async function forgetNames(
   };
   const args: ScriptArgument[] = [];
   for (const { id, users } of await namesOf(store, lease.address, ids)) {
-    if (own !== undefined && users.includes(own)) continue;
+    if (!users || (own !== undefined && users.includes(own))) continue;
     const sessions = users.flatMap((user) => [`${user}.0`, `${user}_1.0`].map((session) => place('session', session)));
     const tokens = users.flatMap((user) =>
       [`${user}@s.whatsapp.net`, `${user}@lid`].map((jid) => place('tctoken', jid)),
@@ -56,36 +56,45 @@ export async function forgetNames(
   return forgotten;
 }
 
-/** Both names of each person that one of them is known of. */
+/** Both names of each person that one of them is known of; none where one cannot be opened. */
 async function namesOf(
   store: Store,
   address: DeviceAddress,
   ids: readonly string[],
-): Promise<{ id: string; users: string[] }[]> {
+): Promise<{ id: string; users: string[] | undefined }[]> {
   return Promise.all(
     ids.map(async (id) => {
       const [user] = /^\d+/.exec(id) ?? [id];
       const others = await Promise.all([readName(store, address, user), readName(store, address, user + REVERSE)]);
-      return { id, users: [user, ...others.filter((other) => other !== undefined)] };
+      const known = others.filter((other) => other !== undefined && other !== UNREADABLE);
+      return { id, users: others.includes(UNREADABLE) ? undefined : [user, ...known] };
     }),
   );
 }
 
-async function readName(store: Store, address: DeviceAddress, id: string): Promise<string | undefined> {
+async function readName(store: Store, address: DeviceAddress, id: string): Promise<Name | undefined> {
   const key = deviceKeys(store.space, address).keyBucket('lid-mapping', bucketOf(id));
   const sealed = await store.redis.hgetBuffer(key, id);
   return sealed ? openName(store, key, id, sealed) : undefined;
 }
 
+const UNREADABLE = Symbol('unreadable');
+type Name = string | typeof UNREADABLE;
+
 /** Names lie in JSON, as all keys do. */
-function openName(store: Store, key: string, id: string, sealed: Buffer): string {
-  return JSON.parse(store.vault.open(sealed, 'session', `${key}/${id}`).toString()) as string;
+function openName(store: Store, key: string, id: string, sealed: Buffer): Name {
+  try {
+    return JSON.parse(store.vault.open(sealed, 'session', `${key}/${id}`).toString()) as string;
+  } catch {
+    return UNREADABLE;
+  }
 }
 
 /**
  * Forgets everything that the account of a device has kept about a person: sessions with all their devices, identities,
  * tokens, the pairs of their names, what they wrote, that the network refused messages to them. Answers how many entries
- * of which kind it removed; kinds without one are left out. Not the sends to them, nor that they opted out.
+ * of which kind it removed; kinds without one are left out. Not the sends to them, nor that they opted out. `unreadable`
+ * counts what no key that is configured here opens: pairs of names and messages that may be theirs, and stay.
  *
  * It needs no lease: whoever owns the device goes on, and makes a new session at the next message. That owner may still
  * know the old one, and write it again with a message to this person. Safe to repeat.
@@ -98,7 +107,8 @@ export async function forgetPerson(
 ): Promise<Record<string, number>> {
   const keys = deviceKeys(store.space, address);
   const numbers = new Set(spellingsOf(phone));
-  const users = new Set([...numbers, ...(await hiddenNamesOf(store, address, numbers))]);
+  const hidden = await hiddenNamesOf(store, address, numbers);
+  const users = new Set([...numbers, ...hidden.names]);
   const jids = [...users].flatMap((user) => [`${user}@s.whatsapp.net`, `${user}@lid`]);
   const removed: Record<string, number> = {};
   const note = (kind: string, count: number) => {
@@ -112,9 +122,11 @@ export async function forgetPerson(
   note('contact-index', await store.redis.srem(keys.contactIndex, ...jids));
   await forget('device-list', [...users]);
   note('refused-contacts', await store.redis.srem(keys.refusedContacts, ...users));
-  const received = (await readReceivedWriters(store, address))
+  const { writers, unreadable } = await readReceivedWriters(store, address);
+  const received = writers
     .filter(({ jid, phone: writer }) => users.has(userOf(jid)) || (writer !== undefined && users.has(writer)))
     .map(({ platformId }) => platformId);
+  note('unreadable', hidden.unreadable + unreadable);
   if (received.length > 0) {
     note('received', await store.redis.hdel(keys.received, ...received));
     await store.redis.zrem(keys.receivedTimes, ...received);
@@ -132,18 +144,24 @@ function userOf(jid: string): string {
 }
 
 /** All hidden identifiers that lead to one of the numbers, those from before a change too. */
-async function hiddenNamesOf(store: Store, address: DeviceAddress, numbers: ReadonlySet<string>): Promise<string[]> {
-  const found: string[] = [];
+async function hiddenNamesOf(
+  store: Store,
+  address: DeviceAddress,
+  numbers: ReadonlySet<string>,
+): Promise<{ names: string[]; unreadable: number }> {
+  const names: string[] = [];
+  let unreadable = 0;
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
     const key = deviceKeys(store.space, address).keyBucket('lid-mapping', bucket);
     for (const [id, sealed] of Object.entries(await store.redis.hgetallBuffer(key))) {
       if (!numbers.has(id) && !id.endsWith(REVERSE)) continue;
       const name = openName(store, key, id, sealed);
-      if (numbers.has(id)) found.push(name);
-      else if (numbers.has(name)) found.push(id.slice(0, -REVERSE.length));
+      if (name === UNREADABLE) unreadable++;
+      else if (numbers.has(id)) names.push(name);
+      else if (numbers.has(name)) names.push(id.slice(0, -REVERSE.length));
     }
   }
-  return found;
+  return { names, unreadable };
 }
 
 /** Under any of the names, of any device. Only names leave Redis. */

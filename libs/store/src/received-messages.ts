@@ -53,17 +53,20 @@ export async function readReceived(
   };
 }
 
-/** Who wrote each message that is kept. */
+/** Who wrote each message that is kept, and how many cannot be opened. */
 export async function readReceivedWriters(
   store: Store,
   address: DeviceAddress,
-): Promise<Pick<ReceivedMessage, 'platformId' | 'jid' | 'phone'>[]> {
+): Promise<{ writers: Pick<ReceivedMessage, 'platformId' | 'jid' | 'phone'>[]; unreadable: number }> {
   const { received } = deviceKeys(store.space, address);
-  return Object.entries(await store.redis.hgetallBuffer(received)).map(([platformId, sealed]) => ({
-    platformId,
-    ...(JSON.parse(store.vault.open(sealed, 'received', `${received}/${platformId}`).toString()) as {
-      jid: string;
-      phone?: string;
-    }),
-  }));
+  const all = Object.entries(await store.redis.hgetallBuffer(received));
+  const writers = all.flatMap(([platformId, sealed]) => {
+    try {
+      const message = JSON.parse(store.vault.open(sealed, 'received', `${received}/${platformId}`).toString());
+      return [{ platformId, ...(message as { jid: string; phone?: string }) }];
+    } catch {
+      return [];
+    }
+  });
+  return { writers, unreadable: all.length - writers.length };
 }

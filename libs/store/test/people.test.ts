@@ -74,4 +74,20 @@ describe('what the account of a device has kept about a person', () => {
     expect(await commands.zrange(receivedTimes, '0', '-1')).to.deep.equal([`ID${OTHER}`]);
     expect(await forgetPerson(space.store, address, TYPED), 'again').to.deep.equal({});
   });
+
+  it('is forgotten although there are names and messages that cannot be opened, which are counted', async () => {
+    await keep(KNOWN, '1');
+    await keep(OTHER, '2');
+    const { base, received } = deviceKeys(space.store.space, address);
+    const { commands } = space.clients;
+    for (const bucket of await commands.keys(`${base}:keys:lid-mapping:*`)) {
+      if (await commands.hexists(bucket, '2_reverse')) await commands.hset(bucket, '2_reverse', 'not a sealed value');
+    }
+    await commands.hset(received, `ID${OTHER}`, 'not a sealed value');
+    expect(await forgetPerson(space.store, address, KNOWN)).to.include({
+      'lid-mapping': 2,
+      received: 1,
+      unreadable: 2,
+    });
+  });
 });

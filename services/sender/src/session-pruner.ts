@@ -11,9 +11,8 @@ import type { Store } from '@gateway/store/store';
 /** With 256 buckets a walk over all sessions takes four hours, or longer where there are very many. */
 const STEP_EVERY_MS = 60_000;
 const SESSIONS_PER_STEP = 500;
-/** Names are not written again while they are in use: each round looks at all of them, so it takes most of a day. */
-const NAMES_EVERY_STEPS = 5;
-const NAMES_PER_STEP = 200;
+/** Fewer, for names are not written again while they are in use: each round opens all of them. */
+const NAMES_PER_STEP = 100;
 const UNUSED_MS = LIMITS.sessionUnusedSeconds * 1000;
 
 /**
@@ -27,7 +26,6 @@ export class SessionPruner {
     session: anyKeyCursor(),
     ...{ 'lid-mapping': anyKeyCursor(), 'device-list': anyKeyCursor(), tctoken: anyKeyCursor() },
   };
-  private steps = 0;
   private dueAtMs: number;
 
   constructor(
@@ -49,7 +47,6 @@ export class SessionPruner {
     this.dueAtMs = clock.monotonicMs() + STEP_EVERY_MS;
     const beforeMs = clock.nowMs() - UNUSED_MS;
     await this.pruneSessions(beforeMs);
-    if (this.steps++ % NAMES_EVERY_STEPS > 0) return;
     for (const type of NAME_TYPES) await this.pruneNames(type, beforeMs);
   }
 
