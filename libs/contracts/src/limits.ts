@@ -7,7 +7,7 @@ export const LIMITS = {
   attachmentFetchSeconds: 10,
   maxAttachmentRedirects: 5,
   /** Fetches of one token at a time; further ones wait. */
-  attachmentFetchesPerToken: 4,
+  attachmentFetchesPerToken: 8,
   maxAttachmentUrlCharacters: 2_048,
   maxFilenameCharacters: 255,
   maxCaptionCharacters: 1_024,

@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { GatewayError, toError } from '@gateway/runtime/errors';
 import { Agent, type Dispatcher, request } from 'undici';
+import { CollectedBytes } from '../collected-bytes.js';
 import { type AddressRules, judgeAddress } from './address-rules.js';
 import { EgressError } from './egress-error.js';
 import { type NameOptions, resolveName } from './resolve-name.js';
@@ -159,26 +160,24 @@ async function readBody(
   if (statusCode !== 200) throw new EgressError('status', hostname);
   if (!isPlain(headers)) throw new EgressError('encoding', hostname);
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw new EgressError('too_large', hostname);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const collected = new CollectedBytes();
   const startedAt = performance.now();
   const pace = setInterval(() => {
     const tookMs = performance.now() - startedAt;
-    if (tookMs > patienceMs && bytes < (tookMs / 1000) * MIN_BYTES_PER_SECOND) {
+    if (tookMs > patienceMs && collected.length < (tookMs / 1000) * MIN_BYTES_PER_SECOND) {
       body.destroy(new EgressError('too_slow', hostname));
     }
   }, PACE_CHECK_MS);
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw new EgressError('too_large', hostname);
+      if (collected.length + chunk.length > maxBytes) throw new EgressError('too_large', hostname);
       onBytes?.(chunk.length);
-      chunks.push(chunk);
+      collected.push(chunk);
     }
   } finally {
     clearInterval(pace);
   }
-  return Buffer.concat(chunks, bytes);
+  return collected.toBuffer();
 }
 
 /** Not packed, neither for its whole way nor from hop to hop: a few bytes must not become many. */
