@@ -23,6 +23,8 @@ export interface MediaContent {
   /** SHA-256 of the file, hex. */
   blob: string;
   sizeBytes: number;
+  /** Names the send among those that need the blob. */
+  blobHolder: string;
   /** Pixels, of images, stickers and videos as far as known. */
   width?: number;
   height?: number;

@@ -44,6 +44,16 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     optOutCount: `${base}:opt-out-count`,
     /** STRING with a TTL `move:device`: where the idempotency key of a token without a device lies. */
     idempotencyPlace: (owner: string, keyDigest: string) => `${base}:idempotency-place:${owner}:${keyDigest}`,
+    /** ZSET hash of a blob -> when it may be forgotten, in ms. */
+    blobs: `${base}:blobs`,
+    /** HASH hash of a blob -> bytes. */
+    blobSizes: `${base}:blob-sizes`,
+    /** STRING: bytes of all blobs, for the quota. */
+    blobBytes: `${base}:blob-bytes`,
+    /** SET with a TTL: who needs a blob, each send by a name of its own. */
+    blobHolders: (hash: string) => `${base}:blob-holders:${hash}`,
+    /** STRING with a TTL: a piece of a blob, sealed. */
+    blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
     /** Counter keys of rate limits start with this. */
     rateLimits: `${base}:limit:`,
   };
@@ -101,12 +111,8 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     queryEnds: `${base}:query-ends`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
-    /** ZSET hash of a blob -> when it may be forgotten, in ms. */
-    blobs: `${base}:blobs`,
-    /** HASH hash of a blob -> bytes, for the quota. */
-    blobSizes: `${base}:blob-sizes`,
-    /** STRING with a TTL: a piece of a blob, sealed. */
-    blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
+    /** SET of what names a blob and a send that needs it no more: to be released from the workspace's. */
+    releasedBlobs: `${base}:released-blobs`,
     /** STRING with a TTL: where the network keeps a blob as a medium of this type, sealed. */
     blobUpload: (hash: string, type: string) => `${base}:blob-upload:${hash}:${type}`,
     /** HASH with a TTL, question id -> sealed question for the owner of the device. */
@@ -120,11 +126,10 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
   };
 }
 
-/** Of a key of a device, what follows its base; `undefined` for other keys. */
-export function splitDeviceKey({ prefix }: KeySpace, key: string): { base: string; rest: string } | undefined {
-  if (!key.startsWith(`${prefix}:{`)) return undefined;
+/** Of a key of a device or a workspace, what follows its base; `undefined` for other keys. */
+export function restOfKey({ prefix }: KeySpace, key: string): string | undefined {
   const end = key.indexOf('}:');
-  return key.lastIndexOf('/', end) > 0 ? { base: key.slice(0, end + 1), rest: key.slice(end + 2) } : undefined;
+  return key.startsWith(`${prefix}:{`) && end > 0 ? key.slice(end + 2) : undefined;
 }
 
 /** Keys of one send, by its tag: a message id and each of its platform ids lead here without an index. */

@@ -18,6 +18,7 @@ const media = (type: MediaType): ReadyContent => ({
   type,
   mimeType: 'application/octet-stream',
   blob: 'aa',
+  blobHolder: 'h',
   sizeBytes: 3,
   upload: { url: 'https://x/y', directPath: '/y', mediaKey: 'AA', fileSha256: 'AA', fileEncSha256: 'AA', atMs: 1 },
 });

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Cancels what no phone can have: what was not tried, or was refused for now. What is in flight ends as the network
 -- says, unless its account is gone.
--- KEYS record, recipients, results, open, backlog, erasures
+-- KEYS record, recipients, results, open, backlog, erasures, released blobs
 -- ARGV now ms, retention ms, erasure ms, '1' to cancel also what may have arrived
 -- Output: how many recipients were cancelled, or -1 when there is no such send.
 --- @include "results"
@@ -16,5 +16,5 @@ local moved = settle_queued(KEYS[1], KEYS[3], KEYS[5], CANCELLED, ARGV[1], funct
   return tried_too or not may_be_shown(r)
 end)
 erase_spent_otp(KEYS[1], KEYS[6], ARGV[1], ARGV[3])
-close_when_settled(KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2])
+close_when_settled(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7], ARGV[1], ARGV[2])
 return moved

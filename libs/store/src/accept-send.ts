@@ -4,6 +4,7 @@ import type { MessageContent, Reply, SendKind } from '@gateway/contracts/message
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/statuses';
+import { holdOf } from './blobs.js';
 import { type NewRepeat, repeatFields } from './idempotency.js';
 import type { Store } from './store.js';
 
@@ -85,6 +86,7 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
   return [
     ...['v', RECORD_VERSION, 'kind', send.kind, 'total', total, 'parts', send.parts],
     ...['content', store.vault.seal(JSON.stringify(send.content), 'content', `${recordKey}/content`)],
+    ...(send.content.kind === 'media' ? ['blob', holdOf(send.content)] : []),
     ...(send.reply ? ['reply', store.vault.seal(JSON.stringify(send.reply), 'reply', `${recordKey}/reply`)] : []),
     ...['owner', send.owner, 'requestId', send.requestId],
     ...['createdAtMs', send.nowMs, 'expiresAtMs', send.expiresAtMs],
@@ -113,7 +115,7 @@ export async function dropAbandonedSends(
   address: DeviceAddress,
   options: { nowMs: number; hasJob: (messageId: MessageId) => Promise<boolean> },
 ): Promise<void> {
-  const { acceptingSends } = deviceKeys(store.space, address);
+  const { acceptingSends, releasedBlobs } = deviceKeys(store.space, address);
   const beforeMs = options.nowMs - LIMITS.acceptingGraceSeconds * 1000;
   for (const messageId of await store.redis.zrangebyscore(acceptingSends, '-inf', beforeMs)) {
     if (await options.hasJob(messageId)) {
@@ -124,7 +126,14 @@ export async function dropAbandonedSends(
     const idempotency = await store.redis.hget(keys.record, 'idempotency');
     await store.run(
       'drop-accepting-send',
-      [keys.record, keys.recipients, keys.results, acceptingSends, ...(idempotency ? [idempotency] : [])],
+      [
+        keys.record,
+        keys.recipients,
+        keys.results,
+        acceptingSends,
+        releasedBlobs,
+        ...(idempotency ? [idempotency] : []),
+      ],
       [messageId],
     );
   }

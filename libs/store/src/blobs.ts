@@ -1,23 +1,32 @@
-import { createHash } from 'node:crypto';
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import { createHash, randomBytes } from 'node:crypto';
+import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { MediaType, MediaUpload } from '@gateway/contracts/message-content';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/message-content';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Store, writeAlways } from './store.js';
 import { keyIdOf, LONGEST_HEADER_BYTES } from './vault.js';
 
 /**
- * Files, each stored once per device under the hash of its bytes, sealed, in pieces of a size that Redis moves quickly.
- * A blob dies by itself when the last of its sends can have no use for it.
+ * Files, each stored once per workspace under the hash of its bytes, sealed, in pieces of a size that Redis moves quickly.
+ * Each send that needs one holds it. A blob goes when the last of them lets it go, and dies by itself when the time of all
+ * of them is over.
+ *
+ * Blobs lie in the slot of the workspace, so that one step keeps its quota, and sends in those of devices. So the step that
+ * closes a send only leaves a note; `releaseBlobs` carries it out.
  */
 const CHUNK_BYTES = 512 * 1024;
+
+interface Blob {
+  hash: string;
+  sizeBytes: number;
+}
 
 export interface NewBlob {
   bytes: Buffer;
   nowMs: number;
   /** When the send that needs it expires. */
   neededUntilMs: number;
-  /** Bytes that the device's blobs may take together. */
+  /** Bytes that the workspace's blobs may take together. */
   quotaBytes: number;
 }
 
@@ -26,51 +35,70 @@ function hashBlob(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Stores a file unless it is there already; `full` when the device's quota has no room. Safe to repeat, also at the same time. */
+/**
+ * Stores a file unless it is there already, for one more holder; `full` when the quota has no room. Safe to repeat, also at
+ * the same time.
+ */
 export async function putBlob(
   store: Store,
-  address: DeviceAddress,
+  workspace: Workspace,
   { bytes, nowMs, neededUntilMs, quotaBytes }: NewBlob,
-): Promise<{ kind: 'stored'; hash: string } | { kind: 'full' }> {
-  const keys = deviceKeys(store.space, address);
+): Promise<{ kind: 'stored'; hash: string; holder: string } | { kind: 'full' }> {
   const hash = hashBlob(bytes);
-  const chunks = chunkKeys(store, address, hash, bytes.length);
+  const holder = randomBytes(9).toString('base64url');
+  const keys = keysOf(store, workspace, { hash, sizeBytes: bytes.length });
   const diesAtMs = neededUntilMs + LIMITS.blobGraceSeconds * 1000;
   const reserve = () =>
     store.run(
       'reserve-blob',
-      [keys.blobs, keys.blobSizes, ...chunks],
-      [hash, bytes.length, nowMs, diesAtMs, quotaBytes],
+      [...keys.books, ...keys.chunks],
+      [hash, bytes.length, holder, nowMs, diesAtMs, quotaBytes],
     );
   const reply = await reserve();
   if (reply === 'full') return { kind: 'full' };
-  if (reply === 'write' || !(await isOpenable(store, chunks))) {
+  if (reply === 'write' || !(await isOpenable(store, keys.chunks))) {
     // One after the other: a pipeline would hold the whole file once more.
-    for (const [index, key] of chunks.entries()) {
+    for (const [index, key] of keys.chunks.entries()) {
       const piece = bytes.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
       await store.redis.set(key, store.vault.seal(piece, 'file', key), 'PXAT', diesAtMs);
     }
     // Another send may have asked for a longer life meanwhile: all chunks get the longest.
     await reserve();
   }
-  return { kind: 'stored', hash };
+  return { kind: 'stored', hash, holder };
 }
 
 /** The bytes of a blob, `undefined` when it is gone. Throws when they cannot be opened, or are not what they were. */
 export async function readBlob(
   store: Store,
-  address: DeviceAddress,
-  { hash, sizeBytes }: { hash: string; sizeBytes: number },
+  workspace: Workspace,
+  { hash, sizeBytes }: Blob,
 ): Promise<Buffer | undefined> {
   const bytes = Buffer.allocUnsafe(sizeBytes);
   let at = 0;
-  for (const key of chunkKeys(store, address, hash, sizeBytes)) {
+  for (const key of keysOf(store, workspace, { hash, sizeBytes }).chunks) {
     const sealed = await store.redis.getBuffer(key);
     if (!sealed) return undefined;
     at += store.vault.open(sealed, 'file', key).copy(bytes, at);
   }
   if (hashBlob(bytes) !== hash) throw new Error('a blob is not what its name says');
   return bytes;
+}
+
+/** What a send's record says of its blob. */
+export function holdOf({ blob, sizeBytes, blobHolder }: MediaContent): string {
+  return `${blob}:${sizeBytes}:${blobHolder}`;
+}
+
+/** Lets go of the blobs of a device's sends that have ended since. Needs no lease; safe to repeat, also at the same time. */
+export async function releaseBlobs(store: Store, address: DeviceAddress): Promise<void> {
+  const { releasedBlobs } = deviceKeys(store.space, address);
+  for (const hold of await store.redis.smembers(releasedBlobs)) {
+    const [hash = '', bytes, holder = ''] = hold.split(':');
+    const { books, chunks } = keysOf(store, address.workspace, { hash, sizeBytes: Number(bytes) });
+    await store.run('release-blob', [...books, ...chunks], [hash, holder]);
+    await store.redis.srem(releasedBlobs, hold);
+  }
 }
 
 /** Where the network keeps a blob as a medium of this type; `undefined` when it was not uploaded, or is forgotten. */
@@ -118,7 +146,8 @@ function isKnown(store: Store, sealed: Buffer): boolean {
   return store.vault.keyIds('contents').includes(keyIdOf(sealed));
 }
 
-function chunkKeys(store: Store, address: DeviceAddress, hash: string, sizeBytes: number): string[] {
-  const { blobChunk } = deviceKeys(store.space, address);
-  return Array.from({ length: Math.ceil(sizeBytes / CHUNK_BYTES) }, (_, index) => blobChunk(hash, index));
+function keysOf(store: Store, workspace: Workspace, { hash, sizeBytes }: Blob): { books: string[]; chunks: string[] } {
+  const { blobs, blobSizes, blobBytes, blobHolders, blobChunk } = workspaceKeys(store.space, workspace);
+  const chunks = Array.from({ length: Math.ceil(sizeBytes / CHUNK_BYTES) }, (_, index) => blobChunk(hash, index));
+  return { books: [blobs, blobSizes, blobBytes, blobHolders(hash)], chunks };
 }

@@ -1,5 +1,5 @@
 import type { Workspace } from '@gateway/contracts/ids';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { listDevices } from './devices.js';
 import type { Store } from './store.js';
 
@@ -11,6 +11,8 @@ export interface Capacity {
   limitBytes: number;
   /** Messages that wait on all devices of the workspace; not asked for without a `maxmemory`. */
   queuedMessages: number;
+  /** Of the files of the workspace, part of what is used. */
+  fileBytes: number;
 }
 
 /** Safe to repeat; costs a command for each device. */
@@ -22,6 +24,7 @@ export async function readCapacity(store: Store, workspace: Workspace): Promise<
     // Redis does not count what it has yet to write to its file, and to its replicas.
     usedBytes: read('used_memory') - read('mem_not_counted_for_evict'),
     limitBytes,
+    fileBytes: Number((await store.redis.get(workspaceKeys(store.space, workspace).blobBytes)) ?? 0),
     queuedMessages: limitBytes === 0 ? 0 : await countQueued(store, workspace),
   };
 }

@@ -126,21 +126,30 @@ export async function readPaceWaitMs(
 function sendScriptKeys(store: Store, address: DeviceAddress, tag: SendTag): string[] {
   const keys = sendKeys(store.space, address, tag);
   const device = deviceKeys(store.space, address);
-  return [keys.record, keys.recipients, keys.results, device.openSends, device.backlog, device.erasures];
+  return [
+    keys.record,
+    keys.recipients,
+    keys.results,
+    device.openSends,
+    device.backlog,
+    device.erasures,
+    device.releasedBlobs,
+  ];
 }
 
 function fencedKeys(store: Store, lease: Lease, tag: SendTag): string[] {
   return [deviceKeys(store.space, lease.address).lease, ...sendScriptKeys(store, lease.address, tag)];
 }
 
-/** Whether time has done something to the device's sends: some expired, were never opened, or hold a spent OTP. */
+/** Whether time has done something to the device's sends: some expired, were never opened, hold a spent OTP, or left a blob to release. */
 export async function hasDueSends(store: Store, address: DeviceAddress, nowMs: number): Promise<boolean> {
   const keys = deviceKeys(store.space, address);
   const abandonedBeforeMs = nowMs - LIMITS.acceptingGraceSeconds * 1000;
-  const [expired, abandoned, spent] = await Promise.all([
+  const [expired, abandoned, spent, released] = await Promise.all([
     store.redis.zcount(keys.openSends, '-inf', nowMs),
     store.redis.zcount(keys.acceptingSends, '-inf', abandonedBeforeMs),
     store.redis.zcount(keys.erasures, '-inf', nowMs),
+    store.redis.exists(keys.releasedBlobs),
   ]);
-  return expired + abandoned + spent > 0;
+  return expired + abandoned + spent + released > 0;
 }

@@ -1,9 +1,9 @@
-import { splitDeviceKey } from '@gateway/contracts/redis-keys';
+import { restOfKey } from '@gateway/contracts/redis-keys';
 import type { Store } from './store.js';
 import { type KeyRing, keyIdOf, LONGEST_HEADER_BYTES, RINGS, type SealPurpose } from './vault.js';
 
 interface Place {
-  /** What follows the device in the key. */
+  /** What follows the device, or the workspace, in the key. */
   keys: RegExp;
   /** In a hash: these fields, or all of them. Without it the key itself is the value. */
   fields?: readonly string[] | 'all';
@@ -67,7 +67,7 @@ interface FoundPlace {
 }
 
 function placesOf(store: Store, key: string): FoundPlace[] {
-  const rest = splitDeviceKey(store.space, key)?.rest;
+  const rest = restOfKey(store.space, key);
   if (rest === undefined) return [];
   return (Object.entries(PLACES) as [SealPurpose, Place][])
     .filter(([, { keys }]) => keys.test(rest))

@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { putBlob, readBlob } from '@gateway/store/blobs';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
+import { putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs';
+import { cancelSend, expireSends, recordResults } from '@gateway/store/change-send';
+import { acquireLease, type Lease } from '@gateway/store/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -16,7 +20,7 @@ describe('a blob', () => {
   afterEach(() => space.close());
 
   const put = (bytes: Buffer, { hours = 1, quotaBytes = 100 * MEBIBYTE, nowMs = Date.now() } = {}) =>
-    putBlob(space.store, address, { bytes, nowMs, neededUntilMs: nowMs + hours * HOUR_MS, quotaBytes });
+    putBlob(space.store, 'main', { bytes, nowMs, neededUntilMs: nowMs + hours * HOUR_MS, quotaBytes });
   async function hashOf(bytes: Buffer, options = {}): Promise<string> {
     const stored = await put(bytes, options);
     if (stored.kind !== 'stored') throw new Error('full');
@@ -24,13 +28,13 @@ describe('a blob', () => {
   }
   const chunks = (hash: string) => space.clients.commands.keys(`${space.prefix}:*:blob:${hash}:*`);
   const ttlMs = (hash: string) =>
-    space.clients.commands.pttl(deviceKeys(space.store.space, address).blobChunk(hash, 0));
+    space.clients.commands.pttl(workspaceKeys(space.store.space, 'main').blobChunk(hash, 0));
 
   it('comes back as it was, whatever its size', async () => {
     for (const size of [1, 512 * 1024, 512 * 1024 + 1, 3 * MEBIBYTE]) {
       const bytes = randomBytes(size);
       const hash = await hashOf(bytes);
-      expect((await readBlob(space.store, address, { hash, sizeBytes: size }))?.equals(bytes)).to.equal(true);
+      expect((await readBlob(space.store, 'main', { hash, sizeBytes: size }))?.equals(bytes)).to.equal(true);
     }
   });
 
@@ -38,7 +42,7 @@ describe('a blob', () => {
     const bytes = randomBytes(2 * MEBIBYTE);
     const [hash] = await Promise.all(Array.from({ length: 5 }, () => hashOf(bytes)));
     expect(await chunks(hash!)).to.have.length(4);
-    expect((await readBlob(space.store, address, { hash: hash!, sizeBytes: bytes.length }))?.equals(bytes)).to.equal(
+    expect((await readBlob(space.store, 'main', { hash: hash!, sizeBytes: bytes.length }))?.equals(bytes)).to.equal(
       true,
     );
   });
@@ -46,12 +50,12 @@ describe('a blob', () => {
   it('does not lie open in Redis, and does not open when it was changed', async () => {
     const bytes = Buffer.from('a secret that is easy to find');
     const hash = await hashOf(bytes);
-    const key = deviceKeys(space.store.space, address).blobChunk(hash, 0);
+    const key = workspaceKeys(space.store.space, 'main').blobChunk(hash, 0);
     const sealed = await space.clients.commands.getBuffer(key);
     expect(sealed?.includes('secret')).to.equal(false);
     sealed![sealed!.length - 1]! ^= 1;
     await space.clients.commands.set(key, sealed!);
-    const read = await readBlob(space.store, address, { hash, sizeBytes: bytes.length }).catch(() => 'refused');
+    const read = await readBlob(space.store, 'main', { hash, sizeBytes: bytes.length }).catch(() => 'refused');
     expect(read).to.equal('refused');
   });
 
@@ -67,13 +71,13 @@ describe('a blob', () => {
   it('is written again when a part of it is lost', async () => {
     const bytes = randomBytes(MEBIBYTE);
     const hash = await hashOf(bytes);
-    await space.clients.commands.del(deviceKeys(space.store.space, address).blobChunk(hash, 1));
-    expect(await readBlob(space.store, address, { hash, sizeBytes: bytes.length })).to.equal(undefined);
+    await space.clients.commands.del(workspaceKeys(space.store.space, 'main').blobChunk(hash, 1));
+    expect(await readBlob(space.store, 'main', { hash, sizeBytes: bytes.length })).to.equal(undefined);
     await hashOf(bytes);
-    expect((await readBlob(space.store, address, { hash, sizeBytes: bytes.length }))?.equals(bytes)).to.equal(true);
+    expect((await readBlob(space.store, 'main', { hash, sizeBytes: bytes.length }))?.equals(bytes)).to.equal(true);
   });
 
-  it('is refused when the device has no room left, until others have died', async () => {
+  it('is refused when the workspace has no room left, until others have died', async () => {
     const quotaBytes = 2 * MEBIBYTE;
     const nowMs = Date.now();
     const first = randomBytes(MEBIBYTE);
@@ -83,5 +87,83 @@ describe('a blob', () => {
     expect((await put(randomBytes(MEBIBYTE), { quotaBytes })).kind).to.equal('stored');
     const later = { quotaBytes, nowMs: nowMs + 2 * HOUR_MS };
     expect((await put(randomBytes(2 * MEBIBYTE), later)).kind).to.equal('stored');
+  });
+
+  describe('and the sends that need it', () => {
+    const bytes = randomBytes(MEBIBYTE);
+    let lease: Lease;
+    beforeEach(async () => {
+      lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
+    });
+
+    async function accept({ to = address, expiresAtMs = Date.now() + HOUR_MS } = {}) {
+      const stored = await put(bytes);
+      if (stored.kind !== 'stored') throw new Error('full');
+      const { hash: blob, holder: blobHolder } = stored;
+      const medium = { type: 'document', mimeType: 'text/plain', sizeBytes: bytes.length } as const;
+      const { messageId } = await acceptSend(space.store, to, {
+        kind: 'media',
+        content: { kind: 'media', ...medium, blob, blobHolder },
+        parts: 1,
+        recipients: ['4915112345670', '4915112345671'],
+        owner: 't',
+        requestId: 'r',
+        nowMs: Date.now(),
+        expiresAtMs,
+      });
+      return messageId;
+    }
+    async function open(options: Parameters<typeof accept>[0] = {}) {
+      const messageId = await accept(options);
+      await openSend(space.store, options.to ?? address, messageId);
+      return messageId;
+    }
+    const settle = (messageId: string, recipient: number) =>
+      recordResults(space.store, lease, {
+        ...{ tag: parseMessageId(messageId)!.tag, nowMs: Date.now() },
+        events: [{ recipient, part: 0, event: 'acked' }],
+      });
+    const left = async () => {
+      await releaseBlobs(space.store, address);
+      return (await space.clients.commands.keys(`${space.prefix}:{main}:blob*`)).length;
+    };
+    const ALL_OF_IT = ['blobs', 'blob-sizes', 'blob-bytes', 'blob-holders', 'chunk 0', 'chunk 1'].length;
+    /** The count of bytes stays, and is 0. */
+    const NOTHING = 1;
+
+    it('goes when the last recipient of the last of them is settled', async () => {
+      const [first, second] = [await open(), await open()];
+      await settle(first, 0);
+      await settle(second, 0);
+      await settle(second, 1);
+      expect(await left(), 'the first still needs it').to.equal(ALL_OF_IT);
+      await settle(first, 1);
+      expect(await left()).to.equal(NOTHING);
+      expect(await space.clients.commands.get(workspaceKeys(space.store.space, 'main').blobBytes)).to.equal('0');
+    });
+
+    it('goes when they are cancelled, expire, or were never promised', async () => {
+      const cancelled = await open();
+      await open({ expiresAtMs: Date.now() + 1 });
+      await accept();
+      await cancelSend(space.store, address, cancelled);
+      await expireSends(space.store, lease, Date.now() + 10);
+      expect(await left(), 'one is not dropped yet').to.equal(ALL_OF_IT);
+      await dropAbandonedSends(space.store, address, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
+      expect(await left()).to.equal(NOTHING);
+    });
+
+    it('is one for all devices, and one for the quota', async () => {
+      const other = { workspace: 'main', device: 'phone-2' };
+      const [ours, theirs] = [await open(), await open({ to: other })];
+      const quotaBytes = 2 * MEBIBYTE;
+      expect((await put(randomBytes(MEBIBYTE + 1), { quotaBytes })).kind).to.equal('full');
+      await cancelSend(space.store, address, ours);
+      expect(await left()).to.equal(ALL_OF_IT);
+      await cancelSend(space.store, other, theirs);
+      await releaseBlobs(space.store, other);
+      expect(await left()).to.equal(NOTHING);
+      expect((await put(randomBytes(MEBIBYTE + 1), { quotaBytes })).kind).to.equal('stored');
+    });
   });
 });

@@ -4,7 +4,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { Logger } from '@gateway/runtime/logger';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
 import { createApiToken, recordTokenUse } from '@gateway/store/api-tokens';
-import { keepUpload, putBlob, readUpload } from '@gateway/store/blobs';
+import { keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs';
 import {
   cancelSend,
   claimRecipient,
@@ -29,6 +29,7 @@ import { forgetNames } from '@gateway/store/people';
 import { noteEnd } from '@gateway/store/query-ends';
 import { readSend } from '@gateway/store/read-send';
 import { recordRestriction } from '@gateway/store/restrictions';
+import { countKeyUse } from '@gateway/store/sealed-values';
 import { checkSchema, type Store } from '@gateway/store/store';
 import { takeAccount } from '@gateway/store/take-account';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
@@ -137,6 +138,19 @@ describe('a full Redis', () => {
     );
   });
 
+  it('lets files go with the sends that needed them', async () => {
+    const nowMs = Date.now();
+    const file = { bytes: Buffer.from('file'), nowMs, neededUntilMs: nowMs + HOUR_MS, quotaBytes: 1_000 };
+    const stored = await putBlob(store, 'main', file);
+    if (stored.kind !== 'stored') throw new Error('full');
+    const { hash, holder } = stored;
+    const { releasedBlobs } = deviceKeys(store.space, address);
+    await store.redis.sadd(releasedBlobs, `${hash}:4:${holder}`);
+    await fill();
+    await releaseBlobs(store, address);
+    expect(await readBlob(store, 'main', { hash, sizeBytes: 4 })).to.equal(undefined);
+  });
+
   it('lets go of what was never promised, and of what a key stands for', async () => {
     const { messageId } = await accept();
     const asked = { owner: 't', callersKey: 'k', address, isBound: true };
@@ -170,6 +184,18 @@ describe('a full Redis', () => {
     expect(await forgetSession(store, lease, { id: 'a.1', beforeMs: Date.now() + 48 * HOUR_MS })).to.equal(true);
     await retireKeys(store, lease, { quarantine: true });
     expect(await keys.readCreds()).to.equal(undefined);
+  });
+
+  it('lets keys be changed', async () => {
+    const { creds } = deviceKeys(store.space, address);
+    await store.redis.set(creds, 'before');
+    await store.redis.hset(deviceKeys(store.space, address).received, 'p', store.vault.seal('x', 'received', 'p'));
+    await fill();
+    expect((await countKeyUse(store)).map(({ values }) => values).some((values) => values > 0)).to.equal(true);
+    expect(await store.run('reseal', [creds], ['', 'before', 'after '.repeat(100)])).to.equal(1);
+    isFull = false;
+    await redis.empty();
+    await store.redis.del(creds);
   });
 
   it('lets devices be seen, disconnected and restricted', async () => {
@@ -244,7 +270,7 @@ describe('a full Redis', () => {
       'ask-owner': askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
       'place-repeat': findRepeat(store, { ...repeat, isBound: false }),
       'close-repeat': store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),
-      'reserve-blob': putBlob(store, address, {
+      'reserve-blob': putBlob(store, 'main', {
         ...{ bytes: Buffer.from('file'), nowMs: Date.now(), neededUntilMs: Date.now() + HOUR_MS, quotaBytes: 1_000 },
       }),
     };

@@ -47,7 +47,7 @@ describe('changing keys', () => {
     await keys.commit({ creds: '{"gone":true}' });
     await retireKeys(store, lease, { quarantine: true });
     await keys.commit({ creds: '{}', keys: [{ type: 'session', id: '44.0', value: Buffer.of(7) }] });
-    const blob = (await putBlob(store, address, {
+    const blob = (await putBlob(store, 'main', {
       ...{ bytes: FILE, nowMs, neededUntilMs: nowMs + 60_000, quotaBytes: 10_000_000 },
     })) as { hash: string };
     await keepUpload(store, address, { blob: blob.hash, type: 'image', upload: UPLOAD, untilMs: nowMs + 60_000 });
@@ -75,7 +75,7 @@ describe('changing keys', () => {
     expect(await keys.readCreds()).to.equal('{}');
     expect((await keys.read('session', ['44.0'])).get('44.0')).to.deep.equal(Buffer.of(7));
     expect(await readIdKey(store, address)).to.have.length(16);
-    expect(await readBlob(store, address, { hash, sizeBytes: FILE.length })).to.deep.equal(FILE);
+    expect(await readBlob(store, 'main', { hash, sizeBytes: FILE.length })).to.deep.equal(FILE);
     expect(await readUpload(store, address, { blob: hash, type: 'image' })).to.deep.equal(UPLOAD);
     expect((await readReceived(store, address, { platformId: 'P', nowMs: Date.now() }))?.text).to.equal('a word');
     expect((await readDeviceState(store, address)).observed?.code).to.equal('2@code');

@@ -18,12 +18,11 @@ const MEGABYTE = 1024 * 1024;
 const OVERFLOW_BYTES = 8 * MEGABYTE;
 /** With its header just under what the allocator hands out: a large piece would be rounded up by megabytes. */
 const PIECE_BYTES = 60_000;
-const ADD_PIECES = `#!lua flags=allow-oom
-local piece = string.rep('x', ARGV[1])
-for _ = 1, ARGV[2] do redis.call('RPUSH', KEYS[1], piece) end`;
-/** One byte at the end of a string of zeros. */
-const ADD_AT_ONCE = `#!lua flags=allow-oom
-redis.call('SETRANGE', KEYS[1], ARGV[1], 'x')`;
+/** One byte at the end of a string of zeros, which takes next to nothing in the append-only file. */
+const ADD = `#!lua flags=allow-oom
+for piece = ARGV[2], ARGV[3] do redis.call('SETRANGE', KEYS[1] .. piece, ARGV[1], 'x') end`;
+const EMPTY = `#!lua flags=allow-oom
+for piece = 1, ARGV[1] do redis.call('DEL', KEYS[1] .. piece) end`;
 
 export async function startSmallRedis({ maxBytes = 64 * MEGABYTE } = {}): Promise<SmallRedis> {
   const server = await RedisProcess.start();
@@ -32,22 +31,30 @@ export async function startSmallRedis({ maxBytes = 64 * MEGABYTE } = {}): Promis
   const filler = `${space.prefix}:filler`;
   await redis.config('SET', 'maxmemory', maxBytes);
   const usedBytes = async () => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
-  const empty = async () => void (await redis.del(filler));
+  let pieces = 0;
+  const add = async (bytes: number, count: number) => {
+    await redis.eval(ADD, 1, filler, bytes, pieces + 1, pieces + count);
+    pieces += count;
+  };
+  const empty = async () => {
+    await redis.eval(EMPTY, 1, filler, pieces);
+    pieces = 0;
+  };
   return {
     space,
     maxBytes,
     fillTo: async (share) => {
       await empty();
       for (;;) {
-        const pieces = Math.floor((share * maxBytes - (await usedBytes())) / PIECE_BYTES);
-        if (pieces <= 0) return;
+        const count = Math.floor((share * maxBytes - (await usedBytes())) / PIECE_BYTES);
+        if (count <= 0) return;
         // What a piece takes beside its bytes is seen on the way.
-        await redis.eval(ADD_PIECES, 1, filler, PIECE_BYTES, pieces > 20 ? Math.floor(pieces * 0.9) : 1);
+        await add(PIECE_BYTES, count > 20 ? Math.floor(count * 0.9) : 1);
       }
     },
     fill: async () => {
       await empty();
-      await redis.eval(ADD_AT_ONCE, 1, filler, maxBytes + OVERFLOW_BYTES - (await usedBytes()));
+      await add(maxBytes + OVERFLOW_BYTES - (await usedBytes()), 1);
     },
     empty,
     close: async () => {

@@ -33,7 +33,7 @@ export interface ApiDeps {
   fetchTurns: Turns;
   /** Describes files, in processes of their own. */
   previews: Previews;
-  /** Bytes of attachments that each device may have stored. */
+  /** Bytes of attachments that may be stored where Redis has no `maxmemory`. */
   blobQuotaBytes: number;
   /** How many people callers may put on the list of opt-outs. */
   maxOptOuts: number;

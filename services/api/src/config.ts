@@ -47,7 +47,10 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
    * address in one of them counts as the IPv4 address in it. Default none; `64:ff9b::/96` is always among them.
    */
   NAT64_PREFIXES: Networks;
-  /** Bytes of attachments that each device may have stored in Redis; beyond it callers get a 503. Default 1 GiB. */
+  /**
+   * Bytes of attachments that may be stored in Redis; beyond it callers get a 503. Where Redis has a `maxmemory` it is a
+   * tenth of that, whatever is set here. Default 1 GiB.
+   */
   BLOB_QUOTA_BYTES: number;
   /**
    * How many people `POST /opt-outs` may put on the list. Default 1,000,000: 23 MB. People who answer STOP, and whom an

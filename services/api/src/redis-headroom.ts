@@ -25,6 +25,7 @@ export class RedisHeadroom {
   readonly #clock: Clock;
   #asked: Promise<Capacity> | undefined;
   #askedAtMs = 0;
+  #known: Capacity | undefined;
   /** Messages that this process took since it asked, and in the term before: those may not have been in Redis by then. */
   #taken = 0;
   #takenBefore = 0;
@@ -32,6 +33,11 @@ export class RedisHeadroom {
   constructor(read: () => Promise<Capacity>, clock: Clock) {
     this.#read = read;
     this.#clock = clock;
+  }
+
+  /** As Redis said last, with what those who wait will need, in bytes. */
+  get known(): (Capacity & { promisedBytes: number }) | undefined {
+    return this.#known && { ...this.#known, promisedBytes: this.#known.queuedMessages * STRANGER_BYTES };
   }
 
   /** Whether there is room for that many messages. Rejects when Redis does not answer. */
@@ -73,10 +79,15 @@ export class RedisHeadroom {
     this.#taken = 0;
     const asked = this.#read();
     this.#asked = asked;
-    // A failure is not remembered: the next caller asks anew.
-    asked.catch(() => {
-      if (this.#asked === asked) this.#asked = undefined;
-    });
+    asked.then(
+      (known) => {
+        this.#known = known;
+      },
+      // A failure is not remembered: the next caller asks anew.
+      () => {
+        if (this.#asked === asked) this.#asked = undefined;
+      },
+    );
     return asked;
   }
 }

@@ -17,6 +17,7 @@ import { createApiMetrics, previewMetrics } from './api-metrics.js';
 import { createApp } from './app.js';
 import { BodyBudget } from './body-budget.js';
 import { type ApiConfig, readApiConfig } from './config.js';
+import { addHeadroomMetrics } from './headroom-metrics.js';
 import { startHttpServer } from './http-server.js';
 import { Previews } from './previews/previews.js';
 import { RedisHeadroom } from './redis-headroom.js';
@@ -60,14 +61,15 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
   const metrics = createApiMetrics(registry, bodies);
   const previews = new Previews(previewMetrics(metrics));
   lifecycle.add('previews', () => previews.close());
-
+  const headroom = new RedisHeadroom(() => readCapacity(store, config.WORKSPACE), systemClock);
+  addHeadroomMetrics(registry, headroom);
   const server = await startHttpServer({
     host: config.API_HOST,
     port: config.API_PORT,
     requestTimeoutMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
     app: createApp({
       store,
-      headroom: new RedisHeadroom(() => readCapacity(store, config.WORKSPACE), systemClock),
+      headroom,
       producer,
       doorbells,
       workspace: config.WORKSPACE,

@@ -63,7 +63,8 @@ describe('POST /send with an attachment', () => {
     expect(status, JSON.stringify(body)).to.equal(400);
     expect(body).to.deep.equal({ success: false, error: 'Invalid request data', details });
   }
-  const storedOf = ({ blob: hash, sizeBytes }: MediaContent) => readBlob(space.store, ADDRESS, { hash, sizeBytes });
+  const storedOf = ({ blob: hash, sizeBytes }: MediaContent) =>
+    readBlob(space.store, ADDRESS.workspace, { hash, sizeBytes });
 
   it('takes every type, and knows of each what a phone shows', async () => {
     const picture = await accept({ attachment: inline('image', makePng(320, 200)) });
@@ -295,7 +296,18 @@ describe('POST /send with an attachment', () => {
     ]);
   });
 
-  it('answers 503 when the device has no room for more files', async () => {
+  it('keeps no file that nobody is to get any more', async () => {
+    const file = { attachment: inline('document', Buffer.from('offer')) };
+    const sendFile = (to: string) => api.call('POST', '/send', { json: { to, ...file } });
+    const [first, second] = [await sendFile(TO), await sendFile('447700900002')];
+    const files = () => space.clients.commands.keys(`${space.prefix}:*:blob:*`);
+    await api.call('DELETE', `/messages/${first.body.messageId}`);
+    expect(await files()).to.have.length(1);
+    await api.call('DELETE', `/messages/${second.body.messageId}`);
+    expect(await files()).to.deep.equal([]);
+  });
+
+  it('answers 503 when there is no room for more files', async () => {
     await api.close();
     api = await start({ blobQuotaBytes: 1_000 });
     const { status, headers } = await send({ attachment: inline('document', Buffer.alloc(1_001)) });

@@ -1,10 +1,12 @@
+import { RedisHeadroom } from '@gateway/api/redis-headroom';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { findOptOut } from '@gateway/store/opt-outs';
+import { readCapacity } from '@gateway/store/capacity';
+import { countOptOuts, findOptOut } from '@gateway/store/opt-outs';
 import { readSend } from '@gateway/store/read-send';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { DEFAULT, linkDevice } from './support/device-owner.js';
-import { type Answer, startTestApi, type TestApi } from './support/test-api.js';
+import { type Answer, startTestApi, type TestApi, type TestApiOptions } from './support/test-api.js';
 
 const MEGABYTE = 1024 * 1024;
 const UNAVAILABLE = { success: false, error: 'Service unavailable' };
@@ -12,24 +14,32 @@ const UNAVAILABLE = { success: false, error: 'Service unavailable' };
 describe('the API and how full Redis is', () => {
   let redis: SmallRedis;
   let api: TestApi;
-  beforeEach(async () => {
+  /** For how old what the API knows of Redis is. */
+  const clock = { ms: 0, nowMs: Date.now, monotonicMs: () => clock.ms };
+  const start = (options: TestApiOptions = {}) => {
+    const headroom = new RedisHeadroom(() => readCapacity(redis.space.store, 'main'), clock);
+    return startTestApi(redis.space, { headroom, waits: { otpMs: 50, logoutMs: 50 }, ...options });
+  };
+  before(async () => {
     redis = await startSmallRedis();
-    api = await startTestApi(redis.space, { waits: { otpMs: 50, logoutMs: 50 } });
     await linkDevice(redis.space.store);
+  });
+  beforeEach(async () => {
+    api = await start();
   });
   afterEach(async () => {
     await api.close();
-    await redis.close();
+    await redis.empty();
   });
+  after(() => redis.close());
 
   const send = (to: string | string[]) => api.call('POST', '/send', { json: { to, text: 'hello' } });
   const otp = () => api.call('POST', '/otp', { json: { phone: '447700900001', code: '123456' } });
   const optOut = () => api.call('POST', '/opt-outs', { json: { phone: '447700900001' } });
   const people = (count: number) => Array.from({ length: count }, (_, i) => String(447_700_000_000 + i));
-  /** A replica that has not asked Redis yet. */
-  const restartApi = async () => {
-    await api.close();
-    api = await startTestApi(redis.space, { waits: { otpMs: 50, logoutMs: 50 } });
+  /** The API asks Redis anew. */
+  const later = () => {
+    clock.ms += 2_000;
   };
   function expectRefused({ status, body, headers }: Answer): void {
     expect([status, body]).to.deep.equal([503, UNAVAILABLE]);
@@ -42,27 +52,49 @@ describe('the API and how full Redis is', () => {
     expect((await otp()).status).to.equal(202);
     expect((await optOut()).status).to.equal(200);
     await redis.fillTo(0.96);
-    await restartApi();
+    later();
     expectRefused(await otp());
     expectRefused(await optOut());
     expectRefused(await api.call('POST', '/connect?forceNew=true'));
     await redis.empty();
-    await restartApi();
+    later();
     expect((await send('447700900001')).status).to.equal(202);
   });
 
   it('counts the keys of those who wait, before it takes more', async () => {
     await redis.fillTo(0.85 - (25 * MEGABYTE) / redis.maxBytes);
-    const { token } = api;
     const sends = await Promise.all(Array.from({ length: 4 }, () => send(people(10_000))));
     expect(sends.map(({ status }) => status).sort(), '14 MB each').to.deep.equal([202, 503, 503, 503]);
     expect((await send(people(100))).status).to.equal(202);
-    await restartApi();
+    later();
     expectRefused(await send(people(10_000)));
     const { messageId } = sends.find(({ status }) => status === 202)!.body;
-    expect((await api.call('DELETE', `/messages/${messageId}`, { token })).status).to.equal(200);
-    await restartApi();
+    expect((await api.call('DELETE', `/messages/${messageId}`)).status).to.equal(200);
+    later();
+    await otp();
+    later();
     expect((await send(people(10_000))).status, 'they wait no more').to.equal(202);
+  });
+
+  it('keeps a tenth of it for files, of all devices together, and takes more when one is cancelled', async () => {
+    await linkDevice(redis.space.store, { workspace: 'main', device: 'other' });
+    const tokens = await Promise.all(['default', 'other'].map((device) => api.newToken({ device })));
+    const sendFile = (index: number, bytes: Buffer) => {
+      const attachment = { type: 'document', base64: bytes.toString('base64'), filename: 'offer.bin' };
+      return api.call('POST', '/send', { json: { to: '447700900001', attachment }, token: tokens[index]!.value });
+    };
+    const files = [1, 2].map((fill) => Buffer.alloc(4 * MEGABYTE, fill));
+    const first = await sendFile(0, files[0]!);
+    expect(first.status).to.equal(202);
+    expect((await sendFile(1, files[1]!)).status, '8 of 6.4 MB').to.equal(503);
+    const again = await sendFile(1, files[0]!);
+    expect(again.status, 'it is there already').to.equal(202);
+    const cancel = (index: number, { body }: Answer) =>
+      api.call('DELETE', `/messages/${body.messageId}`, { token: tokens[index]!.value });
+    await cancel(0, first);
+    expect((await sendFile(0, files[1]!)).status, 'another send needs it').to.equal(503);
+    await cancel(1, again);
+    expect((await sendFile(0, files[1]!)).status).to.equal(202);
   });
 
   it('answers while it is full, and ends what callers want ended', async () => {
@@ -85,14 +117,14 @@ describe('the API and how full Redis is', () => {
 
   it('holds as many opt-outs as the operator allows, and says how many it did not take', async () => {
     await api.close();
-    api = await startTestApi(redis.space, { maxOptOuts: 2 });
+    api = await start({ maxOptOuts: (await countOptOuts(redis.space.store, 'main')) + 2 });
     const answer = await api.call('POST', '/opt-outs', { json: { phone: people(5) } });
     expect([answer.status, answer.body]).to.deep.equal([
       422,
       {
         success: false,
         error: 'List of opt-outs is full',
-        details: [{ path: ['phone'], message: '3 people were not added: the list holds 2' }],
+        details: [{ path: ['phone'], message: '3 people were not added: the list holds 3' }],
       },
     ]);
     expect(await findOptOut(api.store, 'main', people(5)[0]!)).to.include({ source: 'api' });

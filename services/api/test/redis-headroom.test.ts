@@ -1,4 +1,6 @@
+import { addHeadroomMetrics } from '@gateway/api/headroom-metrics';
 import { RedisHeadroom } from '@gateway/api/redis-headroom';
+import { createMetrics } from '@gateway/runtime/metrics';
 import type { Capacity } from '@gateway/store/capacity';
 import { expect } from 'chai';
 
@@ -11,10 +13,8 @@ function fakeReader(answers: (Capacity | Error)[]) {
   };
   return { read, asked: () => asked };
 }
-const memory = (usedBytes: number, limitBytes: number, queuedMessages = 0) => ({
-  usedBytes,
-  limitBytes,
-  queuedMessages,
+const memory = (usedBytes: number, limitBytes: number, queuedMessages = 0): Capacity => ({
+  ...{ usedBytes, limitBytes, queuedMessages, fileBytes: 0 },
 });
 const fakeClock = () => {
   const clock = { ms: 0, nowMs: () => clock.ms, monotonicMs: () => clock.ms };
@@ -59,6 +59,17 @@ describe('room in Redis', () => {
       ...Array(6).fill(true),
       ...Array(4).fill(false),
     ]);
+  });
+
+  it('shows in the metrics', async () => {
+    const registry = createMetrics('api');
+    const headroom = headroomOf(memory(10, 1_000, 2));
+    addHeadroomMetrics(registry, headroom);
+    await headroom.hasRoom();
+    const shown = await registry.metrics();
+    expect(shown).to.match(/^gateway_redis_bytes\{kind="used",.*\} 10$/m);
+    expect(shown).to.match(/^gateway_redis_bytes\{kind="promised",.*\} 2800$/m);
+    expect(shown).to.match(/^gateway_redis_bytes\{kind="limit",.*\} 1000$/m);
   });
 
   it('for files is a tenth of maxmemory', async () => {

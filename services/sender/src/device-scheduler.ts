@@ -6,6 +6,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { openSend } from '@gateway/store/accept-send';
+import { releaseBlobs } from '@gateway/store/blobs';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { Person } from '@gateway/store/hidden-opt-outs';
@@ -144,6 +145,7 @@ export class DeviceScheduler {
     const { store, lease, clock } = this.deps;
     for (const messageId of await expireSends(store, lease, clock.nowMs())) this.roster.drop(messageId);
     await eraseSpentOtps(store, lease.address, clock.nowMs());
+    await releaseBlobs(store, lease.address);
     const dropCancelled = async (send: OpenSend) => {
       const record = await readSend(store, lease.address, send.messageId);
       if (!record || record.cancelledAtMs) send.dropCancelled();

@@ -63,7 +63,7 @@ export class MediaUploads {
 
   private async readFile({ blob, sizeBytes }: MediaContent): Promise<Buffer | Error> {
     const { store, lease } = this.deps;
-    const bytes = await readBlob(store, lease.address, { hash: blob, sizeBytes });
+    const bytes = await readBlob(store, lease.address.workspace, { hash: blob, sizeBytes });
     return bytes ?? new Error('the stored file is gone');
   }
 }

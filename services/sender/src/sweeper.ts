@@ -4,6 +4,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { dropAbandonedSends } from '@gateway/store/accept-send';
+import { releaseBlobs } from '@gateway/store/blobs';
 import { eraseSpentOtps, expireSends, hasDueSends } from '@gateway/store/change-send';
 import { listDevices } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
@@ -66,6 +67,7 @@ async function sweepDevice({ store, keeper, producer, clock }: SweeperDeps, addr
     await dropAbandonedSends(store, address, { nowMs, hasJob: (messageId) => producer.hasSend(address, messageId) });
     await expireSends(store, lease, nowMs);
     await eraseSpentOtps(store, address, nowMs);
+    await releaseBlobs(store, address);
   } finally {
     await keeper.release(lease);
     // Whoever saw that we hold it may claim it.

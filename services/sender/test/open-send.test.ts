@@ -169,7 +169,7 @@ describe('OpenSend', () => {
         },
         recipients,
         content: {
-          ...{ kind: 'media', type: 'sticker', mimeType: 'image/webp', blob: 'b', sizeBytes: 1 },
+          ...{ kind: 'media', type: 'sticker', mimeType: 'image/webp', blob: 'b', blobHolder: 'h', sizeBytes: 1 },
           followingText: 'and this',
         },
         finish: () => {},

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FaultAction } from '@gateway/simulator/faults/fault-book';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { ringDoorbell } from '@gateway/store/doorbells';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries, readFileOnPhone, type ShownMessage } from '@gateway/testkit/phones';
@@ -49,6 +50,7 @@ describe('an attachment, end to end', function () {
   /** What the phone of a number shows, in order. */
   const shownTo = async (number: string): Promise<ShownMessage[]> =>
     (await readDeliveries(simulator, ACCOUNT)).filter(({ to }) => to === number);
+  const chunks = () => space.clients.commands.keys(`${space.prefix}:*:blob:*`);
   async function fault(on: 'upload' | 'message', action: FaultAction, more = {}): Promise<void> {
     const body = JSON.stringify({ on, do: action, ...more });
     const headers = { 'content-type': 'application/json' };
@@ -109,6 +111,8 @@ describe('an attachment, end to end', function () {
     const again = await send(makeNumbers(3, 33), { attachment: inline('image', picture) });
     await waitForCount(again, 'read', 3);
     expect(simulator.network.counters.uploads, 'the next send uses the same upload').to.equal(1);
+    await ringDoorbell(space.store, { topic: 'sends', workspace: 'main', device: 'default' });
+    await eventually(async () => (await chunks()).length === 0, { what: 'a Redis without the file' });
   });
 
   it('survives SIGKILL of its sender: every phone shows each part once, and nothing is uploaded again', async () => {
@@ -156,9 +160,9 @@ describe('an attachment, end to end', function () {
   it('that is gone from the store fails its recipients, and says why', async () => {
     await fault('upload', { error: 503 }, { count: 2 });
     const messageId = await send(makeNumbers(2, 36), { attachment: inline('document', makePdf()) });
-    const chunks = await space.clients.commands.keys(`${space.prefix}:*:blob:*`);
-    expect(chunks).to.have.length(1);
-    await space.clients.commands.del(...chunks);
+    const stored = await chunks();
+    expect(stored).to.have.length(1);
+    await space.clients.commands.del(...stored);
     const { recipients } = await waitForCount(messageId, 'failed', 2);
     expect(recipients[0]).to.include({ status: 'failed', error: 'attachment_unreadable' });
   });

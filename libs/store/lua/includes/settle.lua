@@ -1,5 +1,5 @@
 -- Keeps the counts of a send and the backlog of its device in step with its results, and closes a send with nothing
--- left to do: it leaves the open set and its keys get their time to live.
+-- left to do: it leaves the open set, lets go of its blob, and its keys get their time to live.
 local function move_counts(record_key, backlog_key, from, to, recipients)
   redis.call('HINCRBY', record_key, STATUS_NAMES[from], -recipients)
   redis.call('HINCRBY', record_key, STATUS_NAMES[to], recipients)
@@ -8,9 +8,11 @@ local function move_counts(record_key, backlog_key, from, to, recipients)
   end
 end
 
-local function close_when_settled(record_key, recipients_key, results_key, open_key, now_ms, retention_ms)
-  local state, queued, id = unpack(redis.call('HMGET', record_key, 'state', 'queued', 'messageId'))
+local function close_when_settled(record_key, recipients_key, results_key, open_key, released_key, now_ms, retention_ms)
+  local state, queued, id, blob = unpack(redis.call('HMGET', record_key, 'state', 'queued', 'messageId', 'blob'))
   if state ~= 'open' or tonumber(queued) > 0 then return end
+  -- Nobody is to get the file any more; phones that ask again are told where the network has it.
+  if blob then redis.call('SADD', released_key, blob) end
   redis.call('HSET', record_key, 'state', 'closed', 'closedAtMs', now_ms)
   redis.call('ZREM', open_key, id)
   local dies_at = tonumber(now_ms) + tonumber(retention_ms)

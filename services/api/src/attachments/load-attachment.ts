@@ -28,19 +28,24 @@ export async function fetchRemoteFile(attachment: Attachment, call: FetchCall, d
 /** Stores the file, once whatever the number of recipients and sends, and describes it. Throws 503 when there is no room. */
 export async function storeFile(
   { address, token }: Pick<Call<unknown, unknown>, 'address' | 'token'>,
-  { store, clock, blobQuotaBytes, previews }: Pick<ApiDeps, 'store' | 'clock' | 'blobQuotaBytes' | 'previews'>,
+  {
+    store,
+    clock,
+    headroom,
+    blobQuotaBytes,
+    previews,
+  }: Pick<ApiDeps, 'store' | 'clock' | 'headroom' | 'blobQuotaBytes' | 'previews'>,
   { attachment, file, neededUntilMs }: { attachment: Attachment; file: CheckedFile; neededUntilMs: number },
 ): Promise<MediaContent> {
   const { bytes, mimeType } = file;
   const { type } = attachment;
   const filename = nameFile(attachment, mimeType);
   const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
-  const stored = await putBlob(store, address, {
-    ...{ bytes, neededUntilMs, nowMs: clock.nowMs(), quotaBytes: blobQuotaBytes },
-  });
+  const quotaBytes = await headroom.fileQuotaBytes(blobQuotaBytes);
+  const stored = await putBlob(store, address.workspace, { bytes, neededUntilMs, nowMs: clock.nowMs(), quotaBytes });
   if (stored.kind === 'full') throw new ApiError('unavailable', { headers: { 'Retry-After': '600' } });
   return {
-    ...{ kind: 'media', type, mimeType, blob: stored.hash, sizeBytes: bytes.length },
+    ...{ kind: 'media', type, mimeType, blob: stored.hash, blobHolder: stored.holder, sizeBytes: bytes.length },
     ...(filename !== undefined && { filename }),
     ...description,
   };

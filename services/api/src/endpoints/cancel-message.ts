@@ -1,4 +1,5 @@
 import { sendStatus } from '@gateway/contracts/statuses';
+import { releaseBlobs } from '@gateway/store/blobs';
 import { cancelSend } from '@gateway/store/change-send';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
@@ -39,6 +40,7 @@ export const cancelMessage: Endpoint<Nothing, Nothing> = {
     const { address, send } = await findMessage(store, request);
     const outcome = await cancelSend(store, address, send.messageId);
     await ringDoorbell(store, { topic: 'sends', ...address });
+    await releaseBlobs(store, address);
     logger.info('send cancelled', {
       device: address.device,
       messageId: send.messageId,
