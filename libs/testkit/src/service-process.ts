@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -17,6 +19,7 @@ export class ServiceProcess {
   private constructor(
     readonly service: string,
     env: Record<string, string>,
+    logFolder?: string,
   ) {
     const main = fileURLToPath(new URL(`services/${service}/dist/main.js`, REPOSITORY));
     // The IPC channel ends the service when the test process is gone, even when that was killed.
@@ -26,11 +29,19 @@ export class ServiceProcess {
     });
     this.exited = once(this.child, 'exit');
     createInterface({ input: this.child.stdout! }).on('line', (line) => this.logs.push(parseLine(line)));
+    if (logFolder) this.child.stdout!.pipe(createWriteStream(join(logFolder, `${service}-${this.pid}.log`)));
   }
 
-  /** Starts `services/<service>` and waits for the log line that says it is ready. */
-  static async start(service: string, env: Record<string, string>): Promise<ServiceProcess> {
-    const started = new ServiceProcess(service, env);
+  /**
+   * Starts `services/<service>` and waits for the log line that says it is ready.
+   * @param options.logFolder gets a file with what it logs.
+   */
+  static async start(
+    service: string,
+    env: Record<string, string>,
+    { logFolder }: { logFolder?: string } = {},
+  ): Promise<ServiceProcess> {
+    const started = new ServiceProcess(service, env, logFolder);
     await started.waitForLog((line) => line.message === 'ready' || line.message === 'api listens', READY_MS);
     return started;
   }

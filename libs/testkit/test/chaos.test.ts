@@ -23,6 +23,8 @@ describe('the account of a chaos run', () => {
     to,
     marker: 'm',
     status,
+    error: status === 'failed' ? 'network_463' : undefined,
+    tries: 1,
     mayFail,
   });
   const row = (to: string, shown: number, text = 'm') => ({
@@ -35,6 +37,13 @@ describe('the account of a chaos run', () => {
     expect(accountFor(promised, shown)).to.deep.equal({
       ...{ recipients: 5, shown: 2, failed: 1, expired: 1, lost: 3, duplicates: 1 },
     });
+  });
+
+  it('tells of each one that is lost what is known of it', () => {
+    const lost: unknown[] = [];
+    accountFor([message('a'), message('b', 'failed')], new Map([['1', [row('a', 1)]]]), (one) => lost.push(one));
+    expect(lost).to.deep.equal([message('b', 'failed')]);
+    expect(message('b', 'failed')).to.include({ status: 'failed', error: 'network_463', tries: 1 });
   });
 
   it('does not call lost what the fault plan refused, unless nobody was told that it failed', () => {

@@ -9,6 +9,10 @@ export interface PromisedMessage {
   /** The text, which no other send has. */
   marker: string;
   status: RecipientView['status'];
+  /** The public name of why it is not out. */
+  error: string | undefined;
+  /** How often it was tried. */
+  tries: number;
   /** The fault plan refuses it: it may fail. */
   mayFail: boolean;
 }
@@ -24,8 +28,15 @@ export interface Account {
   duplicates: number;
 }
 
-/** Compares what was promised with what the phones show, by text and not by id. */
-export function accountFor(promised: readonly PromisedMessage[], shown: ReadonlyMap<string, ShownMessage[]>): Account {
+/**
+ * Compares what was promised with what the phones show, by text and not by id.
+ * @param onLost is told of each message that is lost.
+ */
+export function accountFor(
+  promised: readonly PromisedMessage[],
+  shown: ReadonlyMap<string, ShownMessage[]>,
+  onLost: (message: PromisedMessage) => void = () => {},
+): Account {
   const account: Account = { recipients: promised.length, shown: 0, failed: 0, expired: 0, lost: 0, duplicates: 0 };
   const times = new Map<string, number>();
   for (const [from, messages] of shown) {
@@ -34,12 +45,15 @@ export function accountFor(promised: readonly PromisedMessage[], shown: Readonly
       times.set(key, (times.get(key) ?? 0) + count);
     }
   }
-  for (const { from, to, marker, status, mayFail } of promised) {
+  for (const message of promised) {
+    const { from, to, marker, status, mayFail } = message;
     const count = times.get(`${from} ${to} ${marker}`) ?? 0;
     if (count > 0) account.shown++;
     else if (status === 'failed') account.failed++;
     else if (status === 'expired') account.expired++;
-    if (count === 0 && !(mayFail && status === 'failed')) account.lost++;
+    const isLost = count === 0 && !(mayFail && status === 'failed');
+    if (isLost) account.lost++;
+    if (isLost) onLost(message);
     if (count > 1) account.duplicates++;
   }
   return account;

@@ -21,11 +21,14 @@ const STARTS_AT_A_TIME = 4;
 export class Fleet {
   readonly places: Place[] = [];
 
+  /** @param logFolder gets the logs of all processes that there ever were. */
+  constructor(private readonly logFolder: string) {}
+
   /** A few at a time. Their places are in the order of `wanted`, whichever is ready first: a seed picks by it. */
   async start(wanted: readonly Pick<Place, 'service' | 'env'>[]): Promise<void> {
     for (let from = 0; from < wanted.length; from += STARTS_AT_A_TIME) {
       const starting = wanted.slice(from, from + STARTS_AT_A_TIME).map(async ({ service, env }) => {
-        return { service, env, running: await ServiceProcess.start(service, env), busy: false };
+        return { service, env, running: await this.startOne(service, env), busy: false };
       });
       const results = await Promise.allSettled(starting);
       // Those that are there are stopped by `close`, also when another one failed.
@@ -74,11 +77,15 @@ export class Fleet {
     return stopped.filter((each) => !each.stopped).map(({ pid }) => pid);
   }
 
+  private startOne(service: ServiceName, env: Record<string, string>): Promise<ServiceProcess> {
+    return ServiceProcess.start(service, env, { logFolder: this.logFolder });
+  }
+
   private async replace(place: Place): Promise<void> {
-    // A start during an outage of Redis fails; whoever runs services starts them again.
+    // A start fails during an outage of Redis, or when its port was taken meanwhile: it is tried again.
     for (let tries = 0; ; tries++) {
       try {
-        place.running = await ServiceProcess.start(place.service, place.env);
+        place.running = await this.startOne(place.service, place.env);
         return;
       } catch (error) {
         if (tries === MAX_STARTS) throw error;

@@ -53,6 +53,9 @@ interface World {
  */
 const MESSAGES_A_BLOW = 10;
 const LOOK_MS = 100;
+/** How late the network says what it restricts, and how often in turn: it is asked two questions at a time. */
+const LATE_ANSWER_MS = 600;
+const LATE_ANSWERS = 4;
 
 /**
  * Does harm until it is told to stop: which, to whom and when come from the seed. Processes die at whatever line they
@@ -104,6 +107,8 @@ async function doHarm({ fleet, redis, simulator, random, accounts }: World, done
   const fault = random.pick(NETWORK_FAULTS);
   const count = random.between(1, 5);
   const account = random.pick(accounts);
+  // Half of the locks are over before the network has answered about them.
+  const lockMs = random.next() < 0.5 ? random.between(100, LATE_ANSWER_MS / 2) : duration;
   switch (kind) {
     case 'kill':
       if (!victim) return;
@@ -127,7 +132,7 @@ async function doHarm({ fleet, redis, simulator, random, accounts }: World, done
       return;
     case 'lock':
       done.faults++;
-      return lockAccount(simulator, account, duration);
+      return lockAccount(simulator, account, lockMs);
     case 'redis':
       done.kills++;
       return redis.killAndRestart();
@@ -136,6 +141,8 @@ async function doHarm({ fleet, redis, simulator, random, accounts }: World, done
 
 /** For a time, the account may start no new conversation: its messages to strangers must wait. */
 async function lockAccount(simulator: Simulator, account: string, ms: number): Promise<void> {
+  const match = { account, xmlns: 'w:mex' };
+  simulator.network.faults.add({ on: 'iq', match, do: { delayMs: LATE_ANSWER_MS }, count: LATE_ANSWERS });
   const response = await fetch(`${simulator.adminUrl}/admin/accounts/${account}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findSteadyPort } from './steady-port.js';
+
+const RESPAWN_MS = 250;
 
 /** A Redis that can be killed and comes back with what it had written, on the same port. */
 export class RedisProcess {
   private child: ChildProcess | undefined;
+  private respawn: NodeJS.Timeout | undefined;
 
   private constructor(
     private readonly program: string,
@@ -16,7 +19,8 @@ export class RedisProcess {
   ) {}
 
   static async start(): Promise<RedisProcess> {
-    const redis = new RedisProcess(findProgram(), mkdtempSync(join(tmpdir(), 'gateway-chaos-')), await findFreePort());
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-chaos-'));
+    const redis = new RedisProcess(findProgram(), folder, await findSteadyPort());
     redis.spawn();
     return redis;
   }
@@ -39,11 +43,18 @@ export class RedisProcess {
   private spawn(): void {
     const settings = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.folder];
     const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory-policy', 'noeviction', '--loglevel', 'warning'];
-    this.child = spawn(this.program, [...settings, ...durable], { stdio: 'ignore' });
+    const child = spawn(this.program, [...settings, ...durable], { stdio: 'ignore' });
+    this.child = child;
+    // It ends by itself when another process has just taken its port.
+    child.once('exit', () => {
+      if (this.child === child) this.respawn = setTimeout(() => this.spawn(), RESPAWN_MS);
+    });
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {
     const { child } = this;
+    clearTimeout(this.respawn);
+    this.child = undefined;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
     child.kill(signal);
@@ -56,13 +67,4 @@ function findProgram(): string {
   const found = ['redis-server', 'valkey-server'].find((program) => spawnSync(program, ['--version']).status === 0);
   if (!found) throw new Error('neither redis-server nor valkey-server is on the PATH');
   return found;
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

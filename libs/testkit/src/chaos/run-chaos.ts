@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { otpText } from '@gateway/contracts/otp-text';
+import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import { sleep } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logger';
 import { createRedisClients } from '@gateway/runtime/redis-clients';
@@ -21,7 +25,8 @@ import { Fleet } from './fleet.js';
 import { type Mischief, makeMischief } from './mischief.js';
 import { planRefusals } from './plan-refusals.js';
 import { Random } from './random.js';
-import { findFreePort, RedisProcess } from './redis-process.js';
+import { RedisProcess } from './redis-process.js';
+import { findSteadyPort } from './steady-port.js';
 
 export interface ChaosOptions {
   rounds: number;
@@ -73,7 +78,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     space: { prefix: 'gw' },
     keyRings: readKeyRings(KEYS),
   });
-  const fleet = new Fleet();
+  const logFolder = mkdtempSync(join(tmpdir(), 'gateway-chaos-logs-'));
+  const fleet = new Fleet(logFolder);
+  let isWhole = false;
   try {
     const bases = await startFleet(fleet, redis, simulator);
     const lines = await linkDevices(store, simulator, bases, options.devices);
@@ -86,9 +93,12 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     }
     const stubborn = await fleet.close();
     if (stubborn.length > 0) throw new Error(`${stubborn.length} processes did not stop when they were asked to`);
+    isWhole = total.lost === 0 && total.duplicates === 0;
     return total;
   } finally {
     await fleet.close();
+    if (isWhole) rmSync(logFolder, { recursive: true, force: true });
+    else options.say(`the logs of all processes are kept in ${logFolder}`);
     await clients.close();
     await simulator.close();
     await redis.stop();
@@ -107,7 +117,7 @@ async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulato
     ACK_TIMEOUT_MS: '3000',
     LOG_LEVEL: 'warn',
   };
-  const ports = [await findFreePort(), await findFreePort()];
+  const ports = [await findSteadyPort(), await findSteadyPort()];
   const noisy = { ...env, LOG_LEVEL: 'info' };
   await fleet.start([
     ...[1, 2].map(() => ({ service: 'connection' as const, env: noisy })),
@@ -258,17 +268,21 @@ async function countQueued(store: Store, sends: readonly PromisedSend[]): Promis
   return counts.reduce((sum, queued) => sum + queued, 0);
 }
 
-async function takeAccount({ store, simulator, recipients }: Round, sends: readonly PromisedSend[]): Promise<Account> {
+async function takeAccount(
+  { store, simulator, recipients, say }: Round,
+  sends: readonly PromisedSend[],
+): Promise<Account> {
   const promised: PromisedMessage[] = [];
   const shown = new Map<string, ShownMessage[]>();
   for (const { line, messageId, marker, refused } of sends) {
     const send = await readSend(store, line.address, messageId);
     if (!send) throw new Error('a promised send has no record any more');
     const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients });
-    for (const { to, status } of rows) {
-      promised.push({ from: line.number, to, marker, status, mayFail: refused.has(to) });
+    for (const { to, status, tries, errorCode } of rows) {
+      const error = recipientErrorName(errorCode);
+      promised.push({ from: line.number, to, marker, status, error, tries, mayFail: refused.has(to) });
     }
     shown.set(line.number, await readDeliveries(simulator, line.number));
   }
-  return accountFor(promised, shown);
+  return accountFor(promised, shown, (lost) => say(`LOST: ${JSON.stringify(lost)}`));
 }
