@@ -25,6 +25,7 @@ export const REASONS = {
   scan_again: 'The network wants the code to be scanned once more: scan the new one with the same phone.',
   restoring: 'The session is being restored.',
   owner_lost: 'The process that held the connection is gone; another one takes over.',
+  owner_failing: 'The processes that held the connection failed one after the other; waiting before the next attempt.',
   network: 'The messenger network cannot be reached; trying again.',
   restart: 'The network asked for a restart of the connection.',
   disconnected: 'The account was disconnected on request.',

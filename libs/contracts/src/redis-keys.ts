@@ -75,6 +75,8 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     lease: `${base}:lease`,
     /** STRING: the last epoch given out; only grows. */
     epoch: `${base}:epoch`,
+    /** STRING with a TTL: ownerships in a row that did not last. */
+    starts: `${base}:starts`,
     /** STRING: encrypted credentials. */
     creds: `${base}:creds`,
     /** HASH field -> encrypted key, one per type and bucket. */

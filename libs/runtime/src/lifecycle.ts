@@ -1,3 +1,4 @@
+import { containerOf } from './contain.js';
 import { GatewayError, toError } from './errors.js';
 import { createLogger, type Logger } from './logger.js';
 
@@ -70,7 +71,8 @@ export class Lifecycle {
 
 /**
  * The frame of every service's `main.ts`. Runs `main`, then waits for the end: SIGTERM and SIGINT stop what was added
- * and exit with 0; a failed start, or an error that nobody caught, is logged, stops and exits with 1.
+ * and exit with 0; a failed start, or an error that nobody caught, is logged, stops and exits with 1. An uncaught error
+ * of work that is contained ends that work only.
  * A process that was forked also stops when its parent is gone, even when that was killed.
  */
 export async function runUntilSignal(main: (lifecycle: Lifecycle) => Promise<void>): Promise<void> {
@@ -80,6 +82,8 @@ export async function runUntilSignal(main: (lifecycle: Lifecycle) => Promise<voi
     process.exit(exitCode);
   };
   const fail = (message: string) => (thrown: unknown) => {
+    const onUncaught = containerOf();
+    if (onUncaught) return onUncaught(toError(thrown));
     lifecycle.logger.error(message, { error: toError(thrown) });
     return end(1);
   };

@@ -106,6 +106,15 @@ describe('runUntilSignal', () => {
     expect(output()).to.include('nobody caught me').and.to.include('stopped first');
   });
 
+  it('goes on after an uncaught error of work that is contained, whoever started it', async () => {
+    const { child, started, ended, output } = run('service', 'contained');
+    await started();
+    const kept = ['kept: of a callback', 'kept: of a promise', 'kept: of shared work'];
+    await eventually(() => kept.every((line) => output().includes(line)), { what: kept.join(', ') });
+    child.kill('SIGTERM');
+    expect(await ended).to.equal(0);
+  });
+
   it('stops when its parent is killed', async () => {
     const { child, started } = run('parent');
     const pid = await started();

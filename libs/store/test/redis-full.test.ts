@@ -14,6 +14,7 @@ import {
   takePace,
 } from '@gateway/store/change-send';
 import { ClientVersion } from '@gateway/store/client-version';
+import { noteStart } from '@gateway/store/count-starts';
 import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/device-keys';
 import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
 import { ensureDevice, notePasskeyDemand } from '@gateway/store/devices';
@@ -219,6 +220,7 @@ describe('a full Redis', () => {
       isOther: false,
     });
     expect(await noteEnd(store, lease, { picture: true })).to.deep.equal([]);
+    expect(await noteStart(store, lease)).to.equal(1);
     await notePasskeyDemand(store, address, true);
     expect(await requestUnlink(store, address, { attemptId: 'two' })).to.deep.equal({
       outcome: 'requested',

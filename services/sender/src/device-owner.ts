@@ -2,8 +2,10 @@ import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contrac
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/platform-id';
 import type { MessengerSession } from '@gateway/messenger/session-types';
+import { contain, keepContained } from '@gateway/runtime/contain';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
+import { noteLasted, noteStart } from '@gateway/store/count-starts';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState, reportObserved } from '@gateway/store/device-state';
 import { readDevice, readIdKey } from '@gateway/store/devices';
@@ -18,9 +20,10 @@ import type { ProcessDeps } from './process-deps.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
 import { ReplacedCount } from './replaced-count.js';
 import { ResultWriter } from './result-writer.js';
+import { LASTED_MS, startPauseMs } from './start-pause.js';
 import { WakeUp } from './wake-up.js';
 
-export type OwnerState = 'opening' | 'open' | 'waiting' | 'ended';
+export type OwnerState = 'backingOff' | 'opening' | 'open' | 'waiting' | 'ended';
 
 const LOG_OUT_MS = 5_000;
 /** A doorbell comes first; this is for lost ones. */
@@ -33,6 +36,8 @@ const MAX_OPENING_MS = 3_000;
  *
  *   opening -> open -> waiting (for the backoff) -> opening -> ... -> ended
  *
+ * Before that it is `backingOff` if the owners before it failed one after the other, see `startPauseMs`. An error that
+ * nobody catches ends the owner from whose socket, timer or promise it came, and not the process.
  * It ends when the lease is lost, when the device is not to be linked any more, or when it is told to hand over.
  * Nothing is remembered across ownerships but what is in Redis.
  */
@@ -60,7 +65,10 @@ export class DeviceOwner {
     this.backoff = new ReconnectBackoff(deps.clock.monotonicMs);
     this.replaced = new ReplacedCount(deps.clock.monotonicMs);
     lease.lost.addEventListener('abort', () => this.endSoon(), { once: true });
-    this.ended = this.run();
+    this.ended = contain(
+      (error) => this.failUncaught(error),
+      () => this.run(),
+    );
   }
 
   /** Something may have changed: called on doorbells. */
@@ -82,6 +90,9 @@ export class DeviceOwner {
 
   private async run(): Promise<void> {
     try {
+      await this.backOff();
+      const lasted = setTimeout(() => void noteLasted(this.deps.store, this.lease).catch(() => {}), LASTED_MS);
+      this.ending.signal.addEventListener('abort', () => clearTimeout(lasted), { once: true });
       const socket = await this.prepare();
       await this.keepOpen(socket);
     } catch (thrown) {
@@ -105,6 +116,24 @@ export class DeviceOwner {
       if (isThere || state.desired?.want !== 'linked') return;
       await this.wakeUp.wait(LOOK_MS);
     }
+  }
+
+  /** Holds the device, so that no other process begins with it, and does nothing for as long as it should rest. */
+  private async backOff(): Promise<void> {
+    const { store, clock } = this.deps;
+    const starts = await noteStart(store, this.lease);
+    const untilMs = clock.nowMs() + startPauseMs(starts);
+    if (untilMs <= clock.nowMs()) return;
+    this.state = 'backingOff';
+    this.logger.error('owners of the device failed one after the other, the next attempt waits', { starts });
+    const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
+    const { desired } = await readDeviceState(store, this.address);
+    const observed = { status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) } as const;
+    if (desired?.want === 'linked') await this.report(desired, observed);
+    while (!this.mustEnd() && clock.nowMs() < untilMs && (await isWanted())) {
+      await this.wakeUp.wait(Math.min(untilMs - clock.nowMs(), LOOK_MS));
+    }
+    this.state = 'opening';
   }
 
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */
@@ -140,7 +169,10 @@ export class DeviceOwner {
     this.state = 'opening';
     const options = { signal: this.ending.signal, timeout: MAX_OPENING_MS };
     await this.deps.openings
-      .add(() => socket.open(desired), options)
+      .add(
+        keepContained(() => socket.open(desired)),
+        options,
+      )
       .catch((thrown: unknown) => {
         if (this.mustEnd()) return;
         if (!(thrown instanceof TimeoutError)) throw thrown;
@@ -274,6 +306,7 @@ export class DeviceOwner {
     await this.socket?.close().catch((thrown: unknown) => {
       this.logger.warn('session not closed', { error: toError(thrown) });
     });
+    if (!this.failed) await noteLasted(store, this.lease).catch(() => {});
     await keeper.release(this.lease);
     await ringDoorbell(store, { topic: 'lease', ...this.address });
     await this.work?.ended();
@@ -287,6 +320,12 @@ export class DeviceOwner {
       this.logger.error('owner failed, the device is given back', { error });
     }
     this.endSoon();
+  }
+
+  private failUncaught(error: Error): void {
+    this.deps.metrics.countContained();
+    if (this.state === 'ended') this.logger.error('uncaught error of a device that was given back', { error });
+    else this.fail(error);
   }
 
   private endSoon(): void {

@@ -75,6 +75,8 @@ export class DeviceScheduler {
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
   private relays = 0;
+  /** The message that is under way, if any is, is to stay alone. */
+  private isAlone = false;
   private unacked = 0;
   /** When the network last said anything of a message, by the monotonic clock. */
   private answeredAtMs = 0;
@@ -243,8 +245,8 @@ export class DeviceScheduler {
       if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);
       const otpOnly = otpWaits || this.caughtUp !== session;
-      const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
-      if (!session || this.relays >= MAX_RELAYS || isFull || !this.roster.hasReady({ otpOnly })) {
+      const isAlone = !otpOnly && this.roster.hasAlone;
+      if (!session || !this.maySend({ otpOnly, isAlone })) {
         await this.wakeUp.wait(1_000);
         continue;
       }
@@ -253,20 +255,35 @@ export class DeviceScheduler {
         nowMs: this.deps.clock.nowMs(),
       });
       if (waitMs > 0) await this.wakeUp.wait(waitMs);
-      else this.sendNext(session);
+      else this.sendNext(session, { isAlone });
     }
   }
 
-  private sendNext(session: MessengerSession): void {
-    const item = this.roster.takeNext({ otpOnly: this.caughtUp !== session });
+  private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
+    // One that goes out alone holds up the others until its ack comes, and until theirs have.
+    if ((isAlone || this.isAlone) && this.relays + this.unacked > 0) return false;
+    if (isAlone) return true;
+    const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
+    return this.relays < MAX_RELAYS && !isFull && this.roster.hasReady({ otpOnly });
+  }
+
+  private sendNext(session: MessengerSession, { isAlone }: { isAlone: boolean }): void {
+    const item = isAlone ? this.roster.takeAlone() : this.roster.takeNext({ otpOnly: this.caughtUp !== session });
     if (!item) return;
     this.relays++;
+    this.isAlone = isAlone;
+    if (isAlone) this.logAlone(item);
     void this.relay(session, item)
       .catch((error: unknown) => this.deps.onFailed(toError(error)))
       .finally(() => {
         this.relays--;
         this.wakeUp.ring();
       });
+  }
+
+  private logAlone({ send: { messageId, record }, recipient: recipientIndex }: WorkItem): void {
+    const fields = { messageId, requestId: record.requestId, recipientIndex };
+    this.deps.logger.warn('several owners ended with this message in flight: it goes out alone', fields);
   }
 
   private async relay(session: MessengerSession, item: WorkItem): Promise<void> {

@@ -2,6 +2,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import type { MediaContent, MediaUpload } from '@gateway/contracts/message-content';
 import type { MessengerSession } from '@gateway/messenger/session-types';
 import type { Clock } from '@gateway/runtime/clock';
+import { keepContained } from '@gateway/runtime/contain';
 import { extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/blobs';
 import type { Lease } from '@gateway/store/leases';
 import type { Store } from '@gateway/store/store';
@@ -58,7 +59,7 @@ export class MediaUploads {
       await keepUpload(store, lease.address, { ...media, upload, untilMs: neededUntilMs(send) });
       return { kind: 'uploaded', upload };
     };
-    return this.own.add(() => uploads.add(work));
+    return this.own.add(() => uploads.add(keepContained(work)));
   }
 
   private async readFile({ blob, sizeBytes }: MediaContent): Promise<Buffer | Error> {

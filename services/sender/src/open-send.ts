@@ -32,6 +32,8 @@ export interface Rest {
   uploadTries: number;
 }
 
+/** Owners that ended with a recipient in flight, or attempts before that, after which it may be what ended them. */
+const MANY_TRIES = 3;
 /** About half an hour with the pauses in between. */
 const MAX_UPLOAD_TRIES = 12;
 
@@ -40,6 +42,8 @@ const MAX_UPLOAD_TRIES = 12;
  * `waiting` -> (look-up) -> `ready` -> (relay) -> in flight -> settled, or back to `waiting` with a pause of its own.
  * `held` are those who wait for the network to lift a restriction, or for what the account's phone has to say first.
  * Of several parts, the next one is `ready` as soon as the network has accepted the one before.
+ * Those who were in flight when several owners ended wait for longer and longer, and then go out `alone`: their message may
+ * be what ends a process, and others in flight would share its fate.
  * A send of a file waits for its upload first. Redis holds the truth; this is thrown away and rebuilt from it at any moment.
  */
 export class OpenSend {
@@ -55,6 +59,9 @@ export class OpenSend {
   uploading = false;
   private waiting: number[];
   private ready: number[] = [];
+  /** Looked up, and to go out with nothing else under way. */
+  private alone: number[] = [];
+  private readonly suspects: Set<number>;
   private readonly retries: Retries;
   private held: number[] = [];
   /** Those of whom Redis says what they are held for: until their next try. */
@@ -108,12 +115,20 @@ export class OpenSend {
     const { rest } = options;
     this.retries = new Retries(rest?.tries);
     this.uploadTries = rest?.uploadTries ?? 0;
+    const suspects = doubtful.filter(({ tries, partsInFlight }) => partsInFlight > 0 && tries >= MANY_TRIES);
+    this.suspects = new Set(suspects.map(({ index }) => index));
+    for (const { index, tries, atMs } of suspects) {
+      this.retries.add([index], Math.max(atMs + pauseAfter(tries - MANY_TRIES), rest?.untilMs ?? 0));
+    }
+    const trusted = inOrder.filter((index) => !this.suspects.has(index));
     // Those who are held may have been let go: their look-up says.
-    this.waiting = rest ? inOrder.filter((index) => this.marked.has(index)) : inOrder;
+    this.waiting = rest ? trusted.filter((index) => this.marked.has(index)) : trusted;
     if (!rest) return;
     if (rest.uploadTries > 0) this.uploadNotBeforeMs = rest.untilMs;
-    const pausing = inOrder.filter((index) => !this.marked.has(index));
-    this.retries.add(pausing, rest.untilMs);
+    this.retries.add(
+      trusted.filter((index) => !this.marked.has(index)),
+      rest.untilMs,
+    );
   }
 
   get isDone(): boolean {
@@ -129,7 +144,7 @@ export class OpenSend {
   get rests(): boolean {
     if (this.lookingUp || this.uploading || this.inFlight.size > 0) return false;
     if (this.lacksUpload) return this.uploadTries > 0;
-    return this.retries.size > 0 && this.waiting.length + this.ready.length === 0;
+    return this.retries.size > 0 && this.waiting.length + this.ready.length + this.alone.length === 0;
   }
 
   /** What is to be kept of it when it gives up its place; `undefined`: there is something to do, now or in a moment. */
@@ -142,7 +157,8 @@ export class OpenSend {
   }
 
   private get hasWork(): boolean {
-    return this.waiting.length + this.ready.length + this.retries.size + this.inFlight.size > 0;
+    const { waiting, ready, alone, retries, inFlight } = this;
+    return waiting.length + ready.length + alone.length + retries.size + inFlight.size > 0;
   }
 
   /** Whether somebody is to get a message as soon as can be: not later, and not on its way already. */
@@ -152,6 +168,10 @@ export class OpenSend {
 
   get hasReady(): boolean {
     return this.ready.length > 0 && !this.lacksUpload;
+  }
+
+  get hasAlone(): boolean {
+    return this.alone.length > 0 && !this.lacksUpload;
   }
 
   /** Whether nothing can go out before the file is at the network. */
@@ -182,7 +202,8 @@ export class OpenSend {
   }
 
   addReady(indices: readonly number[]): void {
-    this.ready.push(...indices);
+    this.ready.push(...indices.filter((index) => !this.suspects.has(index)));
+    this.alone.push(...indices.filter((index) => this.suspects.has(index)));
   }
 
   /** Back to the head of the queue: nothing was written, or nobody knows. */
@@ -194,7 +215,7 @@ export class OpenSend {
   /** Nothing goes out to them before `releaseHeld`, and whoever looks at the send can see that. */
   hold(indices: readonly number[], reason: HoldReason = 'new_contacts_held'): void {
     for (const index of indices) {
-      this.inFlight.delete(index);
+      this.answered(index);
       this.marked.set(index, reason);
     }
     this.held.push(...indices);
@@ -237,6 +258,7 @@ export class OpenSend {
    * network never answers, or closes the connection for, must not hold up the others for as long as the send lives.
    */
   unanswered(index: number, nowMs: number): void {
+    this.suspects.delete(index);
     const again = this.unansweredOnce.has(index) || this.retries.triesBefore > 0;
     this.unansweredOnce.add(index);
     this.doubtful.add(index);
@@ -253,13 +275,19 @@ export class OpenSend {
 
   /** To the end of the list, with a pause that doubles at each try. */
   retryLater(index: number, nowMs: number): void {
-    this.inFlight.delete(index);
+    this.answered(index);
     this.retries.later(index, nowMs);
   }
 
   takeReady(): WorkItem | undefined {
-    if (!this.hasReady) return undefined;
-    const recipient = this.ready.shift()!;
+    return this.hasReady ? this.take(this.ready.shift()!) : undefined;
+  }
+
+  takeAlone(): WorkItem | undefined {
+    return this.hasAlone ? this.take(this.alone.shift()!) : undefined;
+  }
+
+  private take(recipient: number): WorkItem {
     this.inFlight.add(recipient);
     this.marked.delete(recipient);
     const part = this.firstMissingPart(recipient);
@@ -276,14 +304,14 @@ export class OpenSend {
       this.settled(index);
       return;
     }
-    this.inFlight.delete(index);
+    this.answered(index);
     this.retries.forget(index);
     this.doubtful.add(index);
     this.ready.unshift(index);
   }
 
   settled(index: number): void {
-    this.inFlight.delete(index);
+    this.answered(index);
     this.retries.forget(index);
     this.accepted.delete(index);
     this.doubtful.delete(index);
@@ -292,7 +320,7 @@ export class OpenSend {
 
   /** All recipients that wait for something: nothing more goes out to them. */
   takeUnsent(): number[] {
-    const unsent = [...this.waiting, ...this.ready, ...this.held, ...this.retries.indices];
+    const unsent = [...this.waiting, ...this.ready, ...this.alone, ...this.held, ...this.retries.indices];
     this.dropWaiting();
     return unsent;
   }
@@ -309,8 +337,15 @@ export class OpenSend {
 
   /** Look-ups were made for a session that is gone. */
   forgetLookUps(): void {
-    this.waiting.unshift(...this.ready);
+    this.waiting.unshift(...this.ready, ...this.alone);
     this.ready = [];
+    this.alone = [];
+  }
+
+  /** This process has lived to see what became of the message. */
+  private answered(index: number): void {
+    this.inFlight.delete(index);
+    this.suspects.delete(index);
   }
 
   /** Those with these numbers, and those without. */
@@ -335,6 +370,7 @@ export class OpenSend {
   private keepWaiting(keep: (index: number) => boolean): void {
     this.waiting = this.waiting.filter(keep);
     this.ready = this.ready.filter(keep);
+    this.alone = this.alone.filter(keep);
     this.held = this.held.filter(keep);
     this.retries.keep(keep);
   }

@@ -117,6 +117,17 @@ export class SendRoster {
     return false;
   }
 
+  /** Whether a message is to go out with nothing else under way. */
+  get hasAlone(): boolean {
+    for (const send of this.active.values()) if (send.hasAlone) return true;
+    return false;
+  }
+
+  takeAlone(): WorkItem | undefined {
+    for (const send of this.active.values()) if (send.hasAlone) return send.takeAlone();
+    return undefined;
+  }
+
   /** OTPs first, then the lists, each behind those that had their turn before. */
   inTurn(): OpenSend[] {
     const sends = [...this.active.values()];

@@ -47,6 +47,10 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     help: 'Ends of sockets by their reason.',
     labels: ['outcome'],
   });
+  const contained = makeCounter(registry, {
+    name: 'gateway_contained_errors_total',
+    help: 'Errors that nobody caught, each of which ended the ownership of one device and not the process.',
+  });
   const restricted = makeGauge(registry, {
     name: 'gateway_restricted_devices',
     help: 'Devices that this process owns and whose messages to new contacts wait, because the network restricts the account.',
@@ -77,6 +81,7 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     countUnsent: (reason: OwnRecipientError, count: number) => unsent.inc({ reason }, count),
     countFailedLookUp: (networkCode: number) => failedLookUps.inc({ reason: lookupFailureOf(networkCode) }),
     countOptOutReply: (change: 'optedOut' | 'optedIn') => optOutReplies.inc({ change }),
+    countContained: () => contained.inc(),
     countRestricted: (kind: RestrictionKind, change: 1 | -1) => restricted.inc({ kind }, change),
     countHeld: (recipients: number) => held.inc(recipients),
     countAwaitingKey: () => awaitingKey.inc(),

@@ -60,7 +60,7 @@ export class SenderPool {
 
   /** How many devices are in which state, for metrics. */
   countStates(): Record<OwnerState, number> {
-    const counts = { opening: 0, open: 0, waiting: 0, ended: 0 };
+    const counts = { backingOff: 0, opening: 0, open: 0, waiting: 0, ended: 0 };
     for (const { state } of this.owners.values()) counts[state]++;
     return counts;
   }

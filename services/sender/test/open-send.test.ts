@@ -141,6 +141,53 @@ describe('OpenSend', () => {
     expect(send.noteRefusal(0)).to.equal(true);
   });
 
+  describe('whose owners ended with messages in flight, one after the other', () => {
+    const lost = (index: number, tries: number, atMs = 0) => ({ ...recipient(index, 'queued', tries), atMs });
+
+    it('goes on with all others first, and with those later and alone', () => {
+      const send = openSend([lost(0, 3), lost(1, 2), recipient(2), lost(3, 4)]);
+      expect(send.isDone).to.equal(false);
+      send.addReady(lookUp(send, { nowMs: 1_999 }));
+      expect([send.takeReady(), send.takeReady(), send.takeReady()].map((item) => item?.recipient)).to.deep.equal([
+        1,
+        2,
+        undefined,
+      ]);
+      expect(send.hasAlone).to.equal(false);
+      send.addReady(lookUp(send, { nowMs: 2_000 }));
+      expect([send.hasReady, send.hasAlone]).to.deep.equal([false, true]);
+      expect(send.takeAlone()?.recipient).to.equal(0);
+      expect(lookUp(send, { nowMs: 3_999 }), 'longer after each of them').to.deep.equal([]);
+      send.forgetLookUps();
+      send.addReady(lookUp(send, { nowMs: 4_000 }));
+      expect(send.takeAlone()?.recipient).to.equal(3);
+    });
+
+    it('trusts a message again of which this owner saw what became of it', () => {
+      const send = openSend([lost(0, 9)]);
+      send.addReady(lookUp(send, { nowMs: 600_000 }));
+      send.takeAlone();
+      send.retryLater(0, 600_000);
+      expect(take(send, 602_000)?.recipient).to.equal(0);
+    });
+
+    it('does not distrust those whom the network refused for now', () => {
+      const send = openSend([{ ...lost(0, 9), partsInFlight: 0 }]);
+      expect(take(send)?.recipient).to.equal(0);
+    });
+
+    it('looks up anew with the others who are to go out alone, and drops them when its time is over', () => {
+      const send = openSend([lost(0, 3)]);
+      send.addReady(lookUp(send, { nowMs: 2_000 }));
+      send.forgetLookUps();
+      expect(send.hasAlone).to.equal(false);
+      send.addReady(lookUp(send));
+      expect(send.rests, 'it is due').to.equal(false);
+      send.dropWaiting();
+      expect(send.isDone).to.equal(true);
+    });
+  });
+
   it('drops everything when its time is over, but waits for what is in flight', () => {
     const send = openSend();
     take(send);

@@ -1,0 +1,23 @@
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+
+type OnUncaught = (error: Error) => void;
+
+const storage = new AsyncLocalStorage<OnUncaught>();
+
+/**
+ * Runs `work`. An error that nobody catches in it, or in a callback of what it has opened (sockets, timers), goes to
+ * `onUncaught` and does not end the process: see `runUntilSignal`.
+ */
+export function contain<Result>(onUncaught: OnUncaught, work: () => Result): Result {
+  return storage.run(onUncaught, work);
+}
+
+/** Work that others start, such as a queue that several share: what it opens still belongs to us. */
+export function keepContained<Result>(work: () => Result): () => Result {
+  return AsyncResource.bind(work);
+}
+
+/** Whose error this is: called in the handler of an uncaught one. `undefined`: it is the whole process's. */
+export function containerOf(): OnUncaught | undefined {
+  return storage.getStore();
+}

@@ -1,0 +1,82 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { eventually } from '@gateway/testkit/eventually';
+import { Gateway } from '@gateway/testkit/gateway';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const [SICK, WELL] = ['491700000001', '491700000002'];
+const POISON = new URL('support/poison.js', import.meta.url).href;
+
+describe('a message that ends whatever sends it', function () {
+  this.timeout(90_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let gateway: Gateway;
+  const people = makeNumbers(12);
+  const [poisoned] = people.splice(4, 1) as [string];
+  const everybody = [...people.slice(0, 4), poisoned, ...people.slice(4)];
+
+  async function start(how: 'kill' | 'throw', senders: number): Promise<void> {
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
+    const users = `${poisoned},${simulator.network.directory.assignedLid(poisoned)}`;
+    const env = { LEASE_TTL_MS: '500', NODE_OPTIONS: `--import ${POISON}?how=${how}&users=${users}` };
+    gateway = await Gateway.start({ space, simulator, senders, env });
+    await Promise.all([gateway.link(SICK!, 'sick'), gateway.link(WELL!, 'well')]);
+  }
+  afterEach(async () => {
+    await gateway.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  async function send(device: string, to: string[]): Promise<string> {
+    const { status, body } = await gateway.call('POST', '/send', { device, body: { to, text: 'hello' } });
+    expect(status, JSON.stringify(body)).to.equal(202);
+    return body.messageId;
+  }
+  async function expectShownOnce(account: string, to: string[]): Promise<void> {
+    const shown = await readDeliveries(simulator, account);
+    expect(shown.map((message) => message.to).sort()).to.deep.equal([...to].sort());
+    expect(shown.every((message) => message.shown === 1)).to.equal(true);
+  }
+
+  it('does not keep the others of its list from theirs, nor other devices, when it kills each process', async () => {
+    await start('kill', 2);
+    let deaths = 0;
+    /** As whoever runs the services does. */
+    const restart = setInterval(() => {
+      const dead = gateway.senders.filter(({ isRunning }) => !isRunning).length - deaths;
+      for (let i = 0; i < dead; i++) void gateway.addSender().catch(() => {});
+      deaths += dead;
+    }, 100);
+    const [list, beside] = await Promise.all([send('sick', everybody), send('well', people)]);
+    await gateway.waitForSend(list, { queued: 1, read: 11 }, { device: 'sick', timeoutMs: 60_000 });
+    await gateway.waitForSend(beside, { read: 11 }, { device: 'well', timeoutMs: 60_000 });
+    clearInterval(restart);
+    await expectShownOnce(SICK!, people);
+    await expectShownOnce(WELL!, people);
+    expect(deaths).to.be.within(3, 6);
+    await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
+  });
+
+  it('ends only its own device where it throws what nobody catches', async () => {
+    await start('throw', 1);
+    const [sender] = gateway.senders;
+    const epoch = () =>
+      space.store.redis.get(deviceKeys(space.store.space, { workspace: 'main', device: 'well' }).epoch);
+    const before = await epoch();
+    const list = await send('sick', everybody);
+    const said = () => gateway.logs().find(({ message }) => message === 'owner failed, the device is given back');
+    const line = await eventually(said, { timeoutMs: 10_000, what: 'the end of its owner' });
+    expect(line).to.include({ device: 'sick' });
+    const beside = await send('well', people);
+    await gateway.waitForSend(beside, { read: 11 }, { device: 'well' });
+    await expectShownOnce(WELL!, people);
+    expect(sender!.isRunning).to.equal(true);
+    expect(await epoch(), 'it was not even given back').to.equal(before);
+    expect(await sender!.metrics()).to.match(/gateway_contained_errors_total\{[^}]*\} [1-9]/);
+    await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
+  });
+});

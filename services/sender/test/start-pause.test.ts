@@ -1,0 +1,45 @@
+import { FencedError } from '@gateway/runtime/errors';
+import { startPauseMs } from '@gateway/sender/start-pause';
+import { noteLasted, noteStart } from '@gateway/store/count-starts';
+import { acquireLease, releaseLease } from '@gateway/store/leases';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'a' };
+
+describe('the pause of a device whose owners fail one after the other', () => {
+  it('begins with the sixth, doubles, and is never longer than two minutes', () => {
+    expect([0, 1, 5].map((starts) => startPauseMs(starts))).to.deep.equal([0, 0, 0]);
+    expect([6, 7, 8, 11, 99].map((starts) => startPauseMs(starts, 1))).to.deep.equal([
+      5_000, 10_000, 20_000, 120_000, 120_000,
+    ]);
+  });
+
+  it('is spread, so that devices of one process do not come back together', () => {
+    expect([startPauseMs(11, 0), startPauseMs(11, 0.5)]).to.deep.equal([12_000, 66_000]);
+  });
+
+  describe('as Redis counts them', () => {
+    let space: RedisSpace;
+    beforeEach(async () => {
+      space = await openRedisSpace();
+    });
+    afterEach(() => space.close());
+
+    it('counts over owners, and from the beginning once one has lasted; a stale owner counts nothing', async () => {
+      const { store } = space;
+      const own = async () => (await acquireLease(store, address, { owner: 'a', ttlMs: 60_000 }))!;
+      const counts: number[] = [];
+      let lease = await own();
+      for (let i = 0; i < 3; i++) {
+        counts.push(await noteStart(store, lease));
+        await releaseLease(store, lease);
+        expect(await noteLasted(store, lease).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+        lease = await own();
+      }
+      await noteLasted(store, lease);
+      counts.push(await noteStart(store, lease));
+      expect(counts).to.deep.equal([1, 2, 3, 1]);
+    });
+  });
+});
