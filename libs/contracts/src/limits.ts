@@ -31,6 +31,8 @@ export const LIMITS = {
   maxValidationDetails: 100,
   rateLimitWindowSeconds: 60,
   failedTokensPerMinute: 20,
+  /** Of an address, for what needs no token. */
+  tokenlessPerMinute: 60,
   maxCheckedContacts: 1_000,
   /** How long a caller waits for what the network knows of contacts. */
   contactsWaitSeconds: 20,

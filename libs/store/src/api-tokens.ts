@@ -84,6 +84,12 @@ export async function findApiToken(store: Store, workspace: Workspace, keyId: st
   return fields.hash ? toApiToken(keyId, fields) : undefined;
 }
 
+/** Which of these key ids are those of tokens, in one command. */
+export async function areApiTokens(store: Store, workspace: Workspace, keyIds: readonly string[]): Promise<boolean[]> {
+  const found = await store.redis.smismember(workspaceKeys(store.space, workspace).tokens, ...keyIds);
+  return found.map((isMember) => isMember === 1);
+}
+
 /** Whether it opens the door now: neither revoked nor past its end. */
 export function isUsable({ revokedAtMs, expiresAtMs }: ApiToken, nowMs: number): boolean {
   return revokedAtMs === undefined && (expiresAtMs === undefined || nowMs < expiresAtMs);

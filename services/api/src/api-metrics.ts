@@ -44,6 +44,10 @@ export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bod
       name: 'gateway_waiting_previews',
       help: 'Files that wait for a process which describes them.',
     }),
+    droppedConnections: makeCounter(registry, {
+      name: 'gateway_dropped_connections_total',
+      help: 'Connections closed at once, beyond MAX_CONNECTIONS.',
+    }),
     rateLimited: makeCounter(registry, {
       name: 'gateway_rate_limited_requests_total',
       help: 'Requests refused by a rate limit.',

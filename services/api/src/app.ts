@@ -31,7 +31,7 @@ export function createApp(deps: ApiDeps): Express {
   const limitOther = limits.byToken('other');
 
   app.use(takeRequestId, observeRequest(deps));
-  serveDocuments(app, ENDPOINTS, BASE_PATH);
+  serveDocuments(app, limits.tokenless.count, { endpoints: ENDPOINTS, basePath: BASE_PATH });
   app.use(authenticate(deps, limits.failedTokens));
   app.use(divertBrokenPath(limitOther));
   for (const [path, endpoints] of groupByPath(ENDPOINTS)) {

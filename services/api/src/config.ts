@@ -23,6 +23,10 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
    * Too high a number lets callers choose the address that failed tokens are counted by.
    */
   TRUST_PROXY: number;
+  /** Connections that wait to be accepted; the system may have a lower bound (`net.core.somaxconn`). Default 4,096. */
+  LISTEN_BACKLOG: number;
+  /** Connections at a time; more are closed at once, for a balancer to try another replica. Default 5,000. */
+  MAX_CONNECTIONS: number;
   /** How long a caller may take to send a whole request, body included. Default 60. */
   REQUEST_TIMEOUT_SECONDS: number;
   /**
@@ -70,6 +74,8 @@ const schema = Joi.object<ApiConfig>({
   API_HOST: Joi.string().hostname().default('127.0.0.1'),
   API_PORT: Joi.number().integer().min(0).max(65_535).default(3000),
   TRUST_PROXY: Joi.number().integer().min(0).max(10).default(0),
+  LISTEN_BACKLOG: Joi.number().integer().min(1).max(65_535).default(4_096),
+  MAX_CONNECTIONS: Joi.number().integer().min(1).max(1_000_000).default(5_000),
   REQUEST_TIMEOUT_SECONDS: Joi.number().integer().min(1).max(600).default(60),
   BODY_BUDGET_BYTES: Joi.number()
     .integer()

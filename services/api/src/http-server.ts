@@ -6,10 +6,11 @@ import {
   ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { takeOrMakeRequestId } from '@gateway/contracts/ids';
+import { Connections } from './connections.js';
 import { sendAnswer } from './send-answer.js';
 
 export interface HttpServerOptions {
@@ -18,6 +19,14 @@ export interface HttpServerOptions {
   port: number;
   /** For a whole request, body included. */
   requestTimeoutMs: number;
+  /** Connections that the system keeps until they are accepted; its own bound may be lower. */
+  backlog: number;
+  /** More of them are closed at once. */
+  maxConnections: number;
+  /** Called for each of these. */
+  onDrop: () => void;
+  /** How long a caller may leave what is written to it where it is. */
+  unreadMs?: number;
   app: RequestListener;
 }
 
@@ -30,11 +39,13 @@ export interface HttpServer {
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Longer than the 60 s of common load balancers: the side that closes must not be the one that does not know of a request. */
 const KEEP_ALIVE_MS = 65_000;
+const UNREAD_MS = 10_000;
 /** How long requests may still come, once it stops, on connections that are there. */
 const LAST_HEADS_MS = 500;
 
 /** Listens, with bounds on whatever a caller may do slowly. Rejects when the port is taken. */
-export async function startHttpServer({ host, port, requestTimeoutMs, app }: HttpServerOptions): Promise<HttpServer> {
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { host, port, requestTimeoutMs, backlog, maxConnections, onDrop, unreadMs = UNREAD_MS, app } = options;
   const server = createServer({
     headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
@@ -45,32 +56,26 @@ export async function startHttpServer({ host, port, requestTimeoutMs, app }: Htt
   });
   // Their bytes are limited; past 2,000 Node would drop the rest, a token among them, without a word.
   server.maxHeadersCount = 0;
-  /** What is being answered on a connection: the latest of its requests. */
-  const answering = new WeakMap<Duplex, ServerResponse>();
+  server.maxConnections = maxConnections;
+  server.on('drop', onDrop);
+  const connections = new Connections(server, unreadMs);
   const answer: RequestListener = (req, res) => {
-    answering.set(req.socket, res);
-    app(req, res);
+    if (connections.begin(req, res)) app(req, res);
   };
-  const connections = new Set<Duplex>();
-  server.on('connection', (socket) => {
-    connections.add(socket);
-    socket.once('close', () => connections.delete(socket));
-  });
   server.on('request', answer);
   // Who asks first whether to send a body is told by the answer, or by the step that reads it.
   server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
   server.on('connect', (req, socket) => answerTunnel(app, req, socket));
-  server.on('clientError', (error, socket) => answerBroken(error, socket, answering.get(socket)));
-  const unanswered = () => [...connections].filter((socket) => answering.get(socket)?.writableFinished ?? true);
-  await listen(server, port, host);
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, unanswered) };
+  server.on('clientError', (error, socket) => answerBroken(error, socket, connections.latestOn(socket)));
+  await listen(server, { port, host, backlog });
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, connections) };
 }
 
-function listen(server: Server, port: number, host: string): Promise<void> {
+function listen(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen(options, () => {
       server.off('error', reject);
       resolve();
     });
@@ -78,11 +83,11 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 }
 
 /** A connection kept alive would hold up the stop for as long as its caller likes: each closes with its answer. */
-function closeServer(server: Server, unanswered: () => Duplex[]): Promise<void> {
+function closeServer(server: Server, connections: Connections): Promise<void> {
   server.prependListener('request', (_req: IncomingMessage, res) => res.setHeader('Connection', 'close'));
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   // Nor would Node give up on a request whose head never comes: it looks for those no more once it is closing.
-  const silent = setTimeout(() => unanswered().forEach((socket) => void socket.destroy()), LAST_HEADS_MS);
+  const silent = setTimeout(() => connections.closeUnanswered(), LAST_HEADS_MS);
   return new Promise((resolve) => {
     server.close(() => {
       clearInterval(idle);

@@ -9,6 +9,8 @@ export interface RequestLocals {
   /** The template, for metrics and logs: `/send`, never the path as it was written. */
   route?: string;
   token?: ApiToken;
+  /** Of an address that is told of by one line for all that it asks. */
+  isQuiet?: boolean;
   /** Of the device that the token acts on, once asked for. */
   state?: Promise<Readonly<DeviceState>>;
   /** What the request holds in memory; given back when its answer is out. */

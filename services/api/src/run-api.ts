@@ -67,6 +67,9 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
     host: config.API_HOST,
     port: config.API_PORT,
     requestTimeoutMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
+    backlog: config.LISTEN_BACKLOG,
+    maxConnections: config.MAX_CONNECTIONS,
+    onDrop: () => metrics.droppedConnections.inc(),
     app: createApp({
       store,
       headroom,

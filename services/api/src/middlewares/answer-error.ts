@@ -2,6 +2,7 @@ import { ApiError, toError } from '@gateway/runtime/errors';
 import { UnknownKeyError } from '@gateway/store/vault';
 import type { ErrorRequestHandler } from 'express';
 import type { ApiDeps } from '../api-deps.js';
+import { bodyLength } from '../body-length.js';
 import { isRedisAway, isRedisFull } from '../is-redis-away.js';
 import { noRoom } from '../redis-headroom.js';
 import { localsOf } from '../request-locals.js';
@@ -23,6 +24,8 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
       ...(error.details && { details: error.details }),
       ...(error.resetInSeconds !== undefined && { resetIn: error.resetInSeconds }),
     };
+    // Its caller is still sending: there will be no next request on this connection.
+    if (!req.complete && bodyLength(req) > 0) res.shouldKeepAlive = false;
     sendAnswer(res, { status: error.status, body, headers: error.headers });
     // What is left of a body that nobody will read is let through to nowhere, so that the caller gets the answer.
     if (!req.complete) req.resume();

@@ -5,6 +5,7 @@ import type { Request, RequestHandler } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import { KnownTokens } from '../known-tokens.js';
 import { localsOf } from '../request-locals.js';
+import type { AddressLimit } from './limit-address.js';
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
@@ -13,14 +14,16 @@ const BEARER = /^Bearer +(\S+) *$/i;
  * learns which ones exist. A revoked token stops working within a second, everywhere.
  * @param limitFailures runs for requests without a valid token only: valid ones pass whatever else their address does.
  */
-export function authenticate(deps: ApiDeps, limitFailures: RequestHandler): RequestHandler {
+export function authenticate(deps: ApiDeps, limitFailures: AddressLimit): RequestHandler {
   const { store, workspace, clock, logger } = deps;
   const known = new KnownTokens(deps);
   return async (req, res, next) => {
-    const token = await checkToken(known, readToken(req), clock.nowMs());
+    const token = await checkToken(readToken(req), clock.nowMs(), (keyId) =>
+      known.find(keyId, { isDoubtful: limitFailures.isUsedUp(req) }),
+    );
     if (!token) {
       const refusal = new ApiError('invalid_token', { headers: { 'WWW-Authenticate': 'Bearer' } });
-      return limitFailures(req, res, (error) => next(error ?? refusal));
+      return limitFailures.count(req, res, (error) => next(error ?? refusal));
     }
     localsOf(res).token = token;
     recordTokenUse(store, workspace, token, clock.nowMs()).catch((thrown: unknown) => {
@@ -38,9 +41,13 @@ function readToken(req: Request): string | undefined {
   return typeof token === 'string' ? token : undefined;
 }
 
-async function checkToken(known: KnownTokens, value: string | undefined, nowMs: number): Promise<ApiToken | undefined> {
+async function checkToken(
+  value: string | undefined,
+  nowMs: number,
+  find: (keyId: string) => Promise<ApiToken | undefined>,
+): Promise<ApiToken | undefined> {
   const parsed = value === undefined ? undefined : parseApiToken(value);
   if (!value || !parsed) return undefined;
-  const token = await known.find(parsed.keyId);
+  const token = await find(parsed.keyId);
   return token && matchesHash(value, token.hash) && isUsable(token, nowMs) ? token : undefined;
 }

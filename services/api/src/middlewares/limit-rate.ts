@@ -2,16 +2,20 @@ import { LIMITS, RATE_LIMITS, type RateLimitBucket } from '@gateway/contracts/li
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Request, RequestHandler } from 'express';
-import { ipKeyGenerator, type Options, type RateLimitInfo, rateLimit } from 'express-rate-limit';
+import { type Options, type RateLimitInfo, rateLimit, type Store } from 'express-rate-limit';
 import { type RedisReply, RedisStore } from 'rate-limit-redis';
+import { tooMany } from '../address-blocks.js';
 import type { ApiDeps } from '../api-deps.js';
 import { localsOf } from '../request-locals.js';
+import { type AddressLimit, addressOf, limitAddress, limitHere } from './limit-address.js';
 
 export interface RateLimits {
   /** Counts a request of the token in this bucket. */
   byToken(bucket: RateLimitBucket): RequestHandler;
-  /** Counts a request without a valid token, by address. */
-  failedTokens: RequestHandler;
+  /** Counts requests without a valid token, for all replicas together. */
+  failedTokens: AddressLimit;
+  /** Counts requests that need no token, in this process. */
+  tokenless: AddressLimit;
 }
 
 /** Check 3: requests per minute, counted in Redis, so that any number of replicas count together. */
@@ -25,18 +29,21 @@ export function createRateLimits(deps: ApiDeps): RateLimits {
         countsAlways: true,
         keyGenerator: (_req, res) => localsOf(res).token!.keyId,
       }),
-    failedTokens: limitRate(deps, {
-      bucket: 'failed-tokens',
-      limit: LIMITS.failedTokensPerMinute,
-      legacyHeaders: false,
-      countsAlways: false,
-      keyGenerator: (req) => ipKeyGenerator(req.ip ?? ''),
-    }),
+    failedTokens: limitAddress(
+      deps,
+      'failed-tokens',
+      limitRate(deps, {
+        ...{ bucket: 'failed-tokens', limit: LIMITS.failedTokensPerMinute },
+        ...{ legacyHeaders: false, countsAlways: false, keyGenerator: addressOf },
+      }),
+    ),
+    tokenless: limitAddress(deps, 'tokenless', limitHere(deps, 'tokenless', LIMITS.tokenlessPerMinute)),
   };
 }
 
-type LimitOptions = Pick<Options, 'limit' | 'legacyHeaders' | 'keyGenerator'> & {
-  bucket: string;
+type LimitOptions = Pick<Options, 'limit' | 'legacyHeaders' | 'keyGenerator'> & { bucket: string };
+
+type SharedLimitOptions = LimitOptions & {
   /** Also when Redis is full: there is one counter for each token. Of addresses there are as many as callers like. */
   countsAlways: boolean;
 };
@@ -45,12 +52,12 @@ type LimitOptions = Pick<Options, 'limit' | 'legacyHeaders' | 'keyGenerator'> & 
  * The limiter loads its script into Redis when it is made, and stays broken if that fails. So it is made when the first
  * request finds Redis ready, and thrown away on the first error: the next request makes another.
  */
-function limitRate(deps: ApiDeps, options: LimitOptions): RequestHandler {
+function limitRate(deps: ApiDeps, { countsAlways, ...options }: SharedLimitOptions): RequestHandler {
   const { redis } = deps.store;
   let limiter: RequestHandler | undefined;
   return (req, res, next) => {
     if (!limiter && redis.status !== 'ready') throw new ApiError('unavailable');
-    limiter ??= makeLimiter(deps, options);
+    limiter ??= makeLimiter(deps, { ...options, store: sharedStore(deps, options.bucket, countsAlways) });
     return limiter(req, res, (error) => {
       if (error && !(error instanceof ApiError)) limiter = undefined;
       next(error);
@@ -58,8 +65,10 @@ function limitRate(deps: ApiDeps, options: LimitOptions): RequestHandler {
   };
 }
 
-function makeLimiter(deps: ApiDeps, { bucket, countsAlways, ...options }: LimitOptions): RequestHandler {
-  const { store, workspace, metrics, logger } = deps;
+function makeLimiter(
+  { metrics, logger }: ApiDeps,
+  { bucket, ...options }: LimitOptions & { store: Store },
+): RequestHandler {
   return rateLimit({
     ...options,
     windowMs: LIMITS.rateLimitWindowSeconds * 1000,
@@ -70,15 +79,18 @@ function makeLimiter(deps: ApiDeps, { bucket, countsAlways, ...options }: LimitO
       warn: (error) => logger.warn('rate limiter', { error }),
       error: (error) => logger.warn('rate limiter', { error }),
     },
-    store: new RedisStore({
-      prefix: `${workspaceKeys(store.space, workspace).rateLimits}${bucket}:`,
-      sendCommand: (command: string, ...args: string[]) =>
-        store.redis.call(command, ...(countsAlways ? args.map(allowWhenFull) : args)) as Promise<RedisReply>,
-    }),
     handler: (req, _res, next) => {
       metrics.rateLimited.inc({ bucket });
-      next(tooMany(req));
+      next(tooMany(msToReset(req)));
     },
+  });
+}
+
+function sharedStore({ store, workspace }: ApiDeps, bucket: string, countsAlways: boolean): Store {
+  return new RedisStore({
+    prefix: `${workspaceKeys(store.space, workspace).rateLimits}${bucket}:`,
+    sendCommand: (command: string, ...args: string[]) =>
+      store.redis.call(command, ...(countsAlways ? args.map(allowWhenFull) : args)) as Promise<RedisReply>,
   });
 }
 
@@ -87,9 +99,7 @@ function allowWhenFull(argument: string): string {
   return argument.includes('redis.call') ? `#!lua flags=allow-oom\n${argument}` : argument;
 }
 
-function tooMany(req: Request): ApiError {
+function msToReset(req: Request): number {
   const { resetTime } = (req as Request & { rateLimit: RateLimitInfo }).rateLimit;
-  const waitMs = (resetTime?.getTime() ?? 0) - Date.now();
-  const resetInSeconds = Math.max(1, Math.ceil(waitMs / 1000));
-  return new ApiError('rate_limited', { resetInSeconds, headers: { 'Retry-After': String(resetInSeconds) } });
+  return (resetTime?.getTime() ?? 0) - Date.now();
 }

@@ -3,6 +3,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Request, RequestHandler } from 'express';
 import type { ApiDeps } from '../api-deps.js';
+import { bodyLength, UNTIL_TOLD } from '../body-length.js';
 import { BodyReader } from '../body-reader.js';
 import type { Endpoint } from '../endpoint.js';
 import { accountOf } from '../request-locals.js';
@@ -13,10 +14,11 @@ import { accountOf } from '../request-locals.js';
  */
 export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }: BodyKind): RequestHandler {
   return async (req, res, next) => {
-    const declaredBytes = declaredLength(req);
+    const declaredBytes = bodyLength(req);
     if (declaredBytes === 0) return next();
+    if (/\bidentity\b/i.test(req.get('transfer-encoding') ?? '')) throw notHttp();
     if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
-    if (declaredBytes > maxBodyBytes && declaredBytes !== UNKNOWN) throw new ApiError('payload_too_large');
+    if (declaredBytes > maxBodyBytes && declaredBytes !== UNTIL_TOLD) throw new ApiError('payload_too_large');
     if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
     const account = accountOf(res, bodies);
     const reader = new BodyReader({ maxBytes: maxBodyBytes, hasFile: hasFile ?? false });
@@ -38,14 +40,11 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
 type BodyDeps = Pick<ApiDeps, 'bodies' | 'waits'>;
 type BodyKind = Pick<Endpoint, 'maxBodyBytes' | 'hasFile'>;
 
-/** Of a body whose end the caller will mark. */
-const UNKNOWN = Number.POSITIVE_INFINITY;
-
 const SPEED_CHECK_MS = 1_000;
 
-function declaredLength(req: Request): number {
-  if (req.get('transfer-encoding') !== undefined) return UNKNOWN;
-  return Number(req.get('content-length') ?? 0);
+/** `identity` is no longer a transfer coding: what it is written for is a server that reads it in another way than we do. */
+function notHttp(): ApiError {
+  return new ApiError('invalid_request', { details: [{ path: [], message: 'must be valid HTTP' }] });
 }
 
 /** Not packed, neither for its whole way nor from hop to hop. */

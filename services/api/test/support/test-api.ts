@@ -65,6 +65,8 @@ export interface TestApiOptions {
   pace?: Pace;
   trustedProxies?: number;
   requestTimeoutMs?: number;
+  maxConnections?: number;
+  unreadMs?: number;
   bodyBudgetBytes?: number;
   fetchPolicy?: FetchPolicy;
   previews?: Partial<PreviewOptions>;
@@ -93,14 +95,18 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   const producer = createProducer({ connection: clients.failFast, space: keySpace });
   const registry = createMetrics('api');
   const bodies = new BodyBudget(options.bodyBudgetBytes ?? 64 * 1024 * 1024);
-  const stopping = new AbortController();
   const metrics = createApiMetrics(registry, bodies);
+  const stopping = new AbortController();
   // As long as a slow machine needs.
   const previews = new Previews({ ...previewMetrics(metrics), totalMs: 20_000, workMs: 10_000, ...options.previews });
   const server: HttpServer = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
     requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
+    backlog: 4_096,
+    maxConnections: options.maxConnections ?? 5_000,
+    onDrop: () => metrics.droppedConnections.inc(),
+    ...(options.unreadMs !== undefined && { unreadMs: options.unreadMs }),
     app: createApp({
       store,
       headroom: options.headroom ?? new RedisHeadroom(() => readCapacity(store, 'main'), systemClock),

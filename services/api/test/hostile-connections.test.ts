@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { exchange } from './support/raw-request.js';
+import { BASE } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
+
+const DOCUMENT = `GET ${BASE}/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n`;
+const STATUSES = /HTTP\/1\.1 (\d{3})/g;
+
+describe('connections that ask much and take little', () => {
+  const { api } = useTestApi({ linked: true, unreadMs: 500 });
+  const sockets: Socket[] = [];
+  // The API closes when they are gone.
+  afterEach(() => sockets.splice(0).forEach((socket) => void socket.destroy()));
+
+  async function open(): Promise<{ socket: Socket; received: () => string; closed: () => boolean }> {
+    const socket = connect({ port: api.port, host: '127.0.0.1', allowHalfOpen: true });
+    sockets.push(socket);
+    let received = '';
+    let closed = false;
+    socket.on('data', (data) => {
+      received += data;
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      closed = true;
+    });
+    await once(socket, 'connect');
+    return { socket, received: () => received, closed: () => closed };
+  }
+  const send = (...headers: string[]) => {
+    const head = [`POST ${BASE}/send HTTP/1.1`, 'Host: x', `Authorization: Bearer ${api.token}`, ...headers];
+    return `${head.join('\r\n')}\r\nContent-Type: application/json\r\n\r\n`;
+  };
+
+  it('get a hundred answers to what they ask without waiting for them, and are told which is the last', async () => {
+    const { socket, received } = await open();
+    socket.write(DOCUMENT.repeat(2_000));
+    await eventually(() => socket.readableEnded);
+    const statuses = [...received().matchAll(STATUSES)].map(([, status]) => status);
+    expect(statuses.filter((status) => status === '200')).to.have.length(60);
+    expect(statuses.filter((status) => status === '429')).to.have.length(40);
+    expect(received().match(/^connection: close\r$/gim)).to.have.length(1);
+    expect((await api.call('GET', '/status')).status).to.equal(200);
+  });
+
+  it('are closed when they do not read their answers', async () => {
+    const { socket, closed } = await open();
+    socket.pause();
+    socket.write(DOCUMENT.repeat(90));
+    await eventually(() => {
+      if (!closed()) socket.write('G');
+      return closed();
+    });
+    expect((await api.call('GET', '/status')).status).to.equal(200);
+  });
+
+  it('have 60 requests a minute for what needs no token', async () => {
+    const ask = () => fetch(`${api.origin}${BASE}/docs`);
+    const first = await ask();
+    const etag = first.headers.get('etag')!;
+    expect(await first.text()).to.include('<!doctype html>');
+    const conditional = `GET ${BASE}/docs HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n\r\n`;
+    const [known] = await exchange(api.port, [conditional]);
+    expect([known!.status, known!.body, known!.headers.get('etag')]).to.deep.equal([304, '', etag]);
+    for (let i = 2; i < 60; i++) await (await ask()).body?.cancel();
+    const refused = await ask();
+    const body = (await refused.json()) as { resetIn: number };
+    expect(refused.status).to.equal(429);
+    expect(body).to.deep.equal({ success: false, error: 'Rate limit exceeded', resetIn: body.resetIn });
+    expect(refused.headers.get('retry-after')).to.equal(String(body.resetIn));
+    expect((await api.call('GET', '/status')).status, 'with a token').to.equal(200);
+  });
+
+  it('are told why their body was refused while they are still sending, and closed then', async () => {
+    for (const framing of ['Content-Length: 15000000', 'Transfer-Encoding: chunked']) {
+      const { socket, received, closed } = await open();
+      socket.write(send(framing));
+      const piece = '['.repeat(50_000);
+      const written = framing.startsWith('T') ? `${piece.length.toString(16)}\r\n${piece}\r\n` : piece;
+      for (let i = 0; i < 290 && !closed(); i++) {
+        if (!socket.write(written)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+      }
+      await eventually(() => received().includes('nested more than 8 deep'));
+      expect(received())
+        .to.match(/^HTTP\/1.1 400 /)
+        .and.to.match(/^connection: close\r$/im);
+      socket.end();
+      await eventually(closed);
+    }
+  });
+
+  it('are closed some time after the answer when they never stop sending', async () => {
+    const { socket, received, closed } = await open();
+    socket.write(send('Content-Length: 15000000'));
+    const startedAt = performance.now();
+    await eventually(() => {
+      if (!closed()) socket.write('[');
+      return closed();
+    });
+    expect(received()).to.match(/^HTTP\/1.1 400 /);
+    expect(performance.now() - startedAt).to.be.within(250, 5_000);
+  });
+
+  it('are closed when the framing of a body can be read in two ways', async () => {
+    for (const coding of ['identity, chunked', 'chunked, identity', 'identity']) {
+      const { socket, received } = await open();
+      socket.write(`${send(`Transfer-Encoding: ${coding}`)}2\r\n{}\r\n0\r\n\r\n${DOCUMENT}`);
+      await eventually(() => socket.readableEnded);
+      expect(
+        [...received().matchAll(STATUSES)].map(([, status]) => status),
+        coding,
+      ).to.deep.equal(['400']);
+    }
+    const [packed] = await exchange(api.port, [`${send('Transfer-Encoding: gzip, chunked')}2\r\n{}\r\n0\r\n\r\n`]);
+    expect([packed!.status, packed!.headers.get('connection')]).to.deep.equal([415, 'close']);
+  });
+});
+
+describe('a full house', () => {
+  const { api } = useTestApi({ maxConnections: 3 });
+
+  it('closes further connections at once, and counts them', async () => {
+    const held = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const socket = connect(api.port, '127.0.0.1');
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    const more = connect(api.port, '127.0.0.1').on('error', () => {});
+    await once(more, 'close');
+    expect(await api.metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
+    for (const socket of held) socket.destroy();
+    await eventually(async () => (await api.call('GET', '/status')).status === 200);
+  });
+});
