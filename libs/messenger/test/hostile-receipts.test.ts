@@ -1,4 +1,6 @@
 import type { ReadyContent } from '@gateway/contracts/message-content';
+import { platformIds } from '@gateway/contracts/platform-id';
+import { Recipients } from '@gateway/messenger/recipients';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -90,6 +92,19 @@ describe('a phone that speaks of messages to others', () => {
     await allConfirmed(device.phone);
     await eventually(() => idsRead().includes(third));
     expect(idsRead()).to.include(second).and.not.include(first);
+  });
+
+  it('names thousands of messages, and others go on meanwhile', async () => {
+    const ids = platformIds(Buffer.alloc(16, 7));
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const recipients = new Recipients({
+      recipientOf: async (id) => ids.parse(id) && '4917',
+    } as ConstructorParameters<typeof Recipients>[0]);
+    const found = await recipients.of(Array.from({ length: 10_000 }, makePlatformId));
+    clearInterval(timer);
+    expect(found.size).to.equal(10_000);
+    expect(turns).to.be.above(10);
   });
 
   it('costs nothing for ids that no message has', async () => {

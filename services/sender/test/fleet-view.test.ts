@@ -21,11 +21,11 @@ describe('FleetView', () => {
   });
   afterEach(() => space.close());
 
-  async function link(device: string): Promise<void> {
+  async function link(device: string, want = 'linked'): Promise<void> {
     const address = { workspace, device };
     await ensureDevice(space.store, address);
     await requestLink(space.store, address, { attemptId: 'x', method: 'qrCode', forceNew: false });
-    await space.store.redis.hset(deviceKeys(space.store.space, address).desired, 'want', 'linked');
+    await space.store.redis.hset(deviceKeys(space.store.space, address).desired, 'want', want);
   }
   const hold = async (device: string, owner: string): Promise<Lease> => {
     const lease = await acquireLease(space.store, { workspace, device }, { owner, ttlMs: 60_000 });
@@ -35,7 +35,9 @@ describe('FleetView', () => {
   const read = async (by = members) => Object.fromEntries(await view.read(by));
 
   it('tells linked devices with their owners, and no others', async () => {
-    await Promise.all([link('one'), link('two'), ensureDevice(space.store, { workspace, device: 'not-linked' })]);
+    // A parked one belongs to nobody before its user asks for it.
+    const others = [link('parked', 'parked'), ensureDevice(space.store, { workspace, device: 'not-linked' })];
+    await Promise.all([link('one'), link('two'), ...others]);
     await hold('one', 'a');
     expect(await read()).to.deep.equal({ one: 'a', two: undefined });
   });
