@@ -77,6 +77,14 @@ describe('checkRedisSettings', () => {
     expect(problems.join()).to.include('6.0.16').and.to.include('allkeys-lru').and.to.include('appendonly');
   });
 
+  it('wants 7.0, whose scripts can run on when it is full', async () => {
+    const versionIsFine = async (version: string) =>
+      (await check(`redis_version:${version}\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n`)).length === 0;
+    expect(await versionIsFine('6.2.14')).to.equal(false);
+    expect(await versionIsFine('7.0.0')).to.equal(true);
+    expect(await versionIsFine('8.2.1')).to.equal(true);
+  });
+
   it('finds nothing wrong with the Redis of the tests', async () => {
     const clients = createRedisClients({ url: testRedisUrl(), logger });
     await clients.waitForReady();
