@@ -1,17 +1,19 @@
 #!lua flags=allow-oom
 -- Cancels what no phone can have: what was not tried, or was refused for now. What is in flight ends as the network
 -- says, unless its account is gone.
--- KEYS record, recipients, results, open, backlog, erasures, released blobs
--- ARGV now ms, retention ms, erasure ms, '1' to cancel also what may have arrived
--- Output: how many recipients were cancelled, or -1 when there is no such send.
+-- KEYS record, recipients, results, open, backlog, erasures, released blobs [, lease: its owner finds another account on the device]
+-- ARGV now ms, retention ms, erasure ms [, token: cancels also what may have arrived]
+-- Output: how many recipients were cancelled, -1 when there is no such send, or 'fenced'.
+--- @include "check-lease"
 --- @include "results"
 --- @include "settle"
 --- @include "erase"
+if KEYS[8] and not holds_lease(KEYS[8], ARGV[4]) then return 'fenced' end
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state or state == 'accepting' then return -1 end
 if state == 'closed' then return 0 end
 redis.call('HSETNX', KEYS[1], 'cancelledAtMs', ARGV[1])
-local tried_too = ARGV[4] == '1'
+local tried_too = KEYS[8] ~= nil
 local moved = settle_queued(KEYS[1], KEYS[3], KEYS[5], CANCELLED, ARGV[1], function(r)
   return tried_too or not may_be_shown(r)
 end)

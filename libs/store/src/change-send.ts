@@ -56,22 +56,23 @@ export async function recordResults(
 
 /**
  * Cancels what was not tried yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
- * @param options.triedToo for another account on the device: a second try would come from somebody else.
+ * @param options.leaseOfOther of an owner that found another account on the device: cancels what was tried, too, as another
+ * attempt would come from somebody else. Then it throws `FencedError` for a stale owner.
  */
 export async function cancelSend(
   store: Store,
   address: DeviceAddress,
   messageId: MessageId,
-  { triedToo = false }: { triedToo?: boolean } = {},
+  { leaseOfOther }: { leaseOfOther?: Lease } = {},
 ): Promise<{ cancelled: number } | undefined> {
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
-  const cancelled = await store.run('cancel-send', sendScriptKeys(store, address, parsed.tag), [
-    Date.now(),
-    RETENTION_MS,
-    ERASURE_MS,
-    triedToo ? '1' : '0',
-  ]);
+  const keys = sendScriptKeys(store, address, parsed.tag);
+  const args = [Date.now(), RETENTION_MS, ERASURE_MS];
+  const cancelled = leaseOfOther
+    ? await store.run('cancel-send', [...keys, deviceKeys(store.space, address).lease], [...args, leaseOfOther.token])
+    : await store.run('cancel-send', keys, args);
+  if (cancelled === 'fenced') throw new FencedError({ step: 'cancel sends' });
   return cancelled === -1 ? undefined : { cancelled: Number(cancelled) };
 }
 

@@ -179,7 +179,7 @@ describe('sends', () => {
   it('cancels what is in flight too when the account is another one: the next try would come from somebody else', async () => {
     const { messageId, tag } = await openedSend();
     await claim(tag, 0);
-    expect(await cancelSend(space.store, address, messageId, { triedToo: true })).to.deep.equal({ cancelled: 3 });
+    expect(await cancelSend(space.store, address, messageId, { leaseOfOther: lease })).to.deep.equal({ cancelled: 3 });
     expect(await claim(tag, 0)).to.equal('settled');
     expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');
     expect((await readBacklog(space.store, address)).messages).to.equal(0);

@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
+import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/change-send';
+import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/device-keys';
+import { recordObserved } from '@gateway/store/device-state';
+import { releaseRepeat } from '@gateway/store/idempotency';
+import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/leases';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
+import { noteEnd } from '@gateway/store/query-ends';
+import { recordReceived } from '@gateway/store/received-messages';
+import { recordRestriction } from '@gateway/store/restrictions';
+import { takeAccount } from '@gateway/store/take-account';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+const LUA = fileURLToPath(new URL('../../../../../libs/store/lua/', import.meta.url));
+/** Every step that writes what only the owner of a device may write. */
+const FENCED = [
+  ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send', 'forget-names'],
+  ...['forget-session', 'note-end', 'record-observed', 'record-received', 'record-restriction', 'record-results'],
+  ...['retire-keys', 'take-pace', 'take-questions'],
+];
+
+function checkedScripts(): string[] {
+  const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
+  const checked = files.filter((file) => readFileSync(LUA + file, 'utf8').includes('--- @include "check-lease"'));
+  return checked.map((file) => file.replace('.lua', ''));
+}
+
+describe('an owner whose lease has passed on', () => {
+  let space: RedisSpace;
+  let stale: Lease;
+  let send: { messageId: string; tag: string };
+
+  before(async () => {
+    space = await openRedisSpace();
+    stale = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    await releaseLease(space.store, stale);
+    await acquireLease(space.store, address, { owner: 'b', ttlMs: 60_000 });
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4915112345670'] },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    await openSend(space.store, address, messageId);
+    send = { messageId, tag: parseMessageId(messageId)!.tag };
+  });
+  after(() => space.close());
+
+  /** All that there is, as Redis would write it into a file. */
+  async function everything(): Promise<string[]> {
+    const { commands } = space.clients;
+    const keys = (await commands.keys(`${space.prefix}:*`)).sort();
+    return Promise.all(keys.map(async (key) => `${key} ${(await commands.dumpBuffer(key))?.toString('hex')}`));
+  }
+  async function isRefused(write: () => Promise<unknown>): Promise<void> {
+    const before = await everything();
+    expect(await write().catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+    expect(await everything()).to.deep.equal(before);
+  }
+
+  it('is refused by every step that needs the lease, whatever it asks for', async () => {
+    const { lease } = deviceKeys(space.store.space, address);
+    const keys = [lease, ...Array.from({ length: 12 }, (_, i) => `${space.prefix}:fenced-${i}`)];
+    const before = await everything();
+    for (const script of checkedScripts()) {
+      const reply = await space.store.run(script, keys, [stale.token, ...Array.from({ length: 12 }, () => '1')]);
+      expect(Array.isArray(reply) ? reply[0] : reply, script).to.be.oneOf(['fenced', -1]);
+    }
+    expect(await everything()).to.deep.equal(before);
+  });
+
+  it('is met by every step that must check it', () => {
+    expect(checkedScripts()).to.include.members(FENCED);
+  });
+
+  const message = { platformId: 'P', jid: '1@lid', text: 'hello' };
+  const writes: Record<string, () => Promise<unknown>> = {
+    'claims a message': () => claimRecipient(space.store, stale, { ...send, recipient: 0, part: 0, nowMs: Date.now() }),
+    'records results': () =>
+      recordResults(space.store, stale, { ...send, nowMs: 1, events: [{ recipient: 0, part: 0, event: 'acked' }] }),
+    'ends sends': () => expireSends(space.store, stale, Date.now() + 60_001),
+    'takes from the pace': () =>
+      takePace(space.store, stale, { pace: { messagesPerMinute: 20, burst: 1, jitter: 0 }, nowMs: Date.now() }),
+    'writes keys': () => deviceKeyStore(space.store, stale).commit({ creds: 'x' }),
+    'retires keys': () => retireKeys(space.store, stale, { quarantine: false }),
+    'forgets a session': () => forgetSession(space.store, stale, { id: '1.0', beforeMs: Date.now() }),
+    'says how the device is': () =>
+      recordObserved(space.store, stale, { actedOn: undefined, observed: { status: 'connecting' } }),
+    'changes the account': () => takeAccount(space.store, stale, { phone: '4915112345670', nowMs: Date.now() }),
+    'notes the end of a connection': () => noteEnd(space.store, stale, { props: true }),
+    'keeps what it received': () => recordReceived(space.store, stale, { message, nowMs: Date.now() }),
+    'records a restriction': () => recordRestriction(space.store, stale, { kind: 'new_chat_cap', sinceMs: 1 }),
+    'takes questions': () => takeQuestions(space.store, stale),
+    'answers one': () => writeOwnerAnswer(space.store, stale, { id: 'q', part: 'taken', value: 'x' }),
+  };
+  for (const [what, write] of Object.entries(writes)) {
+    it(`gets a FencedError and changes nothing when it ${what}`, () => isRefused(write));
+  }
+
+  it('neither renews nor releases what is another one’s', async () => {
+    const before = await everything();
+    expect(await renewLease(space.store, stale, 60_000)).to.equal(false);
+    await releaseLease(space.store, stale);
+    expect(await everything()).to.deep.equal(before);
+  });
+
+  it('and a request whose claim has passed on leaves the claim of the next one alone', async () => {
+    const key = `${space.prefix}:claim`;
+    await space.clients.commands.set(key, 'of the next one');
+    await releaseRepeat(space.store, { key, token: 'of the first one' });
+    expect(await space.clients.commands.get(key)).to.equal('of the next one');
+    await releaseRepeat(space.store, { key, token: 'of the next one' });
+    expect(await space.clients.commands.exists(key)).to.equal(0);
+  });
+});
