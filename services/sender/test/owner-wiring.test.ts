@@ -1,0 +1,166 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { UNLIMITED_PACE } from '@gateway/contracts/pace';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { createProducer, type Producer } from '@gateway/queue/producer';
+import { systemClock } from '@gateway/runtime/clock';
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { DeviceOwner } from '@gateway/sender/device-owner';
+import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { acceptSend } from '@gateway/store/accept-send';
+import { ClientVersion } from '@gateway/store/client-version';
+import { LeaseKeeper } from '@gateway/store/lease-keeper';
+import { readContent, readSend } from '@gateway/store/read-send';
+import type { Store } from '@gateway/store/store';
+import { eventually } from '@gateway/testkit/eventually';
+import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import PQueue from 'p-queue';
+import { startController, TestDevice } from '../../connection/test/support/test-controller.js';
+
+const ACCOUNT = '491700000031';
+const TTL_MS = 60_000;
+const [ADA, BEN, CLEO] = makeNumbers(3, 31) as [string, string, string];
+const ignore = () => {};
+const quiet = { ...createLogger({ service: 'test', level: 'error' }), debug: ignore, info: ignore, warn: ignore };
+const logger = { ...quiet, error: ignore, child: () => logger };
+
+/** Each gate has tests of its own. Here an owner of a real device must be found to go through them. */
+describe('the owner of a device', function () {
+  this.timeout(20_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let device: TestDevice;
+  let producer: Producer;
+  let keeper: LeaseKeeper;
+  let owner: DeviceOwner;
+  /** How far the clock of the process is ahead. */
+  let aheadMs = 0;
+  /** Stands between the owner and each step in Redis. */
+  let between: (step: { name: string; args: readonly unknown[] }, run: () => Promise<unknown>) => Promise<unknown>;
+  const stanzas: string[] = [];
+
+  before(async () => {
+    const trace = (
+      direction: string,
+      _client: string,
+      { tag, attrs }: { tag: string; attrs: Record<string, string> },
+    ) => void stanzas.push(`${direction} ${attrs.class ?? ''} ${tag} ${attrs.id} ${attrs.to}`);
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ trace: trace as never })]);
+    const controller = await startController(space, simulator);
+    device = new TestDevice(space, simulator, 'default', ACCOUNT);
+    await device.link();
+    await controller.stop();
+    producer = createProducer({ connection: space.clients.queue, space: space.store.space });
+  });
+  after(async () => {
+    await producer.close();
+    await simulator.close();
+    await space.close();
+  });
+
+  beforeEach(async () => {
+    aheadMs = 0;
+    between = (_step, run) => run();
+    const run: Store['run'] = (name, keys, args) => between({ name, args }, () => space.store.run(name, keys, args));
+    const store = { ...space.store, run };
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+    // Its beat is not started: nothing but the gates themselves may notice that the lease is over.
+    keeper = new LeaseKeeper({ store, clock, logger, owner: `owner-${Date.now()}`, ttlMs: TTL_MS });
+    const lease = (await keeper.acquire(device.address))!;
+    owner = new DeviceOwner(
+      {
+        ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
+        metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
+        endpoint: {
+          url: simulator.socketUrl,
+          trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
+        },
+        clientVersion: new ClientVersion({ store, logger, clock }),
+        ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000 },
+        ...{ uploads: new PQueue(), openings: new PQueue() },
+      },
+      lease,
+    );
+    await eventually(() => owner.state === 'open');
+  });
+  afterEach(async () => {
+    await owner.handOver();
+    keeper.stop();
+  });
+
+  async function accept(to: string, kind: 'text' | 'otp' = 'text'): Promise<string> {
+    const nowMs = Date.now();
+    const { messageId } = await acceptSend(space.store, device.address, {
+      ...{ kind, content: { kind: 'text', text: `for ${to}` }, parts: 1, recipients: [to] },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    return messageId;
+  }
+  const addJob = (messageId: string) =>
+    producer.addSend(
+      { v: 1, workspace: 'main', device: 'default', messageId, priority: 'bulk', requestId: 'r' },
+      { epoch: 1 },
+    );
+  const isRead = (messageId: string) =>
+    eventually(async () => (await readSend(space.store, device.address, messageId))?.counts.read === 1);
+
+  it('opens a send that was accepted, whose job it finds first', async () => {
+    const messageId = await accept(ADA);
+    await addJob(messageId);
+    await isRead(messageId);
+  });
+
+  it('writes a receipt down before the network hears that it arrived', async () => {
+    between = async ({ name, args }, run) => {
+      if (name !== 'record-results' || !(args.includes('delivered') || args.includes('read'))) return run();
+      // Long enough for a confirmation that does not wait for this.
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      stanzas.push('written');
+      return run();
+    };
+    stanzas.length = 0;
+    const messageId = await accept(BEN);
+    await addJob(messageId);
+    await isRead(messageId);
+    const { id } = (await readDeliveries(simulator, ACCOUNT)).find(({ to }) => to === BEN)!;
+    // The phone of the account itself says that it has the message, too; that is not written down.
+    const isConfirmed = (stanza: string) =>
+      stanza.includes(` receipt ack ${id} `) && stanza.endsWith(` ${simulator.network.directory.jidOf(BEN, 'lid')}`);
+    await eventually(() => stanzas.filter(isConfirmed).length === 2);
+    const order = stanzas.filter((stanza) => stanza === 'written' || isConfirmed(stanza));
+    expect(order[0], order.join()).to.equal('written');
+  });
+
+  it('erases a one-time password whose time is over', async () => {
+    const messageId = await accept(ADA, 'otp');
+    const { tag } = parseMessageId(messageId)!;
+    const { record } = sendKeys(space.store.space, device.address, tag);
+    // As sent by an owner before this one.
+    await space.clients.commands.hset(record, { state: 'open', queued: 0, sent: 1 });
+    await space.clients.commands.zadd(
+      deviceKeys(space.store.space, device.address).erasures,
+      Date.now() - 1,
+      messageId,
+    );
+    expect((await readContent(space.store, device.address, tag)) !== undefined).to.equal(true);
+    owner.look();
+    await eventually(async () => (await readContent(space.store, device.address, tag)) === undefined);
+  });
+
+  it('puts nothing on the wire once its lease may be another one’s', async () => {
+    const { counters } = simulator.network;
+    const before = counters.acceptedStanzas;
+    between = async ({ name }, run) => {
+      const reply = await run();
+      // The process was frozen right after the claim: its lease is over, and nothing has told it so.
+      if (name === 'claim-recipient') aheadMs = TTL_MS;
+      return reply;
+    };
+    await addJob(await accept(CLEO));
+    await eventually(() => owner.state === 'ended');
+    expect(counters.acceptedStanzas).to.equal(before);
+  });
+});
