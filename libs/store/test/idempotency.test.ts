@@ -1,0 +1,86 @@
+import { acceptSendOnce, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
+import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/idempotency';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const first = { workspace: 'main', device: 'first' };
+const second = { workspace: 'main', device: 'second' };
+const CALLER = { owner: 't', callersKey: 'order-1', isBound: false };
+const fingerprint = Buffer.from('a digest');
+
+describe('a key of a caller', () => {
+  let space: RedisSpace;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  const find = (address = first) => findRepeat(space.store, { ...CALLER, address });
+  async function findFree(address = first) {
+    const found = await find(address);
+    if (found.kind !== 'free') throw new Error(found.kind);
+    return found;
+  }
+  const accept = (key: string, address = first) =>
+    acceptSendOnce(
+      space.store,
+      address,
+      {
+        ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4915112345670'] },
+        ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+      },
+      { key, fingerprint, answer: { success: true } },
+    );
+
+  it('stands for one send, and for its answer as it was kept last', async () => {
+    const { key, claim } = await findFree();
+    expect(await find()).to.deep.equal({ kind: 'claimed' });
+    const { messageId } = (await accept(key))!;
+    expect(await accept(key), 'a second one is refused').to.equal(undefined);
+    await releaseRepeat(space.store, claim);
+    await keepAnswer(space.store, { key, messageId: 'msg_another', answer: { success: false } });
+    await forgetRepeat(space.store, key, 'msg_another');
+    expect(await find()).to.deep.include({
+      kind: 'used',
+      first: { messageId, fingerprint, answer: { success: true } },
+    });
+    await keepAnswer(space.store, { key, messageId, answer: { success: true, late: 1 } });
+    expect(await find()).to.have.nested.property('first.answer.late', 1);
+    await forgetRepeat(space.store, key, messageId);
+    expect((await find()).kind).to.equal('free');
+  });
+
+  it('stays where its send lies when the default device is another one', async () => {
+    const { key } = await findFree();
+    const { messageId } = (await accept(key))!;
+    const found = await find(second);
+    expect(found).to.deep.include({ kind: 'used', address: first });
+    expect(found).to.have.nested.property('first.messageId', messageId);
+  });
+
+  it('moves to another default device when it stands for nothing, and a request on its way to the old place is too late', async () => {
+    const { key, claim } = await findFree();
+    await releaseRepeat(space.store, claim);
+    const moved = await findFree(second);
+    expect(moved.address).to.deep.equal(second);
+    expect(await accept(key), 'the old place is closed').to.equal(undefined);
+    expect(await accept(moved.key, second)).to.have.property('messageId');
+    expect(await find(first)).to.deep.include({ kind: 'used', address: second });
+  });
+
+  it('is free again when its send was dropped, and leaves the key of a later send alone', async () => {
+    const { key, claim } = await findFree();
+    await accept(key);
+    await releaseRepeat(space.store, claim);
+    const later = { nowMs: Date.now() + 3_600_000, hasJob: async () => false };
+    await dropAbandonedSends(space.store, first, later);
+    expect((await find()).kind).to.equal('free');
+
+    const { messageId } = (await accept(key))!;
+    // The key stands for another send by now.
+    await space.clients.commands.hset(key, 'messageId', 'msg_another');
+    await dropAbandonedSends(space.store, first, later);
+    expect(await openSend(space.store, first, messageId)).to.equal(false);
+    expect(await space.clients.commands.hget(key, 'messageId')).to.equal('msg_another');
+  });
+});

@@ -1,0 +1,220 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
+import {
+  cancelSend,
+  claimRecipient,
+  eraseSpentOtps,
+  expireSends,
+  type RecipientEvent,
+  recordResults,
+} from '@gateway/store/change-send';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { readBacklog, readContent, readSend } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+const ERASURE_MS = LIMITS.otpErasureSeconds * 1000;
+const RETENTION_MS = LIMITS.sendRetentionSeconds * 1000;
+
+describe('the rules of a send', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+  let nowMs: number;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    nowMs = Date.now();
+  });
+  afterEach(() => space.close());
+
+  async function accept({ kind = 'text' as 'text' | 'otp', parts = 1, recipients = ['4915112345670'] } = {}) {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind, content: { kind: 'text', text: 'hello' }, parts, recipients },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  }
+  async function open(options?: Parameters<typeof accept>[0]) {
+    const send = await accept(options);
+    await openSend(space.store, address, send.messageId);
+    return send;
+  }
+  const record = (
+    tag: string,
+    event: RecipientEvent['event'],
+    { part = 0, recipient = 0, errorCode = 463, atMs = nowMs } = {},
+  ) => recordResults(space.store, lease, { tag, nowMs: atMs, events: [{ recipient, part, event, errorCode }] });
+  const claim = (tag: string, part = 0) => claimRecipient(space.store, lease, { tag, recipient: 0, part, nowMs });
+  const statusAfter = async (tag: string, event: RecipientEvent['event'], options = {}) =>
+    (await record(tag, event, options))[0];
+  const read = async (messageId: string) => (await readSend(space.store, address, messageId))!;
+  const hasContent = async (tag: string) => (await readContent(space.store, address, tag)) !== undefined;
+  const keysOf = (tag: string) => sendKeys(space.store.space, address, tag);
+  const device = () => deviceKeys(space.store.space, address);
+
+  it('what a phone has does not fail any more, whatever the network says afterwards', async () => {
+    const { messageId, tag } = await open();
+    expect(await statusAfter(tag, 'delivered')).to.equal('delivered');
+    expect(await statusAfter(tag, 'failed')).to.equal('delivered');
+    expect(await statusAfter(tag, 'revoked')).to.equal('delivered');
+    expect((await read(messageId)).counts).to.include({ delivered: 1, failed: 0 });
+  });
+
+  it('what has failed, or was cancelled, stays so', async () => {
+    const failed = await open();
+    await record(failed.tag, 'failed');
+    expect(await statusAfter(failed.tag, 'acked')).to.equal('failed');
+    expect(await statusAfter(failed.tag, 'read')).to.equal('failed');
+    const cancelled = await open();
+    await cancelSend(space.store, address, cancelled.messageId);
+    expect(await statusAfter(cancelled.tag, 'acked')).to.equal('cancelled');
+    expect(await claim(cancelled.tag)).to.equal('settled');
+  });
+
+  it('counts as sent, delivered or read only with all its parts', async () => {
+    const { messageId, tag } = await open({ parts: 2 });
+    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect(await statusAfter(tag, 'acked')).to.equal('queued');
+    expect(await claim(tag), 'that part is there').to.equal('settled');
+    expect(await claim(tag, 1)).to.equal('claimed');
+    expect(await statusAfter(tag, 'acked', { part: 1 })).to.equal('sent');
+    expect(await statusAfter(tag, 'delivered')).to.equal('sent');
+    expect(await statusAfter(tag, 'delivered', { part: 1 })).to.equal('delivered');
+    expect(await statusAfter(tag, 'read')).to.equal('delivered');
+    expect(await statusAfter(tag, 'read', { part: 1 })).to.equal('read');
+    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect((await read(messageId)).state).to.equal('closed');
+  });
+
+  it('never calls cancelled what may have arrived by an attempt before the last one', async () => {
+    const { messageId, tag } = await open();
+    await claim(tag);
+    // The process died before the ack; the next owner tries again, and hears that this attempt did not arrive.
+    await claim(tag);
+    expect(await statusAfter(tag, 'returned')).to.equal('queued');
+    expect(await cancelSend(space.store, address, messageId)).to.deep.equal({ cancelled: 0 });
+    expect(await statusAfter(tag, 'returned')).to.equal('queued');
+    expect(await claim(tag), 'it goes on').to.equal('claimed');
+  });
+
+  it('calls cancelled what is known not to have arrived, as soon as that is known', async () => {
+    const { messageId, tag } = await open();
+    await claim(tag);
+    expect(await cancelSend(space.store, address, messageId)).to.deep.equal({ cancelled: 0 });
+    expect(await statusAfter(tag, 'returned')).to.equal('cancelled');
+    expect((await read(messageId)).state).to.equal('closed');
+  });
+
+  it('is tried again when it is returned, and not cancelled, without a cancel', async () => {
+    const { tag } = await open();
+    await claim(tag);
+    expect(await statusAfter(tag, 'returned')).to.equal('queued');
+    expect(await statusAfter(tag, 'held')).to.equal('queued');
+    expect(await claim(tag)).to.equal('claimed');
+  });
+
+  it('waits for its acks at a cancel also when only the claim is known', async () => {
+    const { messageId, tag } = await open();
+    await claim(tag);
+    await record(tag, 'held');
+    await record(tag, 'revoked');
+    expect(await cancelSend(space.store, address, messageId), 'still in flight').to.deep.equal({ cancelled: 0 });
+  });
+
+  it('is not claimed once it is cancelled or expired, nor out of range', async () => {
+    const { tag, messageId } = await open({ recipients: ['4915112345670', '4915112345671'] });
+    expect(await claimRecipient(space.store, lease, { tag, recipient: 7, part: 0, nowMs })).to.equal('settled');
+    expect(await claimRecipient(space.store, lease, { tag, recipient: 0, part: 0, nowMs: nowMs + 60_000 })).to.equal(
+      'expired',
+    );
+    expect(await record(tag, 'acked', { recipient: 7 })).to.deep.equal([undefined]);
+    await cancelSend(space.store, address, messageId);
+    expect(await claim(tag)).to.equal('settled');
+  });
+
+  it('expires for nobody before its time, and for nobody who has it', async () => {
+    const { messageId, tag } = await open({ recipients: ['4915112345670', '4915112345671'] });
+    await record(tag, 'acked');
+    await space.clients.commands.zadd(device().openSends, nowMs - 1, messageId);
+    await expireSends(space.store, lease, nowMs);
+    expect((await read(messageId)).counts, 'by its record, not by the index').to.include({ expired: 0, queued: 1 });
+    await space.clients.commands.zadd(device().openSends, nowMs - 1, messageId);
+    await expireSends(space.store, lease, nowMs + 60_001);
+    expect((await read(messageId)).counts).to.include({ expired: 1, sent: 1 });
+  });
+
+  it('lives for its retention once it is closed, with all its keys, and is open nowhere', async () => {
+    const { messageId, tag } = await open();
+    expect(await space.clients.commands.pttl(keysOf(tag).record)).to.equal(-1);
+    await record(tag, 'acked');
+    for (const key of [keysOf(tag).record, keysOf(tag).recipients, keysOf(tag).results]) {
+      expect(await space.clients.commands.pttl(key), key).to.be.within(RETENTION_MS - 60_000, RETENTION_MS);
+    }
+    expect(await space.clients.commands.zscore(device().openSends, messageId)).to.equal(null);
+    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+  });
+
+  it('is opened once, whoever opens it', async () => {
+    const { messageId } = await accept({ parts: 2 });
+    expect(await space.clients.commands.zscore(device().acceptingSends, messageId)).not.to.equal(null);
+    expect(await openSend(space.store, address, messageId)).to.equal(true);
+    expect(await openSend(space.store, address, messageId)).to.equal(true);
+    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect(await space.clients.commands.zscore(device().acceptingSends, messageId)).to.equal(null);
+    expect(await space.clients.commands.zscore(device().openSends, messageId)).to.equal(String(nowMs + 60_000));
+    await space.clients.commands.zadd(device().acceptingSends, 0, messageId);
+    await dropAbandonedSends(space.store, address, { nowMs, hasJob: async () => false });
+    expect((await read(messageId)).state, 'what is promised is not dropped').to.equal('open');
+    expect(await space.clients.commands.zcard(device().acceptingSends)).to.equal(0);
+  });
+
+  it('cannot be cancelled before it is promised', async () => {
+    const { messageId } = await accept();
+    expect(await cancelSend(space.store, address, messageId)).to.equal(undefined);
+  });
+
+  it('leaves nothing behind when it is dropped', async () => {
+    const { messageId, tag } = await accept();
+    await dropAbandonedSends(space.store, address, { nowMs: nowMs + RETENTION_MS, hasJob: async () => false });
+    const { record: key, recipients, results } = keysOf(tag);
+    expect(await space.clients.commands.exists(key, recipients, results)).to.equal(0);
+    expect(await openSend(space.store, address, messageId)).to.equal(false);
+  });
+
+  it('is erased a while after its first ack when it is an OTP: no later news put that off', async () => {
+    const { tag } = await open({ kind: 'otp' });
+    await record(tag, 'acked');
+    await record(tag, 'acked', { atMs: nowMs + ERASURE_MS - 1 });
+    await eraseSpentOtps(space.store, address, nowMs + ERASURE_MS - 1);
+    expect(await hasContent(tag)).to.equal(true);
+    await eraseSpentOtps(space.store, address, nowMs + ERASURE_MS);
+    expect(await hasContent(tag)).to.equal(false);
+    expect(await space.clients.commands.zcard(device().erasures)).to.equal(0);
+  });
+
+  it('is erased at once when an OTP is delivered, and owes no erasure then', async () => {
+    const { tag } = await open({ kind: 'otp' });
+    await record(tag, 'acked');
+    expect(await space.clients.commands.zcard(device().erasures)).to.equal(1);
+    await record(tag, 'delivered');
+    expect(await hasContent(tag)).to.equal(false);
+    expect(await space.clients.commands.zcard(device().erasures)).to.equal(0);
+  });
+
+  it('keeps its content while it is no OTP, or its OTP is still to be sent', async () => {
+    const [text, otp] = [await open(), await open({ kind: 'otp' })];
+    await record(text.tag, 'delivered');
+    await record(otp.tag, 'held');
+    expect([await hasContent(text.tag), await hasContent(otp.tag)]).to.deep.equal([true, true]);
+  });
+
+  it('says when an OTP was accepted, by the first that tells of it', async () => {
+    const { messageId, tag } = await open({ kind: 'otp' });
+    await record(tag, 'delivered', { atMs: nowMs + 5 });
+    await record(tag, 'read', { atMs: nowMs + 9 });
+    expect((await read(messageId)).sentAtMs).to.equal(nowMs + 5);
+  });
+});
