@@ -14,7 +14,6 @@ const VALUES: Record<string, readonly string[]> = {
   demo: ['recipients'],
   simulator: ['profile', 'host', 'port', 'seed', 'latency-ms', 'decrypt-sample', 'state-file'],
   chaos: ['rounds', 'seed', 'devices', 'recipients'],
-  mutate: ['limit'],
   test: ['grep', 'counts'],
   'test-long': ['grep', 'counts'],
 };

@@ -9,6 +9,8 @@ export interface ChildOptions {
   /** The module to run, relative to the root of the repository. */
   module: string;
   args?: string[];
+  /** The root of the repository without it. */
+  cwd?: string;
   /** Of Node itself. */
   nodeFlags?: readonly string[];
   /** Added to the launcher's own. */
@@ -36,9 +38,9 @@ const KILL_AFTER_MS = 10_000;
  * It is stopped with the lifecycle: SIGTERM first, SIGKILL after 10 s.
  */
 export function startChild(lifecycle: Lifecycle, options: ChildOptions): RunningChild {
-  const { name, module, args = [], nodeFlags = [], env = {}, output, detached = false } = options;
+  const { name, module, cwd = ROOT, args = [], nodeFlags = [], env = {}, output, detached = false } = options;
   const child = fork(module, args, {
-    cwd: ROOT,
+    cwd,
     env: { ...launcherConfig.environment, ...env },
     execArgv: ['--enable-source-maps', ...nodeFlags],
     stdio: ['ignore', output, output, 'ipc'],

@@ -6,6 +6,7 @@ import { runBench } from './commands/run-bench.js';
 import { runChaos } from './commands/run-chaos.js';
 import { runCli } from './commands/run-cli.js';
 import { runDemo } from './commands/run-demo.js';
+import { runMutate } from './commands/run-mutate.js';
 import { runSimulator } from './commands/run-simulator.js';
 import { runStart } from './commands/run-start.js';
 import { runLongTests, runTest } from './commands/run-test.js';
@@ -23,6 +24,7 @@ const COMMANDS: Record<string, Command> = {
   simulator: runSimulator,
   bench: runBench,
   chaos: runChaos,
+  mutate: runMutate,
 };
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import { exitCodeOf, startChild } from '../child-process.js';
+import { ROOT } from '../paths.js';
+import { installDependencies } from './install-dependencies.js';
+
+/** What is changed, and the tests that should notice: patterns of built files, from the root. */
+export interface MutatedPackage {
+  mutate: string[];
+  tests: string[];
+}
+
+const TOOL = join(ROOT, 'scripts/mutation');
+
+/**
+ * Stryker on the built JavaScript of a package: it has no parser for the syntax of our compiler's version, and mutates what
+ * runs. In place, as it is in a sandbox already: one of its own would import our packages from outside of it.
+ */
+export async function runStryker(
+  lifecycle: Lifecycle,
+  { sandbox, name, redisUrl, mutated }: { sandbox: string; name: string; redisUrl: string; mutated: MutatedPackage },
+): Promise<number> {
+  await provideStryker(lifecycle);
+  const report = join(ROOT, `build/mutation/${name}.json`);
+  mkdirSync(join(ROOT, 'build/mutation'), { recursive: true });
+  writeFileSync(join(sandbox, 'stryker.conf.json'), JSON.stringify(settings(mutated, report)));
+  const child = startChild(lifecycle, {
+    name: 'stryker',
+    module: join(TOOL, 'node_modules/@stryker-mutator/core/bin/stryker.js'),
+    args: ['run', 'stryker.conf.json'],
+    env: { REDIS_URL: redisUrl },
+    cwd: sandbox,
+    output: 'inherit',
+  });
+  return exitCodeOf(child);
+}
+
+function settings({ mutate, tests }: MutatedPackage, report: string): object {
+  return {
+    ...{ packageManager: 'npm', testRunner: 'mocha', inPlace: true, coverageAnalysis: 'perTest', concurrency: 2 },
+    plugins: [join(TOOL, 'node_modules/@stryker-mutator/mocha-runner/dist/src/index.js')],
+    mutate,
+    mochaOptions: { spec: tests, config: false, timeout: 20_000 },
+    timeoutMS: 20_000,
+    reporters: ['clear-text', 'json'],
+    clearTextReporter: { allowColor: false, allowEmojis: false, logTests: false, reportTests: false },
+    jsonReporter: { fileName: report },
+    allowConsoleColors: false,
+  };
+}
+
+/** Installed on demand, from a lock file of its own: `npm ci` of the repository need not carry its 78 MB. */
+async function provideStryker(lifecycle: Lifecycle): Promise<void> {
+  const installed = join(TOOL, 'node_modules/.package-lock.json');
+  const isRecent =
+    existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(TOOL, 'package-lock.json')).mtimeMs;
+  if (isRecent) return;
+  console.error('Installing Stryker ...');
+
+  await installDependencies(TOOL, lifecycle.stopping);
+}
