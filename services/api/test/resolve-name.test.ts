@@ -101,6 +101,19 @@ describe('names in URLs of strangers', () => {
     }
   });
 
+  it('are asked for no longer than somebody wants to know', async () => {
+    const gone = new AbortController();
+    const asking = codeOf(
+      resolveName('host.test', gone.signal, { files: await files('', ''), servers: [silent.server] }),
+    );
+    while (silent.asked.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    const startedAt = performance.now();
+    gone.abort();
+    expect(await asking).to.equal('ECANCELLED');
+    expect(performance.now() - startedAt).to.be.below(1_000);
+    silent.asked.length = 0;
+  });
+
   it('whose servers are silent hold up neither files, nor ciphers, nor other names, and end in time', async () => {
     const names = { files: await files('', ''), servers: [silent.server] };
     const policy = { ports: [80], addresses: { allowed: [] }, names };

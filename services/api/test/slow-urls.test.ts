@@ -59,6 +59,18 @@ describe('slow URLs of one token', () => {
     expect(statuses.filter((status) => status === 202)).to.have.length(25 - LIMITS.attachmentFetchesPerToken);
   });
 
+  it('take no more of the memory than a token may, and as much as has come', async () => {
+    serve = (_req, res) => res.writeHead(200).write(Buffer.alloc(9 * 1024 * 1024));
+    const first = send({ type: 'document', url }, api.token);
+    const heldBytes = async () =>
+      Number(/_body_budget_bytes\{[^}]*kind="held"[^}]*\} (\d+)/.exec(await api.metrics())![1]);
+    await eventually(async () => (await heldBytes()) > 9 * 1024 * 1024);
+    expect((await send({ type: 'document', url }, api.token)).status, 'a quarter of 64 MiB').to.equal(503);
+    asked[0]!.socket.destroy();
+    expect((await first).status).to.equal(400);
+    await eventually(async () => (await heldBytes()) === 0);
+  });
+
   it('wait for each other only, in their order, and not for ever', async () => {
     const turns = new Turns(1);
     const never = new AbortController().signal;
