@@ -5,7 +5,7 @@ type OnUncaught = (error: Error) => void;
 const storage = new AsyncLocalStorage<OnUncaught>();
 
 /**
- * Runs `work`. An error that nobody catches in it, or in a callback of what it has opened (sockets, timers), goes to
+ * Runs `work`. An uncaught error of it, or of a callback of what it has opened (sockets, timers), goes to
  * `onUncaught` and does not end the process: see `runUntilSignal`.
  */
 export function contain<Result>(onUncaught: OnUncaught, work: () => Result): Result {

@@ -24,7 +24,7 @@ describe('the account of a chaos run', () => {
     marker: 'm',
     status,
     error: status === 'failed' ? 'network_463' : undefined,
-    tries: 1,
+    attempts: 1,
     mayFail,
   });
   const row = (to: string, shown: number, text = 'm') => ({
@@ -43,7 +43,7 @@ describe('the account of a chaos run', () => {
     const lost: unknown[] = [];
     accountFor([message('a'), message('b', 'failed')], new Map([['1', [row('a', 1)]]]), (one) => lost.push(one));
     expect(lost).to.deep.equal([message('b', 'failed')]);
-    expect(message('b', 'failed')).to.include({ status: 'failed', error: 'network_463', tries: 1 });
+    expect(message('b', 'failed')).to.include({ status: 'failed', error: 'network_463', attempts: 1 });
   });
 
   it('does not call lost what the fault plan refused, unless nobody was told that it failed', () => {

@@ -36,8 +36,8 @@ const MAX_OPENING_MS = 3_000;
  *
  *   opening -> open -> waiting (for the backoff) -> opening -> ... -> ended
  *
- * Before that it is `backingOff` if the owners before it failed one after the other, see `startPauseMs`. An error that
- * nobody catches ends the owner from whose socket, timer or promise it came, and not the process.
+ * Before that it is `backingOff` if the owners before it failed one after the other, see `startPauseMs`. An
+ * uncaught error ends the owner from whose socket, timer or promise it came, and not the process.
  * It ends when the lease is lost, when the device is not to be linked any more, or when it is told to hand over.
  * Nothing is remembered across ownerships but what is in Redis.
  */

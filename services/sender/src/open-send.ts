@@ -25,15 +25,15 @@ export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'await
 
 /** What is kept of a send that gave up its place: all who are not held are tried again at one time. */
 export interface Rest {
-  /** When the last of its pauses is over: nobody is tried before they should be. */
+  /** When the last of its pauses is over: no one is tried too early. */
   untilMs: number;
   /** The most attempts that one of them has behind them: pauses go on doubling from there. */
-  tries: number;
+  attempts: number;
   uploadTries: number;
 }
 
 /** Owners that ended with a recipient in flight, or attempts before that, after which it may be what ended them. */
-const MANY_TRIES = 3;
+const MANY_ATTEMPTS = 3;
 /** About half an hour with the pauses in between. */
 const MAX_UPLOAD_TRIES = 12;
 
@@ -113,12 +113,12 @@ export class OpenSend {
     this.doubtful = new Set(doubtful.map(({ index }) => index));
     const inOrder = [...doubtful, ...others].map(({ index }) => index);
     const { rest } = options;
-    this.retries = new Retries(rest?.tries);
+    this.retries = new Retries(rest?.attempts);
     this.uploadTries = rest?.uploadTries ?? 0;
-    const suspects = doubtful.filter(({ tries, partsInFlight }) => partsInFlight > 0 && tries >= MANY_TRIES);
+    const suspects = doubtful.filter(({ tries, partsInFlight }) => partsInFlight > 0 && tries >= MANY_ATTEMPTS);
     this.suspects = new Set(suspects.map(({ index }) => index));
     for (const { index, tries, atMs } of suspects) {
-      this.retries.add([index], Math.max(atMs + pauseAfter(tries - MANY_TRIES), rest?.untilMs ?? 0));
+      this.retries.add([index], Math.max(atMs + pauseAfter(tries - MANY_ATTEMPTS), rest?.untilMs ?? 0));
     }
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
     // Those who are held may have been let go: their look-up says.
@@ -150,10 +150,10 @@ export class OpenSend {
   /** What is to be kept of it when it gives up its place; `undefined`: there is something to do, now or in a moment. */
   restAt(nowMs: number): Rest | undefined {
     if (!this.rests) return undefined;
-    const { firstMs, lastMs, tries } = this.retries.summary();
+    const { firstMs, lastMs, attempts } = this.retries.summary();
     const nextMs = this.lacksUpload ? this.uploadNotBeforeMs : firstMs;
     if (nextMs <= nowMs) return undefined;
-    return { untilMs: Math.max(nextMs, lastMs), tries, uploadTries: this.uploadTries };
+    return { untilMs: Math.max(nextMs, lastMs), attempts, uploadTries: this.uploadTries };
   }
 
   private get hasWork(): boolean {
@@ -259,7 +259,7 @@ export class OpenSend {
    */
   unanswered(index: number, nowMs: number): void {
     this.suspects.delete(index);
-    const again = this.unansweredOnce.has(index) || this.retries.triesBefore > 0;
+    const again = this.unansweredOnce.has(index) || this.retries.attemptsBefore > 0;
     this.unansweredOnce.add(index);
     this.doubtful.add(index);
     if (again) this.retryLater(index, nowMs);

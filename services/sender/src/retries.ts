@@ -1,4 +1,4 @@
-/** A recipient whose last try failed for now, and when the next one is due. */
+/** A recipient whose last attempt failed for now, and when the next one is due. */
 interface Retry {
   index: number;
   atMs: number;
@@ -7,13 +7,13 @@ interface Retry {
 const FIRST_MS = 2_000;
 const LONGEST_MS = 5 * 60_000;
 
-/** The recipients of a send who wait for their next try, after pauses that double. */
+/** The recipients of a send who wait for their next attempt, after pauses that double. */
 export class Retries {
   private list: Retry[] = [];
-  private readonly tries = new Map<number, number>();
+  private readonly attempts = new Map<number, number>();
 
-  /** @param triesBefore of each recipient, before the send gave up its place. */
-  constructor(readonly triesBefore = 0) {}
+  /** @param attemptsBefore of each recipient, before the send gave up its place. */
+  constructor(readonly attemptsBefore = 0) {}
 
   get size(): number {
     return this.list.length;
@@ -24,9 +24,9 @@ export class Retries {
   }
 
   later(index: number, nowMs: number): void {
-    const tries = this.triesOf(index);
-    this.tries.set(index, tries + 1);
-    this.add([index], nowMs + pauseAfter(tries));
+    const attempts = this.attemptsOf(index);
+    this.attempts.set(index, attempts + 1);
+    this.add([index], nowMs + pauseAfter(attempts));
   }
 
   add(indices: readonly number[], atMs: number): void {
@@ -45,26 +45,26 @@ export class Retries {
 
   /** The next pause of this recipient is a short one again. */
   forget(index: number): void {
-    this.tries.delete(index);
+    this.attempts.delete(index);
   }
 
   /** When the first and the last of them are due, and the most attempts that one of them has behind them. */
-  summary(): { firstMs: number; lastMs: number; tries: number } {
-    let [firstMs, lastMs, tries] = [Number.POSITIVE_INFINITY, 0, 0];
+  summary(): { firstMs: number; lastMs: number; attempts: number } {
+    let [firstMs, lastMs, attempts] = [Number.POSITIVE_INFINITY, 0, 0];
     for (const { index, atMs } of this.list) {
       firstMs = Math.min(firstMs, atMs);
       lastMs = Math.max(lastMs, atMs);
-      tries = Math.max(tries, this.triesOf(index));
+      attempts = Math.max(attempts, this.attemptsOf(index));
     }
-    return { firstMs, lastMs, tries };
+    return { firstMs, lastMs, attempts };
   }
 
-  private triesOf(index: number): number {
-    return this.tries.get(index) ?? this.triesBefore;
+  private attemptsOf(index: number): number {
+    return this.attempts.get(index) ?? this.attemptsBefore;
   }
 }
 
-/** 2 s, twice as long after each try, five minutes at most. */
-export function pauseAfter(tries: number): number {
-  return Math.min(FIRST_MS * 2 ** tries, LONGEST_MS);
+/** 2 s, twice as long after each attempt, five minutes at most. */
+export function pauseAfter(attempts: number): number {
+  return Math.min(FIRST_MS * 2 ** attempts, LONGEST_MS);
 }

@@ -49,7 +49,7 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
   });
   const contained = makeCounter(registry, {
     name: 'gateway_contained_errors_total',
-    help: 'Errors that nobody caught, each of which ended the ownership of one device and not the process.',
+    help: 'Uncaught errors, each of which ended the ownership of one device and not the process.',
   });
   const restricted = makeGauge(registry, {
     name: 'gateway_restricted_devices',

@@ -7,7 +7,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
 const [SICK, WELL] = ['491700000001', '491700000002'];
-const POISON = new URL('support/poison.js', import.meta.url).href;
+const POISON = new URL('fixtures/poison.js', import.meta.url).href;
 
 describe('a message that ends whatever sends it', function () {
   this.timeout(90_000);
@@ -45,7 +45,7 @@ describe('a message that ends whatever sends it', function () {
   it('does not keep the others of its list from theirs, nor other devices, when it kills each process', async () => {
     await start('kill', 2);
     let deaths = 0;
-    /** As whoever runs the services does. */
+    /** As a supervisor does. */
     const restart = setInterval(() => {
       const dead = gateway.senders.filter(({ isRunning }) => !isRunning).length - deaths;
       for (let i = 0; i < dead; i++) void gateway.addSender().catch(() => {});
@@ -61,7 +61,7 @@ describe('a message that ends whatever sends it', function () {
     await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
   });
 
-  it('ends only its own device where it throws what nobody catches', async () => {
+  it('ends only its own device where it throws and nothing catches it', async () => {
     await start('throw', 1);
     const [sender] = gateway.senders;
     const epoch = () =>

@@ -11,8 +11,8 @@ export interface PromisedMessage {
   status: RecipientView['status'];
   /** The public name of why it is not out. */
   error: string | undefined;
-  /** How often it was tried. */
-  tries: number;
+  /** How often it was claimed. */
+  attempts: number;
   /** The fault plan refuses it: it may fail. */
   mayFail: boolean;
 }

@@ -280,7 +280,7 @@ async function takeAccount(
     const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients });
     for (const { to, status, tries, errorCode } of rows) {
       const error = recipientErrorName(errorCode);
-      promised.push({ from: line.number, to, marker, status, error, tries, mayFail: refused.has(to) });
+      promised.push({ from: line.number, to, marker, status, error, attempts: tries, mayFail: refused.has(to) });
     }
     shown.set(line.number, await readDeliveries(simulator, line.number));
   }
