@@ -1,5 +1,4 @@
 import type { Logger } from '@gateway/runtime/logger';
-import { namespaceOf } from './addressing/addressing-state.js';
 import { inNamespace } from './addressing/other-name.js';
 import {
   areJidsSameUser,
@@ -11,14 +10,16 @@ import {
   jidNormalizedUser,
 } from './baileys.js';
 import { confirmStanza } from './confirm-unread.js';
-import type { Listener } from './listeners.js';
 import type { Recipients } from './recipients.js';
 import { ResendBudget } from './resend-budget.js';
+import type { ResendRequest } from './resend-messages.js';
 
 export interface AnswerRetriesDeps {
   sock: BaileysSocket;
   saveCreds(): Promise<void>;
   recipients: Pick<Recipients, 'of' | 'mayHave'>;
+  /** Sends messages again to the device that asks. Rejects when one was not written. */
+  resend(request: ResendRequest): Promise<void>;
   /** Whether the content of this message is still kept. */
   hasMessage(platformId: string): Promise<boolean>;
   logger: Logger;
@@ -27,17 +28,16 @@ export interface AnswerRetriesDeps {
 }
 
 type Refusal = 'contact' | 'account' | 'somebodyElse';
-type Verdict = 'granted' | 'notOurs' | 'notRead' | Refusal;
+type Decision = 'granted' | 'notOurs' | 'notRead' | Refusal;
+type Verdict = Exclude<Decision, 'granted'> | { to: string };
 
 /** All of ours go to persons: what is asked for in the name of a group or a broadcast was never sent. */
 const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
 const LOG_AGAIN_MS = 60 * 60_000;
 
 /**
- * Prepares what the library needs to send a message again to a phone that could not read it. Phones ask by hidden
- * identifier; the library answers under the name that it was asked by, which the network refuses for an account that
- * writes by number. And it looks devices up under that one name: by number the network does not tell those of others.
- * So the person is looked up before, and the library gets the name of the account's namespace.
+ * Decides whether a message goes out again to a phone that could not read it. Not by the library: it would answer under
+ * the name that it was asked by, and with neither the number nor a token, which the network wants of every message.
  *
  * Anyone can ask, for ids that they made up, or learnt: what is asked for must have gone to the person that asks, and the
  * device must be one that the network lists as theirs. Only messages that went out cost a look-up, and count.
@@ -54,15 +54,16 @@ export class RetryAnswers {
     this.#budget = new ResendBudget({ creds, saveCreds: deps.saveCreds, nowMs: Date.now });
   }
 
-  /** Answers by `library`, or confirms the request without an answer. Rejects when the tally could not be stored. */
-  async answer(node: BinaryNode, library: Listener): Promise<void> {
+  /** Answers and confirms the request, or does the second only. Rejects when the tally could not be stored. */
+  async answer(node: BinaryNode): Promise<void> {
     const asking = this.#deviceOf(node);
     const isPersonal = isPerson(node.attrs.from) && isPerson(asking) && speaksForItself(node);
     if (!isPersonal) return confirmStanza(this.#deps.sock, node);
-    const verdict = await this.#judge(asking, idsOf(node));
+    const ids = idsOf(node);
+    const verdict = await this.#judge(asking, ids);
+    const device = node.attrs.participant ?? node.attrs.from ?? '';
+    if (typeof verdict === 'object') return this.#answer({ node, device, ids, ...verdict });
     switch (verdict) {
-      case 'granted':
-        return this.#answer(node, library);
       case 'notOurs':
         return confirmStanza(this.#deps.sock, node);
       case 'notRead':
@@ -76,8 +77,9 @@ export class RetryAnswers {
   /** Whose the messages are, before anything of them is read: who asks for those of others uses up no count. */
   async #judge(asking: string, ids: readonly string[]): Promise<Verdict> {
     const { recipients, logger } = this.#deps;
+    let numbers: string[];
     try {
-      const numbers = [...(await recipients.of(ids)).values()];
+      numbers = [...(await recipients.of(ids)).values()];
       if (numbers.length === 0) return 'notOurs';
       const standing = await recipients.mayHave(asking, numbers);
       if (standing !== 'recipient') return standing === 'unclear' ? 'notRead' : standing;
@@ -85,17 +87,18 @@ export class RetryAnswers {
       logger.warn('who is to have a message again could not be read', { error });
       return 'notRead';
     }
-    return this.#decideInTurn(jidNormalizedUser(await this.#numberOf(asking)), ids);
+    const limit = await this.#decideInTurn(jidNormalizedUser(await this.#numberOf(asking)), ids);
+    return limit === 'granted' ? { to: numbers[0]! } : limit;
   }
 
   /** One at a time, so that requests which come together read no more than may go out. */
-  #decideInTurn(contact: string, ids: readonly string[]): Promise<Verdict> {
+  #decideInTurn(contact: string, ids: readonly string[]): Promise<Decision> {
     const decided = this.#lastDecision.then(() => this.#decide(contact, ids));
     this.#lastDecision = decided.catch(() => {});
     return decided;
   }
 
-  async #decide(contact: string, ids: readonly string[]): Promise<Verdict> {
+  async #decide(contact: string, ids: readonly string[]): Promise<Decision> {
     const limit = this.#budget.limitOf(contact, ids.length);
     if (limit) return limit;
     const kept = await this.#countKept(ids);
@@ -103,13 +106,16 @@ export class RetryAnswers {
     return kept === 0 ? 'notOurs' : this.#budget.take(contact, kept);
   }
 
-  async #answer(node: BinaryNode, library: Listener): Promise<void> {
-    if (this.#deps.signal.aborted) return;
-    const seen = { ...node, attrs: await this.#renamed(node.attrs) };
-    const answered = library(seen);
-    // The library has read the names by now, and reads them once more for its ack, which must carry those that came.
-    seen.attrs = node.attrs;
-    await answered;
+  /** One that cannot be written is confirmed all the same: the phone asks again, and the network would for ever. */
+  async #answer(request: ResendRequest): Promise<void> {
+    const { sock, signal, logger } = this.#deps;
+    try {
+      await this.#deps.resend(request);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn('a message that a phone asks for again was not written', { error });
+    }
+    confirmStanza(sock, request.node);
   }
 
   /** How many of the messages are ours; `undefined` when that could not be read. */
@@ -133,16 +139,6 @@ export class RetryAnswers {
 
   #numberOf(jid: string): Promise<string> {
     return inNamespace(this.#deps.sock.authState.keys, jid, 'pn');
-  }
-
-  /** Unmarked, as the library would put what waited at the network into a queue, and read the names later. */
-  async #renamed({ offline: _, ...attrs }: BinaryNode['attrs']): Promise<BinaryNode['attrs']> {
-    const { keys, creds } = this.#deps.sock.authState;
-    const renamed = { ...attrs };
-    for (const name of ['from', 'participant', 'recipient']) {
-      if (attrs[name]) renamed[name] = await inNamespace(keys, attrs[name], namespaceOf(creds));
-    }
-    return renamed;
   }
 
   #refuse(node: BinaryNode, refusal: Refusal): void {

@@ -23,6 +23,7 @@ export {
   DEFAULT_ORIGIN,
   DisconnectReason,
   derivePairingCodeKey,
+  extractE2ESessionFromRetryReceipt,
   type FullJid,
   generateSignalPubKey,
   getAllBinaryNodeChildren,

@@ -1,14 +1,11 @@
 import type { BaileysSocket, BinaryNode } from './baileys.js';
-import { type Listener, replaceListeners } from './listeners.js';
+import { replaceListeners } from './listeners.js';
 import { type Receipt, readReceipt } from './read-receipt.js';
 
 export interface HoldReceiptsDeps {
   onReceipt(receipt: Receipt, node: BinaryNode): void | Promise<void>;
-  /**
-   * A phone could not read a message and asks for it again. Confirms the request, by `library` or without it, or leaves it
-   * to be said again at the next login.
-   */
-  onRetry(node: BinaryNode, library: Listener): Promise<void>;
+  /** A phone could not read a message and asks for it again. Confirms the request, or leaves it to be said again at the next login. */
+  onRetry(node: BinaryNode): Promise<void>;
 }
 
 /**
@@ -21,7 +18,7 @@ export interface HoldReceiptsDeps {
  */
 export function holdReceipts(sock: BaileysSocket, { onReceipt, onRetry }: HoldReceiptsDeps): void {
   replaceListeners(sock, 'CB:receipt', (library) => async (node) => {
-    if (node.attrs.type === 'retry') return onRetry(node, library);
+    if (node.attrs.type === 'retry') return onRetry(node);
     const receipt = readReceipt(node, Date.now());
     if (receipt) await onReceipt(receipt, node);
     await library(node);

@@ -90,7 +90,7 @@ async function relay(
 }
 
 /** Without it the phone of the recipient shows an unknown person: a hidden identifier alone does not say who writes. */
-function nameFor(jid: string): Record<string, string> {
+export function nameFor(jid: string): Record<string, string> {
   return { peer_recipient_pn: jid };
 }
 

@@ -1,3 +1,4 @@
+import type { ReadyContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import type { AuthState } from './auth-state.js';
 import type { BaileysSocket } from './baileys.js';
@@ -23,7 +24,7 @@ export interface SessionDeps {
   link?: LinkMethod;
   browser?: BrowserName;
   /** Absent: see `OpenSessionOptions`. */
-  getMessage?: ((platformId: string) => Promise<unknown>) | undefined;
+  getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
   assertMayWrite(): void;
   ackTimeoutMs: number;

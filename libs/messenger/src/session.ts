@@ -110,6 +110,7 @@ export class Session implements MessengerSession {
     this.caughtUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs }).done;
     watchNetwork({
       ...{ ...deps, lookUp: this.#lookUp, addressing: this.#addressing, optional: this.#optional },
+      contactTokens: this.#contactTokens,
       onCreds: () => this.#onCreds(),
       onOpen: () => this.#onOpen(),
     });

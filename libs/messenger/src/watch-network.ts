@@ -4,6 +4,7 @@ import { answerPings } from './answer-pings.js';
 import { RetryAnswers } from './answer-retries.js';
 import type { BinaryNode } from './baileys.js';
 import { confirmUnread } from './confirm-unread.js';
+import type { ContactTokens } from './contact-tokens.js';
 import { toFailureOutcome } from './disconnect-outcomes.js';
 import { holdMessages } from './hold-messages.js';
 import { holdReceipts } from './hold-receipts.js';
@@ -12,12 +13,14 @@ import type { OptionalQueries } from './optional-queries.js';
 import type { Receipt } from './read-receipt.js';
 import { watchRestriction } from './read-restriction.js';
 import { Recipients } from './recipients.js';
+import { resendMessages } from './resend-messages.js';
 import type { SessionDeps } from './session-deps.js';
 import { watchDeadline } from './watch-deadline.js';
 import { watchNumbers } from './watch-numbers.js';
 
 export interface WatchNetworkDeps extends SessionDeps {
   lookUp: LookUp;
+  contactTokens: ContactTokens;
   addressing: Addressing;
   optional: OptionalQueries;
   onCreds(): void;
@@ -48,10 +51,14 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
   watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
 }
 
-function watchReceipts({ sock, auth, end, logger, lookUp, events, getMessage, recipientOf }: WatchNetworkDeps): void {
+function watchReceipts(deps: WatchNetworkDeps): void {
+  const { sock, auth, end, logger, lookUp, contactTokens, events, getMessage, recipientOf } = deps;
   const recipients = new Recipients({ sock, lookUp, recipientOf });
   const retries = new RetryAnswers({
     ...{ sock, recipients, logger, signal: end.signal },
+    resend: async (request) => {
+      if (getMessage) await resendMessages({ sock, lookUp, contactTokens, getMessage }, request);
+    },
     hasMessage: async (id) => (await getMessage?.(id)) !== undefined,
     saveCreds: () => auth.saveCreds(),
   });
@@ -60,8 +67,8 @@ function watchReceipts({ sock, auth, end, logger, lookUp, events, getMessage, re
       const own = recipientOf ? await ownPart(recipients, receipt, attrs.participant ?? attrs.from ?? '') : receipt;
       if (own.platformIds.length > 0) await events.onReceipt(own);
     },
-    onRetry: async (node, library) => {
-      if (getMessage) await retries.answer(node, library);
+    onRetry: async (node) => {
+      if (getMessage) await retries.answer(node);
     },
   });
 }

@@ -18,7 +18,11 @@ describe('messages that devices ask for again', () => {
     await between.session.lookUp(makeNumbers(1));
     await between.session.close();
     await openAnew(device);
-    expect(await shown(to, platformId)).to.include({ text: 'hello', shown: 1 });
+    const row = await shown(to, platformId);
+    expect(row).to.include({ text: 'hello', shown: 1 });
+    expect((row as { details?: object }).details ?? {}, 'says to which number it is').not.to.have.property(
+      'unknownUser',
+    );
     await allConfirmed(device.phone);
     expect(network().counters.refusedStanzas).to.equal(refusedStanzas);
   });
@@ -43,4 +47,22 @@ describe('messages that devices ask for again', () => {
     expect(network().counters.retryResends).to.equal(retryResends + 1);
     expect(network().counters.refusedStanzas).to.equal(refusedStanzas);
   });
+
+  for (const addressing of ['lid', 'pn'] as const) {
+    it(`are read by the own phone, too, whose copy is said to be one (${addressing})`, async () => {
+      const device = await sessions.link(undefined, addressing);
+      const [to] = makeNumbers(1) as [string];
+      const writer = await openAnew(device);
+      await writer.session.historyTaken;
+      await send(writer, to);
+      const ownCopies = () => network().phones.phone(device.phone).ownCopies;
+      await eventually(() => ownCopies() === 1, { what: 'a copy' });
+      await sessions.admin('POST', `phones/${device.phone}/reinstall`);
+      const { retryResends, refusedStanzas } = network().counters;
+      await send(writer, to);
+      await eventually(() => ownCopies() === 2, { what: 'a second copy' });
+      expect(network().counters.retryResends).to.equal(retryResends + 1);
+      expect(network().counters.refusedStanzas).to.equal(refusedStanzas);
+    });
+  }
 });

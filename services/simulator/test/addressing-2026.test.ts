@@ -136,9 +136,22 @@ describe('namespaces of the profile 2026', () => {
     expect(await detailsOf(unnamed)).to.deep.equal({ unknownUser: true });
   });
 
-  it('resends by the same rule when a phone asks again', async () => {
+  it('refuses what a stock client sends again to a stranger: it shows no token', async () => {
+    const number = '4921000000007';
+    const { counters, phones } = network.simulator.network;
+    await send(byLid, jids(number).lid, { peer_recipient_pn: jids(number).pn });
+    await eventually(async () => expect(await rowsOf(number)).to.have.length(1));
+    phones.phone(number).forgetSession(migrated, 1);
+    const { missingTokens } = counters;
+    await send(byLid, jids(number).lid, { peer_recipient_pn: jids(number).pn });
+    await eventually(() => counters.missingTokens > missingTokens, { what: 'the refusal' });
+    expect((await rowsOf(number)).map(({ shown }) => shown)).to.deep.equal([1, 0]);
+  });
+
+  it('takes what is sent again by the rule of namespaces', async () => {
     const socket = byLid.socket;
     const number = '4921000000006';
+    network.simulator.network.accounts.ensure(migrated).tokensRequired = false;
     const asked = new Promise<string | undefined>((resolve) => {
       socket.ws.on('CB:receipt,type:retry', ({ attrs }: BinaryNode) => resolve(attrs.from));
     });
@@ -153,6 +166,7 @@ describe('namespaces of the profile 2026', () => {
     const attrs = { id: 'AGAIN', to: jids(number).pn, type: 'text', device_fanout: 'false' };
     await socket.sendNode({ tag: 'message', attrs, content: [enc] });
     expect(await ack).to.include({ error: '463' });
+    network.simulator.network.accounts.ensure(migrated).tokensRequired = true;
   });
 
   it('brings what people write in the namespace of the account', async () => {

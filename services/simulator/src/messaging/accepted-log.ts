@@ -5,10 +5,6 @@ const MOST_ENTRIES = 500_000;
 export class AcceptedLog {
   readonly #seen = new Set<string>();
 
-  has(key: string): boolean {
-    return this.#seen.has(key);
-  }
-
   /** True when the message is new. */
   note(key: string): boolean {
     if (this.#seen.has(key)) return false;

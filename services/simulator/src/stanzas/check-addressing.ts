@@ -27,8 +27,8 @@ const isLid = (jid: string) => jid.endsWith('@lid');
 
 /** The number of the recipient is missing on a message by hidden identifier: its phone cannot tell who writes. */
 export function lacksRecipientNumber(network: Network, sender: string, message: Outgoing): boolean {
-  const { to, stanza, recipient, group, broadcast, resend } = message;
-  if (!network.rules.wantsRecipientNumber || group || broadcast || resend || recipient === sender) return false;
+  const { to, stanza, recipient, group, broadcast } = message;
+  if (!network.rules.wantsRecipientNumber || group || broadcast || recipient === sender) return false;
   if (!isLid(to) || hasNoNumber(network, recipient)) return false;
   return network.directory.resolve(stanza.attrs.peer_recipient_pn)?.number !== recipient;
 }

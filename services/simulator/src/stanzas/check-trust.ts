@@ -10,11 +10,11 @@ type Trust = 'given' | 'made' | 'exempt' | 'none';
 /**
  * Since 2026 a message to one person shows why it may reach them: a token that they gave to the sender (`tctoken`), else
  * one that the sender's client makes from the account's salt (`cstoken`). The network does not look at what was written
- * before: an old conversation is one whose token the client still has. What is resent to one device carries none.
+ * before: an old conversation is one whose token the client still has. What goes out again shows one, too.
  */
 export function trustIn(network: Network, sender: string, message: Outgoing): Trust {
-  const { stanza, recipient, group, broadcast, resend } = message;
-  if (!network.rules.wantsTokens || group || broadcast || resend || recipient === sender) return 'exempt';
+  const { stanza, recipient, group, broadcast } = message;
+  if (!network.rules.wantsTokens || group || broadcast || recipient === sender) return 'exempt';
   const account = network.accounts.ensure(sender);
   const given = childBytes(stanza, 'tctoken');
   if (given && isGivenToken(network, { giver: recipient, holder: sender }, given)) return 'given';

@@ -62,7 +62,7 @@ function refusalOf(server: Server, { device }: Client, message: Outgoing): numbe
   if (message.group) return message.group.members.has(device.number) ? undefined : NOT_A_MEMBER;
   if (!directory.exists(message.recipient)) return NOT_FOUND;
   const trust = trustIn(server.network, device.number, message);
-  if (trust === 'none' && !wasTaken(server, device.number, message)) {
+  if (trust === 'none') {
     server.network.counters.missingTokens += 1;
     return RESTRICTED;
   }
@@ -88,8 +88,7 @@ function restrictionOn(server: Server, number: string, recipient: string): numbe
 function accept(server: Server, { device }: Client, message: Outgoing): void {
   const { counters, directory } = server.network;
   counters.acceptedStanzas += 1;
-  const unknownUser =
-    lacksRecipientNumber(server.network, device.number, message) && !wasTaken(server, device.number, message);
+  const unknownUser = lacksRecipientNumber(server.network, device.number, message);
   countRepeat(server, device.number, message);
   if (!message.group && !message.broadcast) getAcquainted(server, device.number, message.recipient);
   const envelope = envelopeOf(server, device, message, unknownUser);
@@ -147,16 +146,12 @@ function isSame(one: DevicePlace, other: DevicePlace): boolean {
   return one.number === other.number && one.device === other.device;
 }
 
-const logKey = (sender: string, { id, to }: Pick<Outgoing, 'id' | 'to'>) => `${sender}/${id}/${to}`;
+const logKey = (sender: string, { id, to }: Outgoing) => `${sender}/${id}/${to}`;
 
-/** The same message, again: it comes when a device could not read it, and shows nothing that it showed before. */
-function wasTaken(server: Server, sender: string, message: Outgoing): boolean {
-  return server.office.log.has(logKey(sender, message));
-}
-
-function countRepeat(server: Server, sender: string, { id, to, resend }: Outgoing): void {
+function countRepeat(server: Server, sender: string, message: Outgoing): void {
+  const { id, resend } = message;
   const { counters } = server.network;
-  const known = !server.office.log.note(logKey(sender, { id, to }));
+  const known = !server.office.log.note(logKey(sender, message));
   if (resend || (known && server.office.phones.awaitsResend(sender, id))) counters.retryResends += 1;
   else if (known) counters.duplicateStanzas += 1;
 }
