@@ -176,7 +176,9 @@ describe('every answer of the document', () => {
       },
       409: (operation) => unlink().then(() => statusOf(call(operation))),
     },
-    addOptOuts: { 422: (operation) => statusOf(call(operation, { target: patient })) },
+    addOptOuts: {
+      422: (operation) => statusOf(call({ ...operation, json: { phone: '447700900003' } }, { target: patient })),
+    },
     disconnectDevice: { 200: (operation) => unlink().then(() => statusOf(call(operation))) },
     sendMessage: { 409: (operation) => unlink().then(() => statusOf(call(operation))), 422: otherRequest },
     sendOtp: {
