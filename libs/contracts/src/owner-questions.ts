@@ -7,7 +7,9 @@ export type OwnerQuestion =
   /** How the session stands: for `device doctor`. */
   | { kind: 'session' }
   /** What comes and goes on the socket from now on, redacted. */
-  | { kind: 'trace'; seconds: number };
+  | { kind: 'trace'; seconds: number }
+  /** Everything that is kept about a person is to go, also from memory: for `person forget`. Digits. */
+  | { kind: 'forget'; number: string };
 
 /** What the owner knows of one number; `null` where the network did not tell. */
 export interface ContactFacts {
@@ -24,9 +26,13 @@ const NUMBER = /^\d{7,15}$/;
 
 /** `undefined` for what this version does not know. */
 export function parseOwnerQuestion(text: string): OwnerQuestion | undefined {
-  const question = parseJson(text) as Partial<Record<'kind' | 'numbers' | 'seconds', unknown>> | null | undefined;
+  const question = parseJson(text) as
+    | Partial<Record<'kind' | 'numbers' | 'seconds' | 'number', unknown>>
+    | null
+    | undefined;
   if (question?.kind === 'session') return { kind: 'session' };
   if (question?.kind === 'trace') return parseTrace(question.seconds);
+  if (question?.kind === 'forget') return parseForget(question.number);
   if (question?.kind !== 'contacts' || !Array.isArray(question.numbers)) return undefined;
   const numbers: unknown[] = question.numbers;
   const areNumbers = numbers.every((number) => typeof number === 'string' && NUMBER.test(number));
@@ -36,6 +42,10 @@ export function parseOwnerQuestion(text: string): OwnerQuestion | undefined {
 function parseTrace(seconds: unknown): OwnerQuestion | undefined {
   const isLength = typeof seconds === 'number' && seconds > 0 && seconds <= MAX_TRACE_SECONDS;
   return isLength ? { kind: 'trace', seconds } : undefined;
+}
+
+function parseForget(number: unknown): OwnerQuestion | undefined {
+  return typeof number === 'string' && NUMBER.test(number) ? { kind: 'forget', number } : undefined;
 }
 
 function parseJson(text: string): unknown {

@@ -12,6 +12,7 @@ const OWN_ERRORS = {
   looked_up_again: 10,
   awaiting_history: 11,
   awaiting_key: 12,
+  person_forgotten: 13,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

@@ -6,7 +6,7 @@ import { RECIPIENT_STATUSES, type RecipientStatus } from './statuses.js';
  *
  * A part is one message of a send to one recipient (media, then its text); there are at most `MAX_PARTS`.
  *
- * recipient: 8 bytes, the number as an unsigned big-endian integer.
+ * recipient: 8 bytes, the number as an unsigned big-endian integer; zero where it was taken out.
  * result, 16 bytes, big-endian:
  *   0      status code
  *   1      tries so far
@@ -43,10 +43,14 @@ export function packRecipients(numbers: readonly string[]): Buffer {
   return packed;
 }
 
+/** In the place of a number that was taken out: zero in the packed form. */
+export const FORGOTTEN = 'forgotten';
+
 export function unpackRecipients(packed: Buffer): string[] {
   const numbers: string[] = [];
   for (let at = 0; at + RECIPIENT_BYTES <= packed.length; at += RECIPIENT_BYTES) {
-    numbers.push(packed.readBigUInt64BE(at).toString());
+    const number = packed.readBigUInt64BE(at);
+    numbers.push(number === 0n ? FORGOTTEN : number.toString());
   }
   return numbers;
 }

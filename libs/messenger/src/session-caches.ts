@@ -71,3 +71,16 @@ export function asCacheStore(cache: LRUCache<string, object>): CacheStore {
     flushAll: () => cache.clear(),
   };
 }
+
+/**
+ * Forgets what is in memory about a person.
+ * @param names users: their numbers and hidden identifiers.
+ */
+export function forgetCached(caches: SessionCaches, names: ReadonlySet<string>): void {
+  const isTheirs = (key: string) => key.match(/\d+/g)?.some((digits) => names.has(digits)) ?? false;
+  const { keys, devices, withoutLid, refreshedLids, issuedTokens, contacts, refused } = caches;
+  for (const cache of [keys, devices, withoutLid, refreshedLids, issuedTokens, contacts, refused]) {
+    for (const key of [...cache.keys()]) if (isTheirs(key)) cache.delete(key);
+  }
+  for (const key of [...caches.tokensToIssue]) if (isTheirs(key)) caches.tokensToIssue.delete(key);
+}

@@ -1,7 +1,10 @@
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { type Pace, paceDurationMs } from '@gateway/contracts/pace';
+import { spellingsOf } from '@gateway/contracts/phone-number';
+import { ownErrorCode } from '@gateway/contracts/recipient-errors';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { packRecipients } from '@gateway/contracts/send-layout';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/statuses';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Lease } from './leases.js';
@@ -74,6 +77,23 @@ export async function cancelSend(
     : await store.run('cancel-send', keys, args);
   if (cancelled === 'fenced') throw new FencedError({ step: 'cancel sends' });
   return cancelled === -1 ? undefined : { cancelled: Number(cancelled) };
+}
+
+/**
+ * Takes a person's number out of one send; answers how many entries had it. Whom it was queued for does not get it. Needs
+ * no lease; safe to repeat. Ring `sends` afterwards. `undefined` for a send that is being accepted this very moment.
+ */
+export async function forgetRecipient(
+  store: Store,
+  address: DeviceAddress,
+  tag: SendTag,
+  phone: string,
+): Promise<number | undefined> {
+  const found = await store.run('forget-recipient', sendScriptKeys(store, address, tag), [
+    ...[Date.now(), RETENTION_MS, ERASURE_MS, ownErrorCode('person_forgotten')],
+    ...spellingsOf(phone).map((number) => packRecipients([number])),
+  ]);
+  return found === -1 ? undefined : Number(found);
 }
 
 /** Ends the sends whose time is over. Throws `FencedError` for a stale owner. Returns the ids that ended now. */

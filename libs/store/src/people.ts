@@ -106,9 +106,7 @@ export async function forgetPerson(
   phone: string,
 ): Promise<Record<string, number>> {
   const keys = deviceKeys(store.space, address);
-  const numbers = new Set(spellingsOf(phone));
-  const hidden = await hiddenNamesOf(store, address, numbers);
-  const users = new Set([...numbers, ...hidden.names]);
+  const { users, unreadable: namesUnreadable } = await findNames(store, address, phone);
   const jids = [...users].flatMap((user) => [`${user}@s.whatsapp.net`, `${user}@lid`]);
   const removed: Record<string, number> = {};
   const note = (kind: string, count: number) => {
@@ -126,7 +124,7 @@ export async function forgetPerson(
   const received = writers
     .filter(({ jid, phone: writer }) => users.has(userOf(jid)) || (writer !== undefined && users.has(writer)))
     .map(({ platformId }) => platformId);
-  note('unreadable', hidden.unreadable + unreadable);
+  note('unreadable', namesUnreadable + unreadable);
   if (received.length > 0) {
     note('received', await store.redis.hdel(keys.received, ...received));
     await store.redis.zrem(keys.receivedTimes, ...received);
@@ -137,6 +135,21 @@ export async function forgetPerson(
     [...users].flatMap((user) => [user, user + REVERSE]),
   );
   return removed;
+}
+
+/** Their numbers, in every spelling, and all hidden identifiers that the device knows of them. */
+export async function namesOfPerson(store: Store, address: DeviceAddress, phone: string): Promise<Set<string>> {
+  return (await findNames(store, address, phone)).users;
+}
+
+async function findNames(
+  store: Store,
+  address: DeviceAddress,
+  phone: string,
+): Promise<{ users: Set<string>; unreadable: number }> {
+  const numbers = new Set(spellingsOf(phone));
+  const { names, unreadable } = await hiddenNamesOf(store, address, numbers);
+  return { users: new Set([...numbers, ...names]), unreadable };
 }
 
 function userOf(jid: string): string {

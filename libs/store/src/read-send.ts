@@ -141,6 +141,18 @@ export async function readContent(
   return { content: open(content, 'content'), ...(reply && { reply: open(reply, 'reply') }) };
 }
 
+/** The tags of all sends of a device that are kept, with work left or not, in no order; one may come twice. */
+export async function* findSends(store: Store, address: DeviceAddress): AsyncGenerator<SendTag> {
+  const { recipients } = sendKeys(store.space, address, '*');
+  const [before, after] = recipients.split('*') as [string, string];
+  let cursor = '0';
+  do {
+    const [next, keys] = await store.redis.scan(cursor, 'MATCH', recipients, 'COUNT', 1_000);
+    cursor = next;
+    yield* keys.map((key) => key.slice(before.length, key.length - after.length));
+  } while (cursor !== '0');
+}
+
 /** Ids of the sends with work left, those that expire first in front. */
 export async function listOpenSends(store: Store, address: DeviceAddress): Promise<MessageId[]> {
   return store.redis.zrange(deviceKeys(store.space, address).openSends, '0', '-1');

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { addDeviceCommands } from './cli/device-commands.js';
 import { addKeyCommands } from './cli/key-commands.js';
 import { addOptOutCommands } from './cli/opt-out-commands.js';
+import { addPersonCommands } from './cli/person-commands.js';
 import { addSendCommands } from './cli/send-commands.js';
 import { addTokenCommands } from './cli/token-commands.js';
 import { addVersionCommands } from './cli/version-commands.js';
@@ -10,7 +11,7 @@ import { addVersionCommands } from './cli/version-commands.js';
 /** The operators' command line: `npm run cli -- token create --name my-app`. */
 const program = new Command('cli')
   .description(
-    'Tokens, devices, sends, opt-outs, encryption keys and the client version of the gateway. Works on the Redis of REDIS_URL; the API need not run.',
+    'Tokens, devices, sends, opt-outs, people, encryption keys and the client version of the gateway. Works on the Redis of REDIS_URL; the API need not run.',
   )
   .option('--json', 'print JSON instead of text')
   .configureHelp({ showGlobalOptions: true })
@@ -20,6 +21,7 @@ addTokenCommands(program);
 addDeviceCommands(program);
 addSendCommands(program);
 addOptOutCommands(program);
+addPersonCommands(program);
 addKeyCommands(program);
 addVersionCommands(program);
 

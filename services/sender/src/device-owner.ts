@@ -283,6 +283,7 @@ export class DeviceOwner {
     this.socket = socket;
     this.work = new DeviceWork({
       ...shared,
+      forgetPerson: (number) => socket.forgetPerson(number),
       onStalled: (session) => {
         this.work?.detach();
         socket.giveUp(session);

@@ -4,7 +4,7 @@ import type { PlatformIds } from '@gateway/contracts/platform-id';
 import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
 import { OPTIONAL_QUERIES, type OptionalQuery } from '@gateway/messenger/optional-queries';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { createSessionCaches, forgetCached } from '@gateway/messenger/session-caches';
 import { KeysUnreadableError } from '@gateway/messenger/session-errors';
 import type { KnownPerson, MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
 import type { Endpoint } from '@gateway/messenger/trust';
@@ -18,6 +18,7 @@ import { reportObserved } from '@gateway/store/device-state';
 import type { Person } from '@gateway/store/hidden-opt-outs';
 import { recordIncoming } from '@gateway/store/incoming-messages';
 import type { HeldLease } from '@gateway/store/lease-keeper';
+import { forgetPerson, namesOfPerson } from '@gateway/store/people';
 import { noteEnd, readLeftOut } from '@gateway/store/query-ends';
 import type { Store } from '@gateway/store/store';
 import { messageOf, recipientOf } from './message-of.js';
@@ -105,6 +106,18 @@ export class DeviceSocket {
   async close(): Promise<void> {
     await this.connecting?.catch(() => undefined);
     await this.session?.close();
+  }
+
+  /** Removes what is kept about a person, in memory and in Redis; answers how much of which kind. Safe to repeat. */
+  async forgetPerson(number: string): Promise<Record<string, number>> {
+    const { store, lease } = this.deps;
+    const names = await namesOfPerson(store, lease.address, number);
+    forgetCached(this.caches, names);
+    const removed = await forgetPerson(store, lease.address, number);
+    // What was read in between.
+    forgetCached(this.caches, names);
+    this.deps.onLookUpsForgotten();
+    return removed;
   }
 
   /** The network does not answer on this socket: another one may be better. Safe to repeat. */

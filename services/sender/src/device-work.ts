@@ -25,6 +25,7 @@ export interface WorkDeps extends ProcessDeps {
   ids: PlatformIds;
   results: ResultWriter;
   onFailed(error: Error): void;
+  forgetPerson(number: string): Promise<Record<string, number>>;
   onStalled(session: MessengerSession): void;
 }
 

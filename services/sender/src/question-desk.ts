@@ -15,6 +15,8 @@ export interface DeskDeps {
   lease: HeldLease;
   clock: Clock;
   logger: Logger;
+  /** Answers what was removed, by kind. */
+  forgetPerson(number: string): Promise<Record<string, number>>;
   /** The lease is lost. */
   onFailed(error: Error): void;
 }
@@ -127,7 +129,7 @@ export class QuestionDesk {
     if (this.isExamining) return void this.write(id, 'refused', 'busy').catch(() => {});
     this.isExamining = true;
     try {
-      await this.awaitSession();
+      if (question.kind !== 'forget') await this.awaitSession();
       const found = await this.examine(question).catch(() => undefined);
       await this.write(id, '0', JSON.stringify(found ?? null));
     } catch (thrown) {
@@ -138,6 +140,7 @@ export class QuestionDesk {
   }
 
   private examine(question: Exclude<OwnerQuestion, { kind: 'contacts' }>): Promise<unknown> {
+    if (question.kind === 'forget') return this.deps.forgetPerson(question.number);
     const { session } = this;
     if (!session) return Promise.resolve(undefined);
     return question.kind === 'trace' ? session.trace(question.seconds * 1000) : session.examine();

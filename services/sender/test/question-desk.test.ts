@@ -20,7 +20,14 @@ describe('the desk of questions, while the device has no connection', () => {
     const held: HeldLease = { ...lease, assertHeld: () => {}, lost: new AbortController().signal };
     const logger = createLogger({ service: 'test', level: 'error' });
     const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
-    desk = new QuestionDesk({ store: space.store, lease: held, clock, logger, onFailed: () => {} });
+    desk = new QuestionDesk({
+      store: space.store,
+      lease: held,
+      clock,
+      logger,
+      forgetPerson: async () => ({}),
+      onFailed: () => {},
+    });
   });
   afterEach(async () => {
     desk.stop();

@@ -1,17 +1,15 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { LIMITS } from '@gateway/contracts/limits';
-import { MAX_TRACE_SECONDS, type OwnerQuestion } from '@gateway/contracts/owner-questions';
+import { MAX_TRACE_SECONDS } from '@gateway/contracts/owner-questions';
 import { maskPhoneNumber } from '@gateway/contracts/phone-number';
 import type { SessionReport } from '@gateway/contracts/session-report';
 import { systemClock } from '@gateway/runtime/clock';
-import { ApiError } from '@gateway/runtime/errors';
 import { ClientVersion, type VersionInForce } from '@gateway/store/client-version';
 import { countContactTokens } from '@gateway/store/device-keys';
 import { readDeviceState } from '@gateway/store/device-state';
 import { readDefaultDevice, readDevice } from '@gateway/store/devices';
 import { readLeftOut } from '@gateway/store/query-ends';
-import { askOwner } from '../ask-owner.js';
+import { askDevice } from './ask-device.js';
 import type { CliContext } from './cli-context.js';
 import { adviseOn } from './doctor-advice.js';
 import { showTime } from './output.js';
@@ -34,7 +32,7 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
     readVersion(context),
     countContactTokens(store, address),
     readLeftOut(store, address),
-    ask<SessionReport | null>(context, address, { kind: 'session' }),
+    askDevice<SessionReport | null>(context, address, { kind: 'session' }),
   ]);
   const status = deriveStatus(state.desired, state.observed, state.leaseHeld);
   const isConnected = status.status === 'connected';
@@ -57,38 +55,13 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
 async function showTrace(context: CliContext, address: DeviceAddress, asked: number | true): Promise<void> {
   const seconds = asked === true ? MAX_TRACE_SECONDS : asked;
   context.output.note(`What comes and goes on the connection of ${address.device} in the next ${seconds} s:\n`);
-  const { answer, why } = await ask<string[] | null>(context, address, { kind: 'trace', seconds });
+  const { answer, why } = await askDevice<string[] | null>(context, address, { kind: 'trace', seconds });
   if (!answer) throw new Error(why ?? 'the device has no connection');
   context.output.list(
     answer.map((stanza) => ({ stanza })),
     (index) => ({ stanza: answer[index]! }),
     'Nothing came and nothing went.',
   );
-}
-
-/** Polls: this process has no ear for doorbells. */
-async function ask<Answer>(
-  { store }: CliContext,
-  address: DeviceAddress,
-  question: OwnerQuestion,
-): Promise<{ answer?: Answer; why?: string }> {
-  const deps = {
-    ...{ store, clock: systemClock, doorbells: { on: () => () => {} } },
-    waits: { takenMs: LIMITS.questionTakenSeconds * 1000 },
-  };
-  try {
-    const parts = await askOwner(deps, address, {
-      question,
-      parts: 1,
-      timeoutMs: LIMITS.contactsWaitSeconds * 1000,
-      signal: new AbortController().signal,
-    });
-    const found = parts.get('0');
-    return found === undefined ? { why: 'no answer in time' } : { answer: JSON.parse(found) as Answer };
-  } catch (thrown) {
-    if (thrown instanceof ApiError) return { why: thrown.publicMessage };
-    throw thrown;
-  }
 }
 
 function readVersion({ store, logger, messengerVersion }: CliContext): Promise<VersionInForce> {

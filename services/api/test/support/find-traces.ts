@@ -28,7 +28,7 @@ export async function expectNoTrace(
 }
 
 /** Every key of the space with all that is in it, as text. */
-async function dumpRedis(space: RedisSpace): Promise<string> {
+export async function dumpRedis(space: RedisSpace): Promise<string> {
   const redis = space.clients.commands;
   const parts: string[] = [];
   for (const key of await redis.keys(`${space.prefix}:*`)) {

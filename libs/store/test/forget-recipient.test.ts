@@ -1,0 +1,94 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { FORGOTTEN } from '@gateway/contracts/send-layout';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
+import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/change-send';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'a' };
+/** A number of Brazil, as it is typed and as the network knows it. */
+const TYPED = '5511987654321';
+const KNOWN = '551187654321';
+const OTHER = '447700900123';
+
+describe('a person in sends', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => space.close());
+
+  async function accept(recipients: string[], { isOpen = true } = {}) {
+    const nowMs = Date.now();
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    if (isOpen) await openSend(space.store, address, messageId);
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  }
+  const forget = (tag: string) => forgetRecipient(space.store, address, tag, TYPED);
+  const claim = (tag: string, recipient: number) =>
+    claimRecipient(space.store, lease, { tag, recipient, part: 0, nowMs: Date.now() });
+  const hear = (tag: string, recipient: number, event: 'acked' | 'delivered' | 'returned') =>
+    recordResults(space.store, lease, { tag, nowMs: Date.now(), events: [{ recipient, part: 0, event }] });
+  const show = async (tag: string) =>
+    (await readRecipients(space.store, address, tag, { from: 0, limit: 10 })).map(
+      ({ to, status }) => `${to} ${status}`,
+    );
+
+  it('gets nothing of what is queued, and the others do', async () => {
+    const { messageId, tag } = await accept([OTHER, KNOWN, '4915111']);
+    expect(await forget(tag)).to.equal(1);
+    expect(await show(tag)).to.deep.equal([`${OTHER} queued`, `${FORGOTTEN} cancelled`, '4915111 queued']);
+    expect((await readSend(space.store, address, messageId))!.counts).to.include({ queued: 2, cancelled: 1 });
+    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect(await claim(tag, 1), 'for a sender that still has the number').to.equal('settled');
+    expect(await claim(tag, 0)).to.equal('claimed');
+    expect(await forget(tag), 'again').to.equal(0);
+  });
+
+  it('has what was on its way, which is said, and never tried again', async () => {
+    const { tag } = await accept([TYPED, OTHER]);
+    await claim(tag, 0);
+    await forget(tag);
+    const [first] = await readRecipients(space.store, address, tag, { from: 0, limit: 1 });
+    expect([first!.status, recipientErrorName(first!.errorCode)]).to.deep.equal(['failed', 'person_forgotten']);
+    await hear(tag, 0, 'acked');
+    expect(await show(tag)).to.deep.equal([`${FORGOTTEN} failed`, `${OTHER} queued`]);
+  });
+
+  it('goes out of what is done, whose counts stay; with the last of them its content goes, too', async () => {
+    const { messageId, tag } = await accept([TYPED]);
+    await claim(tag, 0);
+    await hear(tag, 0, 'delivered');
+    const { recipients } = { recipients: `${space.prefix}:{main/a}:send:${tag}:to` };
+    const diesAt = await space.store.redis.pexpiretime(recipients);
+    expect(await forget(tag)).to.equal(1);
+    expect(await show(tag)).to.deep.equal([`${FORGOTTEN} delivered`]);
+    expect((await readSend(space.store, address, messageId))!.counts).to.include({ delivered: 1, cancelled: 0 });
+    expect(await readContent(space.store, address, tag)).to.equal(undefined);
+    expect(await space.store.redis.pexpiretime(recipients)).to.equal(diesAt);
+  });
+
+  it('ends a send of which nobody else is left', async () => {
+    const { messageId, tag } = await accept([KNOWN]);
+    await forget(tag);
+    expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');
+  });
+
+  it('is found in every send that is kept, and left alone in one that is being accepted', async () => {
+    const sends = await Promise.all([accept([KNOWN]), accept([OTHER]), accept([KNOWN], { isOpen: false })]);
+    const found = new Set<string>();
+    for await (const tag of findSends(space.store, address)) found.add(tag);
+    expect([...found]).to.have.members(sends.map(({ tag }) => tag));
+    expect(await forget(sends[2]!.tag)).to.equal(undefined);
+    expect(await forget(sends[1]!.tag)).to.equal(0);
+  });
+});

@@ -1,0 +1,32 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import type { OwnerQuestion } from '@gateway/contracts/owner-questions';
+import { systemClock } from '@gateway/runtime/clock';
+import { ApiError } from '@gateway/runtime/errors';
+import { askOwner } from '../ask-owner.js';
+import type { CliContext } from './cli-context.js';
+
+/** Asks the process that holds a device; `why` says why there is no answer. Polls: this process has no ear for doorbells. */
+export async function askDevice<Answer>(
+  { store }: CliContext,
+  address: DeviceAddress,
+  question: OwnerQuestion,
+): Promise<{ answer?: Answer; why?: string }> {
+  const deps = {
+    ...{ store, clock: systemClock, doorbells: { on: () => () => {} } },
+    waits: { takenMs: LIMITS.questionTakenSeconds * 1000 },
+  };
+  try {
+    const parts = await askOwner(deps, address, {
+      question,
+      parts: 1,
+      timeoutMs: LIMITS.contactsWaitSeconds * 1000,
+      signal: new AbortController().signal,
+    });
+    const found = parts.get('0');
+    return found === undefined ? { why: 'no answer in time' } : { answer: JSON.parse(found) as Answer };
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return { why: thrown.publicMessage };
+    throw thrown;
+  }
+}
