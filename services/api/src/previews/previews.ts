@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { MediaType } from '@gateway/contracts/message-content';
 import { Turns } from '../turns.js';
 import { isPicture } from './is-picture.js';
@@ -56,6 +57,8 @@ export class Previews {
 
   constructor(options: PreviewOptions) {
     const entry = new URL('./preview-main.js', import.meta.url);
+    // One for each file that waits.
+    setMaxListeners(0, this.#closing.signal);
     this.#options = { totalMs: 5_000, workMs: 3_000, idleMs: 30_000, entry, ...options };
   }
 
@@ -82,7 +85,9 @@ export class Previews {
     const endTurn = endMine && (await this.#ofAll.take('all', leftMs(), this.#closing.signal));
     this.#options.onWaiting(--this.#waiting);
     try {
-      return endTurn && !this.#closing.signal.aborted ? await this.#make(file, leftMs) : { outcome: 'gave_up' };
+      return endTurn && leftMs() > 0 && !this.#closing.signal.aborted
+        ? await this.#make(file, leftMs)
+        : { outcome: 'gave_up' };
     } finally {
       endTurn?.();
       endMine?.();
