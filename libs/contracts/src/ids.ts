@@ -43,9 +43,24 @@ export function parseMessageId(value: string): { shortDeviceId: string; tag: Sen
   return { shortDeviceId: match[1]!, tag: fromBase32(match[2]!).toString('hex').slice(0, 13) };
 }
 
-/** Takes over a caller's request id when it is sane, else makes one. */
+/** Seven digits or more, however they are grouped. */
+const NUMBER_OF_A_PERSON = /(?:\d[-_.:]*){7}/;
+/** Identifiers made by machines have such digits by chance. */
+const UUID_OR_TRACE_ID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}/gi;
+
+/**
+ * Takes over a caller's request id when it is sane, else makes one. One with what may be a phone number in it is not: it
+ * would be in every log line of the request.
+ */
 export function takeOrMakeRequestId(received: string | undefined): string {
-  return received !== undefined && REQUEST_ID.test(received) ? received : `req_${randomUUID()}`;
+  return received !== undefined && REQUEST_ID.test(received) && !mayNamePerson(received)
+    ? received
+    : `req_${randomUUID()}`;
+}
+
+function mayNamePerson(id: string): boolean {
+  const written = id.replace(UUID_OR_TRACE_ID, (made) => (/[a-f]/i.test(made) ? 'x' : made));
+  return NUMBER_OF_A_PERSON.test(written);
 }
 
 export function makeAttemptId(): string {

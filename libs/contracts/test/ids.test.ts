@@ -55,4 +55,18 @@ describe('names', () => {
     expect(takeOrMakeRequestId('abc-123')).to.equal('abc-123');
     for (const text of [undefined, '', 'a\nb', 'x'.repeat(101)]) expect(takeOrMakeRequestId(text)).to.match(/^req_/);
   });
+
+  it('of requests name no person', () => {
+    const own = [
+      'order-7:a.b_c',
+      'batch-123456.x7',
+      'req_4d6d1a9c-3c12-4a1e-9f41-446655440000',
+      '4bf92f3577b34da6a3ce929d0e0e4736',
+      '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    ];
+    for (const id of own) expect(takeOrMakeRequestId(id)).to.equal(id);
+    const numbers = ['447700900123', 'to:447700900123', 'to-44-7700-900.123', '4_4_7_7_0_0_9', 'x447700900123x'];
+    const disguised = ['00000000000000000000447700900123', '00000000-0000-0000-0000-447700900123'];
+    for (const id of [...numbers, ...disguised]) expect(takeOrMakeRequestId(id), id).to.match(/^req_/);
+  });
 });

@@ -93,6 +93,10 @@ describe('small words', () => {
     for (const text of ['', '+', '123456', '0447700900123', '1'.repeat(16), '44x7700900123', '++447700900123']) {
       expect(normalizePhoneNumber(text), text).to.equal(undefined);
     }
+    expect(normalizePhoneNumber('+39 (06) 698 12345'), 'a zero that belongs to the number').to.equal('390669812345');
+    for (const text of ['+44 (0) 7700 900123', '+44(0)7700900123', '0044 [0] 7700 900123', '+44 ( 0-) 7700 900123']) {
+      expect(normalizePhoneNumber(text), text).to.equal(undefined);
+    }
   });
   it('knows every way to write a number', () => {
     for (const [numbers, spellings] of [

@@ -11,6 +11,7 @@ import joi, {
 } from 'joi';
 import { InlineFile } from './attachments/inline-file.js';
 import { hasAtMost } from './count-characters.js';
+import { isPlainHttpUrl } from './egress/fetch-url.js';
 
 interface InputTypes extends Root {
   /** One phone number as people write it. Gives its digits. */
@@ -21,6 +22,8 @@ interface InputTypes extends Root {
   phoneNumbers(): AnySchema<string[]>;
   /** 4 to 8 digits, as a string or as an integer. Gives the string. */
   otpCode(): AnySchema<string>;
+  /** An http(s) URL without credentials, as it is written. */
+  httpUrl(): StringSchema;
   /** A file as base64, which was decoded while it came. */
   inlineFile(): AnySchema<InlineFile>;
 }
@@ -31,13 +34,16 @@ interface DocumentedExtension extends Extension {
   jsonSchema(schema: AnySchema, json: Record<string, unknown>): Record<string, unknown>;
 }
 
-export const NUMBER_MESSAGE = 'must be a phone number of 7 to 15 digits that starts with its country code';
-/** What `normalizePhoneNumber` takes, as one expression. */
+export const NUMBER_MESSAGE =
+  'must be a phone number of 7 to 15 digits that starts with its country code, without a (0)';
+/** What `normalizePhoneNumber` takes, but for a `(0)`. */
 const NUMBER_PATTERN = '^[\\s().\\[\\]-]*\\+?[\\s().\\[\\]-]*[1-9]([\\s().\\[\\]-]*[0-9]){6,14}[\\s().\\[\\]-]*$';
 const NUMBER_SCHEMA = {
   type: 'string',
   pattern: NUMBER_PATTERN,
-  description: 'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are dropped.',
+  not: { pattern: '[(\\[][\\s.-]*0[\\s.-]*[)\\]]' },
+  description:
+    'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are dropped, a (0) is refused.',
   examples: ['447700900123'],
 };
 
@@ -118,6 +124,21 @@ const otpCode: DocumentedExtension = {
   }),
 };
 
+/** The parser would drop what may not be in a URL, and go on with something else than what was written. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be in it.
+const HTTP_URL = /^[Hh][Tt][Tt][Pp][Ss]?:[^\s\u0000-\u001f\u007f-\u009f]+$/;
+
+const httpUrl: DocumentedExtension = {
+  type: 'httpUrl',
+  base: joi.string(),
+  messages: { 'httpUrl.invalid': 'must be an http or https URL without credentials' },
+  validate(value: string, { error }) {
+    const isUrl = HTTP_URL.test(value) && URL.canParse(value) && isPlainHttpUrl(new URL(value));
+    return isUrl ? { value } : { value, errors: error('httpUrl.invalid') };
+  },
+  jsonSchema: (_schema, json) => ({ ...json, type: 'string', format: 'uri', pattern: HTTP_URL.source }),
+};
+
 const inlineFile: DocumentedExtension = {
   type: 'inlineFile',
   base: joi.any(),
@@ -159,7 +180,15 @@ const string: Extension = {
 };
 
 /** Joi with the kinds of input that are ours. */
-export const Joi = joi.extend(string, phoneNumber, recipients, phoneNumbers, otpCode, inlineFile) as InputTypes;
+export const Joi = joi.extend(
+  string,
+  phoneNumber,
+  recipients,
+  phoneNumbers,
+  otpCode,
+  httpUrl,
+  inlineFile,
+) as InputTypes;
 
 function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: (index: number) => Path) {
   const numbers: string[] = [];
@@ -177,13 +206,24 @@ function toDigits(entry: unknown): string | undefined {
   return typeof entry === 'string' ? normalizePhoneNumber(entry) : undefined;
 }
 
+/** Beyond the first 65,536 characters of Unicode: signs of shorthand and music, tags. */
+const UNSEEN_BEYOND = [
+  [0x13430, 0x1343f],
+  [0x1bca0, 0x1bca3],
+  [0x1d159, 0x1d159],
+  [0x1d173, 0x1d17a],
+  [0xe0000, 0xe0fff],
+].map(([first, last]) => `${String.fromCodePoint(first!)}-${String.fromCodePoint(last!)}`);
+
 /**
- * Anything but white space, control characters and what else phones show nothing of. Spelled out, as whoever reads the
+ * Anything but white space, control characters and what else phones show nothing of. Spelled out, as who reads the
  * document in another language may not know Unicode's classes.
  */
-const SHOWS_SOMETHING =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about.
-  /[^\s\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0]/;
+const SHOWS_SOMETHING = new RegExp(
+  '[^\\s\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e' +
+    `\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb${UNSEEN_BEYOND.join('')}]`,
+  'u',
+);
 
 /** Words that a phone shows: at most so many characters, and not only white space, which would be an empty bubble. */
 export function words(maxCharacters: number): StringSchema {

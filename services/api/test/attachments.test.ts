@@ -267,7 +267,10 @@ describe('POST /send with an attachment', () => {
     expect(content).to.include({ width: 3, height: 4 });
     expect(fetched).to.equal(1);
     await expectDetails({ to: 'nobody', attachment }, [
-      { path: ['to'], message: 'must be a phone number of 7 to 15 digits that starts with its country code' },
+      {
+        path: ['to'],
+        message: 'must be a phone number of 7 to 15 digits that starts with its country code, without a (0)',
+      },
     ]);
     const headers = { 'idempotency-key': 'once' };
     const { value: token } = await api.newToken();

@@ -1,6 +1,5 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/message-content';
-import { isPlainHttpUrl } from '../egress/fetch-url.js';
 import { Joi, refuseBrokenText, words } from '../input-types.js';
 import type { InlineFile } from './inline-file.js';
 
@@ -18,10 +17,6 @@ export interface Attachment {
 const FILE_NAME =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be in it.
   /^(?!\.{1,2}$)[^\u0000-\u001f\u007f-\u009f/\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+$/;
-/** The parser would drop what may not be in a URL, and go on with something else than what was written. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be in it.
-const HTTP_URL = /^[Hh][Tt][Tt][Pp][Ss]?:[^\s\u0000-\u001f\u007f-\u009f]+$/;
-const STRANGE_URL = 'must be an http or https URL without credentials';
 const ONE_SOURCE = 'exactly one of url and base64 must be provided';
 
 export const attachmentSchema = Joi.object<Attachment>({
@@ -29,11 +24,8 @@ export const attachmentSchema = Joi.object<Attachment>({
     .valid(...MEDIA_TYPES)
     .required()
     .description('What the file is shown as. The bytes must be of that kind; stickers are WebP images.'),
-  url: Joi.string()
+  url: Joi.httpUrl()
     .max(LIMITS.maxAttachmentUrlCharacters)
-    .pattern(HTTP_URL)
-    .custom(refuseStrangeUrl)
-    .messages({ 'string.pattern.base': STRANGE_URL })
     .description(
       'Where to fetch the file: http or https, a public address, no credentials. It is fetched once, while you wait: ' +
         `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects, ${LIMITS.attachmentFetchesPerToken} files at a time for a token.`,
@@ -59,10 +51,3 @@ export const attachmentSchema = Joi.object<Attachment>({
 })
   .xor('url', 'base64')
   .messages({ 'object.missing': ONE_SOURCE, 'object.xor': ONE_SOURCE });
-
-function refuseStrangeUrl(text: string): string {
-  // Of what it does not look like, the pattern has said so.
-  if (!HTTP_URL.test(text)) return text;
-  if (!URL.canParse(text) || !isPlainHttpUrl(new URL(text))) throw new Error(STRANGE_URL);
-  return text;
-}

@@ -25,7 +25,8 @@ const INTRODUCTION = `Sends messages through linked messenger accounts.
 Every request carries an API token, in the header \`Authorization: Bearer <token>\` or as \`?token=\`. Every body is a JSON
 object with a boolean \`success\`; on failure \`error\` says what is wrong and \`details\` where. Requests are limited per token
 and minute: \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix time in seconds) are on every
-authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it.
+authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it: 1 to 100 letters, digits
+and \`_.:-\`, without what could be a phone number (seven digits or more, but in a UUID or a trace id).
 
 A token has scopes: \`connect\`, \`send\`, \`otp\`, \`read\` and \`opt-outs\` unless it was made with others. Each operation
 names the one that it asks for; without it the answer is a 403.
@@ -56,7 +57,12 @@ export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
         bearer: { type: 'http', scheme: 'bearer' },
         query: { type: 'apiKey', in: 'query', name: 'token' },
       },
-      headers: HEADERS,
+      headers: Object.fromEntries(
+        Object.entries(HEADERS).flatMap(([name, header]) => [
+          [name, { ...header, required: true }],
+          [optional(name), header],
+        ]),
+      ),
       schemas: { Error: ERROR },
     },
   };
@@ -68,7 +74,9 @@ const HEADERS = {
   'X-RateLimit-Limit': integer('Requests a minute.'),
   'X-RateLimit-Remaining': integer('Of these still free.'),
   'X-RateLimit-Reset': integer('Unix time in seconds at which the window ends.'),
-  'Retry-After': integer('Seconds to wait before another try.'),
+  'Retry-After': integer(
+    'Seconds to wait before another try. With 409 only while the first request under an idempotency key is in progress.',
+  ),
   'Idempotency-Replayed': {
     description: 'Only on the answer to a repeat: it is that of the first request.',
     schema: { const: 'true' },
@@ -146,12 +154,12 @@ function parameter(place: string, name: string, { description, ...schema }: Json
 
 interface ResponseDocs {
   description: string;
-  headers: Record<string, unknown>;
+  headers: Record<string, { $ref: string }>;
   content: ReturnType<typeof json>;
 }
 
 function success({ docs: { answer, otherAnswers = [] }, idempotent }: Endpoint): Record<string, ResponseDocs> {
-  const more = idempotent ? ['Idempotency-Replayed'] : [];
+  const more = idempotent ? [optional('Idempotency-Replayed')] : [];
   return Object.fromEntries([answer, ...otherAnswers].map((each) => [each.status, toResponse(each, more)]));
 }
 
@@ -185,14 +193,28 @@ function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> 
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
+/** Answers that may be given before the token is known, or its requests are counted. */
+const BEFORE_LIMITS = new Set([400, 408, 429, 500, 503]);
+
 function failureHeaders(status: number, codes: readonly ApiErrorCode[]): string[] {
   if (status === 401) return ['WWW-Authenticate'];
+  // The request ended before its token.
+  if (status === 431) return [];
+  const limits = BEFORE_LIMITS.has(status) ? LIMIT_HEADERS.map(optional) : LIMIT_HEADERS;
+  if (status === 429 || status === 503) return [...limits, 'Retry-After'];
   const isInProgress = status === 409 && codes.includes('idempotency_in_progress');
-  return [429, 503].includes(status) || isInProgress ? [...LIMIT_HEADERS, 'Retry-After'] : LIMIT_HEADERS;
+  return isInProgress ? [...limits, optional('Retry-After')] : limits;
+}
+
+/** How the document calls a header that is not on every answer of its kind. */
+function optional(name: string): string {
+  return `${name}.optional`;
 }
 
 function headers(names: readonly string[]) {
-  return Object.fromEntries(['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(
+    ['X-Request-Id', ...names].map((name) => [name.replace('.optional', ''), { $ref: `#/components/headers/${name}` }]),
+  );
 }
 
 function json(schema: JsonSchema, example?: object) {

@@ -1,5 +1,6 @@
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { API_ERRORS } from '@gateway/contracts/errors';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 const document = buildOpenApi(ENDPOINTS, BASE_PATH);
@@ -21,13 +22,27 @@ export function checkAnswer(
   const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi#${pointer}` });
   validators.set(pointer, validate);
   if (!validate(answer.body)) throw new Error(`${name} breaks the document: ${ajv.errorsText(validate.errors)}`);
-  if (!answer.headers.get('x-request-id')) throw new Error(`${name} has no X-Request-Id`);
-  if ([429, 503].includes(answer.status) && !answer.headers.get('retry-after'))
-    throw new Error(`${name} has no Retry-After`);
   const promised = findOperation(method, path.split('?')[0]!)?.operation.responses[answer.status]?.headers;
+  const required = Object.entries(promised ?? {}).filter(([, { $ref }]) => isRequired($ref));
+  const { error } = answer.body as { error?: string };
+  const wanted = [
+    'X-Request-Id',
+    ...required.map(([each]) => each),
+    ...(mustWait(answer.status, error) ? ['Retry-After'] : []),
+  ];
+  for (const each of wanted) if (!answer.headers.get(each)) throw new Error(`${name} has no ${each}`);
   const known = new Set([...OF_HTTP, ...Object.keys(promised ?? {}).map((each) => each.toLowerCase())]);
   const unknown = promised ? [...answer.headers.keys()].filter((each) => !known.has(each)) : [];
   if (unknown.length > 0) throw new Error(`${name} has headers that the document does not know: ${unknown}`);
+}
+
+function isRequired(reference: string): boolean {
+  const { headers } = document.components as { headers: Record<string, { required?: boolean }> };
+  return headers[reference.split('/').at(-1)!]?.required ?? false;
+}
+
+function mustWait(status: number, error: string | undefined): boolean {
+  return [429, 503].includes(status) || error === API_ERRORS.idempotency_in_progress.message;
 }
 
 /** What every server says. */

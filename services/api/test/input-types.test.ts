@@ -1,0 +1,40 @@
+import { attachmentSchema } from '@gateway/api/attachments/attachment-schema';
+import { words } from '@gateway/api/input-types';
+import { expect } from 'chai';
+
+const isTaken = (text: string) => words(100).validate(text).error === undefined;
+
+describe('texts of a message', () => {
+  it('must show something: nothing but what Unicode says is invisible is refused', () => {
+    const unseen = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\u2800\ufff9-\ufffb\u{13430}-\u{1343f}]/u;
+    const taken: string[] = [];
+    for (let code = 0; code < 0x110000; code++) {
+      const character = String.fromCodePoint(code);
+      if (unseen.test(character) && isTaken(character)) taken.push(code.toString(16));
+    }
+    expect(taken).to.deep.equal([]);
+    for (const text of ['\u200e\ufe0f\u034f ', '\u{e0020}\u{e007f}', '\u3164\u2800\u200b', '\u17b4\u180b']) {
+      expect(isTaken(text), JSON.stringify(text)).to.equal(false);
+    }
+  });
+
+  it('may be short, foreign, or of pictures', () => {
+    for (const text of ['.', '0', 'é', 'ا', 'ក', '한', '漢', '❤️', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '1️⃣', '𝕏', '\u0301', '\u0600']) {
+      expect(isTaken(text), text).to.equal(true);
+    }
+  });
+});
+
+describe('names of files', () => {
+  const nameFits = (filename: string) =>
+    attachmentSchema.validate({ type: 'document', url: 'http://x', filename }).error === undefined;
+
+  it('are shown as they are: nothing in them turns the direction of writing', () => {
+    const turning = [...'\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\ufeff'];
+    for (const mark of turning)
+      expect(nameFits(`photo${mark}gpj.exe`), mark.codePointAt(0)!.toString(16)).to.equal(false);
+    for (const name of ['offer.pdf', 'عرض.pdf', 'הצעה 2.pdf', '👨\u200d👩\u200d👧.png', 'naïve (1).txt']) {
+      expect(nameFits(name), name).to.equal(true);
+    }
+  });
+});
