@@ -1,5 +1,6 @@
 import type { DesiredState } from '@gateway/contracts/device-state';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import { contain } from '@gateway/runtime/contain';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
 import { type DeviceState, readDeviceState } from '@gateway/store/device-state';
@@ -36,7 +37,7 @@ const TICKS_PER_ROUND = 10;
 /**
  * Looks at devices that may need something on each tick, at the others now and then, and at one device on its doorbell;
  * does what `decideDuty` says, one task per device at a time, under the device's lease. With several processes the
- * lease decides which of them does it.
+ * lease decides which of them does it. An uncaught error ends the task whose it is, and not the process.
  */
 export class ConnectionController {
   private readonly tasks = new Map<DeviceId, RunningTask>();
@@ -152,8 +153,14 @@ export class ConnectionController {
     const { store, clock, endpoint, clientVersion } = this.deps;
     const logger = this.deps.logger.child({ device, epoch: lease.epoch, duty: kind });
     const signal = AbortSignal.any([cancel.signal, lease.lost]);
-    const done = perform(kind, { store, clock, endpoint, clientVersion, logger, lease, desired, signal })
-      .then(() => true)
+    let isWhole = true;
+    const onUncaught = (error: Error) => {
+      isWhole = logFailure(logger, error);
+      cancel.abort();
+    };
+    const task = { store, clock, endpoint, clientVersion, logger, lease, desired, signal };
+    const done = contain(onUncaught, () => perform(kind, task))
+      .then(() => isWhole)
       .catch((thrown: unknown) => logFailure(logger, toError(thrown)))
       .then((wentWell) => this.finish(device, lease, wentWell));
     this.tasks.set(device, { desired, cancel, done });

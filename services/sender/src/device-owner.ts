@@ -91,6 +91,7 @@ export class DeviceOwner {
   private async run(): Promise<void> {
     try {
       await this.backOff();
+      if (this.mustEnd()) return;
       const lasted = setTimeout(() => void noteLasted(this.deps.store, this.lease).catch(() => {}), LASTED_MS);
       this.ending.signal.addEventListener('abort', () => clearTimeout(lasted), { once: true });
       const socket = await this.prepare();
