@@ -53,7 +53,6 @@ describe('messages that devices ask for again', () => {
       const device = await sessions.link(undefined, addressing);
       const [to] = makeNumbers(1) as [string];
       const writer = await openAnew(device);
-      await writer.session.historyTaken;
       await send(writer, to);
       const ownCopies = () => network().phones.phone(device.phone).ownCopies;
       await eventually(() => ownCopies() === 1, { what: 'a copy' });

@@ -33,6 +33,8 @@ export function useResends(sessions: ReturnType<typeof useSessions>) {
   }
 
   async function send({ session }: TestSession, to: string): Promise<string> {
+    // A stranger takes no message before there is a salt.
+    await session.historyTaken;
     const platformId = makePlatformId();
     sentTo.set(platformId, to);
     const { ack } = await session.send({ to, platformId, content: { kind: 'text', text: 'hello' } });
