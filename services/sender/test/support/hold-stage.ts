@@ -1,0 +1,85 @@
+import type { Restriction } from '@gateway/contracts/restriction';
+import type { MessengerSession } from '@gateway/messenger/session-types';
+import { FencedError } from '@gateway/runtime/errors';
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { NewContactHold } from '@gateway/sender/new-contact-hold';
+import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { readRestriction } from '@gateway/store/restrictions';
+import type { Store } from '@gateway/store/store';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+
+export const ADDRESS = { workspace: 'main', device: 'a' };
+export const MINUTE_MS = 60_000;
+
+/** What a hold sees and does in a test: made anew for each. */
+interface Stage {
+  space: RedisSpace;
+  store: Store;
+  lease: Lease;
+  nowMs: number;
+  /** What it asked of its owner. */
+  calls: string[];
+  /** What the network says when it is asked, and how often it was. */
+  said: Restriction | undefined | Error;
+  questions: number;
+  /** About which limit. */
+  abouts: unknown[];
+  /** The numbers of those who wait. */
+  waiting: string[];
+}
+
+/** A real store, a clock that stands still, and a network that says what the test wants. */
+export function useHoldStage() {
+  const stage = {} as Stage;
+  beforeEach(async () => {
+    const space = await openRedisSpace();
+    const lease = (await acquireLease(space.store, ADDRESS, { owner: 'a', ttlMs: 60_000 }))!;
+    const nothing = { calls: [], said: undefined, questions: 0, abouts: [], waiting: [] };
+    Object.assign(stage, { space, store: space.store, lease, nowMs: 1_000_000, ...nothing });
+  });
+  afterEach(() => stage.space.close());
+
+  const registry = createMetrics('test');
+  const metrics = createSenderMetrics(registry, () => ({}));
+  const session = {
+    readRestriction: async (about) => {
+      stage.questions++;
+      stage.abouts.push(about);
+      if (stage.said instanceof Error) throw stage.said;
+      return stage.said;
+    },
+    findAcquainted: async (numbers: readonly string[]) => new Set(numbers.filter((number) => number.startsWith('1'))),
+  } as Partial<MessengerSession> as MessengerSession;
+
+  function makeHold(): NewContactHold {
+    const { store, lease, calls } = stage;
+    return new NewContactHold({
+      ...{ store, lease, metrics },
+      logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
+      clock: { nowMs: () => stage.nowMs, monotonicMs: () => stage.nowMs },
+      onHeld: () => calls.push('held'),
+      onLifted: () => calls.push('lifted'),
+      onMet: (phone) => calls.push(`met ${phone}`),
+      findHeld: () => stage.waiting[0],
+      onFailed: (error) => calls.push(error instanceof FencedError ? 'fenced' : error.message),
+    });
+  }
+
+  return {
+    stage,
+    session,
+    makeHold,
+    attached(hold = makeHold()): NewContactHold {
+      hold.attach(session);
+      return hold;
+    },
+    answered: () => new Promise(setImmediate),
+    stored: () => readRestriction(stage.space.store, ADDRESS),
+    async restrictedDevices(): Promise<number> {
+      const { values } = await registry.getSingleMetric('gateway_restricted_devices')!.get();
+      return values.reduce((sum, { value }) => sum + value, 0);
+    },
+  };
+}
