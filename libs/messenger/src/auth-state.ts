@@ -128,9 +128,11 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
       const changes: Required<Pick<KeyChanges, 'keys' | 'contacts'>> = { keys: [], contacts: [] };
       for (const [type, id, given] of entriesOf(data)) {
         if (isContactIndex(type, id)) {
-          changes.contacts.push(...readContacts(given));
+          changes.contacts.push(...readContacts(given).filter((jid) => !caches.forgotten.has(userOf(jid))));
           continue;
         }
+        // There is news of them.
+        if (type === 'tctoken' && given !== null) caches.forgotten.delete(userOf(id));
         const { value, bytes } = given === null ? NOTHING : encodeBounded(type, given);
         changes.keys.push({ type, id, value: bytes });
         remember(type, id, value ?? undefined, bytes?.length ?? 0);
@@ -147,6 +149,10 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
  */
 function isContactIndex(type: KeyType, id: string): boolean {
   return type === 'tctoken' && id === '__index';
+}
+
+function userOf(jid: string): string {
+  return /^\d+/.exec(jid)?.[0] ?? jid;
 }
 
 function readContacts(index: object | string | null): string[] {

@@ -22,6 +22,11 @@ export interface SessionCaches {
   issuedTokens: LRUCache<string, number>;
   /** Keys of contacts whom we, and not the library, are about to issue a privacy token: see privacy-tokens.ts. */
   tokensToIssue: Set<string>;
+  /**
+   * The names (users of jids) of people that were forgotten: the library remembers whom it has a token of for as long as
+   * its socket lives, and writes all of them down again and again.
+   */
+  forgotten: Set<string>;
   /** By number as it was asked for, digits. */
   contacts: LRUCache<string, Contact>;
   /** Numbers and jids that the network refused to say anything about, with its code: asked alone, or they fail a batch. */
@@ -55,6 +60,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
     refreshedLids: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
     issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),
     tokensToIssue: new Set(),
+    forgotten: new Set(),
     contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
     refused: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: REFUSED_TTL_MS }),
     answeredQueries: new Map(),
@@ -83,4 +89,5 @@ export function forgetCached(caches: SessionCaches, names: ReadonlySet<string>):
     for (const key of [...cache.keys()]) if (isTheirs(key)) cache.delete(key);
   }
   for (const key of [...caches.tokensToIssue]) if (isTheirs(key)) caches.tokensToIssue.delete(key);
+  for (const name of names) caches.forgotten.add(name);
 }

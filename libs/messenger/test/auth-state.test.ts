@@ -1,5 +1,5 @@
 import { openAuthState, readLinkedCreds } from '@gateway/messenger/auth-state';
-import { createSessionCaches, type SessionCaches } from '@gateway/messenger/session-caches';
+import { createSessionCaches, forgetCached, type SessionCaches } from '@gateway/messenger/session-caches';
 import { KeysUnreadableError } from '@gateway/messenger/session-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import { type AuthenticationCreds, BufferJSON, initAuthCreds, proto } from '@whiskeysockets/baileys';
@@ -118,6 +118,20 @@ describe('the auth state', () => {
     await Promise.resolve(auth.keys.set({ session: { a: Buffer.from('new') } })).catch(() => {});
     expect(failures[0]).to.be.instanceOf(FencedError);
     expect(caches.keys.size).to.equal(0);
+  });
+
+  it('does not write down again who was forgotten, until there is news of them', async () => {
+    const index = (...jids: string[]) => ({ token: Buffer.from(JSON.stringify(jids)) });
+    const { keys } = open(linkedCreds());
+    await keys.set({ tctoken: { '1@lid': { token: Buffer.from('t') }, '2@lid': { token: Buffer.from('t') } } });
+    forgetCached(caches, new Set(['1', '4917']));
+    expect(caches.keys.has('tctoken/1@lid')).to.equal(false);
+    expect(caches.keys.has('tctoken/2@lid')).to.equal(true);
+    const contacts = () => store.commits.at(-1)?.contacts;
+    await keys.set({ tctoken: { __index: index('1@lid', '2@lid') } });
+    expect(contacts()).to.deep.equal(['2@lid']);
+    await keys.set({ tctoken: { '1@lid': { token: Buffer.from('new') }, __index: index('1@lid', '2@lid') } });
+    expect(contacts()).to.deep.equal(['1@lid', '2@lid']);
   });
 
   it('keeps the index of contacts as a set: what is new goes in, nothing of the rest is read or rewritten', async () => {

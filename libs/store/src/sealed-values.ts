@@ -27,7 +27,7 @@ const PLACES: Record<SealPurpose, Place> = {
 };
 
 /** A value as it lies in Redis; unopened. */
-export interface SealedValue {
+interface SealedValue {
   purpose: SealPurpose;
   ring: KeyRing;
   keyId: string;
@@ -123,7 +123,7 @@ function decode(value: Buffer, isText: boolean): Buffer {
   return isText ? Buffer.from(value.toString(), 'base64') : value;
 }
 
-export type ResealOutcome = 'resealed' | 'gone' | 'unopened';
+type ResealOutcome = 'resealed' | 'gone' | 'unopened';
 
 const MAX_ATTEMPTS = 10;
 
@@ -131,7 +131,7 @@ const MAX_ATTEMPTS = 10;
  * Seals a value with the key that seals now. `gone`: it is not there, or was written with that key meanwhile; `unopened`:
  * no key here opens it. Safe to repeat, and beside whoever writes the value.
  */
-export async function resealValue(store: Store, value: SealedValue): Promise<ResealOutcome> {
+async function resealValue(store: Store, value: SealedValue): Promise<ResealOutcome> {
   const { key, field, purpose, place, ring, isText } = value;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const before = await (field === '' ? store.redis.getBuffer(key) : store.redis.hgetBuffer(key, field));
@@ -153,7 +153,7 @@ export async function resealValue(store: Store, value: SealedValue): Promise<Res
 const AT_ONCE = 50;
 const MAX_ROUNDS = 5;
 
-export interface ResealProgress {
+interface ResealProgress {
   /** Values that were looked at in this round. */
   seen: number;
   resealed: number;

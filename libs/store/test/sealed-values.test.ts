@@ -112,6 +112,19 @@ describe('changing keys', () => {
     ]);
   });
 
+  it('lets no word, code or address of a reply lie open', async () => {
+    await writeAll(old);
+    const { commands } = space.clients;
+    const open: string[] = [];
+    for (const key of await commands.keys(`${space.prefix}:*`)) {
+      const isHash = (await commands.type(key)) === 'hash';
+      if (isHash) open.push(...Object.values(await commands.hgetall(key)));
+      else if ((await commands.type(key)) === 'string') open.push(String(await commands.get(key)));
+    }
+    const all = open.flatMap((text) => [text, Buffer.from(text, 'base64').toString()]).join(' ');
+    for (const word of ['hello', '2@code', '44@s', 'a word', 'https://x/']) expect(all).not.to.include(word);
+  });
+
   it('seals everything with the first key, and what it says, when it was written and how long it lives stay', async () => {
     const written = await writeAll(old);
     const blob = `${space.prefix}:{main/shop}:blob:${written.hash}:0`;
