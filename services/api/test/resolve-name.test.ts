@@ -1,9 +1,12 @@
 import { pbkdf2 } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parseNetworks } from '@gateway/api/egress/address-rules';
 import { EgressError } from '@gateway/api/egress/egress-error';
 import { type FetchLimits, fetchUrl } from '@gateway/api/egress/fetch-url';
 import { resolveName } from '@gateway/api/egress/resolve-name';
@@ -23,6 +26,7 @@ const ZONE: Zone = {
   'mixed-families.test': { a: ['93.184.216.34'], aaaa: ['0:0:0:0:0:0:0:1'] },
   'alias-inwards.test': { cname: 'files.corp.test' },
   'metadata.test': { a: ['169.254.169.254'] },
+  'here.test': { a: ['127.0.0.3', '127.0.0.1'] },
   'mapped.test': { aaaa: ['0:0:0:0:0:ffff:a9fe:a9fe'] },
 };
 const LIMITS: FetchLimits = { maxBytes: 1_000, maxRedirects: 5, timeoutMs: 5_000 };
@@ -99,6 +103,23 @@ describe('names in URLs of strangers', () => {
       const failure = await fetchUrl(`http://${name}/`, policy, { ...LIMITS, signal }).catch((error: Error) => error);
       expect((failure as EgressError).reason, name).to.equal('name');
     }
+  });
+
+  it('are asked for once, and only the addresses that were looked at are connected to', async () => {
+    const http = createServer((req, res) => {
+      if (req.url === '/away') res.writeHead(302, { location: 'http://mixed.test/' }).end();
+      else res.end(req.headers.host);
+    });
+    await new Promise<void>((done) => http.listen(0, '127.0.0.1', done));
+    const { port } = http.address() as AddressInfo;
+    const names = { files: await files('', ''), servers: [server.server] };
+    const policy = { ports: [port, 80], addresses: { allowed: parseNetworks('127.0.0.0/8') }, names };
+    const get = (path: string) => fetchUrl(`http://here.test:${port}${path}`, policy, { ...LIMITS, signal });
+    expect((await get('/')).toString(), 'nothing listens at the first address').to.equal(`here.test:${port}`);
+    expect(server.asked.sort()).to.deep.equal(['here.test a', 'here.test aaaa']);
+    const failure = (await get('/away').catch((error: Error) => error)) as EgressError;
+    expect([failure.reason, failure.host]).to.deep.equal(['address', 'mixed.test']);
+    http.close();
   });
 
   it('are asked for no longer than somebody wants to know', async () => {

@@ -37,17 +37,20 @@ export interface FileToDescribe {
 const PROCESSES = 2;
 /** Less than all: whatever one token sends, another finds a process. */
 const PROCESSES_PER_TOKEN = 1;
+/** Less than all, too: their frames may have to be counted, which takes seconds, while a picture takes a moment. */
+const PROCESSES_FOR_SOUNDS = 1;
 /** So that their processor time is never used up by honest work, and what a file left behind does not stay for ever. */
 const FILES_PER_PROCESS = 20;
 
 /**
  * Describes files of strangers in processes that can be ended: two, started when they are needed. A preview is worth no
- * more than a few seconds of waiting; without one the file is sent as it is. Each token waits in a line of its own, and
- * the heads of the lines take turns.
+ * more than a few seconds of waiting; without one the file is sent as it is. Each token waits in a line of its own, the
+ * heads of the lines take turns, and sounds leave one process to pictures.
  */
 export class Previews {
   readonly #options: Required<PreviewOptions>;
   readonly #ofToken = new Turns(PROCESSES_PER_TOKEN);
+  readonly #ofSounds = new Turns(PROCESSES_FOR_SOUNDS);
   readonly #ofAll = new Turns(PROCESSES);
   readonly #processes = new Set<PreviewProcess>();
   readonly #idle: PreviewProcess[] = [];
@@ -81,17 +84,35 @@ export class Previews {
     const endsAtMs = performance.now() + this.#options.totalMs;
     const leftMs = () => Math.max(0, endsAtMs - performance.now());
     this.#options.onWaiting(++this.#waiting);
-    const endMine = await this.#ofToken.take(file.tokenId, leftMs(), this.#closing.signal);
-    const endTurn = endMine && (await this.#ofAll.take('all', leftMs(), this.#closing.signal));
+    const endTurns = await this.#takeTurns(file, leftMs);
     this.#options.onWaiting(--this.#waiting);
     try {
-      return endTurn && leftMs() > 0 && !this.#closing.signal.aborted
+      return endTurns && leftMs() > 0 && !this.#closing.signal.aborted
         ? await this.#make(file, leftMs)
         : { outcome: 'gave_up' };
     } finally {
-      endTurn?.();
-      endMine?.();
+      endTurns?.();
     }
+  }
+
+  /** Resolves with what ends them all, or with `undefined` when one of them does not come in time. */
+  async #takeTurns({ type, tokenId }: FileToDescribe, leftMs: () => number): Promise<(() => void) | undefined> {
+    const lines = [
+      { turns: this.#ofToken, caller: tokenId },
+      ...(isTimed(type) ? [{ turns: this.#ofSounds, caller: 'all' }] : []),
+      { turns: this.#ofAll, caller: 'all' },
+    ];
+    const ends: (() => void)[] = [];
+    const endAll = () => ends.forEach((end) => void end());
+    for (const { turns, caller } of lines) {
+      const end = await turns.take(caller, leftMs(), this.#closing.signal);
+      if (!end) {
+        endAll();
+        return undefined;
+      }
+      ends.push(end);
+    }
+    return endAll;
   }
 
   async #make(
@@ -145,5 +166,10 @@ export class Previews {
 
 /** No process is started for what none would read. */
 function mayHaveOne({ bytes, type }: FileToDescribe): boolean {
-  return type === 'audio' || type === 'video' || isPicture(bytes);
+  return isTimed(type) || isPicture(bytes);
+}
+
+/** Sounds and films. */
+function isTimed(type: MediaType): boolean {
+  return type === 'audio' || type === 'video';
 }
