@@ -75,7 +75,7 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     lease: `${base}:lease`,
     /** STRING: the last epoch given out; only grows. */
     epoch: `${base}:epoch`,
-    /** STRING with a TTL: ownerships in a row that did not last. */
+    /** STRING with a TTL: ownerships that ended with their process, or failed, since one has lasted. */
     starts: `${base}:starts`,
     /** STRING: encrypted credentials. */
     creds: `${base}:creds`,

@@ -7,19 +7,24 @@ import type { Store } from './store.js';
 const FORGOTTEN_MS = 60 * 60_000;
 
 /**
- * Notes that an ownership begins. Returns how many in a row did not last, with this one: those before it ended with their
- * process, or failed. Throws `FencedError` for a stale owner.
+ * Notes that an ownership begins. Returns how many there were, with this one, that ended with their process or failed since
+ * one has lasted. Throws `FencedError` for a stale owner.
  */
 export function noteStart(store: Store, lease: Lease): Promise<number> {
   return note(store, lease, 'started');
 }
 
-/** This ownership went well, until now or to its end. Safe to repeat. Throws `FencedError` for a stale owner. */
+/** This ownership ends without a failure, whether or not it still has its lease: it does not count. */
+export async function noteEnded(store: Store, lease: Lease): Promise<void> {
+  await note(store, lease, 'ended');
+}
+
+/** This ownership has gone well for a while. Safe to repeat. Throws `FencedError` for a stale owner. */
 export async function noteLasted(store: Store, lease: Lease): Promise<void> {
   await note(store, lease, 'lasted');
 }
 
-async function note(store: Store, lease: Lease, what: 'started' | 'lasted'): Promise<number> {
+async function note(store: Store, lease: Lease, what: 'started' | 'lasted' | 'ended'): Promise<number> {
   const keys = deviceKeys(store.space, lease.address);
   const starts = await store.run('note-start', [keys.lease, keys.starts], [lease.token, what, FORGOTTEN_MS]);
   if (starts === -1) throw new FencedError({ step: 'note start' });

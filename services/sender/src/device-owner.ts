@@ -5,7 +5,7 @@ import type { MessengerSession } from '@gateway/messenger/session-types';
 import { contain, keepContained } from '@gateway/runtime/contain';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
-import { noteLasted, noteStart } from '@gateway/store/count-starts';
+import { noteEnded, noteLasted, noteStart } from '@gateway/store/count-starts';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState, reportObserved } from '@gateway/store/device-state';
 import { readDevice, readIdKey } from '@gateway/store/devices';
@@ -53,6 +53,8 @@ export class DeviceOwner {
   private readonly replaced: ReplacedCount;
   private readonly wakeUp = new WakeUp();
   private readonly ending = new AbortController();
+  /** Redis counts this ownership until it has lasted, or ended as it should. */
+  private isCounted = false;
   private socket: DeviceSocket | undefined;
   private work: DeviceWork | undefined;
 
@@ -123,6 +125,7 @@ export class DeviceOwner {
   private async backOff(): Promise<void> {
     const { store, clock } = this.deps;
     const starts = await noteStart(store, this.lease);
+    this.isCounted = true;
     const untilMs = clock.nowMs() + startPauseMs(starts);
     if (untilMs <= clock.nowMs()) return;
     this.state = 'backingOff';
@@ -308,7 +311,8 @@ export class DeviceOwner {
     await this.socket?.close().catch((thrown: unknown) => {
       this.logger.warn('session not closed', { error: toError(thrown) });
     });
-    if (!this.failed) await noteLasted(store, this.lease).catch(() => {});
+    // Not waited for: Redis may be away, which is no fault of the device either.
+    if (this.isCounted && !this.failed) void noteEnded(store, this.lease).catch(() => {});
     await keeper.release(this.lease);
     await ringDoorbell(store, { topic: 'lease', ...this.address });
     await this.work?.ended();

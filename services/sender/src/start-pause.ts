@@ -1,4 +1,4 @@
-/** An ownership that holds for this long, or ends as it should, went well. */
+/** An ownership that holds for this long went well. */
 export const LASTED_MS = 30_000;
 
 /** Processes that are killed or replaced one after the other are no fault of the device. */

@@ -1,6 +1,6 @@
 import { FencedError } from '@gateway/runtime/errors';
 import { startPauseMs } from '@gateway/sender/start-pause';
-import { noteLasted, noteStart } from '@gateway/store/count-starts';
+import { noteEnded, noteLasted, noteStart } from '@gateway/store/count-starts';
 import { acquireLease, releaseLease } from '@gateway/store/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -35,11 +35,24 @@ describe('the pause of a device whose owners fail one after the other', () => {
         counts.push(await noteStart(store, lease));
         await releaseLease(store, lease);
         expect(await noteLasted(store, lease).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+        expect(await noteStart(store, lease).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
         lease = await own();
       }
       await noteLasted(store, lease);
       counts.push(await noteStart(store, lease));
       expect(counts).to.deep.equal([1, 2, 3, 1]);
+    });
+
+    it('does not count one that ended without a failure, also where its lease was lost', async () => {
+      const { store } = space;
+      const counts: number[] = [];
+      for (let i = 0; i < 4; i++) {
+        const lease = (await acquireLease(store, address, { owner: 'a', ttlMs: 60_000 }))!;
+        counts.push(await noteStart(store, lease));
+        await releaseLease(store, lease);
+        if (i > 0) await noteEnded(store, lease);
+      }
+      expect(counts, 'the first one failed').to.deep.equal([1, 2, 2, 2]);
     });
   });
 });
