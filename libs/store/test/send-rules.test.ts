@@ -217,4 +217,26 @@ describe('the rules of a send', () => {
     await record(tag, 'read', { atMs: nowMs + 9 });
     expect((await read(messageId)).sentAtMs).to.equal(nowMs + 5);
   });
+
+  it('never takes the place of another send', async () => {
+    const { messageId, tag } = await accept();
+    const { record: key, recipients, results } = keysOf(tag);
+    const again = ['msg_other', nowMs, 'to', 'results', '', '', '', 'kind', 'text'];
+    expect(await space.store.run('accept-send', [key, recipients, results, device().acceptingSends], again)).to.equal(
+      0,
+    );
+    expect((await read(messageId)).messageId).to.equal(messageId);
+  });
+
+  it('lets no message out once it is marked as cancelled, also where its recipient is not yet', async () => {
+    const { tag } = await open();
+    await space.clients.commands.hset(keysOf(tag).record, 'cancelledAtMs', nowMs);
+    expect(await claim(tag)).to.equal('cancelled');
+  });
+
+  it('is closed when all that was left of it has expired', async () => {
+    const { messageId } = await open();
+    await expireSends(space.store, lease, nowMs + 60_001);
+    expect((await read(messageId)).state).to.equal('closed');
+  });
 });
