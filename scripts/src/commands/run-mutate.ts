@@ -1,7 +1,9 @@
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { Lifecycle } from '@gateway/runtime/lifecycle';
 import { launcherConfig } from '../config.js';
+import { findTests } from '../find-tests.js';
 import { makeSandbox } from '../mutation/make-sandbox.js';
 import { mutateLua } from '../mutation/mutate-lua.js';
 import { type MutatedPackage, runStryker } from '../mutation/run-stryker.js';
@@ -9,24 +11,26 @@ import { removeStaleTests } from '../remove-stale-tests.js';
 import { startEmbeddedRedis } from '../start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 
-const PACKAGES: Record<string, MutatedPackage> = {
-  contracts: { mutate: ['libs/contracts/dist/*.js'], tests: ['build/tests/libs/contracts/test/**/!(*.long).test.js'] },
-  store: { mutate: ['libs/store/dist/*.js'], tests: ['build/tests/libs/store/test/**/!(*.long).test.js'] },
+/** Tests by the start of their path in `build/tests`. */
+const PACKAGES: Record<string, { mutate: string[]; tests: string[] }> = {
+  contracts: { mutate: ['libs/contracts/dist/*.js'], tests: ['libs/contracts/test/'] },
+  store: { mutate: ['libs/store/dist/*.js'], tests: ['libs/store/test/'] },
   codes: {
     mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes'].map((file) => `libs/messenger/dist/${file}.js`),
-    tests: ['build/tests/libs/messenger/test/{network-codes,ack-outcomes,disconnect-outcomes}.test.js'],
+    tests: ['ack-outcomes', 'disconnect-outcomes', 'hang-ups'].map((file) => `libs/messenger/test/${file}.test.js`),
   },
 };
 const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [file]`;
 
 /**
  * `npm run mutate -- PACKAGE`: takes guarantees away, one at a time, and sees whether the tests notice. By hand, as it
- * takes minutes. `lua [FILE]` goes through the list in `scripts/mutation/lua.json`, all others are Stryker's.
+ * takes minutes; with a FILE, without its ending, only that one. `lua` goes through the list in `scripts/mutation/lua.json`, all
+ * others are Stryker's.
  */
 export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<number> {
   const { positionals } = parseArgs({ args, allowPositionals: true });
   const [name = '', only] = positionals;
-  const mutated = PACKAGES[name];
+  const mutated = PACKAGES[name] && withTests(PACKAGES[name], only);
   if (!mutated && name !== 'lua') throw new GatewayError({ code: 'usage', message: USAGE });
   removeStaleTests();
   const { path } = makeTemporaryFolder(lifecycle, 'mutate-redis');
@@ -38,4 +42,10 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   const all = killed + survived.length;
   console.log(`\n${killed} of ${all} killed: ${((100 * killed) / all).toFixed(1)} %`);
   return survived.length > all / 10 ? 1 : 0;
+}
+
+function withTests({ mutate, tests }: (typeof PACKAGES)[string], only: string | undefined): MutatedPackage {
+  const isWanted = (file: string) => tests.some((start) => file.startsWith(`build/tests/${start}`));
+  const chosen = only ? mutate.map((pattern) => join(dirname(pattern), `${only}.js`)) : mutate;
+  return { mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
 }

@@ -17,7 +17,7 @@ const COPIED = [
  */
 export function makeSandbox(lifecycle: Lifecycle): string {
   const { path } = makeTemporaryFolder(lifecycle, 'mutate');
-  for (const part of [...COPIED, 'build/tests', 'package.json', 'README.md', 'deploy']) copy(part, path);
+  for (const part of [...COPIED, 'build/tests', 'package.json', 'README.md', 'deploy', 'docs']) copy(part, path);
   for (const folder of ['', ...OURS].map((each) => join(each, 'node_modules'))) linkDependencies(folder, path);
   return path;
 }

@@ -5,7 +5,7 @@ import { exitCodeOf, startChild } from '../child-process.js';
 import { ROOT } from '../paths.js';
 import { installDependencies } from './install-dependencies.js';
 
-/** What is changed, and the tests that should notice: patterns of built files, from the root. */
+/** What is changed, by patterns, and the files of the tests that should notice; all from the root. */
 export interface MutatedPackage {
   mutate: string[];
   tests: string[];
@@ -41,7 +41,7 @@ function settings({ mutate, tests }: MutatedPackage, report: string): object {
     ...{ packageManager: 'npm', testRunner: 'mocha', inPlace: true, coverageAnalysis: 'perTest', concurrency: 2 },
     plugins: [join(TOOL, 'node_modules/@stryker-mutator/mocha-runner/dist/src/index.js')],
     mutate,
-    mochaOptions: { spec: tests, config: false, timeout: 20_000 },
+    mochaOptions: { spec: tests, 'no-config': true },
     timeoutMS: 20_000,
     reporters: ['clear-text', 'json'],
     clearTextReporter: { allowColor: false, allowEmojis: false, logTests: false, reportTests: false },
