@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import type { Logger } from '@gateway/runtime/logger';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
 import { createApiToken, recordTokenUse } from '@gateway/store/api-tokens';
@@ -153,7 +153,8 @@ describe('a full Redis', () => {
   });
 
   it('lets go of what was never promised, and of what a key stands for', async () => {
-    const { messageId } = await accept();
+    const { messageId, tag } = await accept();
+    await store.redis.hset(sendKeys(store.space, address, tag).record, 'blob', 'hash:4:holder');
     const asked = { owner: 't', callersKey: 'k', address, isBound: true };
     const found = await findRepeat(store, asked);
     if (found.kind !== 'free') throw new Error(found.kind);
@@ -166,6 +167,8 @@ describe('a full Redis', () => {
     expect(await store.redis.exists(found.key, found.claim.key)).to.equal(0);
     await dropAbandonedSends(store, address, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
     expect(await stateOf(messageId)).to.equal(undefined);
+    expect(await store.redis.smembers(deviceKeys(store.space, address).releasedBlobs)).to.deep.equal(['hash:4:holder']);
+    await releaseBlobs(store, address);
   });
 
   it('takes the keys of running sessions, and lets go of them', async () => {

@@ -88,7 +88,7 @@ describe('a full Redis, end to end', function () {
     expect(await leaseOf('busy'), 'the same owner').to.equal(lease);
   });
 
-  it('gives a device to the next sender, and lets an api start, while it is full', async () => {
+  it('gives a device to the next sender, and lets services start, while it is full', async () => {
     const [numbers, before] = [makeNumbers(60, 2), await countShown()];
     const list = await send('busy', numbers);
     await eventually(async () => (await countShown()) >= before + 10, { timeoutMs: 20_000 });
@@ -98,8 +98,8 @@ describe('a full Redis, end to end', function () {
     const shown = (await readDeliveries(simulator, '491700000001')).slice(before);
     expect(shown).to.have.length(numbers.length);
     expect(shown.every((message) => message.shown === 1)).to.equal(true);
-    const api = await gateway.addApi();
-    expect(await api.stop()).to.equal(true);
+    const started = await Promise.all([gateway.addApi(), gateway.addSender()]);
+    expect(await Promise.all(started.map((service) => service.stop()))).to.deep.equal([true, true]);
     await redis.empty();
   });
 });
