@@ -2,6 +2,7 @@ import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { claimRecipient, recordResults, takePace } from '@gateway/store/change-send';
 import { setPace } from '@gateway/store/devices';
 import { recordRestriction } from '@gateway/store/restrictions';
+import { createVault } from '@gateway/store/vault';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';
@@ -123,6 +124,15 @@ describe('GET and DELETE /messages/{messageId}', () => {
     expect(seen).to.have.length(250);
     expect(recipientsOf(await show(id)), 'the default page').to.have.length(100);
     expect((await show(id, '?cursor=250')).body).to.deep.include({ recipients: [], nextCursor: null });
+  });
+
+  it('answers 503, and not that there is none, while a key is missing to tell the ids of its messages', async () => {
+    const id = await send(1);
+    const key = `${space.prefix}:{main/default}:device`;
+    const other = createVault({ credentials: [], contents: [{ id: 'later', key: Buffer.alloc(32, 9) }] });
+    await space.store.redis.hset(key, 'idKey', other.seal(Buffer.alloc(16), 'idKey', `${key}/idKey`));
+    const { status, headers } = await show(id);
+    expect([status, headers.get('retry-after')]).to.deep.equal([503, '2']);
   });
 
   it('refuses pages that cannot be', async () => {

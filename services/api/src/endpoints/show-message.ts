@@ -21,7 +21,7 @@ interface PageQuery {
 }
 
 const recipientSchema = Joi.object({
-  to: Joi.string().required(),
+  to: Joi.string().required().description('The number as it was given; `forgotten` when an operator had it removed.'),
   status: Joi.string()
     .valid(...RECIPIENT_STATUSES)
     .required(),
@@ -31,7 +31,7 @@ const recipientSchema = Joi.object({
     .required()
     .description(
       'Why it failed or expired: `not_on_messenger`, `network_403`, ... Of one who is queued, what it waits for where that ' +
-        'is not just its turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`, `network_463`, or `paced`: the device keeps to ' +
+        'is not just its turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`, `awaiting_key`, `network_463`, or `paced`: the device keeps to ' +
         'its pace, and its next message is not due yet.',
     ),
   at: Joi.string().required().description('When the status last changed.'),
