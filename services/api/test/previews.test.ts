@@ -5,6 +5,7 @@ import { type FileToDescribe, type PreviewOptions, Previews } from '@gateway/api
 import { eventually } from '@gateway/testkit/eventually';
 import { makeAnimatedWebp, makeMp4, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
+import sharp from 'sharp';
 import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/bombs.js';
 
 const NAUGHTY = new URL('./fixtures/naughty-previews.js', import.meta.url);
@@ -75,6 +76,13 @@ describe('previews', () => {
     const job = { type: 'document', mimeType: 'image/png', sizeBytes: SVG.length } as const;
     expect(await child.ask(job, SVG, PATIENT.workMs)).to.deep.equal({ kind: 'line', line: '{}' });
     await child.end();
+    // Nor would its decoder, were it asked.
+    await import('@gateway/api/previews/describe-file');
+    const refusal = await sharp(SVG)
+      .metadata()
+      .catch((error: Error) => error.message);
+    expect(refusal).to.match(/unsupported image format/);
+    expect(await sharp(makePng(3, 2)).metadata()).to.include({ width: 3, height: 2 });
   });
 
   it('leave bombs packed: the size of a picture is told, and that is all', async () => {
