@@ -1,0 +1,263 @@
+import { makeApiToken, parseApiToken, parseScopes } from '@gateway/contracts/api-token';
+import { isClientVersion, versionNumbers } from '@gateway/contracts/client-version';
+import { decodeDoorbell, encodeDoorbell } from '@gateway/contracts/doorbell';
+import { JOB_SCHEMAS, sendJobId } from '@gateway/contracts/jobs';
+import { contentOfPart, type MediaContent } from '@gateway/contracts/message-content';
+import { digitsOfHiddenId } from '@gateway/contracts/opt-outs';
+import { otpText } from '@gateway/contracts/otp-text';
+import { MAX_TRACE_SECONDS, parseOwnerQuestion } from '@gateway/contracts/owner-questions';
+import { normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { isNetworkCode, ownErrorCode, recipientErrorName } from '@gateway/contracts/recipient-errors';
+import {
+  emptyResults,
+  FORGOTTEN,
+  packRecipients,
+  RESULT_BYTES,
+  readResult,
+  unpackRecipients,
+} from '@gateway/contracts/send-layout';
+import { expect } from 'chai';
+
+describe('what processes tell each other', () => {
+  it('in doorbells is read back, and nothing else is taken for one', () => {
+    for (const topic of ['desired', 'observed', 'lease', 'sends', 'results', 'questions', 'answers'] as const) {
+      const bell = { topic, workspace: 'main', device: 'phone-1' };
+      expect(encodeDoorbell(bell)).to.equal(`${topic} main phone-1`);
+      expect(decodeDoorbell(encodeDoorbell(bell))).to.deep.equal(bell);
+    }
+    for (const text of [
+      '',
+      'sends',
+      'sends main',
+      'sends  phone-1',
+      'sends main ',
+      'sends main phone-1 x',
+      'other main phone-1',
+    ]) {
+      expect(decodeDoorbell(text), text).to.equal(undefined);
+    }
+  });
+
+  it('in jobs names a send of a device, in this version', () => {
+    const job = {
+      v: 1,
+      workspace: 'main',
+      device: 'phone-1',
+      messageId: `msg_${'a1'.repeat(12)}`,
+      priority: 'otp',
+      requestId: 'r',
+    };
+    const problemOf = (change: object) => JOB_SCHEMAS.send.validate({ ...job, ...change }).error?.details[0]?.path[0];
+    expect(problemOf({})).to.equal(undefined);
+    expect(
+      problemOf({ priority: 'bulk', device: 'a'.repeat(40), workspace: 'w'.repeat(40), requestId: 'r'.repeat(100) }),
+    ).to.equal(undefined);
+    const wrong: Record<string, unknown[]> = {
+      v: [2, undefined],
+      workspace: ['', 'w'.repeat(41), undefined],
+      device: ['', 'A', 'a b', 'a'.repeat(41), undefined],
+      messageId: ['msg_a', `msg_${'A1'.repeat(12)}`, `x msg_${'a1'.repeat(12)}`, `msg_${'a1'.repeat(12)}x`, undefined],
+      priority: ['low', undefined],
+      requestId: ['', 'r'.repeat(101), undefined],
+    };
+    for (const [field, values] of Object.entries(wrong)) {
+      for (const value of values) expect(problemOf({ [field]: value }), `${field} ${String(value)}`).to.equal(field);
+    }
+    expect(sendJobId('msg_x', 7)).to.equal('msg_x-7');
+  });
+
+  it('in questions is one of those that this version knows', () => {
+    const same = [
+      { kind: 'session' },
+      { kind: 'trace', seconds: 1 },
+      { kind: 'trace', seconds: MAX_TRACE_SECONDS },
+      { kind: 'contacts', numbers: [] },
+      { kind: 'contacts', numbers: ['1234567', '123456789012345'] },
+      { kind: 'forget', number: '4915112345670' },
+    ];
+    for (const question of same) expect(parseOwnerQuestion(JSON.stringify(question))).to.deep.equal(question);
+    const others = [
+      ...[
+        '',
+        'null',
+        '7',
+        '{}',
+        '[]',
+        '{"kind":"other"}',
+        '{"kind":"contacts"}',
+        '{"kind":"contacts","numbers":"1234567"}',
+      ],
+      ...['{"kind":"contacts","numbers":["1234567",1234567]}', '{"kind":"contacts","numbers":["123456"]}'],
+      ...['{"kind":"contacts","numbers":["1234567890123456"]}', '{"kind":"contacts","numbers":["x1234567"]}'],
+      ...[
+        '{"kind":"trace"}',
+        '{"kind":"trace","seconds":0}',
+        '{"kind":"trace","seconds":-1}',
+        '{"kind":"trace","seconds":"5"}',
+      ],
+      ...[`{"kind":"trace","seconds":${MAX_TRACE_SECONDS + 1}}`, '{"kind":"forget"}', '{"kind":"forget","number":7}'],
+      ...['{"kind":"forget","number":"123456"}', '{"kind":"other","numbers":["1234567"]}'],
+    ];
+    for (const text of others) expect(parseOwnerQuestion(text), text).to.equal(undefined);
+  });
+});
+
+describe('what is stored of a send', () => {
+  it('reads back numbers, also in place of those that were taken out, and no half of one', () => {
+    const numbers = ['1234567', '999999999999999'];
+    const packed = packRecipients(numbers);
+    expect(packed).to.have.length(16);
+    expect(unpackRecipients(packed)).to.deep.equal(numbers);
+    expect(unpackRecipients(Buffer.concat([Buffer.alloc(8), packed.subarray(0, 12)]))).to.deep.equal([
+      FORGOTTEN,
+      '1234567',
+    ]);
+    expect(FORGOTTEN).to.equal('forgotten');
+  });
+
+  it('reads each field of a result from its place', () => {
+    const at = 1_700_000_000_123;
+    const results = emptyResults(2, at);
+    expect(results).to.have.length(2 * RESULT_BYTES);
+    const empty = {
+      status: 'queued',
+      tries: 0,
+      partsInFlight: 0,
+      partsAcked: 0,
+      errorCode: 0,
+      atMs: at,
+      partsInDoubt: 0,
+    };
+    expect([readResult(results, 0), readResult(results, 1)]).to.deep.equal([empty, empty]);
+    results.set([4, 2, 3, 5, 1, 207], RESULT_BYTES);
+    results[RESULT_BYTES + 14] = 9;
+    expect(readResult(results, 1)).to.deep.equal({
+      ...{ status: 'failed', tries: 2, partsInFlight: 3, partsAcked: 5, errorCode: 463, atMs: at, partsInDoubt: 9 },
+    });
+    results[0] = 7;
+    expect(() => readResult(results, 0)).to.throw('unknown recipient status code 7');
+  });
+
+  it('has a second part only where a medium has a text of its own', () => {
+    const text = { kind: 'text', text: 'hello' } as const;
+    const media = {
+      kind: 'media',
+      type: 'audio',
+      mimeType: 'audio/ogg',
+      blob: 'b',
+      sizeBytes: 1,
+      blobHolder: 'h',
+    } as MediaContent;
+    const both = { ...media, followingText: 'after' };
+    expect([contentOfPart(text, 0), contentOfPart(media, 0), contentOfPart(both, 0)]).to.deep.equal([
+      text,
+      media,
+      both,
+    ]);
+    expect(contentOfPart(both, 1)).to.deep.equal({ kind: 'text', text: 'after' });
+    for (const [content, part] of [
+      [text, 1],
+      [{ ...text, followingText: 'x' } as never, 1],
+      [media, 1],
+      [both, 2],
+    ] as const) {
+      expect(contentOfPart(content, part)).to.equal(undefined);
+    }
+  });
+
+  it('tells our errors from those of the network', () => {
+    expect(recipientErrorName(0)).to.equal(undefined);
+    const names = [
+      'not_on_messenger',
+      'content_unreadable',
+      'attachment_unreadable',
+      'attachment_not_uploaded',
+      'recipient_opted_out',
+    ] as const;
+    expect(names.map((name) => ownErrorCode(name))).to.deep.equal([1, 3, 6, 7, 8]);
+    const held = [
+      'new_contacts_held',
+      'looked_up_again',
+      'awaiting_history',
+      'awaiting_key',
+      'person_forgotten',
+    ] as const;
+    expect(held.map((name) => ownErrorCode(name))).to.deep.equal([9, 10, 11, 12, 13]);
+    for (const name of [...names, ...held]) expect(recipientErrorName(ownErrorCode(name))).to.equal(name);
+    expect(recipientErrorName(463)).to.equal('network_463');
+    expect([99, 100, 463].map(isNetworkCode)).to.deep.equal([false, true, true]);
+  });
+});
+
+describe('what people type', () => {
+  it('as scopes of a token are names that there are, once each, in their order', () => {
+    expect(parseScopes('otp, connect,otp')).to.deep.equal(['connect', 'otp']);
+    expect(parseScopes('connect,send,otp,read,opt-outs,events,webhooks,admin')).to.have.length(8);
+    for (const list of ['', ' ', 'send,', 'send,other', 'Send']) expect(parseScopes(list), list).to.equal(undefined);
+  });
+
+  it('as a token is a whole token', () => {
+    const { token, keyId } = makeApiToken();
+    expect(parseApiToken(token)).to.deep.equal({ keyId });
+    for (const text of [` ${token}`, `${token}x`, token.slice(0, -1), token.toUpperCase(), '']) {
+      expect(parseApiToken(text), text).to.equal(undefined);
+    }
+  });
+
+  it('as a client version is three numbers', () => {
+    for (const text of ['2.3000.1043857760', '0.0.0', '999.99999.9999999999'])
+      expect(isClientVersion(text), text).to.equal(true);
+    for (const text of [
+      '',
+      '2.3000',
+      '2.3000.1.1',
+      'v2.3000.1',
+      '2.3000.1 ',
+      '1000.1.1',
+      '2.100000.1',
+      '2.1.10000000000',
+      '2..1',
+    ]) {
+      expect(isClientVersion(text), text).to.equal(false);
+    }
+    expect(versionNumbers('2.3000.17')).to.deep.equal([2, 3000, 17]);
+  });
+
+  it('as a phone number is 7 to 15 digits with what people put between them, and no trunk zero', () => {
+    for (const text of ['+44 7700 900-123', '(44).7700 [900] 123', '447700900123']) {
+      expect(normalizePhoneNumber(text), text).to.equal('447700900123');
+    }
+    for (const text of [
+      '+44 (0) 7700900123',
+      '44[0]7700900123',
+      '44 ( 0 ) 7700900123',
+      '44(-0.)7700900123',
+      '0447700900123',
+      '123456',
+      '1234567890123456',
+      '++447700900123',
+      '44/7700900123',
+      '44770090012x',
+      '',
+    ]) {
+      expect(normalizePhoneNumber(text), text).to.equal(undefined);
+    }
+    expect(normalizePhoneNumber('44 (10) 7700900')).to.equal('44107700900');
+  });
+});
+
+describe('what people see', () => {
+  it('of a one-time password is the code first, and a sentence in their language', () => {
+    expect(otpText('482913', 'English')).to.equal(
+      '*482913* is your verification code. For your security, do not share it.',
+    );
+    expect(otpText('482913', 'Arabic')).to.match(/^\*482913\* هو رمز التحقق .*أحد\.$/);
+  });
+
+  it('of a hidden identifier is known as one', () => {
+    expect(digitsOfHiddenId('123@lid')).to.equal('123');
+    for (const text of ['123', '123@s.whatsapp.net', 'x123@lid', '123@lid.', '@lid', '1234567890123456789@lid']) {
+      expect(digitsOfHiddenId(text), text).to.equal(undefined);
+    }
+  });
+});
