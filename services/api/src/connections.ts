@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** As many requests may wait on a connection for the answers to those before them. The last of these is told so. */
-const MAX_PIPELINED = 100;
+const MAX_PIPELINED = 64;
 /**
  * A caller who takes nothing of what is written is looked at so often, not for so long: while this process is held up
  * itself nobody can take anything.
@@ -74,12 +74,13 @@ export class Connections {
     const destroySoon = socket.destroySoon.bind(socket);
     // Called by Node after the last answer of a connection.
     socket.destroySoon = () => {
-      const hasMoreToSay = connection.isClosing || connection.latest?.req.complete === false;
-      if (!hasMoreToSay) return destroySoon();
+      const isSending = connection.latest?.req.complete === false;
+      if (!isSending && !connection.isClosing) return destroySoon();
       connection.isClosing = true;
       socket.end();
-      // What comes is let through to nowhere.
-      socket.resume();
+      // What is left of a body is let through to nowhere; further requests are not even read.
+      if (isSending) socket.resume();
+      else socket.pause();
       const timer = setTimeout(() => socket.destroy(), this.#unreadMs / 2).unref();
       socket.once('close', () => clearTimeout(timer));
     };

@@ -212,7 +212,10 @@ describe('GET|POST /connect', () => {
     expect(await details('method=pairingCode')).to.deep.equal([{ path: ['phoneNumber'], message: 'is required' }]);
     expect(await details('method=sms&phoneNumber=12&forceNew=maybe&x=1')).to.deep.equal([
       { path: ['method'], message: 'must be one of [qrCode, pairingCode]' },
-      { path: ['phoneNumber'], message: 'must be a phone number of 7 to 15 digits that starts with its country code' },
+      {
+        path: ['phoneNumber'],
+        message: 'must be a phone number of 7 to 15 digits that starts with its country code, without a (0)',
+      },
       { path: ['forceNew'], message: 'must be a boolean' },
       { path: ['x'], message: 'is not allowed' },
     ]);

@@ -1,0 +1,69 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { sleep } from '@gateway/runtime/clock';
+import type { ServiceProcess } from '@gateway/testkit/service-process';
+
+const MEGABYTE = 1024 * 1024;
+
+/** What an attack did to a process, and to those who went on using it. */
+export interface Harm {
+  /**
+   * The longest time that the event loop was held up, by `monitorEventLoopDelay`; but not more than the process computed
+   * in all: for what is beyond, a busy machine had taken the processor away.
+   */
+  loopDelayMs: number;
+  /** The most memory that it took while it lasted, above what it had before. */
+  memoryMb: number;
+  /** Statuses of what others asked meanwhile, and how many answers had each. */
+  neighbours: Record<string, number>;
+  slowestNeighbourMs: number;
+}
+
+/** Asks `/status`, `/otp` and `/send` with a pool of tokens while an attack lasts, and measures what comes of it. */
+export async function measureHarm(
+  api: ServiceProcess,
+  ask: (round: number) => Promise<{ status: number }>,
+  attack: () => Promise<void>,
+): Promise<Harm> {
+  const before = await readClocks(api);
+  const idleMb = await readMemoryMb(api, 'VmRSS');
+  await writeFile(`/proc/${api.pid}/clear_refs`, '5');
+  const neighbours: Record<string, number> = {};
+  let slowestNeighbourMs = 0;
+  let isOver = false;
+  const asked: Promise<void>[] = [];
+  const askOne = async (round: number) => {
+    const startedAt = performance.now();
+    const { status } = await ask(round);
+    neighbours[status] = (neighbours[status] ?? 0) + 1;
+    slowestNeighbourMs = Math.max(slowestNeighbourMs, performance.now() - startedAt);
+  };
+  const askOn = async () => {
+    for (let round = 0; !isOver || round < 6; round++) {
+      asked.push(askOne(round));
+      await sleep(50);
+    }
+  };
+  const asking = askOn();
+  await attack().finally(() => {
+    isOver = true;
+  });
+  await asking;
+  await Promise.all(asked);
+  const peakMb = await readMemoryMb(api, 'VmHWM');
+  const after = await readClocks(api);
+  const loopDelayMs = Math.round(Math.min(after.loopDelayMs, after.computedMs - before.computedMs));
+  return { loopDelayMs, memoryMb: Math.max(0, peakMb - idleMb), neighbours, slowestNeighbourMs };
+}
+
+/** The delay is that since it was last read. */
+async function readClocks(api: ServiceProcess): Promise<{ loopDelayMs: number; computedMs: number }> {
+  const metrics = await api.metrics();
+  const read = (name: string) => Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)`, 'm').exec(metrics)?.[1]) * 1000;
+  return { loopDelayMs: read('nodejs_eventloop_lag_max_seconds'), computedMs: read('process_cpu_seconds_total') };
+}
+
+async function readMemoryMb(api: ServiceProcess, field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${api.pid}/status`, 'utf8');
+  const [, kilobytes] = new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status) ?? [];
+  return (Number(kilobytes) * 1024) / MEGABYTE;
+}
