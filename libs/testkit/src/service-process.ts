@@ -33,16 +33,21 @@ export class ServiceProcess {
   }
 
   /**
-   * Starts `services/<service>` and waits for the log line that says it is ready.
+   * Starts `services/<service>` and waits for the log line that says it is ready. One that does not say it in time is
+   * killed: left alone, it would take its port as soon as it gets there.
    * @param options.logFolder gets a file with what it logs.
    */
   static async start(
     service: string,
     env: Record<string, string>,
-    { logFolder }: { logFolder?: string } = {},
+    { logFolder, readyMs = READY_MS }: { logFolder?: string; readyMs?: number } = {},
   ): Promise<ServiceProcess> {
     const started = new ServiceProcess(service, env, logFolder);
-    await started.waitForLog((line) => line.message === 'ready' || line.message === 'api listens', READY_MS);
+    const isReady = (line: Record<string, unknown>) => line.message === 'ready' || line.message === 'api listens';
+    await started.waitForLog(isReady, readyMs).catch(async (thrown: unknown) => {
+      await started.kill();
+      throw thrown;
+    });
     return started;
   }
 
