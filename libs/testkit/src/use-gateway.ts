@@ -1,6 +1,7 @@
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { Gateway, type GatewayOptions } from './gateway.js';
 import { openRedisSpace, type RedisSpace } from './redis-space.js';
+import { standIn } from './stand-in.js';
 
 export interface GatewayFixture {
   readonly space: RedisSpace;
@@ -20,17 +21,19 @@ type Options = Omit<GatewayOptions, 'space' | 'simulator'> & { simulator?: Simul
 
 /** A whole gateway, its network and its corner of Redis for the tests of one `describe`: started before them, closed after them. */
 export function useGateway({ simulator: network, ...options }: Options = {}): GatewayFixture {
-  let parts: Pick<GatewayFixture, 'space' | 'simulator' | 'gateway'>;
+  const parts = {} as { space: RedisSpace; simulator: Simulator; gateway: Gateway };
   before(async function () {
     this.timeout(60_000);
     const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator(network)]);
-    parts = { space, simulator, gateway: await Gateway.start({ ...options, space, simulator }) };
+    Object.assign(parts, { space, simulator });
+    parts.gateway = await Gateway.start({ ...options, space, simulator });
   });
   after(async function () {
     this.timeout(60_000);
-    await parts.gateway.close();
-    await parts.simulator.close();
-    await parts.space.close();
+    const { gateway, simulator, space } = parts as Partial<typeof parts>;
+    await gateway?.close();
+    await simulator?.close();
+    await space?.close();
   });
   const admin = async (method: string, path: string, body: object = {}): Promise<unknown> => {
     const withBody = method === 'GET' ? {} : { body: JSON.stringify(body) };
@@ -40,15 +43,9 @@ export function useGateway({ simulator: network, ...options }: Options = {}): Ga
     return content;
   };
   return {
-    get space() {
-      return parts.space;
-    },
-    get simulator() {
-      return parts.simulator;
-    },
-    get gateway() {
-      return parts.gateway;
-    },
+    space: standIn(() => parts.space),
+    simulator: standIn(() => parts.simulator),
+    gateway: standIn(() => parts.gateway),
     admin,
     write: async (from, to, text) => void (await admin('POST', `/admin/phones/${from}/messages`, { to, text })),
     send: async (to, text, device = 'default') => {

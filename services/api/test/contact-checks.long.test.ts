@@ -1,10 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { createApiToken } from '@gateway/store/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 const ACCOUNT = '491700000031';
@@ -18,25 +16,16 @@ interface Result {
 
 describe('a check of many contacts, end to end', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { space, simulator, gateway } = useGateway({
+    senders: 2,
+    env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
+  });
 
   before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
-    gateway = await Gateway.start({
-      ...{ space, simulator, senders: 2 },
-      env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
-    });
     await gateway.link(ACCOUNT);
     // A code to a stranger waits for what the phone tells of the account: that is not what is measured here.
     const [device] = simulator.network.accounts.ensure(ACCOUNT).devices.values();
     await eventually(() => device!.introduced, { what: 'the first history' });
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
   });
 
   async function check(phones: readonly string[]): Promise<Result[]> {

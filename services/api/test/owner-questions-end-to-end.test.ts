@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { createApiToken } from '@gateway/store/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 const CLI = fileURLToPath(import.meta.resolve('@gateway/api/cli'));
@@ -21,22 +19,12 @@ interface Result {
 
 describe('what the owner of a device is asked, end to end', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { space, simulator, gateway } = useGateway({
+    env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
+  });
 
   before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
-    gateway = await Gateway.start({
-      ...{ space, simulator },
-      env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
-    });
     await gateway.link(ACCOUNT);
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
   });
 
   async function check(phones: readonly string[]): Promise<Result[]> {

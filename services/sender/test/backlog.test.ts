@@ -1,31 +1,20 @@
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { countOptOuts } from '@gateway/store/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 const ACCOUNT = '491700000091';
 
 describe('what people wrote while the device was away', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { space, simulator, gateway } = useGateway();
 
   before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
-    gateway = await Gateway.start({ space, simulator });
     await gateway.link(ACCOUNT);
     // Strangers get no message before the phone has told of the account.
     const [device] = simulator.network.accounts.ensure(ACCOUNT).devices.values();
     await eventually(() => device!.introduced, { what: 'the first history' });
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
   });
 
   const write = (from: string, text: string) =>

@@ -1,28 +1,17 @@
 import { clientVersionKeys } from '@gateway/contracts/redis-keys';
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 describe('a version that is refused by mistake', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { space, simulator, gateway } = useGateway({ senders: 2 });
   const devices = ['one', 'two'] as const;
   const numbers = makeNumbers(2, 32) as [string, string];
 
   before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, senders: 2 });
     for (const [index, device] of devices.entries()) await gateway.link(numbers[index]!, device);
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
   });
 
   const reasonOf = async (device: string) => (await gateway.call('GET', '/status', { device })).body.reason;

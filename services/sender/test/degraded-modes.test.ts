@@ -1,34 +1,24 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import type { Simulator } from '@gateway/simulator/start-simulator';
 import { node } from '@gateway/simulator/wire/nodes';
 import { readDeviceState } from '@gateway/store/device-state';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 type Fault = Parameters<Simulator['network']['faults']['add']>[0];
 
 describe('degraded modes of the sender', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { space, simulator, gateway } = useGateway({
+    senders: 2,
+    env: { LEASE_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' },
+  });
   let series = 0;
   let device: string;
   let account: string;
 
-  before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    const env = { LEASE_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' };
-    gateway = await Gateway.start({ space, simulator, senders: 2, env });
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
-  });
   beforeEach(async () => {
     series++;
     device = `device-${series}`;

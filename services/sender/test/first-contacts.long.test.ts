@@ -1,27 +1,13 @@
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 type Row = { to: string; status: string; error: string | null };
 
 describe('strangers, on a device that has no salt', function () {
   this.timeout(30_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
-
-  before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator });
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
-  });
+  const { simulator, gateway } = useGateway();
 
   const change = (account: string, body: object) =>
     fetch(`${simulator.adminUrl}/admin/accounts/${account}`, { method: 'PUT', body: JSON.stringify(body) });
@@ -80,14 +66,16 @@ describe('strangers, on a device that has no salt', function () {
     const test = await link(42, { hasSalt: false });
     const strangers = makeNumbers(40, 42);
     const list = await test.send(strangers);
+    const holds = () =>
+      gateway.logs().filter(({ message }) => String(message).startsWith('messages to strangers are held'));
+    await eventually(() => holds().length > 0, { timeoutMs: 20_000, what: 'the hold' });
     const rows = await test.waitFor(list, 'the others wait', (all) =>
       all.every(({ status, error }) => status === 'failed' || error === 'awaiting_history'),
     );
     const failed = rows.filter(({ status }) => status === 'failed');
     expect(failed.length).to.be.at.most(2);
     expect(failed.every(({ error }) => error === 'network_463')).to.equal(true);
-    const lines = gateway.logs().filter(({ message }) => String(message).startsWith('messages to strangers are held'));
-    expect(lines).to.have.length(1);
+    expect(holds()).to.have.length(1);
     expect((await gateway.metrics()).join()).to.match(/gateway_recipients_held_total\S* [1-9]/);
 
     const writer = strangers.at(-1)!;

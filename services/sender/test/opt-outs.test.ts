@@ -1,12 +1,10 @@
 import type { Pace } from '@gateway/contracts/pace';
 import { proto } from '@gateway/messenger/baileys';
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { setPace } from '@gateway/store/devices';
 import { addOptOuts, countOptOuts, findOptedOut, findOptOut } from '@gateway/store/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 const ACCOUNT = '491700000081';
@@ -14,19 +12,10 @@ const ADDRESS = { workspace: 'main', device: 'default' };
 
 describe('people who opted out, end to end', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { space, simulator, gateway } = useGateway({ env: { LEASE_TTL_MS: '2000', HOLD_AFTER_MS: '300' } });
 
   before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '2000', HOLD_AFTER_MS: '300' } });
     await gateway.link(ACCOUNT);
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
   });
   afterEach(() => setPace(space.store, ADDRESS, undefined));
 

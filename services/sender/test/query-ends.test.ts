@@ -1,27 +1,13 @@
 import type { Session } from '@gateway/simulator/sessions/session';
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 describe('a query that ends the connection', function () {
   this.timeout(40_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { simulator, gateway } = useGateway();
   const [number] = makeNumbers(1, 41) as [string];
-
-  before(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
-    gateway = await Gateway.start({ space, simulator });
-  });
-  after(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
-  });
 
   it('is asked twice and left out then, by the next owner too; the log says which, and status what the network said', async () => {
     const match = { account: number, xmlns: 'w:profile:picture' };

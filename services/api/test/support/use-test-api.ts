@@ -1,4 +1,5 @@
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { standIn } from '@gateway/testkit/stand-in';
 import { type DeviceOwner, linkDevice } from './device-owner.js';
 import { startTestApi, type TestApi, type TestApiOptions } from './test-api.js';
 
@@ -29,8 +30,4 @@ export function useTestApi({
     await stage.space.close();
   });
   return { space: standIn(() => stage.space), api: standIn(() => stage.api), owner: standIn(() => stage.owner) };
-}
-
-function standIn<Thing extends object>(current: () => Thing): Thing {
-  return new Proxy({} as Thing, { get: (_, name) => Reflect.get(current(), name) });
 }
