@@ -92,9 +92,9 @@ export class Gateway {
     await Promise.all(former.map((running) => running.stop()));
   }
 
-  /** Another replica, to be stopped by whoever asks for it. */
-  addApi(): Promise<ServiceProcess> {
-    return ServiceProcess.start('api', { ...this.env(), CREDENTIAL_KEYS: '', API_PORT: '0' });
+  /** Another replica, with settings of its own if wanted; to be stopped by whoever asks for it. */
+  addApi(env: Record<string, string> = {}): Promise<ServiceProcess> {
+    return ServiceProcess.start('api', { ...this.env(), ...env, CREDENTIAL_KEYS: '', API_PORT: '0' });
   }
 
   /** Which of the processes holds a device. */

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import { setPace } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
+import { readRecipients } from '@gateway/store/read-send';
 import { createVault } from '@gateway/store/vault';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -38,6 +41,16 @@ describe('changing the encryption keys, in three steps', function () {
     const progress = () => gateway().waitForSend(list, {}, { query: '?limit=1' });
     await eventually(async () => (await progress()).counts.queued < 300, { timeoutMs: 20_000, everyMs: 1_100 });
 
+    // Somebody is too fast: an api seals with a key that no sender has.
+    const early = await sendEarly(makeNumbers(2, 1));
+    const { tag } = parseMessageId(early)!;
+    const waits = async () => {
+      const recipients = await readRecipients(store, ADDRESS, tag, { from: 0, limit: 2 });
+      return recipients.every(
+        ({ status, errorCode }) => `${status} ${recipientErrorName(errorCode)}` === 'queued awaiting_key',
+      );
+    };
+    await eventually(waits, { timeoutMs: 30_000 });
     // 1. The new key behind the old one: everybody can open what it will seal.
     await gateway().roll(settings(OLD, NEW));
     // 2. In front: it seals from now on. Then what the old one has sealed is sealed anew.
@@ -67,6 +80,7 @@ describe('changing the encryption keys, in three steps', function () {
 
     for (const [messageId, count] of [
       [list, 300],
+      [early, 2],
       [second, 5],
     ] as const) {
       await gateway().waitForSend(
@@ -78,6 +92,7 @@ describe('changing the encryption keys, in three steps', function () {
       expect(counts.delivered + counts.read).to.equal(count);
     }
     expect(fixture.shown(ACCOUNT, 'hello').sort()).to.deep.equal(makeNumbers(300).sort());
+    expect(fixture.shown(ACCOUNT, 'early').sort()).to.deep.equal(makeNumbers(2, 1).sort());
     expect(fixture.shown(ACCOUNT, 'hello again').sort()).to.deep.equal(makeNumbers(5, 2).sort());
   });
 
@@ -94,6 +109,22 @@ describe('changing the encryption keys, in three steps', function () {
     await gateway().waitForSend(messageId, { queued: 0, sent: 0, failed: 0 });
     expect(fixture.shown(ACCOUNT, 'back again').sort()).to.deep.equal(makeNumbers(3, 3).sort());
   });
+
+  async function sendEarly(to: string[]): Promise<string> {
+    const api = await gateway().addApi(settings(NEW, OLD));
+    const { port } = await api.waitForLog((line) => line.message === 'api listens');
+    const answer = await fetch(`http://127.0.0.1:${port}/api/messenger/v1/send`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await gateway().tokenOf('default')}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ to, text: 'early' }),
+    });
+    const { messageId } = (await answer.json()) as { messageId: string };
+    await api.stop();
+    return messageId;
+  }
 
   function cli(args: string): Promise<{ code: number; stdout: string; stderr: string }> {
     const { space } = fixture.parts();
