@@ -31,6 +31,10 @@ and \`_.:-\`, without what could be a phone number (seven digits or more, but in
 A token has scopes: \`connect\`, \`send\`, \`otp\`, \`read\` and \`opt-outs\` unless it was made with others. Each operation
 names the one that it asks for; without it the answer is a 403.
 
+A body is JSON in UTF-8, uncompressed; beside \`attachment.base64\` it may be 1 MB long, nested ${LIMITS.maxBodyDepth} deep, and have
+${LIMITS.maxBodyEntries} fields and entries. After its first ${LIMITS.bodySlowStartSeconds} seconds it must have come at ${LIMITS.minBodyBytesPerSecond / 1024} kB a second. This document and its
+page need no token: ${LIMITS.tokenlessPerMinute} requests a minute and address.
+
 Unknown paths are a 404. Other methods than these are a 405, whose \`Allow\` names those there are; HEAD is answered as GET
 is, without the body, but for \`/connect\`, which would do something.`;
 
