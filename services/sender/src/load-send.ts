@@ -42,6 +42,7 @@ export async function loadSend(deps: LoadDeps, messageId: string, options: LoadO
   const loaded = await checkContent(deps, { record, recipients, stored });
   if (!loaded) return undefined;
   const { content, reply } = loaded;
+  await noteKeyIsThere(deps, record, recipients);
   const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, reply);
   return new OpenSend({ record, recipients, content, quoteFor, ...options });
 }
@@ -63,7 +64,7 @@ async function checkContent(
   if (stored instanceof UnknownKeyError) {
     logger.warn('send waits for the encryption key of its content', { messageId: record.messageId, ...stored.fields });
     metrics.countAwaitingKey();
-    await settleRecipients(deps, record, queued, { event: 'held', error: 'awaiting_key' });
+    await settleRecipients(deps, record, queued, { event: 'held', errorCode: AWAITING_KEY });
     return undefined;
   }
   if (stored instanceof Error) {
@@ -89,7 +90,16 @@ export async function failRecipients(
   error: OwnRecipientError,
 ): Promise<void> {
   deps.metrics.countUnsent(error, recipients.length);
-  await settleRecipients(deps, record, recipients, { event: 'failed', error });
+  await settleRecipients(deps, record, recipients, { event: 'failed', errorCode: ownErrorCode(error) });
+}
+
+const AWAITING_KEY = ownErrorCode('awaiting_key');
+
+/** They wait for their turn now. */
+async function noteKeyIsThere(deps: LoadDeps, record: SendRecord, recipients: readonly RecipientView[]): Promise<void> {
+  const waited = recipients.filter(({ status, errorCode }) => status === 'queued' && errorCode === AWAITING_KEY);
+  const indexes = waited.map(({ index }) => index);
+  await settleRecipients(deps, record, indexes, { event: 'held', errorCode: 0 });
 }
 
 /** The same, or that they wait. */
@@ -97,9 +107,8 @@ async function settleRecipients(
   { store, lease, clock }: Pick<LoadDeps, 'store' | 'lease' | 'clock'>,
   record: SendRecord,
   recipients: readonly number[],
-  { event, error }: { event: 'failed' | 'held'; error: OwnRecipientError },
+  { event, errorCode }: { event: 'failed' | 'held'; errorCode: number },
 ): Promise<void> {
-  const errorCode = ownErrorCode(error);
   const chunk = 1_000;
   for (let from = 0; from < recipients.length; from += chunk) {
     const events = recipients.slice(from, from + chunk).map((recipient) => ({ recipient, part: 0, event, errorCode }));

@@ -75,6 +75,8 @@ describe('a key that this process does not have', () => {
     expect(metrics).to.match(/gateway_sends_awaiting_key_total\S* 1\n/);
     const later = await load(both, messageId);
     expect(later.send?.messageId, 'with the key it goes out').to.equal(messageId);
+    const [first] = await readRecipients(old, address, parseMessageId(messageId)!.tag, { from: 0, limit: 1 });
+    expect([first!.status, first!.errorCode], 'and waits for its turn only').to.deep.equal(['queued', 0]);
   });
 
   it('still fails what is broken', async () => {
