@@ -12,12 +12,14 @@ import { startEmbeddedRedis } from '../start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 
 /** Tests by the start of their path in `build/tests`. */
-const PACKAGES: Record<string, { mutate: string[]; tests: string[] }> = {
-  contracts: { mutate: ['libs/contracts/dist/*.js'], tests: ['libs/contracts/test/'] },
-  store: { mutate: ['libs/store/dist/*.js'], tests: ['libs/store/test/'] },
+const PACKAGES: Record<string, MutatedPackage> = {
+  contracts: { mutate: ['libs/contracts/dist/*.js'], tests: ['libs/contracts/test/'], withTables: false },
+  store: { mutate: ['libs/store/dist/*.js'], tests: ['libs/store/test/'], withTables: false },
   codes: {
     mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes'].map((file) => `libs/messenger/dist/${file}.js`),
     tests: ['ack-outcomes', 'disconnect-outcomes', 'hang-ups'].map((file) => `libs/messenger/test/${file}.test.js`),
+    // The codes are a table.
+    withTables: true,
   },
 };
 const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [file]`;
@@ -44,8 +46,8 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   return survived.length > all / 10 ? 1 : 0;
 }
 
-function withTests({ mutate, tests }: (typeof PACKAGES)[string], only: string | undefined): MutatedPackage {
+function withTests({ mutate, tests, withTables }: MutatedPackage, only: string | undefined): MutatedPackage {
   const isWanted = (file: string) => tests.some((start) => file.startsWith(`build/tests/${start}`));
   const chosen = only ? mutate.map((pattern) => join(dirname(pattern), `${only}.js`)) : mutate;
-  return { mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
+  return { withTables, mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
 }

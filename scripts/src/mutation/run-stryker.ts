@@ -9,6 +9,8 @@ import { installDependencies } from './install-dependencies.js';
 export interface MutatedPackage {
   mutate: string[];
   tests: string[];
+  /** Also what is made when a module loads, such as tables. Each change to that costs a process of its own. */
+  withTables: boolean;
 }
 
 const TOOL = join(ROOT, 'scripts/mutation');
@@ -36,11 +38,12 @@ export async function runStryker(
   return exitCodeOf(child);
 }
 
-function settings({ mutate, tests }: MutatedPackage, report: string): object {
+function settings({ mutate, tests, withTables }: MutatedPackage, report: string): object {
   return {
     ...{ packageManager: 'npm', testRunner: 'mocha', inPlace: true, coverageAnalysis: 'perTest', concurrency: 2 },
     plugins: [join(TOOL, 'node_modules/@stryker-mutator/mocha-runner/dist/src/index.js')],
     mutate,
+    ignoreStatic: !withTables,
     mochaOptions: { spec: tests, 'no-config': true },
     timeoutMS: 20_000,
     reporters: ['clear-text', 'json'],
