@@ -1,3 +1,4 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Lease } from './leases.js';
@@ -6,8 +7,13 @@ import type { Store } from './store.js';
 /** What has failed so long ago may be better by now. */
 const FORGOTTEN_MS = 60 * 60_000;
 
+/** How many ownerships ended with their process, or failed, since one has lasted. */
+export async function readStarts(store: Store, address: DeviceAddress): Promise<number> {
+  return Number((await store.redis.get(deviceKeys(store.space, address).starts)) ?? 0);
+}
+
 /**
- * Notes that an ownership begins. Returns how many there were, with this one, that ended with their process or failed since
+ * Notes that an owner begins to work. Returns how many there were, with this one, that ended with their process or failed since
  * one has lasted. Throws `FencedError` for a stale owner.
  */
 export function noteStart(store: Store, lease: Lease): Promise<number> {

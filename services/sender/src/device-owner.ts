@@ -5,7 +5,7 @@ import type { MessengerSession } from '@gateway/messenger/session-types';
 import { contain, keepContained } from '@gateway/runtime/contain';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
-import { noteEnded, noteLasted, noteStart } from '@gateway/store/count-starts';
+import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/count-starts';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState, reportObserved } from '@gateway/store/device-state';
 import { readDevice, readIdKey } from '@gateway/store/devices';
@@ -94,6 +94,9 @@ export class DeviceOwner {
     try {
       await this.backOff();
       if (this.mustEnd()) return;
+      // Not before: an owner that dies while it does nothing has not died of this device.
+      await noteStart(this.deps.store, this.lease);
+      this.isCounted = true;
       const lasted = setTimeout(() => void noteLasted(this.deps.store, this.lease).catch(() => {}), LASTED_MS);
       this.ending.signal.addEventListener('abort', () => clearTimeout(lasted), { once: true });
       const socket = await this.prepare();
@@ -124,12 +127,11 @@ export class DeviceOwner {
   /** Holds the device, so that no other process begins with it, and does nothing for as long as it should rest. */
   private async backOff(): Promise<void> {
     const { store, clock } = this.deps;
-    const starts = await noteStart(store, this.lease);
-    this.isCounted = true;
-    const untilMs = clock.nowMs() + startPauseMs(starts);
+    const failed = await readStarts(store, this.address);
+    const untilMs = clock.nowMs() + startPauseMs(failed);
     if (untilMs <= clock.nowMs()) return;
     this.state = 'backingOff';
-    this.logger.error('owners of the device failed one after the other, the next attempt waits', { starts });
+    this.logger.error('owners of the device failed one after the other, the next attempt waits', { failed });
     const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
     const { desired } = await readDeviceState(store, this.address);
     const observed = { status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) } as const;

@@ -2,7 +2,7 @@
 export const LASTED_MS = 30_000;
 
 /** Processes that are killed or replaced one after the other are no fault of the device. */
-const FREE_STARTS = 5;
+const FREE_FAILURES = 5;
 const FIRST_MS = 5_000;
 const LONGEST_MS = 2 * 60_000;
 
@@ -12,10 +12,10 @@ const LONGEST_MS = 2 * 60_000;
  *
  * The pauses are spread widely. Devices that merely shared a process with the one that ends it come back at other times
  * than that one, last for a while, and are free of suspicion.
- * @param starts in a row that did not last, with this one.
+ * @param failed owners since one has lasted.
  */
-export function startPauseMs(starts: number, random = Math.random()): number {
-  const tooMany = starts - FREE_STARTS;
-  if (tooMany <= 0) return 0;
-  return Math.min(FIRST_MS * 2 ** (tooMany - 1), LONGEST_MS) * (0.1 + 0.9 * random);
+export function startPauseMs(failed: number, random = Math.random()): number {
+  const tooMany = failed - FREE_FAILURES;
+  if (tooMany < 0) return 0;
+  return Math.min(FIRST_MS * 2 ** tooMany, LONGEST_MS) * (0.1 + 0.9 * random);
 }
