@@ -20,7 +20,7 @@ describe('an uncaught error of a device that the connection service holds', func
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     const users = `${writer},${simulator.network.directory.assignedLid(writer)}`;
     const poison = `--import ${POISON}?how=throw&users=${users}`;
-    const env = { LEASE_TTL_MS: '500', HOLD_AFTER_MS: '300', NODE_OPTIONS: poison };
+    const env = { LEASE_TTL_MS: '1000', HOLD_AFTER_MS: '300', NODE_OPTIONS: poison };
     gateway = await Gateway.start({ space, simulator, env });
     await Promise.all([gateway.link(SICK!, 'sick'), gateway.link(WELL!, 'well')]);
   });

@@ -15,7 +15,7 @@ describe('a device whose owners fail one after the other', function () {
   let gateway: Gateway;
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '500' } });
+    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '1000' } });
     await gateway.link('491700000001');
   });
   after(async () => {
