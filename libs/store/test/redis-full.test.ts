@@ -10,6 +10,7 @@ import {
   claimRecipient,
   eraseSpentOtps,
   expireSends,
+  forgetRecipient,
   recordResults,
   takePace,
 } from '@gateway/store/change-send';
@@ -40,6 +41,7 @@ const LUA = new URL('../../../../../libs/store/lua/', import.meta.url);
 const address = { workspace: 'main', device: 'phone-1' };
 const PEER = { workspace: 'main', device: 'phone-2' };
 const HOUR_MS = 3_600_000;
+const PEOPLE = ['4915112345670', '4915112345671', '4915112345672'];
 /** How something new comes into Redis: refused while it is full. */
 const REFUSED = ['accept-send', 'ask-owner', 'close-repeat', 'place-repeat', 'reserve-blob'];
 
@@ -80,7 +82,7 @@ describe('a full Redis', () => {
       kind: options.kind ?? 'text',
       content: { kind: 'text', text: 'hello' },
       parts: 1,
-      recipients: options.kind === 'otp' ? ['4915112345670'] : ['4915112345670', '4915112345671', '4915112345672'],
+      recipients: options.kind === 'otp' ? PEOPLE.slice(0, 1) : PEOPLE,
       owner: 't',
       requestId: 'r',
       nowMs: Date.now(),
@@ -137,6 +139,13 @@ describe('a full Redis', () => {
     expect(await store.redis.hexists(`${deviceKeys(store.space, address).base}:send:${otp.tag}`, 'content')).to.equal(
       0,
     );
+  });
+
+  it('lets people be forgotten', async () => {
+    const { messageId, tag } = await open();
+    await fill();
+    for (const phone of PEOPLE) expect(await forgetRecipient(store, address, tag, phone)).to.equal(1);
+    expect((await readSend(store, address, messageId))?.counts).to.include({ queued: 0, cancelled: 3 });
   });
 
   it('lets files go with the sends that needed them', async () => {
