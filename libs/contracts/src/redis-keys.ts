@@ -77,6 +77,8 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     epoch: `${base}:epoch`,
     /** STRING with a TTL: ownerships that ended with their process, or failed, since one has lasted. */
     starts: `${base}:starts`,
+    /** LIST with a TTL: when another client took the place of the device lately, in ms, the newest first. */
+    replaced: `${base}:replaced`,
     /** STRING: encrypted credentials. */
     creds: `${base}:creds`,
     /** HASH field -> encrypted key, one per type and bucket. */

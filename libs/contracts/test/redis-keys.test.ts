@@ -58,6 +58,7 @@ describe('the keys in Redis', () => {
       ...{ receivedTimes: ':received:times', restriction: ':restriction', refusedContacts: ':restriction:refused' },
       ...{
         queryEnds: ':query-ends',
+        replaced: ':replaced',
         pace: ':pace',
         blobUpload: ':blob-upload:a:b',
         questions: ':questions',

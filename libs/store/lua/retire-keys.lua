@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- The account is gone from this device: its keys are unlinked, with what else was about it. With a quarantine its credentials are kept aside for a while.
--- KEYS lease, creds, quarantined creds, key-buckets, contact-index, restriction, refused contacts, query ends, bucket...   ARGV token, quarantine ms (0 for none)
+-- KEYS lease, creds, quarantined creds, key-buckets, contact-index, restriction, refused contacts, query ends, replaced, bucket...   ARGV token, quarantine ms (0 for none)
 -- Output: 'ok' | 'fenced'
 --- @include "check-lease"
 if not holds_lease(KEYS[1], ARGV[1]) then return 'fenced' end

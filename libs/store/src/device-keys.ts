@@ -146,7 +146,7 @@ export async function retireKeys(store: Store, lease: Lease, options: { quaranti
     'retire-keys',
     [
       ...[keys.lease, keys.creds, keys.quarantinedCreds, keys.keyBuckets, keys.contactIndex],
-      ...[keys.restriction, keys.refusedContacts, keys.queryEnds],
+      ...[keys.restriction, keys.refusedContacts, keys.queryEnds, keys.replaced],
       ...buckets,
     ],
     [lease.token, options.quarantine ? QUARANTINE_MS : 0],

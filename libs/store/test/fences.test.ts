@@ -22,7 +22,15 @@ const LUA = fileURLToPath(new URL('../../../../../libs/store/lua/', import.meta.
 /** Every step that writes what only the owner of a device may write. */
 const FENCED = [
   ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send', 'forget-names'],
-  ...['forget-session', 'note-end', 'record-observed', 'record-received', 'record-restriction', 'record-results'],
+  ...[
+    'forget-session',
+    'note-end',
+    'note-replaced',
+    'record-observed',
+    'record-received',
+    'record-restriction',
+    'record-results',
+  ],
   ...['retire-keys', 'take-pace', 'take-questions'],
 ];
 

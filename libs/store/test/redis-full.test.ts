@@ -15,6 +15,7 @@ import {
   takePace,
 } from '@gateway/store/change-send';
 import { ClientVersion } from '@gateway/store/client-version';
+import { noteReplaced } from '@gateway/store/count-replaced';
 import { noteStart } from '@gateway/store/count-starts';
 import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/device-keys';
 import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
@@ -233,6 +234,7 @@ describe('a full Redis', () => {
     });
     expect(await noteEnd(store, lease, { picture: true })).to.deep.equal([]);
     expect(await noteStart(store, lease)).to.equal(1);
+    expect(await noteReplaced(store, lease, Date.now())).to.equal('once');
     await notePasskeyDemand(store, address, true);
     expect(await requestUnlink(store, address, { attemptId: 'two' })).to.deep.equal({
       outcome: 'requested',

@@ -1,5 +1,6 @@
 import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disconnect-outcomes';
 import { sleep } from '@gateway/runtime/clock';
+import { noteReplaced, REPLACED_PAUSE_MS } from '@gateway/store/count-replaced';
 import { retireKeys } from '@gateway/store/device-keys';
 import {
   type DeviceTask,
@@ -17,9 +18,9 @@ const VERSION_PAUSE_MS = 5_000;
 
 /**
  * Keeps a linked device connected while no sender has room for it, and lets go as soon as one does. It does not send,
- * and it does not reconnect: when the socket ends, the device is free again after the pause that the reason calls for.
- * What becomes of sent messages is not confirmed to the network, which
- * therefore says it again to the sender.
+ * and it does not reconnect: when the socket ends, the device is free again after the pause that the reason calls for,
+ * which is written down for a sender that comes earlier. What becomes of sent messages is not confirmed to the network,
+ * which therefore says it again to the sender.
  */
 export async function holdDevice(task: DeviceTask): Promise<void> {
   if (!(await task.clientVersion.mayLogIn())) return waitForVersion(task);
@@ -57,6 +58,8 @@ async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<Task
 }
 
 async function afterClose(task: DeviceTask, outcome: TaskEnd, letGo: AbortSignal): Promise<void> {
+  const { store, lease, clock } = task;
+  const seen = { reason: reasonOf(outcome), ...networkReasonOf(outcome) };
   switch (outcome.kind) {
     case 'closedByUs':
     case 'fenced':
@@ -64,12 +67,19 @@ async function afterClose(task: DeviceTask, outcome: TaskEnd, letGo: AbortSignal
     case 'loggedOut':
     case 'notMultiDevice':
     case 'banned':
-      await retireKeys(task.store, task.lease, { quarantine: true });
+      await retireKeys(store, lease, { quarantine: true });
       return observeEnd(task, reasonOf(outcome), outcome);
-    default:
-      await observe(task, { status: 'connecting', reason: reasonOf(outcome), ...networkReasonOf(outcome) });
-      await sleep(pauseMs(outcome, task.clock.nowMs()), letGo).catch(() => {});
+    case 'replaced':
+      if ((await noteReplaced(store, lease, clock.nowMs())) === 'tooOften') {
+        task.logger.error('device parked: another client uses its keys');
+        await observe(task, { status: 'disconnected', ...seen }, 'parked');
+        return;
+      }
+      break;
   }
+  const ms = pauseMs(outcome, clock.nowMs());
+  await observe(task, { status: 'connecting', ...seen, ...(ms > 0 && { notBeforeMs: Math.ceil(clock.nowMs() + ms) }) });
+  await sleep(ms, letGo).catch(() => {});
 }
 
 const LONG_MS = 5 * 60_000;
@@ -85,9 +95,9 @@ function pauseMs(outcome: DisconnectOutcome, nowMs: number): number {
     case 'clientOutdated':
       return refusesVersion(outcome) ? 0 : LONG_MS;
     case 'untrusted':
-    // Someone outside uses these keys: taking them back by reflex would be a fight without an end.
-    case 'replaced':
       return LONG_MS;
+    case 'replaced':
+      return REPLACED_PAUSE_MS;
     default:
       return 0;
   }

@@ -1,5 +1,7 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { noteReplaced } from '@gateway/store/count-replaced';
 import { ringDoorbell } from '@gateway/store/doorbells';
+import { acquireLease, releaseLease } from '@gateway/store/leases';
 import { beatHeart } from '@gateway/store/members';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -207,9 +209,26 @@ describe('the connection controller', () => {
       await device.becomes('linked', { status: 'connected' });
       const { logins } = simulator.network.counters;
       for (const each of simulator.network.accounts.find(device.number)!.devices.values()) each.connection?.replace();
-      await device.becomes('linked', { status: 'connecting', reason: 'replaced' });
+      const { notBeforeMs, sinceMs } = await device.becomes('linked', { status: 'connecting', reason: 'replaced' });
+      expect(notBeforeMs! - sinceMs, 'the next process waits, too').to.be.within(9_000, 11_000);
       await process.looksAtAll();
       expect(simulator.network.counters.logins).to.equal(logins);
+    });
+
+    it('and parks it when that client comes for the third time, whichever process saw the first two', async () => {
+      await (await linked()).stop();
+      const lease = (await acquireLease(space.store, device.address, { owner: 'a sender', ttlMs: 60_000 }))!;
+      const earlier = [1, 2].map(() => noteReplaced(space.store, lease, Date.now()));
+      expect(await Promise.all(earlier)).to.deep.equal(['once', 'once']);
+      await releaseLease(space.store, lease);
+      const process = await start({ holdAfterMs });
+      await device.becomes('linked', { status: 'connected' });
+      const { logins } = simulator.network.counters;
+      for (const each of simulator.network.accounts.find(device.number)!.devices.values()) each.connection?.replace();
+      await device.becomes('parked', { status: 'disconnected', reason: 'replaced' });
+      await process.looksAtAll();
+      expect(simulator.network.counters.logins).to.equal(logins);
+      expect(await device.read()).to.include({ leaseHeld: false, hasKeys: true });
     });
   });
 

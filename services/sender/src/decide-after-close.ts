@@ -1,5 +1,6 @@
 import type { Reason } from '@gateway/contracts/device-state';
 import { refusesVersion } from '@gateway/messenger/disconnect-outcomes';
+import { REPLACED_PAUSE_MS } from '@gateway/store/count-replaced';
 import type { SocketEnd } from './device-socket.js';
 
 /** What an owner does after its socket has ended. */
@@ -14,7 +15,6 @@ export type AfterClose =
   | { kind: 'release' };
 
 const LONG_MS = 5 * 60_000;
-const REPLACED_PAUSE_MS = 10_000;
 
 /** One answer for every way in which a socket ends; the compiler sees to it that none is missing. */
 export function decideAfterClose(outcome: SocketEnd, nowMs: number): AfterClose {

@@ -5,6 +5,7 @@ import type { MessengerSession } from '@gateway/messenger/session-types';
 import { contain, keepContained } from '@gateway/runtime/contain';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logger';
+import { noteReplaced } from '@gateway/store/count-replaced';
 import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/count-starts';
 import { retireKeys } from '@gateway/store/device-keys';
 import { readDeviceState, reportObserved } from '@gateway/store/device-state';
@@ -18,7 +19,6 @@ import { DeviceSocket, type SocketEnd } from './device-socket.js';
 import { DeviceWork } from './device-work.js';
 import type { ProcessDeps } from './process-deps.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
-import { ReplacedCount } from './replaced-count.js';
 import { ResultWriter } from './result-writer.js';
 import { LASTED_MS, startPauseMs } from './start-pause.js';
 import { WakeUp } from './wake-up.js';
@@ -50,7 +50,6 @@ export class DeviceOwner {
   private readonly address: DeviceAddress;
   private readonly logger: Logger;
   private readonly backoff: ReconnectBackoff;
-  private readonly replaced: ReplacedCount;
   private readonly wakeUp = new WakeUp();
   private readonly ending = new AbortController();
   /** Redis counts this ownership until it has lasted, or ended as it should. */
@@ -65,7 +64,6 @@ export class DeviceOwner {
     this.address = lease.address;
     this.logger = deps.logger.child({ device: lease.address.device, epoch: lease.epoch });
     this.backoff = new ReconnectBackoff(deps.clock.monotonicMs);
-    this.replaced = new ReplacedCount(deps.clock.monotonicMs);
     lease.lost.addEventListener('abort', () => this.endSoon(), { once: true });
     this.ended = contain(
       (error) => this.failUncaught(error),
@@ -205,9 +203,7 @@ export class DeviceOwner {
     if (next.kind === 'release' || this.mustEnd()) return this.endSoon();
     const words = end.serverWords === undefined ? {} : { networkReason: end.serverWords };
     if (next.kind === 'unlink') return this.unlink(desired, { ...next, ...words });
-    if (end.kind === 'replaced' && this.replaced.isTooOften()) {
-      return this.park(desired, words);
-    }
+    if (end.kind === 'replaced' && (await this.noteReplaced()) === 'tooOften') return this.park(desired, words);
     if (next.kind === 'reopen') await this.pause(desired, { ...next, ...words });
     // A network that asks for it at each login gets no login after the other.
     else if (this.state !== 'open') await this.pause(desired, { reason: 'restart', minMs: 0 });
@@ -252,6 +248,10 @@ export class DeviceOwner {
     await retireKeys(this.deps.store, this.lease, { quarantine });
     const words = networkReason === undefined ? {} : { networkReason };
     await this.report(desired, { status: 'disconnected', reason, ...words }, 'unlinked');
+  }
+
+  private noteReplaced(): Promise<'once' | 'tooOften'> {
+    return noteReplaced(this.deps.store, this.lease, this.deps.clock.nowMs());
   }
 
   /** Another client uses the keys, and one of the two must go: which one is the user's to say. */
