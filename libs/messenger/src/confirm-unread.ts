@@ -14,14 +14,16 @@ const ANSWERED: ReadonlySet<string> = new Set([
   ...['stream:error', 'xmlstreamend', 'stream:features', 'error'],
 ]);
 
-/** A message to a group has two: the message, and the key that it is sealed with. Each costs up to 80 ms of CPU. */
+/** A message to one person has one; each costs up to 80 ms of CPU. */
 const MOST_SEALED = 3;
+/** Statuses, broadcast lists, newsletters. */
+const TO_MANY = /@(?:broadcast|newsletter)$/;
 
 /**
- * Confirms what this gateway has no use for before the library sees it: statuses, calls, newsletters, news of the
- * account's settings, messages in more pieces than there can be, and stanzas of a kind that is new. What is not confirmed comes again at each login, and in the end
- * the network closes the connection for it; what the library fails to read it confirms with an error, which withholds
- * the whole queue.
+ * Confirms what this gateway has no use for before the library sees it: statuses, groups, broadcast lists, calls,
+ * newsletters, news of the account's settings, messages in more pieces than there can be, and stanzas of a kind that is
+ * new. What is not confirmed comes again at each login, and in the end the network closes the connection for it; what
+ * the library fails to read it confirms with an error, which withholds the whole queue.
  */
 export function confirmUnread(sock: BaileysSocket): void {
   const confirm = (node: BinaryNode) => confirmStanza(sock, node);
@@ -47,7 +49,7 @@ function confirming(confirm: (node: BinaryNode) => void) {
 
 function isUnread(node: BinaryNode): boolean {
   const { from = '', type } = node.attrs;
-  if (from === 'status@broadcast' || from.endsWith('@newsletter')) return true;
+  if (TO_MANY.test(from) || (node.tag === 'message' && from.endsWith('@g.us'))) return true;
   if (getBinaryNodeChildren(node, 'enc').length > MOST_SEALED) return true;
   // The library would fetch the settings at once, and nothing of the account goes out until it has them.
   return node.tag === 'notification' && type === 'server_sync' && getBinaryNodeChild(node, 'collection') !== undefined;

@@ -127,8 +127,9 @@ function devicesCache({ devices }: SessionCaches): NonNullable<UserFacingSocketC
 const MAX_LID_MAPPINGS = 20_000;
 
 /**
- * The library's sessions and LID mappings, with two habits less: for an account without a LID it asks the network at
- * every step of a message, where once is enough; and it remembers every mapping it ever saw, with a timer for each.
+ * The library's sessions and LID mappings, with three habits less: for an account without a LID it asks the network at
+ * every step of a message, where once is enough; it remembers every mapping it ever saw, with a timer for each; and it
+ * keeps the keys of groups, which any message of a contact may bring, of groups that never were, too. None is read here.
  */
 function signalRepository({ withoutLid }: SessionCaches): NonNullable<UserFacingSocketConfig['makeSignalRepository']> {
   return (auth, logger, askForLids) => {
@@ -138,6 +139,7 @@ function signalRepository({ withoutLid }: SessionCaches): NonNullable<UserFacing
     });
     const mappingCache = new LRUCache<string, string>({ maxSize: MAX_LID_MAPPINGS, sizeCalculation: () => 1 });
     Object.assign(repository.lidMapping, { mappingCache });
+    repository.processSenderKeyDistributionMessage = async () => {};
     return repository;
   };
 }

@@ -1,11 +1,20 @@
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
+import { proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
 const FRIEND = '491709999999@s.whatsapp.net';
 const STATUS = 'status@broadcast';
+const GROUP = '120363000000000001@g.us';
 const NEWSLETTER = '120363298765432100@newsletter';
+
+/** As a member of a group tells the others what its messages are sealed with. */
+function groupKey(): Uint8Array {
+  const signingKey = Buffer.concat([Buffer.of(5), Buffer.alloc(32, 1)]);
+  const key = { id: 1, iteration: 0, chainKey: Buffer.alloc(32, 2), signingKey };
+  return Buffer.concat([Buffer.of(0x33), proto.SenderKeyDistributionMessage.encode(key).finish()]);
+}
 
 describe('what no session reads', () => {
   const said: BinaryNode[] = [];
@@ -45,6 +54,8 @@ describe('what no session reads', () => {
       node('message', attrsOf({ from: FRIEND, type: 'text' }), Array(4).fill(sealed('msg')).flat()),
       node('call', attrsOf({ from: FRIEND }), [node('offer', { 'call-id': 'c1', 'call-creator': FRIEND })]),
       node('novelty', attrsOf({ from: FRIEND, type: 'of_next_year' })),
+      node('message', attrsOf({ from: GROUP, participant, type: 'text' }), [...sealed('pkmsg'), ...sealed('skmsg')]),
+      node('message', attrsOf({ from: '1700000000@broadcast', participant, type: 'text' }), sealed('skmsg')),
     );
     await eventually(() => ids.every((id) => !isKept(id)));
     for (const id of ids) {
@@ -55,6 +66,21 @@ describe('what no session reads', () => {
     expect(ackOf(ids[0]!)).to.include({ class: 'status', to: STATUS, participant, type: 'media' });
     expect(ackOf(ids[1]!)).to.include({ class: 'message', to: STATUS, participant });
     expect(ackOf(ids[5]!)).to.include({ class: 'call', to: FRIEND });
+    expect(ackOf(ids[7]!)).to.include({ class: 'message', to: GROUP, participant });
+  });
+
+  it('of groups no key is kept, whatever message of a contact brings it', async () => {
+    const [friend] = makeNumbers(1) as [string];
+    const ordinary = { groupId: GROUP, axolotlSenderKeyDistributionMessage: groupKey() };
+    for (const groupId of [GROUP, 'invented@g.us']) {
+      const message = { conversation: groupId, senderKeyDistributionMessage: { ...ordinary, groupId } };
+      await sessions.simulator.office.writer.write(friend, test.phone, message);
+    }
+    await eventually(() => test.reports.filter(({ event }) => event === 'message').length === 2);
+    await eventually(() => device().mailbox.size === 0);
+    const kept = [...test.keyStore.keys.keys()];
+    expect(kept.filter((key) => key.startsWith('session/'))).not.to.deep.equal([]);
+    expect(kept.filter((key) => key.startsWith('sender-key'))).to.deep.equal([]);
   });
 
   it('a message that cannot be decrypted: it is asked for again, and confirmed without an error', async () => {
@@ -64,7 +90,6 @@ describe('what no session reads', () => {
       node('message', attrsOf({ from: FRIEND, type: 'text' }), sealed('msmsg')),
       node('message', attrsOf({ from: FRIEND, type: 'text' }), [node('unavailable', { type: 'view_once' })]),
       node('message', attrsOf({ from: FRIEND, type: 'text' }), [node('unavailable')]),
-      node('message', attrsOf({ from: '1203630@g.us', participant: FRIEND, type: 'text' }), sealed('skmsg')),
     );
     await eventually(() => ids.every((id) => !isKept(id)));
     await eventually(() => retriesOf(ids[0]!).length > 0);

@@ -72,7 +72,7 @@ describe('sessions with contacts', () => {
       keys: [
         ...['1_1.0', '1_1.7', '4915.0'].flatMap((id) => [keyOf('session', id), keyOf('identity-key', id)]),
         ...['1@lid', '4915@s.whatsapp.net'].map((id) => keyOf('tctoken', id)),
-        ...[keyOf('pre-key', '1'), keyOf('app-state-sync-key', 'x'), keyOf('sender-key', '1_1.0')],
+        ...[keyOf('pre-key', '1'), keyOf('app-state-sync-key', 'x'), keyOf('sender-key', '1@g.us::1_1::0')],
       ],
       contacts: ['1@lid', '2@lid'],
     });
@@ -82,7 +82,7 @@ describe('sessions with contacts', () => {
     expect(await keysLeft(), 'used on the first of the 30 days').to.deep.equal(before);
     nowMs += DAY_MS;
     await minutes(BUCKETS);
-    expect(await keysLeft()).to.deep.equal(['app-state-sync-key x', 'pre-key 1', 'sender-key 1_1.0']);
+    expect(await keysLeft()).to.deep.equal(['app-state-sync-key x', 'pre-key 1']);
     expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal(['2@lid']);
     expect(await deviceKeyStore(space.store, lease).readCreds()).to.equal('{}');
   });
