@@ -1,10 +1,6 @@
+import { type ResendTally, withoutPerson } from '@gateway/contracts/resend-tally';
+import type { AuthState } from './auth-state.js';
 import type { AuthenticationCreds } from './baileys.js';
-
-/** What was sent again in the hour that began at `sinceMs` (Unix milliseconds), by contact. */
-export interface ResendTally {
-  sinceMs: number;
-  counts: [contact: string, count: number][];
-}
 
 /** Credentials as they are stored: the library keeps what it does not know. */
 type StoredCreds = AuthenticationCreds & { resends?: ResendTally };
@@ -59,4 +55,13 @@ export class ResendBudget {
     const isOver = !stored || nowMs < stored.sinceMs || nowMs - stored.sinceMs >= HOUR_MS;
     return isOver ? { sinceMs: nowMs, counts: [] } : stored;
   }
+}
+
+/** Forgets that messages went out again to a person. Safe to repeat. */
+export async function forgetResends(auth: AuthState, users: ReadonlySet<string>): Promise<void> {
+  const creds: StoredCreds = auth.creds;
+  const resends = withoutPerson(creds.resends, users);
+  if (!resends) return;
+  creds.resends = resends;
+  await auth.saveCreds();
 }

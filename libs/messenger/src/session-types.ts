@@ -150,6 +150,12 @@ export interface MessengerSession {
   noteRefusal(number: string): Promise<void>;
   /** How the session stands, and whether the network answers. Sends nothing; bounded in time; safe to repeat. */
   examine(): Promise<SessionReport>;
+  /**
+   * Forgets that messages went out again to a person; nothing when the session has ended. Safe to repeat. Rejects when that
+   * cannot be written.
+   * @param users their numbers and hidden identifiers, digits.
+   */
+  forgetResends(users: ReadonlySet<string>): Promise<void>;
   /** The stanzas of the next `ms`, redacted: no texts, keys, tokens, whole numbers. Rejects while another trace runs. */
   trace(ms: number): Promise<string[]>;
   /** URL of the account's picture, `undefined` when hidden. Bounded in time. */

@@ -19,6 +19,7 @@ import { OptionalQueries, type OptionalQuery } from './optional-queries.js';
 import { PrivacyTokens } from './privacy-tokens.js';
 import { readRestriction } from './read-restriction.js';
 import { removeOwnDevice } from './remove-own-device.js';
+import { forgetResends } from './resend-budget.js';
 import { sendMessage } from './send-message.js';
 import { watchServerWords } from './server-words.js';
 import type { SessionDeps } from './session-deps.js';
@@ -190,6 +191,10 @@ export class Session implements MessengerSession {
       ...{ sock, phone, creds: auth.creds, lookUp: this.#lookUp },
       ...{ caughtUp: this.caughtUp, optional: this.#optional, signal: end.signal },
     });
+  }
+
+  async forgetResends(users: ReadonlySet<string>): Promise<void> {
+    if (!this.#deps.end.outcome) await forgetResends(this.#deps.auth, users);
   }
 
   async trace(ms: number): Promise<string[]> {

@@ -1,6 +1,7 @@
 import type { ReadyContent } from '@gateway/contracts/message-content';
 import type { Logger } from '@gateway/runtime/logger';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { useResends } from './support/resend-fixture.js';
 import { makeNumbers, makePlatformId, useSessions } from './support/session-fixture.js';
@@ -52,6 +53,20 @@ describe('a message that a phone asks for again', () => {
     await openAnew(device, { getMessage, recipientOf, logger });
     await askFor(2);
     expect(asked.size, 'after a hand-over').to.equal(20);
+  });
+
+  it('is counted for a person until they are to be forgotten', async () => {
+    const device = await sessions.link();
+    const [to] = makeNumbers(1) as [string];
+    await sendUnreadable(device, to);
+    const test = await openAnew(device);
+    const isCounted = () => JSON.stringify(JSON.parse(device.keyStore.creds!).resends ?? '').includes(to);
+    await eventually(isCounted);
+    await test.session.forgetResends(new Set(['4917000000000', to]));
+    expect(isCounted()).to.equal(false);
+    await test.session.close();
+    await test.session.forgetResends(new Set([to]));
+    expect(isCounted(), 'nor written again at the end').to.equal(false);
   });
 
   it('goes out although phones and groups have asked for hundreds that never were', async () => {

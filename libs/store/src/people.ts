@@ -1,6 +1,7 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { spellingsOf } from '@gateway/contracts/phone-number';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { type ResendTally, withoutPerson } from '@gateway/contracts/resend-tally';
 import { FencedError } from '@gateway/runtime/errors';
 import { BUCKETS, bucketOf } from './device-keys.js';
 import type { Lease } from './leases.js';
@@ -92,9 +93,9 @@ function openName(store: Store, key: string, id: string, sealed: Buffer): Name {
 
 /**
  * Forgets everything that the account of a device has kept about a person: sessions with all their devices, identities,
- * tokens, the pairs of their names, what they wrote, that the network refused messages to them. Answers how many entries
+ * tokens, the pairs of their names, what they wrote, that the network refused messages to them or they got one again. Answers how many entries
  * of which kind it removed; kinds without one are left out. Not the sends to them, nor that they opted out. `unreadable`
- * counts what no key that is configured here opens: pairs of names and messages that may be theirs, and stay.
+ * counts what no key that is configured here opens: pairs of names, messages and credentials that may name them, and stay.
  *
  * It needs no lease: whoever owns the device goes on, and makes a new session at the next message. That owner may still
  * know the old one, and write it again with a message to this person. Safe to repeat.
@@ -125,6 +126,9 @@ export async function forgetPerson(
     .filter(({ jid, phone: writer }) => users.has(userOf(jid)) || (writer !== undefined && users.has(writer)))
     .map(({ platformId }) => platformId);
   note('unreadable', namesUnreadable + unreadable);
+  for (const key of [keys.creds, keys.quarantinedCreds]) {
+    note(...(await forgetResends(store, { key, place: keys.creds, users })));
+  }
   if (received.length > 0) {
     note('received', await store.redis.hdel(keys.received, ...received));
     await store.redis.zrem(keys.receivedTimes, ...received);
@@ -135,6 +139,25 @@ export async function forgetPerson(
     [...users].flatMap((user) => [user, user + REVERSE]),
   );
   return removed;
+}
+
+/** An owner that writes its credentials at the same time wins, and was told to forget them, too. */
+async function forgetResends(
+  store: Store,
+  { key, place, users }: { key: string; place: string; users: ReadonlySet<string> },
+): Promise<[kind: 'resends' | 'unreadable', count: number]> {
+  const sealed = await store.redis.getBuffer(key);
+  if (!sealed) return ['resends', 0];
+  let creds: { resends?: ResendTally };
+  try {
+    creds = JSON.parse(store.vault.open(sealed, 'account', place).toString());
+  } catch {
+    return ['unreadable', 1];
+  }
+  const resends = withoutPerson(creds.resends, users);
+  if (!resends) return ['resends', 0];
+  const after = store.vault.seal(JSON.stringify({ ...creds, resends }), 'account', place);
+  return ['resends', Number(await store.run('reseal', [key], ['', sealed, after]))];
 }
 
 /** Their numbers, in every spelling, and all hidden identifiers that the device knows of them. */

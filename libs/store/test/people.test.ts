@@ -75,6 +75,22 @@ describe('what the account of a device has kept about a person', () => {
     expect(await forgetPerson(space.store, address, TYPED), 'again').to.deep.equal({});
   });
 
+  it('is forgotten in the credentials, too, which tell who got a message again', async () => {
+    const other = [`${OTHER}@s.whatsapp.net`, 2];
+    const resends = { sinceMs: 1, counts: [['1@lid', 3], [`${KNOWN}@s.whatsapp.net`, 1], other] };
+    const me = { id: `${OTHER}:1@s.whatsapp.net` };
+    const keys = deviceKeyStore(space.store, lease);
+    await keys.commit({ creds: JSON.stringify({ me, resends }), keys: pairOf(KNOWN, '1') });
+    const { creds, quarantinedCreds } = deviceKeys(space.store.space, address);
+    await space.clients.commands.copy(creds, quarantinedCreds);
+    expect(await forgetPerson(space.store, address, TYPED)).to.deep.equal({ resends: 2, 'lid-mapping': 2 });
+    const left = { me, resends: { sinceMs: 1, counts: [other] } };
+    expect(JSON.parse((await keys.readCreds())!)).to.deep.equal(left);
+    const setAside = await space.clients.commands.getBuffer(quarantinedCreds);
+    expect(JSON.parse(space.store.vault.open(setAside!, 'account', creds).toString())).to.deep.equal(left);
+    expect(await forgetPerson(space.store, address, TYPED), 'again').to.deep.equal({});
+  });
+
   it('is forgotten although there are names and messages that cannot be opened, which are counted', async () => {
     await keep(KNOWN, '1');
     await keep(OTHER, '2');

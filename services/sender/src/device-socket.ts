@@ -114,8 +114,9 @@ export class DeviceSocket {
     const names = await namesOfPerson(store, lease.address, number);
     forgetCached(this.caches, names);
     const removed = await forgetPerson(store, lease.address, number);
-    // What was read in between.
+    // What was read, and written down again, in between.
     forgetCached(this.caches, names);
+    await this.session?.forgetResends(names);
     this.deps.onLookUpsForgotten();
     return removed;
   }
