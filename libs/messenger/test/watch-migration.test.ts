@@ -81,10 +81,11 @@ describe('a push of mappings', () => {
   });
 
   it('of millions of empty entries takes no time', async () => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     const { stored, left } = await push(Buffer.alloc(8_000_000, Buffer.from([0x0a, 0x00])));
+    const { user, system } = process.cpuUsage(before);
     expect([stored, left]).to.deep.equal([[], []]);
-    expect(performance.now() - startedAt).to.be.lessThan(400);
+    expect((user + system) / 1000, 'CPU, in ms').to.be.lessThan(400);
   });
 });
 

@@ -15,7 +15,7 @@ interface Question {
   answer: Promise<boolean[]>;
 }
 
-/** The records of tokens that were used within the last second. Unknown ones are never remembered. */
+/** The records of tokens that were used: believed for a second. Unknown ones are never remembered. */
 export class KnownTokens {
   readonly #deps: { store: Store; workspace: Workspace; clock: Clock };
   readonly #known = new Map<string, { token: ApiToken; readAtMs: number }>();
@@ -33,7 +33,8 @@ export class KnownTokens {
     const { store, workspace, clock } = this.#deps;
     const known = this.#known.get(keyId);
     if (known && clock.monotonicMs() - known.readAtMs < KNOWN_FOR_MS) return known.token;
-    if (isDoubtful && !(await this.#exists(keyId))) return undefined;
+    // One that was valid before waits for no others, whatever else comes from its address.
+    if (isDoubtful && !known && !(await this.#exists(keyId))) return undefined;
     const readAtMs = clock.monotonicMs();
     const token = await findApiToken(store, workspace, keyId);
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();

@@ -74,6 +74,15 @@ describe('an address that guesses tokens', () => {
     expect(answers[0]!.status).to.equal(200);
     expect(answers.slice(1).every(({ status }) => status === 429)).to.equal(true);
   });
+
+  it('does not slow down a token that was valid before, also when that is looked up again', async () => {
+    expect((await guess(api.token)).status).to.equal(200);
+    const lookedUpAt = performance.now();
+    await eventually(() => performance.now() - lookedUpAt > 1_000);
+    commands.length = 0;
+    expect((await guess(api.token)).status).to.equal(200);
+    expect(commands).to.include('hgetall').and.not.to.include('smismember');
+  });
 });
 
 describe('a blocked address', () => {
