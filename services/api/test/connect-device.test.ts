@@ -146,6 +146,16 @@ describe('GET|POST /connect', () => {
     });
   });
 
+  it('says that another client uses the keys of a parked device (409)', async () => {
+    const answer = api.call('POST', '/connect');
+    await whenWanted('linking');
+    await owner.observe({ status: 'disconnected', reason: 'replaced' }, 'parked');
+    const { status, body } = await answer;
+    expect(status).to.equal(409);
+    const message = 'Another client uses the keys of this device. Stop it, then connect again: the keys are kept.';
+    expect(body.details).to.deep.equal([{ path: [], message }]);
+  });
+
   it('ends when somebody disconnects meanwhile (409)', async () => {
     const answer = api.call('POST', '/connect');
     await whenWanted('linking');

@@ -6,8 +6,8 @@ import { reasonOf } from './reason-of.js';
 
 /**
  * One login with the keys of a parked device. `refused`: a new link must be made, for the network takes these keys no
- * more, or gives their place to another client at once. `ended`: the device is `linked` again, or stays parked because the
- * network did not judge its keys.
+ * more. `ended`: the device is `linked` again, or stays parked, because the network did not judge its keys or gave their
+ * place to the other client at once: to log that one out is the user's to say (`forceNew`).
  */
 export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'> {
   const account = await readAccount(task);
@@ -23,9 +23,6 @@ export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'
     case 'notMultiDevice':
     case 'banned':
       await retireKeys(task.store, task.lease, { quarantine: true });
-      return 'refused';
-    // The log-out before the new link takes the keys from that client, too.
-    case 'replaced':
       return 'refused';
     default:
       await stayParked(task, end);

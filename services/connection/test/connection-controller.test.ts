@@ -284,6 +284,19 @@ describe('the connection controller', () => {
       await device.becomes('linked');
     });
 
+    it('while the other client is quicker, and says so', async () => {
+      const id = await parked();
+      simulator.network.faults.add({ on: 'login', match: { account: device.number }, do: { streamError: 440 } });
+      await start();
+      await device.askToLink();
+      await device.becomes('parked', { status: 'disconnected', reason: 'replaced' });
+      expect(devicesOfPhone()).to.deep.equal([id]);
+      simulator.network.faults.clear();
+      await device.askToLink();
+      await device.becomes('linked');
+      expect(devicesOfPhone()).to.deep.equal([id]);
+    });
+
     it('but not from a new link that is forced', async () => {
       const id = await parked();
       await start();

@@ -56,7 +56,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
       '`reason` is `scan_again` then, here and in `/status`; call again and show that code. A pairing code is answered ' +
       'when the network has accepted it. A device that has an account already answers without a code. So does one that is ' +
       '`disconnected` as `replaced`, when the network still takes its keys: they are tried once, and only if it refuses ' +
-      'them is there a code.',
+      'them is there a code. While another client still uses them, the answer is 409, and the keys stay.',
     answer: {
       status: 200,
       description: 'The code to scan or to enter, or the status of a device that is linked already.',
