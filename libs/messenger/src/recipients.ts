@@ -18,7 +18,10 @@ export type Standing = 'recipient' | 'somebodyElse' | 'unclear';
 
 /** Of ids, each of which takes 10 µs to read, if not a look into Redis. */
 const IDS_PER_STEP = 200;
-/** A device that the network does not list may be new: it is asked again, but not at each request of that device. */
+/**
+ * A device that the network does not list may be new: it is asked again, but not at each request of that device. Others
+ * who ask, of whom the network knows that they are others, keep nobody's new device from its turn.
+ */
 const ASK_AGAIN_MS = 5 * 60_000;
 
 /**
@@ -27,6 +30,7 @@ const ASK_AGAIN_MS = 5 * 60_000;
  */
 export class Recipients {
   readonly #deps: RecipientsDeps;
+  /** By the device that asked. */
   readonly #askedAnew = new LRUCache<string, true>({ max: 1_000, ttl: ASK_AGAIN_MS });
 
   constructor(deps: RecipientsDeps) {
@@ -62,8 +66,8 @@ export class Recipients {
     const result = (await lookUp.lookUp([asked])).get(asked);
     if (lookUp.hasDevice(asked, device)) return 'recipient';
     if (result && 'error' in result) return 'unclear';
-    if (this.#askedAnew.has(to)) return 'somebodyElse';
-    this.#askedAnew.set(to, true);
+    if (this.#askedAnew.has(device)) return 'somebodyElse';
+    this.#askedAnew.set(device, true);
     const anew = await lookUp.lookUpAnew(asked);
     if (lookUp.hasDevice(asked, device)) return 'recipient';
     return 'error' in anew ? 'unclear' : 'somebodyElse';

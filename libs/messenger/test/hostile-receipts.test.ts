@@ -76,6 +76,17 @@ describe('a phone that speaks of messages to others', () => {
     expect(network().counters.usyncQueries - usyncQueries).to.be.within(1, 2);
   });
 
+  it('keeps no new device of the recipient from asking', async () => {
+    const id = await send(test, to);
+    post(retryOf(jidOf(thief), id));
+    await allConfirmed(device.phone);
+    await sessions.link(to);
+    const [computer] = network().accounts.find(to)!.devices.keys();
+    const { retryResends } = network().counters;
+    post(retryOf(jidOf(to, computer), id));
+    await eventually(() => network().counters.retryResends > retryResends);
+  });
+
   it('still gets its own again', async () => {
     await sessions.admin('POST', `phones/${thief}/reinstall`);
     const own = await send(test, thief);
