@@ -1,4 +1,5 @@
 import { type AuthState, openAuthState } from '@gateway/messenger/auth-state';
+import { decodeKey } from '@gateway/messenger/key-codec';
 import { adaptLogger } from '@gateway/messenger/log-adapter';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import { createLogger } from '@gateway/runtime/logger';
@@ -20,6 +21,18 @@ const MOST_MS = 250;
 const SKIP = 1_999;
 /** Of 107 kB each. */
 const ROUNDS = 6;
+
+/** As libsignal writes it. */
+interface StoredRecord {
+  _sessions: Record<
+    string,
+    {
+      indexInfo: { closed: number };
+      currentRatchet: { lastRemoteEphemeralKey: string; ephemeralKeyPair: { pubKey: string } };
+      _chains: Record<string, object>;
+    }
+  >;
+}
 
 /** A contact who wants our keys to grow, or our process to stand still. */
 describe('the session with a hostile contact', () => {
@@ -63,12 +76,44 @@ describe('the session with a hostile contact', () => {
     return { type, ciphertext: Buffer.from(ciphertext) };
   };
 
+  /** Whether there is a session, with the chains that the next messages to and fro need. */
+  function keepsChainsInUse(): boolean {
+    const stored = store.keys.get(`session/${ADDRESS}`);
+    if (!stored) return false;
+    const { _sessions } = decodeKey('session', stored) as unknown as StoredRecord;
+    const open = Object.values(_sessions).find(({ indexInfo }) => indexInfo.closed === -1)!;
+    const { lastRemoteEphemeralKey, ephemeralKeyPair } = open.currentRatchet;
+    expect(open._chains).to.include.all.keys(lastRemoteEphemeralKey, ephemeralKeyPair.pubKey);
+    return true;
+  }
+  /** Of messages in the order in which they were written. */
+  async function findReadable(late: readonly Sealed[]): Promise<boolean[]> {
+    const found: boolean[] = [];
+    for (const sealed of late) {
+      found.push(
+        await take(sealed).then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
+    return found;
+  }
+  function expectOldestLost(readable: readonly boolean[]): void {
+    const first = readable.indexOf(true);
+    expect(readable).to.deep.equal(readable.map((_, index) => index >= first));
+    expect(first, 'how many were lost').to.be.within(1, 3);
+  }
+
   it('stays below 512 kB when each message leaves out 2,000 before it', async () => {
     let largest = 0;
+    let forgotten = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       await take(await contact.write('x', { skip: SKIP })).catch(() => {});
       largest = Math.max(largest, bytes());
+      if (!keepsChainsInUse()) forgotten += 1;
     }
+    expect(forgotten, 'rather than kept without its chain').to.be.above(0);
     expect(largest).to.be.within(100_000, MOST_BYTES);
     expect(slowestMs).to.be.below(MOST_MS);
     await contact.meet();
@@ -78,22 +123,33 @@ describe('the session with a hostile contact', () => {
 
   it('loses its oldest chains when each answer begins a new one', async () => {
     let largest = 0;
+    const late: Sealed[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      expect(await take(await contact.write(`round ${round}`, { skip: SKIP }))).to.equal(`round ${round}`);
+      late.push(await contact.write(`late ${round}`));
+      expect(await take(await contact.write(`round ${round}`, { skip: SKIP - 1 }))).to.equal(`round ${round}`);
+      expect(keepsChainsInUse()).to.equal(true);
       await contact.read(await answer('go on'));
       largest = Math.max(largest, bytes());
     }
+    expectOldestLost(await findReadable(late));
     expect(largest).to.be.within(100_000, MOST_BYTES);
     expect(slowestMs).to.be.below(MOST_MS);
   });
 
   it('loses what was closed longest when it is made anew again and again, and goes on', async () => {
     let largest = 0;
+    const late: Sealed[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       await contact.meet();
-      expect(await take(await contact.write(`round ${round}`, { skip: SKIP }))).to.equal(`round ${round}`);
+      await take(await contact.write('hello'));
+      // From here on it writes what makes no session where there is none.
+      await contact.read(await answer('go on'));
+      late.push(await contact.write(`late ${round}`));
+      expect(await take(await contact.write(`round ${round}`, { skip: SKIP - 1 }))).to.equal(`round ${round}`);
+      expect(keepsChainsInUse()).to.equal(true);
       largest = Math.max(largest, bytes());
     }
+    expectOldestLost(await findReadable(late));
     expect(largest).to.be.within(100_000, MOST_BYTES);
     expect(slowestMs).to.be.below(MOST_MS);
     expect(await contact.read(await answer('hello'))).to.equal('hello');
