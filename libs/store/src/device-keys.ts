@@ -118,6 +118,26 @@ export async function forgetSession(
   return forgotten === 1;
 }
 
+/**
+ * Forgets, of these identities, those that were not written since `beforeMs` and belong to no session: one under a number
+ * stays behind when its session moves to a hidden identifier. Answers how many; safe to repeat. Throws `FencedError` for a
+ * stale owner.
+ */
+export async function forgetIdentities(
+  store: Store,
+  lease: Lease,
+  { ids, beforeMs }: { ids: readonly string[]; beforeMs: number },
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const keys = deviceKeys(store.space, lease.address);
+  const buckets = ids.flatMap((id) => ['identity-key', 'session'].map((type) => keys.keyBucket(type, bucketOf(id))));
+  const places = ids.flatMap((id, index) => [2 * index + 1, id, 1, 2 * index + 2, id]);
+  const args = [lease.token, Math.floor(beforeMs / MS_PER_DAY), ...places];
+  const forgotten = Number(await store.run('forget-names', [keys.lease, keys.contactIndex, ...buckets], args));
+  if (forgotten === -1) throw new FencedError({ step: 'forget identities' });
+  return forgotten;
+}
+
 /** Every key of a device, for a copy of all of them: one hash of Redis after the other, in no order. */
 export async function* readAllKeys(
   store: Store,

@@ -2,7 +2,13 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { contactOfSession } from '@gateway/messenger/contact-of-session';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logger';
-import { anyKeyCursor, deviceKeyStore, findUnusedKeys, forgetSession } from '@gateway/store/device-keys';
+import {
+  anyKeyCursor,
+  deviceKeyStore,
+  findUnusedKeys,
+  forgetIdentities,
+  forgetSession,
+} from '@gateway/store/device-keys';
 import type { Device } from '@gateway/store/devices';
 import type { Lease } from '@gateway/store/leases';
 import { forgetNames, NAME_TYPES, type NameType } from '@gateway/store/people';
@@ -17,14 +23,14 @@ const UNUSED_MS = LIMITS.sessionUnusedSeconds * 1000;
 
 /**
  * Forgets sessions with contacts that were not used for 30 days, a few at a time, so that the keys of a device do not
- * grow for ever; and the names and tokens of people without a session, once these are as old: of those whose session went,
- * and of those who were only looked up. Keys of groups, which came with an imported account or with an older version, go as
+ * grow for ever; and the names, tokens and identities of people without a session, once these are as old: of those whose
+ * session went, or moved to their hidden identifier, and of those who were only looked up. Keys of groups, which came with an imported account or with an older version, go as
  * late: nothing here reads them. When a session was used last, its stored value says itself: each message writes
  * it. So one with a message in flight is never among them, and Redis looks again before it forgets one.
  */
 export class SessionPruner {
   private readonly cursors = {
-    ...{ session: anyKeyCursor(), 'sender-key': anyKeyCursor() },
+    ...{ session: anyKeyCursor(), 'identity-key': anyKeyCursor(), 'sender-key': anyKeyCursor() },
     ...{ 'lid-mapping': anyKeyCursor(), 'device-list': anyKeyCursor(), tctoken: anyKeyCursor() },
   };
   private dueAtMs: number;
@@ -48,6 +54,7 @@ export class SessionPruner {
     this.dueAtMs = clock.monotonicMs() + STEP_EVERY_MS;
     const beforeMs = clock.nowMs() - UNUSED_MS;
     await this.pruneSessions(beforeMs);
+    await this.pruneIdentities(beforeMs);
     await this.pruneGroupKeys(beforeMs);
     for (const type of NAME_TYPES) await this.pruneNames(type, beforeMs);
   }
@@ -60,6 +67,13 @@ export class SessionPruner {
     );
     const count = forgotten.filter(Boolean).length;
     if (count > 0) logger.info('unused sessions forgotten', { sessions: count });
+  }
+
+  private async pruneIdentities(beforeMs: number): Promise<void> {
+    const { store, lease, logger } = this.deps;
+    const ids = await this.findUnused('identity-key', { limit: SESSIONS_PER_STEP, beforeMs });
+    const identities = await forgetIdentities(store, lease, { ids, beforeMs });
+    if (identities > 0) logger.info('identities without a session forgotten', { identities });
   }
 
   private async pruneGroupKeys(beforeMs: number): Promise<void> {

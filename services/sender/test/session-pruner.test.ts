@@ -124,6 +124,24 @@ describe('sessions with contacts', () => {
     expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal([]);
   });
 
+  it('are not needed for the identity of somebody to go: one without a session goes as late', async () => {
+    await commit(
+      ['identity-key', '4915.0'],
+      ['identity-key', '4916.0'],
+      ['session', '4916.0'],
+      ['identity-key', '7_1.3'],
+    );
+    // Somebody has a session again, or a new identity.
+    writeLater();
+    await commit(['session', '4916.0'], ['identity-key', '7_1.3']);
+    nowMs += 30 * DAY_MS;
+    await minutes(BUCKETS);
+    expect(await idsLeft('identity-key'), 'seen on the first of the 30 days').to.have.length(3);
+    nowMs += DAY_MS;
+    await minutes(BUCKETS);
+    expect((await idsLeft('identity-key')).sort()).to.deep.equal(['4916.0', '7_1.3']);
+  });
+
   it('leave names behind that cannot be opened: another process may know their key', async () => {
     await deviceKeyStore(space.store, lease).commit({ keys: [...pairOf('4911', '1'), ...pairOf('4912', '2')] });
     const { base } = deviceKeys(space.store.space, address);
