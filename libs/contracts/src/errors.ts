@@ -52,7 +52,8 @@ export const API_ERRORS = {
   payload_too_large: {
     status: 413,
     message: 'Payload too large',
-    cause: 'An attachment over 10 MB, or over 1 MB of everything else.',
+    cause:
+      'An attachment over 10 MB, or over a tenth of the `maxmemory` of a small Redis, as `details` say then; or over 1 MB of everything else.',
   },
   unsupported_media_type: {
     status: 415,

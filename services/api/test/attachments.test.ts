@@ -313,9 +313,12 @@ describe('POST /send with an attachment', () => {
   it('answers 503 when there is no room for more files', async () => {
     await api.close();
     api = await start({ blobQuotaBytes: 1_000 });
-    const { status, headers } = await send({ attachment: inline('document', Buffer.alloc(1_001)) });
+    expect((await send({ attachment: inline('document', Buffer.alloc(600, 1)) })).status).to.equal(202);
+    const { status, headers } = await send({ attachment: inline('document', Buffer.alloc(401, 2)) });
     expect([status, headers.get('retry-after')]).to.eql([503, '600']);
-    expect((await send({ attachment: inline('document', Buffer.alloc(1_000)) })).status).to.equal(202);
+    expect((await send({ attachment: inline('document', Buffer.alloc(400, 3)) })).status).to.equal(202);
+    const never = await send({ attachment: inline('document', Buffer.alloc(1_001)) });
+    expect([never.status, never.headers.get('retry-after')], 'more than there ever is').to.eql([413, null]);
   });
 
   it('unpacks no picture that would fill the memory', async () => {

@@ -25,7 +25,7 @@ export async function fetchRemoteFile(attachment: Attachment, call: FetchCall, d
   return checkFile(attachment, await fetchFile(attachment.url!, call, deps));
 }
 
-/** Stores the file, once whatever the number of recipients and sends, and describes it. Throws 503 when there is no room. */
+/** Stores the file, once whatever the number of recipients and sends, and describes it. Throws 503 when there is no room, 413 when there will be none. */
 export async function storeFile(
   { address, token }: Pick<Call<unknown, unknown>, 'address' | 'token'>,
   {
@@ -40,8 +40,9 @@ export async function storeFile(
   const { bytes, mimeType } = file;
   const { type } = attachment;
   const filename = nameFile(attachment, mimeType);
-  const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
   const quotaBytes = await headroom.fileQuotaBytes(blobQuotaBytes);
+  if (bytes.length > quotaBytes) throw neverFits(quotaBytes);
+  const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
   const stored = await putBlob(store, address.workspace, { bytes, neededUntilMs, nowMs: clock.nowMs(), quotaBytes });
   if (stored.kind === 'full') throw new ApiError('unavailable', { headers: { 'Retry-After': '600' } });
   return {
@@ -49,6 +50,12 @@ export async function storeFile(
     ...(filename !== undefined && { filename }),
     ...description,
   };
+}
+
+/** There is a 503 for a quota that is used up; this one will not have room later either. */
+function neverFits(quotaBytes: number): ApiError {
+  const message = `no file over ${quotaBytes} bytes fits into this installation`;
+  return new ApiError('payload_too_large', { details: [{ path: ['attachment'], message }] });
 }
 
 async function checkFile(attachment: Attachment, bytes: Buffer): Promise<CheckedFile> {
