@@ -1,7 +1,7 @@
 import { type ApiTokenScope, DEFAULT_SCOPES, makeApiToken, parseScopes } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import type { Store } from './store.js';
+import { type Store, writeAlways } from './store.js';
 
 /** What is kept of a token: enough to recognise it, nothing to make it from. */
 export interface ApiToken {
@@ -43,8 +43,9 @@ export async function createApiToken(
   const { keyId, token: value, hash } = makeApiToken();
   const token: ApiToken = { keyId, hash, createdAtMs: Date.now(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
   const keys = workspaceKeys(store.space, workspace);
-  await store.redis.hset(keys.token(keyId), { ...token, scopes: token.scopes.join() });
-  await store.redis.sadd(keys.tokens, keyId);
+  const fields = Object.entries({ ...token, scopes: token.scopes.join() });
+  await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
+  await writeAlways(store, 'SADD', keys.tokens, keyId);
   return { value, token };
 }
 
@@ -74,7 +75,7 @@ export async function setApiTokenScopes(
   scopes: readonly ApiTokenScope[],
 ): Promise<ApiToken | undefined> {
   if (!(await findApiToken(store, workspace, keyId))) return undefined;
-  await store.redis.hset(workspaceKeys(store.space, workspace).token(keyId), 'scopes', scopes.join());
+  await writeAlways(store, 'HSET', workspaceKeys(store.space, workspace).token(keyId), 'scopes', scopes.join());
   return findApiToken(store, workspace, keyId);
 }
 
@@ -106,7 +107,7 @@ export async function listApiTokens(store: Store, workspace: Workspace): Promise
 export async function revokeApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
   const token = await findApiToken(store, workspace, keyId);
   if (!token) return undefined;
-  await store.redis.hsetnx(workspaceKeys(store.space, workspace).token(keyId), 'revokedAtMs', Date.now());
+  await writeAlways(store, 'HSETNX', workspaceKeys(store.space, workspace).token(keyId), 'revokedAtMs', Date.now());
   return findApiToken(store, workspace, keyId);
 }
 

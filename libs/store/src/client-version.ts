@@ -159,7 +159,7 @@ export class ClientVersion {
 export async function setClientVersion(store: Store, version: string | undefined): Promise<void> {
   const keys = clientVersionKeys(store.space);
   if (version === undefined) await store.redis.hdel(keys.version, 'version');
-  else await store.redis.hset(keys.version, { version });
+  else await writeAlways(store, 'HSET', keys.version, 'version', version);
   // What was known of versions before is of no use any more, so this key does not grow.
   const old = (await store.redis.hkeys(keys.version)).filter((field) => field !== 'version');
   if (old.length > 0) await store.redis.hdel(keys.version, ...old);

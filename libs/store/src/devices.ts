@@ -30,13 +30,13 @@ export async function ensureDevice(store: Store, address: DeviceAddress): Promis
   const shared = workspaceKeys(store.space, address.workspace);
   const short = shortDeviceId(address);
   const idKey = sealIdKey(store, address);
-  await store.redis.hsetnx(keys.device, 'idKey', idKey);
-  await store.redis.hsetnx(keys.device, 'createdAtMs', Date.now());
-  await store.redis.hsetnx(keys.device, 'displayName', address.device);
-  await store.redis.hsetnx(shared.shortDeviceIds, short, address.device);
+  await writeAlways(store, 'HSETNX', keys.device, 'idKey', idKey);
+  await writeAlways(store, 'HSETNX', keys.device, 'createdAtMs', Date.now());
+  await writeAlways(store, 'HSETNX', keys.device, 'displayName', address.device);
+  await writeAlways(store, 'HSETNX', shared.shortDeviceIds, short, address.device);
   const taken = await store.redis.hget(shared.shortDeviceIds, short);
   if (taken !== address.device) throw new Error(`device ${address.device} needs another name: its short id is taken`);
-  await store.redis.sadd(shared.devices, address.device);
+  await writeAlways(store, 'SADD', shared.devices, address.device);
 }
 
 export async function readDevice(store: Store, address: DeviceAddress): Promise<Device | undefined> {
@@ -72,7 +72,7 @@ export function sealIdKey(store: Store, address: DeviceAddress): Buffer {
 /** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. */
 export async function setPace(store: Store, address: DeviceAddress, pace: Pace | undefined): Promise<void> {
   const { device } = deviceKeys(store.space, address);
-  if (pace) await store.redis.hset(device, 'pace', JSON.stringify(pace));
+  if (pace) await writeAlways(store, 'HSET', device, 'pace', JSON.stringify(pace));
   else await store.redis.hdel(device, 'pace');
 }
 
@@ -90,7 +90,7 @@ export async function readDefaultDevice(store: Store, workspace: Workspace): Pro
 
 /** Counts from the next request on, on every replica. */
 export async function setDefaultDevice(store: Store, workspace: Workspace, device: DeviceId): Promise<void> {
-  await store.redis.set(workspaceKeys(store.space, workspace).defaultDevice, device);
+  await writeAlways(store, 'SET', workspaceKeys(store.space, workspace).defaultDevice, device);
 }
 
 export async function listDevices(store: Store, workspace: Workspace): Promise<DeviceId[]> {

@@ -24,8 +24,8 @@ export function createStore(options: { redis: Redis; space: KeySpace; keyRings: 
 }
 
 /**
- * One command on one key, carried out also when Redis is full. Only for values of which there is a fixed number, each of
- * a fixed size.
+ * One command on one key, carried out also when Redis is full. Only for what no caller can make
+ * more of: values of which there is a fixed number, each of a fixed size, and those that operators make.
  */
 export function writeAlways(store: Store, command: string, key: string, ...args: ScriptArgument[]): Promise<unknown> {
   return store.run('write-always', [key], [command, ...args]);

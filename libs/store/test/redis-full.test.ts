@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { clientVersionKeys, deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import type { Logger } from '@gateway/runtime/logger';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
-import { createApiToken, recordTokenUse } from '@gateway/store/api-tokens';
+import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/api-tokens';
 import { keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs';
 import {
   cancelSend,
@@ -14,12 +14,19 @@ import {
   recordResults,
   takePace,
 } from '@gateway/store/change-send';
-import { ClientVersion } from '@gateway/store/client-version';
+import { ClientVersion, setClientVersion } from '@gateway/store/client-version';
 import { noteReplaced } from '@gateway/store/count-replaced';
 import { noteStart } from '@gateway/store/count-starts';
 import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/device-keys';
 import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
-import { ensureDevice, notePasskeyDemand } from '@gateway/store/devices';
+import {
+  ensureDevice,
+  notePasskeyDemand,
+  readDefaultDevice,
+  readDevice,
+  setDefaultDevice,
+  setPace,
+} from '@gateway/store/devices';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/hidden-opt-outs';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/idempotency';
 import { recordIncoming } from '@gateway/store/incoming-messages';
@@ -276,6 +283,23 @@ describe('a full Redis', () => {
     const medium = { blob: 'b', type: 'image' } as const;
     await keepUpload(store, address, { ...medium, upload, untilMs: Date.now() + HOUR_MS });
     expect(await readUpload(store, address, medium)).to.deep.equal(upload);
+  });
+
+  it('lets operators act', async () => {
+    const { token } = await createApiToken(store, 'main', { name: 'leaked' });
+    await fill();
+    expect(await revokeApiToken(store, 'main', token.keyId)).to.have.property('revokedAtMs');
+    expect((await setApiTokenScopes(store, 'main', token.keyId, ['read']))?.scopes).to.deep.equal(['read']);
+    expect((await createApiToken(store, 'main', { name: 'in its place' })).value).to.be.a('string');
+    const device = { workspace: 'main', device: 'new' };
+    await ensureDevice(store, device);
+    const pace = { messagesPerMinute: 1, burst: 1, jitter: 0 };
+    await setPace(store, device, pace);
+    expect(await readDevice(store, device)).to.deep.include({ displayName: 'new', pace });
+    await setDefaultDevice(store, 'main', 'new');
+    expect(await readDefaultDevice(store, 'main')).to.equal('new');
+    await setClientVersion(store, '2.3000.8');
+    expect(await store.redis.hget(clientVersionKeys(store.space).version, 'version')).to.equal('2.3000.8');
   });
 
   it('takes nothing new', async () => {

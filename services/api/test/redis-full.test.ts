@@ -97,12 +97,24 @@ describe('the API and how full Redis is', () => {
     expect((await sendFile(0, files[1]!)).status).to.equal(202);
   });
 
+  it('refuses a file for good that could never be stored', async () => {
+    const base64 = Buffer.alloc(7 * MEGABYTE, 3).toString('base64');
+    const attachment = { type: 'document', base64, filename: 'offer.bin' };
+    const { status, body, headers } = await api.call('POST', '/send', { json: { to: '447700900001', attachment } });
+    expect([status, headers.get('retry-after')], '7 of 6.4 MB').to.deep.equal([413, null]);
+    expect(body.details).to.deep.equal([
+      { path: ['attachment'], message: 'no file over 6710886 bytes fits into this installation' },
+    ]);
+  });
+
   it('answers while it is full, and ends what callers want ended', async () => {
     const { messageId } = (await send(people(3))).body as { messageId: string };
     await redis.fill();
     const status = await api.call('GET', '/status');
     expect([status.status, status.body.status]).to.deep.equal([200, 'connected']);
     expect(status.headers.get('x-ratelimit-remaining')).to.equal('19');
+    const connected = await api.call('POST', '/connect');
+    expect([connected.status, connected.body]).to.deep.equal([200, { success: true, status: 'connected' }]);
     for (let i = 0; i < 19; i++) await api.call('GET', '/status');
     expect((await api.call('GET', '/status')).status, 'limits count').to.equal(429);
     const cancelled = await api.call('DELETE', `/messages/${messageId}`);

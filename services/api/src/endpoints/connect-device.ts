@@ -75,7 +75,6 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
   async handle(call, deps) {
     const { store } = deps;
     const { address, query } = call;
-    await ensureDevice(store, address);
     const before = await readDeviceState(store, address);
     if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
     if (query.forceNew) await keepLastLink(call, deps, before);
@@ -84,6 +83,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     // A new account brings keys: 300 kB.
     if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent');
     await requireSender(deps, before);
+    await ensureDevice(store, address);
     const attemptId = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);
     if (!('code' in result)) return describeLinked(result);
