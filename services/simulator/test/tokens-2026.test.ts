@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { inflateSync } from 'node:zlib';
+import { saltPatches, settingsKeyOf } from '@gateway/simulator/messaging/salt-patch';
 import { eventually } from '@gateway/testkit/eventually';
-import { type BinaryNode, proto } from '@whiskeysockets/baileys';
+import { type BinaryNode, decodePatches, newLTHashState, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { csToken } from './support/privacy-tokens.js';
 import { useSimulator } from './support/simulator-fixture.js';
@@ -91,6 +92,28 @@ describe('tokens of the profile 2026', () => {
     await restrict({ reachoutLockedUntilMs: Date.now() + 60_000 });
     expect(await send('4922000000007', [made('4922000000007')])).to.equal('463');
     expect(await send('4922000000003', [made('4922000000003')])).to.equal(undefined);
+  });
+
+  it('shares the salt as a setting where an account has it there, in a patch that stock clients accept', async () => {
+    const number = '4922000000013';
+    const { network: simulated } = network.simulator;
+    expect(saltPatches(simulated, number)).to.deep.equal([]);
+    await network.admin('PUT', `/admin/accounts/${number}`, { saltIn: 'settings' });
+    const patches = saltPatches(simulated, number).map((bytes) => proto.SyncdPatch.decode(bytes));
+    const key = proto.Message.AppStateSyncKeyData.fromObject({ keyData: settingsKeyOf(simulated, number).secret });
+    const warnings: unknown[] = [];
+    const logger = { warn: (...what: unknown[]) => void warnings.push(what) } as unknown as Parameters<
+      typeof decodePatches
+    >[6];
+    const { mutationMap } = await decodePatches(
+      'regular_high',
+      patches,
+      newLTHashState(),
+      async () => key,
+      ...([{}, undefined, logger, true] as const),
+    );
+    expect(Object.keys(mutationMap)).to.deep.equal(['["nct_salt_sync"]']);
+    expect(warnings).to.deep.equal([]);
   });
 
   it('tells salt, tokens and migration in the first history only', async () => {

@@ -29,6 +29,7 @@ export interface AccountState {
     | 'passkey'
     | 'tokensRequired'
     | 'hasSalt'
+    | 'saltIn'
     | 'rawId'
     | 'createdAtMs'
     | 'pushName'
@@ -55,6 +56,8 @@ export class Account {
   tokensRequired = true;
   /** The network gave it a salt for tokens for strangers; some accounts have none. */
   hasSalt = true;
+  /** Where its clients find the salt: in the first history after the linking, or in the settings that they share. */
+  saltIn: 'history' | 'settings' = 'history';
   pushName: string;
   business = false;
   /** Its owner protected it with a passkey: no client links without it. */
@@ -94,11 +97,11 @@ export class Account {
   }
 
   save(): AccountState {
-    const { number, addressing, tokensRequired, hasSalt, passkey, rawId, createdAtMs } = this;
+    const { number, addressing, tokensRequired, hasSalt, saltIn, passkey, rawId, createdAtMs } = this;
     const { pushName, business, status, picture, restrictions } = this;
     const { blocked, privacy, appState, contacts, tokens } = this;
     const devices = [...this.devices.values()].map((device) => device.save());
-    const network = { number, addressing, tokensRequired, hasSalt, passkey, rawId, createdAtMs };
+    const network = { number, addressing, tokensRequired, hasSalt, saltIn, passkey, rawId, createdAtMs };
     const own = { ...network, pushName, business, status, picture, restrictions };
     return { own, sets: { blocked, privacy, appState, contacts, tokens }, devices, lastDeviceId: this.#lastDeviceId };
   }

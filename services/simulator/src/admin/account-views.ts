@@ -5,10 +5,21 @@ import type { Network } from '../network/network.js';
 
 /** An account with its linked clients, without keys. */
 export function accountView({ directory }: Network, account: Account): object {
-  const { number, pushName, business, passkey, backlog, addressing, tokensRequired, hasSalt, restrictions, devices } =
-    account;
+  const {
+    number,
+    pushName,
+    business,
+    passkey,
+    backlog,
+    addressing,
+    tokensRequired,
+    hasSalt,
+    saltIn,
+    restrictions,
+    devices,
+  } = account;
   const jids = { jid: directory.jidOf(number, 'pn'), lid: directory.jidOf(number, 'lid') };
-  const state = { pushName, business, passkey, backlog, addressing, tokensRequired, hasSalt, restrictions };
+  const state = { pushName, business, passkey, backlog, addressing, tokensRequired, hasSalt, saltIn, restrictions };
   return { number, ...jids, ...state, devices: [...devices.values()].map(deviceView) };
 }
 

@@ -114,6 +114,7 @@ export interface AccountBody {
   readonly passkey?: boolean;
   readonly tokensRequired?: boolean;
   readonly hasSalt?: boolean;
+  readonly saltIn?: 'history' | 'settings';
   readonly backlog?: Partial<BacklogRules>;
   readonly restrictions?: {
     reachoutLockedUntilMs?: number;
@@ -129,6 +130,7 @@ const account = Joi.object({
   passkey: Joi.boolean(),
   tokensRequired: Joi.boolean(),
   hasSalt: Joi.boolean(),
+  saltIn: Joi.valid('history', 'settings'),
   backlog: Joi.object({
     endMarkMs: Joi.number().integer().min(0).allow(null),
     isWithheld: Joi.boolean(),

@@ -14,7 +14,7 @@ export function bootstrapSecrets(
   number: string,
   history: proto.IHistorySync,
 ): { readonly settings: Partial<proto.IHistorySync>; readonly unknown: Uint8Array } {
-  const { addressing, hasSalt, createdAtMs } = network.accounts.ensure(number);
+  const { addressing, hasSalt, saltIn, createdAtMs } = network.accounts.ensure(number);
   const conversations = withSilentChats(network, number, history).map((chat) => withToken(network, number, chat));
   const chatDbLidMigrationTimestamp = addressing === 'lid' ? Math.floor(createdAtMs / 1000) : undefined;
   const salt = saltOf(network, number);
@@ -23,7 +23,8 @@ export function bootstrapSecrets(
       conversations,
       ...(chatDbLidMigrationTimestamp && { globalSettings: { chatDbLidMigrationTimestamp } }),
     },
-    unknown: hasSalt ? Buffer.concat([NCT_SALT, Buffer.from([salt.length]), salt]) : Buffer.alloc(0),
+    unknown:
+      hasSalt && saltIn === 'history' ? Buffer.concat([NCT_SALT, Buffer.from([salt.length]), salt]) : Buffer.alloc(0),
   };
 }
 

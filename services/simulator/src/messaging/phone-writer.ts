@@ -10,6 +10,7 @@ import type { DevicePlace, Envelope } from './envelope.js';
 import type { ReceiptKind } from './phone-agent.js';
 import { introductions, type Remembered, remembered } from './phone-history.js';
 import { giveTokenWhenDue } from './privacy-tokens.js';
+import { settingsKeyOf } from './salt-patch.js';
 
 /** A message that a phone wrote, as its owner sees it. */
 export interface WrittenMessage {
@@ -209,11 +210,10 @@ export class PhoneWriter {
   }
 
   #keyShare(number: string): proto.IMessage {
-    const secret = this.#network.seed.derive(`app-state-key/${number}`);
-    const keyId = { keyId: secret.subarray(0, 6) };
+    const { id, secret } = settingsKeyOf(this.#network, number);
     const fingerprint = { rawId: this.#network.accounts.ensure(number).rawId, currentIndex: 0, deviceIndexes: [0] };
     const keyData = { keyData: secret, fingerprint, timestamp: this.#network.now() };
-    const keys = [{ keyId, keyData }];
+    const keys = [{ keyId: { keyId: id }, keyData }];
     return { protocolMessage: { type: ProtocolType.APP_STATE_SYNC_KEY_SHARE, appStateSyncKeyShare: { keys } } };
   }
 }

@@ -1,5 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { FaultAction } from '../faults/fault-book.js';
+import { SALT_COLLECTION, saltPatches } from '../messaging/salt-patch.js';
 import { type BinaryNode, bytesOf, childNamed, childrenNamed, node, SERVER, stamp } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
@@ -64,7 +65,7 @@ function patchesOf(server: Server, { device }: Client, name: string): Buffer[] {
   const { appState } = server.network.accounts.ensure(device.number);
   let patches = appState.get(name);
   if (!patches) {
-    patches = [];
+    patches = name === SALT_COLLECTION ? saltPatches(server.network, device.number) : [];
     appState.set(name, patches);
   }
   return patches;
