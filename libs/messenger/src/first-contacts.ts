@@ -11,7 +11,7 @@ export type FirstContactStanding = 'open' | 'awaitingHistory' | 'refused';
 
 /** So long after its linking a device waits for the history: by default, and when the network wants what is made of the salt. */
 const HISTORY_MS = 5_000;
-const WANTED_HISTORY_MS = 120_000;
+export const HISTORY_WAIT_MS = 120_000;
 const MOST_REFUSED = 3;
 
 /** To be called when a phone has agreed to the linking; the credentials are to be saved then. */
@@ -33,7 +33,7 @@ export class FirstContacts {
     if (showsTokens?.made && strangersRefused >= MOST_REFUSED) return 'refused';
     // Keys of another program had their history there: none will come.
     if (hasHistory || linkedAtMs === undefined) return 'open';
-    const waitMs = showsTokens?.made ? WANTED_HISTORY_MS : HISTORY_MS;
+    const waitMs = showsTokens?.made ? HISTORY_WAIT_MS : HISTORY_MS;
     // The clock of the process that linked it may be ahead of ours.
     return Math.abs(Date.now() - linkedAtMs) < waitMs ? 'awaitingHistory' : 'open';
   }

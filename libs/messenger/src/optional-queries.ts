@@ -2,14 +2,14 @@ import { GatewayError } from '@gateway/runtime/errors';
 import { networkCodeOf, SessionEndedError } from './session-errors.js';
 
 /**
- * What a session asks and can do without: the account's own picture, which number has which account, and the two limits
- * on new conversations.
+ * What a session asks and can do without: the account's own picture, which number has which account, the two limits on
+ * new conversations, and the settings that the devices of an account share.
  */
-export const OPTIONAL_QUERIES = ['ownPicture', 'lookUpByNumber', 'lock', 'quota'] as const;
+export const OPTIONAL_QUERIES = ['ownPicture', 'lookUpByNumber', 'lock', 'quota', 'settings'] as const;
 export type OptionalQuery = (typeof OPTIONAL_QUERIES)[number];
 
 /** Asked one after the other, also at a login, so that the blame for an end is on one of them. Messages wait for the others. */
-const IN_TURN: ReadonlySet<OptionalQuery> = new Set(['ownPicture', 'lock', 'quota']);
+const IN_TURN: ReadonlySet<OptionalQuery> = new Set(['ownPicture', 'lock', 'quota', 'settings']);
 /** A server that dislikes a question hangs up at once, not after this. */
 const SUSPICIOUS_MS = 10_000;
 /** A connection that breaks without a word is held against a question for this long, if nothing else came after it. */

@@ -3,6 +3,7 @@ import type { Restriction, RestrictionKind } from '@gateway/contracts/restrictio
 import type { SessionReport } from '@gateway/contracts/session-report';
 import type { AckOutcome } from './ack-outcomes.js';
 import { Addressing } from './addressing/addressing.js';
+import { SaltSeeker } from './app-state/salt-seeker.js';
 import { jidDecode, jidNormalizedUser } from './baileys.js';
 import { CatchUp } from './catch-up.js';
 import { ContactTokens } from './contact-tokens.js';
@@ -63,6 +64,7 @@ export class Session implements MessengerSession {
   readonly #firstContacts: FirstContacts;
   readonly #history: HistoryKeeper;
   readonly #optional: OptionalQueries;
+  readonly #salt: SaltSeeker;
   readonly #serverWords: () => string | undefined;
   readonly #linking: Linking | undefined;
   readonly #openTimer: NodeJS.Timeout;
@@ -101,8 +103,13 @@ export class Session implements MessengerSession {
     this.#serverWords = watchServerWords(sock);
     this.#lookUp = new LookUp({ sock, caches: deps.caches, optional: this.#optional, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });
-    this.#history = new HistoryKeeper({ ...deps, signal: end.signal, agent: standInAgent(deps.endpoint) });
+    const agent = standInAgent(deps.endpoint);
+    this.#history = new HistoryKeeper({ ...deps, signal: end.signal, agent });
     this.historyTaken = this.#history.first;
+    this.#salt = new SaltSeeker({
+      ...{ ...deps, signal: end.signal, agent },
+      ...{ optional: this.#optional, historyTaken: this.historyTaken },
+    });
     this.#contactTokens = new ContactTokens({ sock, auth });
     this.#firstContacts = new FirstContacts({ auth, tokens: this.#contactTokens });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
@@ -242,6 +249,7 @@ export class Session implements MessengerSession {
     // A failure ends the session by way of the key store.
     this.#deps.auth.saveCreds().catch(() => {});
     this.#history.fetchWaiting();
+    void this.#salt.seek();
     this.#name = this.#account().name;
     this.#deps.events.onOpen(this.#account());
   }

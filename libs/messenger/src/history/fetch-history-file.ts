@@ -4,6 +4,8 @@ import { DEFAULT_ORIGIN, getMediaKeys } from '../baileys.js';
 import type { WaitingHistory } from './own-creds.js';
 
 export interface FetchDeps {
+  /** A history by default; or what the devices of an account share as settings. */
+  kind?: 'md-msg-hist' | 'md-app-state';
   /** Names of the file servers, from the network. */
   hosts: readonly string[];
   /** For a stand-in, whose certificates are its own. */
@@ -14,12 +16,18 @@ export interface FetchDeps {
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAC_BYTES = 10;
 
-/** Downloads a history from the first host that has it, checks and decrypts it; it is still deflated. Bounded by `signal`. */
-export async function fetchHistoryFile(file: WaitingHistory, deps: FetchDeps): Promise<Buffer> {
+/** Where a file lies, and how it is sealed. */
+type SealedFile = Pick<WaitingHistory, 'directPath' | 'mediaKey' | 'fileEncSha256'>;
+
+/**
+ * Downloads a history, or settings, from the first host that has it, checks and decrypts it; a history is still deflated.
+ * Bounded by `signal`.
+ */
+export async function fetchHistoryFile(file: SealedFile, deps: FetchDeps): Promise<Buffer> {
   let failure: unknown = new Error('the network named no file server');
   for (const host of deps.hosts) {
     try {
-      return await openFile(file, await download(urlOf(host, file.directPath), deps));
+      return await openFile(file, await download(urlOf(host, file.directPath), deps), deps.kind);
     } catch (thrown) {
       failure = thrown;
       if (deps.signal.aborted) break;
@@ -55,8 +63,12 @@ function download(url: URL, { agent, signal }: FetchDeps): Promise<Buffer> {
 }
 
 /** The library's own download looks at neither hash nor signature. */
-async function openFile({ mediaKey, fileEncSha256 }: WaitingHistory, sealed: Buffer): Promise<Buffer> {
-  const { iv, cipherKey, macKey } = await getMediaKeys(Buffer.from(mediaKey, 'base64'), 'md-msg-hist');
+async function openFile(
+  { mediaKey, fileEncSha256 }: SealedFile,
+  sealed: Buffer,
+  kind: FetchDeps['kind'] = 'md-msg-hist',
+): Promise<Buffer> {
+  const { iv, cipherKey, macKey } = await getMediaKeys(Buffer.from(mediaKey, 'base64'), kind);
   const [body, mac] = [sealed.subarray(0, -MAC_BYTES), sealed.subarray(-MAC_BYTES)];
   const expected = createHmac('sha256', macKey!).update(iv).update(body).digest().subarray(0, MAC_BYTES);
   const isIntact = mac.length === MAC_BYTES && timingSafeEqual(mac, expected);

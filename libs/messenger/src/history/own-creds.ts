@@ -21,6 +21,8 @@ export type HistoryCreds = AuthenticationCreds & {
   /** The first history has come, whatever was in it. */
   hasHistory?: true;
   waitingHistories?: WaitingHistory[];
+  /** How often the salt was looked for in the settings; see app-state/salt-seeker.ts. */
+  saltAttempts?: number;
   /** When this program linked the device, by its clock; absent for keys of another one. */
   linkedAtMs?: number;
   /** Messages to strangers that were refused in a row, while there was no salt. */
