@@ -30,10 +30,11 @@ export async function findMessage(
     await openSend(store, address, id);
     send = await readSend(store, address, id);
   }
-  if (!send || !isFor(token, send)) throw new ApiError('not_found');
+  if (!send || !maySee(token, send)) throw new ApiError('not_found');
   return { address, send };
 }
 
-function isFor({ scopes, owner }: ApiToken, send: SendRecord): boolean {
+/** Whether the token made the send, or one that it was rotated from; with the scope `admin` it sees all. */
+export function maySee({ scopes, owner }: ApiToken, send: SendRecord): boolean {
   return scopes.includes('admin') || send.owner === owner;
 }

@@ -4,10 +4,12 @@ import type { Reply } from '@gateway/contracts/message-content';
 import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { platformIds } from '@gateway/contracts/platform-id';
 import { ApiError } from '@gateway/runtime/errors';
+import type { ApiToken } from '@gateway/store/api-tokens';
 import { type Device, readDevice, readIdKey } from '@gateway/store/devices';
 import { readRecipients, readSend, readSendByTag, type SendRecord } from '@gateway/store/read-send';
 import { readReceived } from '@gateway/store/received-messages';
 import type { ApiDeps } from './api-deps.js';
+import { maySee } from './find-message.js';
 
 type FindDeps = Pick<ApiDeps, 'store' | 'clock'>;
 
@@ -19,17 +21,19 @@ interface Answerable {
 
 /**
  * Check 8: the message that a send answers, by our id or by the network's, of ours or of others. Throws 400 when this
- * device knows no such message, and for recipients who do not have it.
+ * device knows no such message, and for recipients who do not have it. A send of another token counts as unknown: who
+ * was in it could be found out by asking.
  */
 export async function findReply(
   deps: FindDeps,
-  address: DeviceAddress,
+  { address, token }: { address: DeviceAddress; token: ApiToken },
   { existingMessageId, to }: { existingMessageId: string; to: readonly string[] },
 ): Promise<Reply> {
   const device = await readDevice(deps.store, address);
+  const own = device && { address, device, token };
   const found =
-    (device && (await findSend(deps, { address, device }, existingMessageId))) ??
-    (device && (await findOwnMessage(deps, { address, device }, existingMessageId))) ??
+    (own && (await findSend(deps, own, existingMessageId))) ??
+    (own && (await findOwnMessage(deps, own, existingMessageId))) ??
     (await findReceived(deps, address, existingMessageId));
   if (!found)
     throw refuse([{ path: ['existingMessageId'], message: 'is no message that this device sent or received' }]);
@@ -46,12 +50,13 @@ export async function findReply(
 interface OwnDevice {
   address: DeviceAddress;
   device: Device;
+  token: ApiToken;
 }
 
 /** Each recipient of a list answers to what they got themselves. */
 async function findSend(deps: FindDeps, own: OwnDevice, id: string): Promise<Answerable | undefined> {
   const send = parseMessageId(id) && (await readSend(deps.store, own.address, id));
-  if (!send || send.state === 'accepting' || isOfFormerAccount(send, own)) return undefined;
+  if (!send || send.state === 'accepting' || !isAnswerable(send, own)) return undefined;
   const numbers = await numbersOf(deps, own.address, { tag: send.tag, from: 0, limit: LIMITS.maxRecipients });
   return { reply: { kind: 'own', tag: send.tag, part: 0 }, numbers };
 }
@@ -59,14 +64,14 @@ async function findSend(deps: FindDeps, own: OwnDevice, id: string): Promise<Ans
 async function findOwnMessage(deps: FindDeps, own: OwnDevice, platformId: string): Promise<Answerable | undefined> {
   const id = platformIds((await readIdKey(deps.store, own.address))!).parse(platformId);
   const send = id && (await readSendByTag(deps.store, own.address, id.tag));
-  if (!send || id.recipient >= send.total || id.part >= send.parts || isOfFormerAccount(send, own)) return undefined;
+  if (!send || id.recipient >= send.total || id.part >= send.parts || !isAnswerable(send, own)) return undefined;
   const numbers = await numbersOf(deps, own.address, { tag: id.tag, from: id.recipient, limit: 1 });
   return { reply: { kind: 'own', ...id }, numbers };
 }
 
-/** Whoever got it knows it from somebody else: the account on the device cannot quote it. */
-function isOfFormerAccount({ createdAtMs }: SendRecord, { device }: OwnDevice): boolean {
-  return createdAtMs < (device.accountSinceMs ?? 0);
+/** What an account sent that was linked before, the one that is linked now cannot quote. */
+function isAnswerable(send: SendRecord, { device, token }: OwnDevice): boolean {
+  return maySee(token, send) && send.createdAtMs >= (device.accountSinceMs ?? 0);
 }
 
 async function findReceived(deps: FindDeps, address: DeviceAddress, id: string): Promise<Answerable | undefined> {

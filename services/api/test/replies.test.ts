@@ -97,6 +97,20 @@ describe('existingMessageId of POST /send', () => {
     }
   });
 
+  it('tells a token nothing of who is in the sends of others', async () => {
+    const list = await sent([ANN, BEN]);
+    const { tag } = (await readSend(space.store, DEFAULT, list))!;
+    const platformId = platformIds((await readIdKey(space.store, DEFAULT))!).make({ tag, recipient: 1, part: 0 });
+    const { value: other } = await api.newToken({ device: 'default', scopes: ['send'] });
+    for (const id of [list, platformId]) {
+      const [member, stranger] = [await send(BEN, id, other), await send(CYD, id, other)];
+      expectRefused(member, ['existingMessageId']);
+      expect(member.body.details).to.deep.equal(stranger.body.details);
+    }
+    const { value: admin } = await api.newToken({ device: 'default', scopes: ['send', 'admin'] });
+    for (const id of [list, platformId]) expect((await send(BEN, id, admin)).status).to.equal(202);
+  });
+
   it('refuses what belongs to the account that was linked before', async () => {
     const take = (phone: string) => takeAccount(space.store, owner.lease, { phone, nowMs: Date.now() });
     await take('447700900123');

@@ -50,8 +50,9 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     existingMessageId: Joi.string()
       .max(100)
       .description(
-        'A message to answer: a `messageId` of this device, or the id at the network of one that it sent, or received in ' +
-          'the last 7 days, with the account that is linked now. Of a list each recipient quotes the message that they got themselves.',
+        'A message to answer: a `messageId` of this device and token, or the id at the network of one that they sent, or ' +
+          'the device received in the last 7 days, with the account that is linked now. Of a list each recipient quotes the ' +
+          'message that they got themselves. Sends of other tokens count as unknown, but for the scope `admin`.',
       ),
   })
     .or('text', 'attachment')
@@ -154,9 +155,9 @@ function onePerPerson(numbers: readonly string[]): string[] {
   return [...people.values()];
 }
 
-async function replyOf({ address, body }: SendCall, deps: ApiDeps): Promise<Reply | undefined> {
+async function replyOf({ address, token, body }: SendCall, deps: ApiDeps): Promise<Reply | undefined> {
   const { existingMessageId, to } = body;
-  return existingMessageId === undefined ? undefined : findReply(deps, address, { existingMessageId, to });
+  return existingMessageId === undefined ? undefined : findReply(deps, { address, token }, { existingMessageId, to });
 }
 
 interface Parts {
