@@ -1,4 +1,4 @@
-import { type ApiTokenScope, DEFAULT_SCOPES, makeApiToken, parseScopes } from '@gateway/contracts/api-token';
+import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { type Store, writeAlways } from './store.js';
@@ -129,7 +129,7 @@ function toApiToken(keyId: string, fields: Record<string, string>): ApiToken {
     keyId,
     name: fields.name ?? '',
     hash: fields.hash ?? '',
-    scopes: (fields.scopes && parseScopes(fields.scopes)) || DEFAULT_SCOPES,
+    scopes: toScopes(fields.scopes),
     owner: fields.owner || keyId,
     createdAtMs: Number(fields.createdAtMs),
   };
@@ -138,4 +138,11 @@ function toApiToken(keyId: string, fields: Record<string, string>): ApiToken {
     if (fields[time]) token[time] = Number(fields[time]);
   }
   return token;
+}
+
+/** Names that this version does not know give nothing; a token from before there were scopes has no list. */
+function toScopes(list: string | undefined): readonly ApiTokenScope[] {
+  if (list === undefined) return DEFAULT_SCOPES;
+  const names = list.split(',');
+  return API_TOKEN_SCOPES.filter((scope) => names.includes(scope));
 }

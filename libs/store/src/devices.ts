@@ -59,14 +59,37 @@ export async function readDevice(store: Store, address: DeviceAddress): Promise<
  * `UnknownKeyError` where this process cannot open it.
  */
 export async function readIdKey(store: Store, address: DeviceAddress): Promise<Buffer | undefined> {
-  const { device } = deviceKeys(store.space, address);
-  const sealed = await store.redis.hgetBuffer(device, 'idKey');
-  return sealed ? store.vault.open(sealed, 'idKey', `${device}/idKey`) : undefined;
+  const sealed = await readSealedIdKey(store, address);
+  return sealed && openIdKey(store, address, sealed);
+}
+
+/** Whether there is one that this process can open. Throws where Redis does not answer. */
+export async function hasIdKey(store: Store, address: DeviceAddress): Promise<boolean> {
+  const sealed = await readSealedIdKey(store, address);
+  if (!sealed) return false;
+  try {
+    openIdKey(store, address, sealed);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function readSealedIdKey(store: Store, address: DeviceAddress): Promise<Buffer | undefined> {
+  return (await store.redis.hgetBuffer(deviceKeys(store.space, address).device, 'idKey')) ?? undefined;
+}
+
+function openIdKey(store: Store, address: DeviceAddress, sealed: Buffer): Buffer {
+  return store.vault.open(sealed, 'idKey', placeOfIdKey(store, address));
+}
+
+function placeOfIdKey(store: Store, address: DeviceAddress): string {
+  return `${deviceKeys(store.space, address).device}/idKey`;
 }
 
 /** A new one: whoever writes it in place of another makes sure that no message of before is sent again. */
 export function sealIdKey(store: Store, address: DeviceAddress): Buffer {
-  return store.vault.seal(randomBytes(16), 'idKey', `${deviceKeys(store.space, address).device}/idKey`);
+  return store.vault.seal(randomBytes(16), 'idKey', placeOfIdKey(store, address));
 }
 
 /** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. */

@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { cancelSend } from './change-send.js';
-import { readDevice, readIdKey, sealIdKey } from './devices.js';
+import { hasIdKey, readDevice, sealIdKey } from './devices.js';
 import type { Lease } from './leases.js';
 import { listOpenSends } from './read-send.js';
 import type { Store } from './store.js';
@@ -19,7 +19,7 @@ export async function takeAccount(
 ): Promise<{ isOther: boolean }> {
   const { address } = lease;
   const before = (await readDevice(store, address))?.account;
-  const hasIds = await readIdKey(store, address).then(Boolean, () => false);
+  const hasIds = await hasIdKey(store, address);
   if (before === phone && hasIds) return { isOther: false };
   const isOther = before !== undefined && before !== phone;
   if (isOther || !hasIds) {

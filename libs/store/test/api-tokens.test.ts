@@ -1,4 +1,4 @@
-import { matchesHash, parseApiToken } from '@gateway/contracts/api-token';
+import { DEFAULT_SCOPES, matchesHash, parseApiToken } from '@gateway/contracts/api-token';
 import {
   createApiToken,
   findApiToken,
@@ -55,6 +55,20 @@ describe('API tokens in the store', () => {
     expect(again?.revokedAtMs).to.equal(revoked?.revokedAtMs);
     expect(await revokeApiToken(space.store, 'main', 'unknown')).to.equal(undefined);
     expect(await find('unknown')).to.equal(undefined);
+  });
+
+  it('may do what is written down and nothing else: names that are none give nothing, and no list the defaults', async () => {
+    const { token } = await createApiToken(space.store, 'main', { name: 'x' });
+    const key = `${space.prefix}:{main}:token:${token.keyId}`;
+    const scopesOf = async (list: string) => {
+      await space.store.redis.hset(key, 'scopes', list);
+      return (await find(token.keyId))?.scopes;
+    };
+    expect(await scopesOf('otp,other')).to.deep.equal(['otp']);
+    expect(await scopesOf('other')).to.deep.equal([]);
+    expect(await scopesOf('')).to.deep.equal([]);
+    await space.store.redis.hdel(key, 'scopes');
+    expect((await find(token.keyId))?.scopes).to.deep.equal(DEFAULT_SCOPES);
   });
 
   it('records the last use at most once a minute, whatever the callers have read', async () => {

@@ -1,8 +1,10 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { acceptSend, openSend } from '@gateway/store/accept-send';
 import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
 import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
-import { ensureDevice } from '@gateway/store/devices';
+import { ensureDevice, readIdKey } from '@gateway/store/devices';
 import { acquireLease, type Lease } from '@gateway/store/leases';
+import { readSend } from '@gateway/store/read-send';
 import { readReceived, recordReceived } from '@gateway/store/received-messages';
 import { takeAccount } from '@gateway/store/take-account';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -107,6 +109,24 @@ describe('the rules of a device', () => {
     expect(await received()).to.include({ text: 'hello' });
     expect(await take('447700900124')).to.deep.equal({ isOther: true });
     expect(await received()).to.equal(undefined);
+  });
+
+  it('an account stays what it is while Redis does not answer: nothing that was promised is cancelled', async () => {
+    const take = (store = space.store) => takeAccount(store, lease, { phone: '447700900123', nowMs: Date.now() });
+    await take();
+    const nowMs = Date.now();
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    await openSend(space.store, address, messageId);
+    const idKey = await readIdKey(space.store, address);
+    const away = new Error('Redis is away');
+    // Away for one command.
+    const redis = Object.create(space.store.redis, { hgetBuffer: { value: () => Promise.reject(away) } });
+    expect(await take({ ...space.store, redis }).catch((thrown: unknown) => thrown)).to.equal(away);
+    expect(await readIdKey(space.store, address)).to.deep.equal(idKey);
+    expect((await readSend(space.store, address, messageId))?.counts).to.include({ queued: 1 });
   });
 
   it('keys of a device are written and removed one by one, and set aside for a time as a whole', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { acceptSendOnce } from '@gateway/store/accept-send';
 import { keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs';
 import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
@@ -127,8 +128,9 @@ describe('changing keys', () => {
 
   it('seals everything with the first key, and what it says, when it was written and how long it lives stay', async () => {
     const written = await writeAll(old);
-    const blob = `${space.prefix}:{main/shop}:blob:${written.hash}:0`;
+    const blob = workspaceKeys(space.store.space, 'main').blobChunk(written.hash, 0);
     const before = await space.store.redis.pexpiretime(blob);
+    expect(before, 'it lives for a time').to.be.above(Date.now());
     const progress = await resealAll(both, nothing);
     expect(progress).to.include({ resealed: 13, unopened: 0 });
     expect(await usesOf(last)).to.deep.equal(['contents new seals 10', 'credentials new seals 3']);
@@ -161,20 +163,31 @@ describe('changing keys', () => {
     throw new Error('there is no session');
   }
 
-  it('loses nothing that an owner writes between the reading of a value and its resealing', async () => {
-    const keys = deviceKeyStore(old, lease);
-    const write = (text: string) => keys.commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.from(text) }] });
-    await write('before');
-    const { vault } = both;
-    let writes = 0;
-    const reseal: typeof vault.reseal = (...what) => {
-      if (writes++ < 3) void write(`meanwhile ${writes}`);
-      return vault.reseal(...what);
-    };
-    await resealAll({ ...both, vault: { ...vault, reseal } }, nothing);
-    const found = await deviceKeyStore(last, lease).read('session', ['44.0']);
-    expect(String(found.get('44.0'))).to.equal('meanwhile 3');
-  });
+  /** One is a value of its own, the other one of a hash. */
+  const inTurn = {
+    credentials: {
+      write: (text: string) => deviceKeyStore(old, lease).commit({ creds: text }),
+      read: (store: Store) => deviceKeyStore(store, lease).readCreds(),
+    },
+    'a session': {
+      write: (text: string) =>
+        deviceKeyStore(old, lease).commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.from(text) }] }),
+      read: async (store: Store) => String((await deviceKeyStore(store, lease).read('session', ['44.0'])).get('44.0')),
+    },
+  };
+  for (const [what, { write, read }] of Object.entries(inTurn)) {
+    it(`loses nothing that an owner writes between the reading of ${what} and its resealing`, async () => {
+      await write('before');
+      const { vault } = both;
+      let writes = 0;
+      const reseal: typeof vault.reseal = (...value) => {
+        if (writes++ < 3) void write(`meanwhile ${writes}`);
+        return vault.reseal(...value);
+      };
+      await resealAll({ ...both, vault: { ...vault, reseal } }, nothing);
+      expect(await read(last)).to.equal('meanwhile 3');
+    });
+  }
 
   it('leaves what it cannot open, and says how much that is', async () => {
     await writeAll(old);
