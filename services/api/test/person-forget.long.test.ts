@@ -69,4 +69,20 @@ describe('a person whom the gateway is to forget', function () {
     expect(await wishes(), 'what is left is that they want no messages').to.include.members(left);
     expect(await findOptOut(space.store, 'main', person)).to.not.equal(undefined);
   });
+
+  it('is a stranger to the sender that holds the device, too: what it writes to them next begins anew', async () => {
+    const { gateway, simulator } = fixture;
+    const [person] = makeNumbers(1, 6) as [string];
+    const write = async (text: string) => {
+      const before = simulator.network.counters.keyBundles;
+      const messageId = await fixture.send([person], text);
+      await gateway.waitForSend(messageId, { queued: 0, sent: 0, delivered: 0 });
+      return simulator.network.counters.keyBundles - before;
+    };
+    await write('first');
+    expect(await write('second'), 'a session goes on').to.equal(0);
+    expect((await forget(person)).map(({ what }) => what)).to.include('session');
+    expect(await write('third'), 'asks for their keys again').to.be.above(0);
+    expect(fixture.shown(ACCOUNT, 'third')).to.deep.equal([person]);
+  });
 });

@@ -1,5 +1,6 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { canonicalPhoneNumber, maskPhoneNumber, normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { toError } from '@gateway/runtime/errors';
 import { forgetRecipient } from '@gateway/store/change-send';
 import { readDeviceState } from '@gateway/store/device-state';
 import { listDevices, readDevice } from '@gateway/store/devices';
@@ -17,6 +18,12 @@ interface Finding {
   removed: number;
 }
 
+interface Report {
+  findings: Finding[];
+  /** What was not done, a line each, with the device in front. */
+  left: string[];
+}
+
 /** `person forget`. */
 export function addPersonCommands(program: Command): void {
   const run = runner(program);
@@ -30,35 +37,52 @@ export function addPersonCommands(program: Command): void {
     .action((phone: string) => run((context) => forget(context, phone)));
 }
 
+/** Goes through all devices, whatever happens at one of them. Throws, with the list printed, when something may be left. */
 async function forget(context: CliContext, phone: string): Promise<void> {
   const { store, workspace, output } = context;
   if (store.vault.keyIds('credentials').length === 0) throw new Error('CREDENTIAL_KEYS is required');
-  const findings: Finding[] = [];
+  const report: Report = { findings: [], left: [] };
   for (const device of await listDevices(store, workspace)) {
-    const address = { workspace, device };
-    // First, so that nobody is written to whom the account has forgotten.
-    const inSends = await forgetInSends(context, address, phone);
-    const { account } = (await readDevice(store, address)) ?? {};
-    const isOwn = account !== undefined && canonicalPhoneNumber(account) === canonicalPhoneNumber(phone);
-    const ofAccount = isOwn ? {} : await forgetAtDevice(context, address, phone);
-    for (const [what, removed] of Object.entries({ ...inSends, ...ofAccount }))
-      findings.push({ device, what, removed });
-    if (isOwn) output.note(`${device} is linked to that number: what its account keeps about itself stays.`);
+    await forgetEverywhere(context, { workspace, device }, { phone, report }).catch((thrown: unknown) => {
+      report.left.push(`${device}: ${toError(thrown).message}`);
+    });
   }
+  const { findings, left } = report;
   output.list(
     findings,
     (index) => {
       const { device, what, removed } = findings[index]!;
       return { device, what, removed: String(removed) };
     },
-    `Nothing is kept about ${maskPhoneNumber(phone)}.`,
+    left.length > 0 ? 'Nothing was removed.' : `Nothing is kept about ${maskPhoneNumber(phone)}.`,
   );
+  if (left.length > 0) throw new Error(`not finished, repeat it:\n${left.join('\n')}`);
+}
+
+async function forgetEverywhere(
+  context: CliContext,
+  address: DeviceAddress,
+  { phone, report }: { phone: string; report: Report },
+): Promise<void> {
+  const { store } = context;
+  const { device } = address;
+  const note = (found: Record<string, number>) => {
+    for (const [what, removed] of Object.entries(found)) report.findings.push({ device, what, removed });
+  };
+  // First, so that nobody is written to whom the account has forgotten.
+  note(await forgetInSends(context, address, { phone, report }));
+  const { account } = (await readDevice(store, address)) ?? {};
+  if (account !== undefined && canonicalPhoneNumber(account) === canonicalPhoneNumber(phone)) {
+    context.output.note(`${device} is linked to that number: what its account keeps about itself stays.`);
+    return note({ account: 0 });
+  }
+  note(await forgetAtDevice(context, address, { phone, report }));
 }
 
 async function forgetInSends(
   { store }: CliContext,
   address: DeviceAddress,
-  phone: string,
+  { phone, report }: { phone: string; report: Report },
 ): Promise<Record<string, number>> {
   const removed = { sends: 0, recipients: 0 };
   let beingAccepted = 0;
@@ -70,7 +94,11 @@ async function forgetInSends(
     removed.recipients += entries;
   }
   if (removed.sends > 0) await ringDoorbell(store, { topic: 'sends', ...address });
-  if (beingAccepted > 0) throw new Error('a send to that number is being accepted at this moment: repeat in a minute');
+  if (beingAccepted > 0) {
+    report.left.push(
+      `${address.device}: ${beingAccepted} sends to that number are being accepted; in a minute they are`,
+    );
+  }
   return removed.sends > 0 ? removed : {};
 }
 
@@ -78,9 +106,9 @@ async function forgetInSends(
 async function forgetAtDevice(
   context: CliContext,
   address: DeviceAddress,
-  phone: string,
+  { phone, report }: { phone: string; report: Report },
 ): Promise<Record<string, number>> {
-  const { store, output } = context;
+  const { store } = context;
   const removed: Record<string, number> = {};
   const add = (found: Record<string, number>) => {
     for (const [what, count] of Object.entries(found)) removed[what] = (removed[what] ?? 0) + count;
@@ -91,16 +119,19 @@ async function forgetAtDevice(
       number: phone,
     });
     if (answer) add(answer);
-    else
-      output.note(
-        `The process that holds ${address.device} was not reached (${why ?? 'it did not do it'}): repeat when it was restarted.`,
-      );
+    else {
+      const reason = why ?? 'it did not do it';
+      report.left.push(`${address.device}: the process that holds it was not reached (${reason}); restart it first`);
+    }
   }
   const { unreadable = 0, ...rest } = await forgetPerson(store, address, phone);
   add(rest);
   delete removed.unreadable;
-  if (unreadable > 0)
-    output.note(`${unreadable} values of ${address.device} cannot be opened here, and may be theirs.`);
+  if (unreadable > 0) {
+    report.left.push(
+      `${address.device}: ${unreadable} values cannot be opened with the keys given here, and may be theirs`,
+    );
+  }
   return removed;
 }
 
