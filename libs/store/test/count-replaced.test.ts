@@ -39,6 +39,12 @@ describe('logins of another client with the keys of a device', () => {
     expect(await countAt(...late)).to.deep.equal(['once', 'once', 'once', 'tooOften']);
   });
 
+  it('are kept no longer than they count, however many there are', async () => {
+    const { replaced } = deviceKeys(space.store.space, lease.address);
+    await countAt(...[0, 1, 2, 3, 4].map((times) => times * TEN_MINUTES_MS));
+    expect(await space.store.redis.llen(replaced)).to.equal(3);
+  });
+
   it('stay in Redis for ten minutes, and not beyond the account', async () => {
     const { replaced } = deviceKeys(space.store.space, lease.address);
     await countAt(0, 1);
