@@ -7,6 +7,7 @@ import { type DeviceState, readDeviceState } from '@gateway/store/device-state';
 import { listDevices } from '@gateway/store/devices';
 import { type DoorbellListener, ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
+import { LASTED_MS } from '@gateway/store/start-pause';
 import { type Duty, decideDuty } from './decide-duty.js';
 import type { DeviceTask, TaskDeps } from './device-task.js';
 import { holdDevice } from './hold-device.js';
@@ -21,6 +22,8 @@ export interface ControllerDeps extends TaskDeps {
   tickMs: number;
   /** How long senders have to claim a linked device. */
   holdAfterMs: number;
+  /** An ownership that holds for this long went well. For tests. */
+  lastedMs?: number;
 }
 
 interface RunningTask {
@@ -150,7 +153,7 @@ export class ConnectionController {
 
   private start(device: DeviceId, lease: HeldLease, { kind, desired }: RealDuty): void {
     const cancel = new AbortController();
-    const { store, clock, endpoint, clientVersion } = this.deps;
+    const { store, clock, endpoint, clientVersion, lastedMs = LASTED_MS } = this.deps;
     const logger = this.deps.logger.child({ device, epoch: lease.epoch, duty: kind });
     const signal = AbortSignal.any([cancel.signal, lease.lost]);
     let isWhole = true;
@@ -158,7 +161,8 @@ export class ConnectionController {
       isWhole = logFailure(logger, error);
       cancel.abort();
     };
-    const task = { store, clock, endpoint, clientVersion, logger, lease, desired, signal };
+    const shared = { store, clock, endpoint, clientVersion, logger, lastedMs };
+    const task = { ...shared, lease, desired, signal, hasFailed: () => !isWhole };
     const done = contain(onUncaught, () => perform(kind, task))
       .then(() => isWhole)
       .catch((thrown: unknown) => logFailure(logger, toError(thrown)))

@@ -31,6 +31,10 @@ export interface DeviceTask extends TaskDeps {
   desired: DesiredState;
   /** Aborted when the task must end: the lease is lost, the process stops, or something else is wanted by now. */
   signal: AbortSignal;
+  /** Held for so long, a device is held well. */
+  lastedMs: number;
+  /** Whether an uncaught error has come out of this task. */
+  hasFailed(): boolean;
 }
 
 /** Writes what this task sees; nothing (`moved`) when the user has asked for something else. */

@@ -2,6 +2,7 @@ import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disco
 import { sleep } from '@gateway/runtime/clock';
 import { noteReplaced, REPLACED_PAUSE_MS } from '@gateway/store/count-replaced';
 import { retireKeys } from '@gateway/store/device-keys';
+import { backOff, underCount } from './count-hold.js';
 import {
   type DeviceTask,
   networkReasonOf,
@@ -33,7 +34,8 @@ export async function holdDevice(task: DeviceTask): Promise<void> {
   }, LOOK_FOR_SENDER_MS);
   const letGo = AbortSignal.any([task.signal, found.signal]);
   try {
-    await afterClose(task, await keepConnected(task, letGo), letGo);
+    await backOff(task, letGo);
+    if (!letGo.aborted) await underCount(task, async () => afterClose(task, await keepConnected(task, letGo), letGo));
   } finally {
     clearInterval(timer);
   }

@@ -1,5 +1,6 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { noteReplaced } from '@gateway/store/count-replaced';
+import { readStarts } from '@gateway/store/count-starts';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { acquireLease, releaseLease } from '@gateway/store/leases';
 import { beatHeart } from '@gateway/store/members';
@@ -201,6 +202,41 @@ describe('the connection controller', () => {
       await fetch(`${simulator.adminUrl}/admin/accounts/${device.number}/devices/${id}`, { method: 'DELETE' });
       await device.becomes('unlinked', { status: 'disconnected', reason: 'logged_out' });
       expect(await device.keysLeft()).to.deep.equal(['creds:quarantined']);
+    });
+
+    describe('and counts with the senders how often that failed:', () => {
+      const starts = () => readStarts(space.store, device.address);
+
+      it('after many times it rests before it opens a socket, says so, and can be logged out meanwhile', async () => {
+        await (await linked()).stop();
+        await space.clients.commands.set(device.keys.starts, 20);
+        const { logins } = simulator.network.counters;
+        const process = await start({ holdAfterMs });
+        const seen = await device.becomes('linked', { status: 'connecting', reason: 'owner_failing' });
+        expect(seen.notBeforeMs! - seen.sinceMs).to.be.within(10_000, 120_000);
+        await process.looksAtAll();
+        expect(simulator.network.counters.logins).to.equal(logins);
+        expect(await starts(), 'nothing was begun').to.equal(20);
+        await device.askToUnlink();
+        await device.becomes('unlinked', { logout: 'confirmed' });
+      });
+
+      it('one that dies counts, one that ends as it should does not', async () => {
+        await (await linked()).stop();
+        await space.clients.commands.set(device.keys.starts, 2);
+        const process = await start({ holdAfterMs });
+        await device.becomes('linked', { status: 'connected' });
+        expect(await starts()).to.equal(3);
+        await process.stop();
+        await eventually(async () => (await starts()) === 2);
+      });
+
+      it('one that lasts ends the suspicion', async () => {
+        await (await linked()).stop();
+        await space.clients.commands.set(device.keys.starts, 2);
+        await start({ holdAfterMs, lastedMs: 100 });
+        await eventually(async () => (await starts()) === 0);
+      });
     });
 
     it('and does not fight with another client that uses its keys', async () => {

@@ -1,5 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { readStarts } from '@gateway/store/count-starts';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -50,6 +51,8 @@ describe('an uncaught error of a device that the connection service holds', func
     const line = await connection!.waitForLog(({ message }) => message === 'task failed');
     expect(line).to.include({ device: 'sick', duty: 'hold' });
     await eventually(async () => !(await isHeld('sick')), { what: 'the end of its socket' });
+    const starts = () => readStarts(space.store, { workspace: 'main', device: 'sick' });
+    await eventually(async () => (await starts()) >= 2, { timeoutMs: 10_000, what: 'that its failures are counted' });
     expect(connection!.isRunning).to.equal(true);
     expect(await isHeld('well')).to.equal(true);
     expect(await epoch()).to.equal(before);

@@ -12,6 +12,7 @@ import { readDeviceState, reportObserved } from '@gateway/store/device-state';
 import { readDevice, readIdKey } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { HeldLease } from '@gateway/store/lease-keeper';
+import { LASTED_MS, startPauseMs } from '@gateway/store/start-pause';
 import { UnknownKeyError } from '@gateway/store/vault';
 import { TimeoutError } from 'p-queue';
 import { decideAfterClose } from './decide-after-close.js';
@@ -20,7 +21,6 @@ import { DeviceWork } from './device-work.js';
 import type { ProcessDeps } from './process-deps.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
 import { ResultWriter } from './result-writer.js';
-import { LASTED_MS, startPauseMs } from './start-pause.js';
 import { WakeUp } from './wake-up.js';
 
 export type OwnerState = 'backingOff' | 'opening' | 'open' | 'waiting' | 'ended';
@@ -95,7 +95,8 @@ export class DeviceOwner {
       // Not before: an owner that dies while it does nothing has not died of this device.
       await noteStart(this.deps.store, this.lease);
       this.isCounted = true;
-      const lasted = setTimeout(() => void noteLasted(this.deps.store, this.lease).catch(() => {}), LASTED_MS);
+      const { store, lastedMs = LASTED_MS } = this.deps;
+      const lasted = setTimeout(() => void noteLasted(store, this.lease).catch(() => {}), lastedMs);
       this.ending.signal.addEventListener('abort', () => clearTimeout(lasted), { once: true });
       const socket = await this.prepare();
       await this.keepOpen(socket);

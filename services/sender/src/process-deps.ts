@@ -28,4 +28,6 @@ export interface ProcessDeps {
   uploads: PQueue;
   /** Bounds how many sockets open at a time: their CPU time would delay the renewals of leases. */
   openings: PQueue;
+  /** An ownership that holds for this long went well. For tests. */
+  lastedMs?: number;
 }

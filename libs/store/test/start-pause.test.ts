@@ -1,7 +1,7 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { startPauseMs } from '@gateway/sender/start-pause';
 import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/count-starts';
 import { acquireLease, releaseLease } from '@gateway/store/leases';
+import { startPauseMs } from '@gateway/store/start-pause';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
