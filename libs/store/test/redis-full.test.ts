@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { clientVersionKeys, deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { clientVersionKeys, deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Logger } from '@gateway/runtime/logger';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/api-tokens';
-import { keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs';
+import { keepBlob, keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs';
 import {
   cancelSend,
   claimRecipient,
@@ -51,7 +52,7 @@ const PEER = { workspace: 'main', device: 'phone-2' };
 const HOUR_MS = 3_600_000;
 const PEOPLE = ['4915112345670', '4915112345671', '4915112345672'];
 /** How something new comes into Redis: refused while it is full. */
-const REFUSED = ['accept-send', 'ask-owner', 'close-repeat', 'place-repeat', 'reserve-blob'];
+const REFUSED = ['accept-send', 'ask-owner', 'close-repeat', 'place-repeat', 'reserve-blob', 'write-chunk'];
 
 describe('a full Redis', () => {
   let redis: SmallRedis;
@@ -157,16 +158,33 @@ describe('a full Redis', () => {
   });
 
   it('lets files go with the sends that needed them', async () => {
-    const nowMs = Date.now();
-    const file = { bytes: Buffer.from('file'), nowMs, neededUntilMs: nowMs + HOUR_MS, quotaBytes: 1_000 };
+    const file = { bytes: Buffer.from('file'), nowMs: Date.now(), quotaBytes: 1_000 };
     const stored = await putBlob(store, 'main', file);
     if (stored.kind !== 'stored') throw new Error('full');
     const { hash, holder } = stored;
+    const { messageId, tag } = await accept();
+    await store.redis.hset(sendKeys(store.space, address, tag).record, 'blob', `${hash}:4:${holder}`);
     const { releasedBlobs } = deviceKeys(store.space, address);
     await store.redis.sadd(releasedBlobs, `${hash}:4:${holder}`);
     await fill();
+    expect(await keepBlob(store, address, messageId)).to.equal(true);
     await releaseBlobs(store, address);
+    expect(await keepBlob(store, address, messageId), 'let go of').to.equal(false);
     expect(await readBlob(store, 'main', { hash, sizeBytes: 4 })).to.equal(undefined);
+    await dropAbandonedSends(store, address, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
+    await releaseBlobs(store, address);
+  });
+
+  it('keeps nothing of a file that it had room for only in part', async () => {
+    const { blobs, blobBytes } = workspaceKeys(store.space, 'main');
+    await redis.fillTo(1 - (1.3 * 1024 * 1024) / redis.maxBytes);
+    const bytes = randomBytes(3 * 1024 * 1024);
+    const file = { bytes, nowMs: Date.now(), quotaBytes: 10 * bytes.length };
+    const refusal = await putBlob(store, 'main', file).catch((error: Error) => error.message);
+    expect(refusal).to.match(/^OOM /);
+    expect(Number(await store.redis.get(blobBytes))).to.equal(0);
+    expect(await store.redis.zcard(blobs)).to.equal(0);
+    expect(await store.redis.keys(`${store.space.prefix}:*:blob:*`)).to.deep.equal([]);
   });
 
   it('lets go of what was never promised, and of what a key stands for', async () => {
@@ -310,8 +328,9 @@ describe('a full Redis', () => {
       'ask-owner': askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
       'place-repeat': findRepeat(store, { ...repeat, isBound: false }),
       'close-repeat': store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),
+      'write-chunk': store.run('write-chunk', [`${redis.space.prefix}:{x}:chunk`], ['bytes', Date.now() + HOUR_MS]),
       'reserve-blob': putBlob(store, 'main', {
-        ...{ bytes: Buffer.from('file'), nowMs: Date.now(), neededUntilMs: Date.now() + HOUR_MS, quotaBytes: 1_000 },
+        ...{ bytes: Buffer.from('file'), nowMs: Date.now(), quotaBytes: 1_000 },
       }),
     };
     expect(Object.keys(attempts).sort()).to.deep.equal(REFUSED);

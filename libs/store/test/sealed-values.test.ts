@@ -49,7 +49,7 @@ describe('changing keys', () => {
     await retireKeys(store, lease, { quarantine: true });
     await keys.commit({ creds: '{}', keys: [{ type: 'session', id: '44.0', value: Buffer.of(7) }] });
     const blob = (await putBlob(store, 'main', {
-      ...{ bytes: FILE, nowMs, neededUntilMs: nowMs + 60_000, quotaBytes: 10_000_000 },
+      ...{ bytes: FILE, nowMs, quotaBytes: 10_000_000 },
     })) as { hash: string };
     await keepUpload(store, address, { blob: blob.hash, type: 'image', upload: UPLOAD, untilMs: nowMs + 60_000 });
     await recordReceived(store, lease, { message: { platformId: 'P', jid: '44@s', text: 'a word' }, nowMs });

@@ -75,9 +75,5 @@ async function completeFirst(address: DeviceAddress, deps: ApiDeps, { messageId 
   if (!send) throw inProgress();
   if (send.state !== 'accepting') return;
   if (deps.clock.nowMs() - send.createdAtMs < HANDLED_WITHIN_MS) throw inProgress();
-  await promiseSend(deps, address, {
-    messageId,
-    requestId: send.requestId,
-    priority: send.kind === 'otp' ? 'otp' : 'bulk',
-  });
+  await promiseSend(deps, address, { messageId, requestId: send.requestId, kind: send.kind });
 }

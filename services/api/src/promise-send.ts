@@ -1,7 +1,8 @@
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
-import type { SendJob } from '@gateway/contracts/jobs';
+import type { SendKind } from '@gateway/contracts/message-content';
 import { ApiError } from '@gateway/runtime/errors';
 import { openSend } from '@gateway/store/accept-send';
+import { keepBlob } from '@gateway/store/blobs';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import type { ApiDeps } from './api-deps.js';
 import { unlessRedisIsAway } from './is-redis-away.js';
@@ -9,13 +10,13 @@ import { unlessRedisIsAway } from './is-redis-away.js';
 export interface Promised {
   messageId: MessageId;
   requestId: string;
-  priority: SendJob['priority'];
+  kind: SendKind;
 }
 
 /**
  * Job, then the flip that makes a record a promise. A crash in between leaves a record that nobody was told of, which is
- * removed, or a job that finds its record: never a promise without a record or a job. Safe to repeat. Throws 503 for a
- * record that was removed meanwhile.
+ * removed, or a job that finds its record: never a promise without a record or a job, nor one whose file goes before it.
+ * Safe to repeat. Throws 503 for a record, or a file, that was removed meanwhile.
  *
  * With its job in the queue a send will go out: whoever finds the job flips the record. So when Redis goes away right
  * then, the promise stands; to call it a failure would have the caller send it twice.
@@ -23,8 +24,10 @@ export interface Promised {
 export async function promiseSend(
   { store, producer }: Pick<ApiDeps, 'store' | 'producer'>,
   address: DeviceAddress,
-  { messageId, requestId, priority }: Promised,
+  { messageId, requestId, kind }: Promised,
 ): Promise<void> {
+  if (kind === 'media' && !(await keepBlob(store, address, messageId))) throw new ApiError('unavailable');
+  const priority = kind === 'otp' ? 'otp' : 'bulk';
   await producer.addSend({ v: 1, ...address, messageId, requestId, priority }, { epoch: 0 });
   const isOpen = await openSend(store, address, messageId).catch(unlessRedisIsAway);
   if (isOpen === false) throw new ApiError('unavailable');

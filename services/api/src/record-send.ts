@@ -1,5 +1,6 @@
-import type { MessageId } from '@gateway/contracts/ids';
+import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { acceptSend, acceptSendOnce, type NewSend } from '@gateway/store/accept-send';
+import { dropBlob } from '@gateway/store/blobs';
 import { inProgress, type RepeatKey } from './answer-repeat.js';
 import type { ApiDeps } from './api-deps.js';
 import type { Call } from './endpoint.js';
@@ -18,14 +19,26 @@ export async function recordSend(
   deps: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<MessageId> {
-  await deps.headroom.take(send.kind === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
-  const accepted = repeat
-    ? await acceptSendOnce(deps.store, address, send, { ...repeat, answer })
-    : await acceptSend(deps.store, address, send);
-  if (!accepted) throw inProgress();
-  const { messageId } = accepted;
-  await promiseSend(deps, address, { messageId, requestId, priority: send.kind === 'otp' ? 'otp' : 'bulk' });
+  const messageId = await writeDown(address, deps, { send, answer, repeat }).catch(async (thrown: unknown) => {
+    // It may have been written all the same; without its file it is not promised by a repeat either.
+    if (send.content.kind === 'media') await dropBlob(deps.store, address.workspace, send.content);
+    throw thrown;
+  });
+  await promiseSend(deps, address, { messageId, requestId, kind: send.kind });
   deps.metrics.acceptedRecipients.inc(send.recipients.length);
   logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
   return messageId;
+}
+
+async function writeDown(
+  address: DeviceAddress,
+  { store, headroom }: ApiDeps,
+  { send, answer, repeat }: Acceptance,
+): Promise<MessageId> {
+  await headroom.take(send.kind === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
+  const accepted = repeat
+    ? await acceptSendOnce(store, address, send, { ...repeat, answer })
+    : await acceptSend(store, address, send);
+  if (!accepted) throw inProgress();
+  return accepted.messageId;
 }

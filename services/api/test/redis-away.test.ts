@@ -134,7 +134,7 @@ describe('Redis away (503)', () => {
     });
     const producer = createProducer({ connection: space.clients.commands, space: store.space });
     const away = { ...store, run: lost };
-    await promiseSend({ store: away, producer }, DEFAULT, { messageId, requestId: 'r', priority: 'bulk' });
+    await promiseSend({ store: away, producer }, DEFAULT, { messageId, requestId: 'r', kind: 'text' });
     expect(await producer.hasSend(DEFAULT, messageId), 'so whoever has the device opens and sends it').to.equal(true);
     const shown = await api.call('GET', `/messages/${messageId}`);
     expect(shown.body, 'its caller was told the id').to.include({ success: true, status: 'queued' });

@@ -119,8 +119,7 @@ describe('a key that this process does not have', () => {
 
   it('is replaced in a file that is sent again', async () => {
     const bytes = Buffer.alloc(700_000, 7);
-    const put = (store: Store) =>
-      putBlob(store, 'main', { bytes, nowMs: Date.now(), neededUntilMs: Date.now() + 60_000, quotaBytes: 10_000_000 });
+    const put = (store: Store) => putBlob(store, 'main', { bytes, nowMs: Date.now(), quotaBytes: 10_000_000 });
     const { hash } = (await put(old)) as { hash: string };
     await put(dropped);
     expect(await readBlob(dropped, 'main', { hash, sizeBytes: bytes.length })).to.deep.equal(bytes);

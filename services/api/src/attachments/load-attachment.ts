@@ -35,7 +35,7 @@ export async function storeFile(
     blobQuotaBytes,
     previews,
   }: Pick<ApiDeps, 'store' | 'clock' | 'headroom' | 'blobQuotaBytes' | 'previews'>,
-  { attachment, file, neededUntilMs }: { attachment: Attachment; file: CheckedFile; neededUntilMs: number },
+  { attachment, file }: { attachment: Attachment; file: CheckedFile },
 ): Promise<MediaContent> {
   const { bytes, mimeType } = file;
   const { type } = attachment;
@@ -43,7 +43,7 @@ export async function storeFile(
   const quotaBytes = await headroom.fileQuotaBytes(blobQuotaBytes);
   if (bytes.length > quotaBytes) throw neverFits(quotaBytes);
   const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
-  const stored = await putBlob(store, address.workspace, { bytes, neededUntilMs, nowMs: clock.nowMs(), quotaBytes });
+  const stored = await putBlob(store, address.workspace, { bytes, nowMs: clock.nowMs(), quotaBytes });
   if (stored.kind === 'full') throw new ApiError('unavailable', { headers: { 'Retry-After': '600' } });
   return {
     ...{ kind: 'media', type, mimeType, blob: stored.hash, blobHolder: stored.holder, sizeBytes: bytes.length },

@@ -116,7 +116,7 @@ async function accept(
   await deps.headroom.refuseWithoutRoom('lists', messages);
   const finishMs = await estimateFinishMs(deps, call.address, messages);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
-  const content = await toContent(call, deps, { placed, inlineFile, neededUntilMs: plan.expiresAtMs });
+  const content = await toContent(call, deps, { placed, inlineFile });
   const send = { ...plan, content, ...(reply && { reply }) };
   const answer = {
     status: 'queued',
@@ -163,16 +163,11 @@ async function replyOf({ address, token, body }: SendCall, deps: ApiDeps): Promi
 interface Parts {
   placed: PlacedText;
   inlineFile: CheckedFile | undefined;
-  neededUntilMs: number;
 }
 
-async function toContent(
-  call: SendCall,
-  deps: ApiDeps,
-  { placed, inlineFile, neededUntilMs }: Parts,
-): Promise<MessageContent> {
+async function toContent(call: SendCall, deps: ApiDeps, { placed, inlineFile }: Parts): Promise<MessageContent> {
   const { text = '', attachment } = call.body;
   if (!attachment) return { kind: 'text', text };
   const file = inlineFile ?? (await fetchRemoteFile(attachment, call, deps));
-  return { ...(await storeFile(call, deps, { attachment, file, neededUntilMs })), ...placed };
+  return { ...(await storeFile(call, deps, { attachment, file })), ...placed };
 }
