@@ -24,12 +24,10 @@ export const attachmentSchema = Joi.object<Attachment>({
     .valid(...MEDIA_TYPES)
     .required()
     .description('What the file is shown as. The bytes must be of that kind; stickers are WebP images.'),
-  url: Joi.httpUrl()
-    .max(LIMITS.maxAttachmentUrlCharacters)
-    .description(
-      'Where to fetch the file: http or https, a public address, no credentials. It is fetched once, while you wait: ' +
-        `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects, ${LIMITS.attachmentFetchesPerToken} files at a time for a token.`,
-    ),
+  url: Joi.httpUrl().description(
+    'Where to fetch the file: http or https, a public address, no credentials. It is fetched once, while you wait: ' +
+      `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects, ${LIMITS.attachmentFetchesPerToken} files at a time for a token.`,
+  ),
   base64: Joi.inlineFile().description('The file itself, up to 10 MB.'),
   filename: Joi.string()
     .max(LIMITS.maxFilenameCharacters)
