@@ -25,7 +25,10 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   TRUST_PROXY: number;
   /** Connections that wait to be accepted; the system may have a lower bound (`net.core.somaxconn`). Default 4,096. */
   LISTEN_BACKLOG: number;
-  /** Connections at a time; more are closed at once, for a balancer to try another replica. Default 5,000. */
+  /**
+   * Connections at a time; more are closed at once, for a balancer to try another replica. From nine tenths of them on, idle
+   * ones are closed, of the address with the most. Default 5,000.
+   */
   MAX_CONNECTIONS: number;
   /** How long a caller may take to send a whole request, body included. Default 60. */
   REQUEST_TIMEOUT_SECONDS: number;

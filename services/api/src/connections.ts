@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ipKeyGenerator } from 'express-rate-limit';
+import { IdleConnections } from './idle-connections.js';
 
 /** As many requests may wait on a connection for the answers to those before them. The last of these is told so. */
 const MAX_PIPELINED = 64;
@@ -9,9 +11,13 @@ const MAX_PIPELINED = 64;
  * itself nobody can take anything.
  */
 const UNREAD_CHECKS = 10;
+/** Kept free for those who come next, of all places: at least one. */
+const FREE_SHARE = 0.1;
 
 interface Connection {
   socket: Socket;
+  /** Of IPv6 the network: a caller has more addresses of it than anybody can count. */
+  address: string;
   /** The latest of its requests, and how many are not answered. */
   latest?: ServerResponse;
   waiting: number;
@@ -26,18 +32,27 @@ interface Connection {
  * The connections of a server. One that asks much and reads nothing is closed, so that its answers fill no memory; one
  * that is refused while it is sending gets its answer: if both directions were closed at once, the system would answer
  * what still comes with a reset, which takes the answer away from its reader.
+ *
+ * The last tenth of the places is for those who come next: each who takes one of these has an idle connection closed,
+ * and while all of the others wait for answers, an answer ends its connection.
  */
 export class Connections {
   readonly #open = new Map<Duplex, Connection>();
+  readonly #idle = new IdleConnections();
   readonly #unreadMs: number;
+  readonly #places: number;
 
   /**
    * @param unreadMs how long a caller may leave what is written to it where it is; for half of that it may go on sending
    * what was refused.
+   * @param maxConnections what the server takes.
    */
-  constructor(server: Server, unreadMs: number) {
+  constructor(server: Server, { unreadMs, maxConnections }: { unreadMs: number; maxConnections: number }) {
     this.#unreadMs = unreadMs;
+    this.#places = maxConnections - Math.ceil(maxConnections * FREE_SHARE);
     server.on('connection', (socket: Socket) => this.#add(socket));
+    // Whoever took the last places may have asked for nothing yet.
+    server.on('drop', () => this.#idle.closeOne());
     const timer = setInterval(() => this.#closeUnread(), unreadMs / UNREAD_CHECKS).unref();
     server.once('close', () => clearInterval(timer));
   }
@@ -48,10 +63,15 @@ export class Connections {
     if (!connection || connection.isClosing) return false;
     connection.latest = res;
     connection.waiting++;
-    res.once('close', () => connection.waiting--);
+    this.#idle.delete(connection);
+    res.once('close', () => {
+      connection.waiting--;
+      if (connection.waiting === 0 && this.#open.has(socket)) this.#idle.add(connection);
+    });
     // Proxies disagree about what ends such a body: what follows it could be somebody else's request.
     const isAmbiguous = (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked';
-    if (connection.waiting < MAX_PIPELINED && !isAmbiguous) return true;
+    const isCrowded = this.#open.size > this.#places;
+    if (connection.waiting < MAX_PIPELINED && !isAmbiguous && !isCrowded) return true;
     res.shouldKeepAlive = false;
     connection.isClosing = true;
     return true;
@@ -68,9 +88,15 @@ export class Connections {
   }
 
   #add(socket: Socket): void {
-    const connection: Connection = { socket, waiting: 0, isClosing: false, takenBytes: 0, unreadChecks: 0 };
+    const address = ipKeyGenerator(socket.remoteAddress ?? '');
+    const connection: Connection = { socket, address, waiting: 0, isClosing: false, takenBytes: 0, unreadChecks: 0 };
+    if (this.#open.size >= this.#places) this.#idle.closeOne();
     this.#open.set(socket, connection);
-    socket.once('close', () => this.#open.delete(socket));
+    this.#idle.add(connection);
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      this.#idle.delete(connection);
+    });
     const destroySoon = socket.destroySoon.bind(socket);
     // Called by Node after the last answer of a connection.
     socket.destroySoon = () => {

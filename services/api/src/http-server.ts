@@ -21,7 +21,7 @@ export interface HttpServerOptions {
   requestTimeoutMs: number;
   /** Connections that the system keeps until they are accepted; its own bound may be lower. */
   backlog: number;
-  /** More of them are closed at once. */
+  /** More of them are closed at once; before there are as many, idle ones are closed. */
   maxConnections: number;
   /** Called for each of these. */
   onDrop: () => void;
@@ -58,7 +58,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.maxHeadersCount = 0;
   server.maxConnections = maxConnections;
   server.on('drop', onDrop);
-  const connections = new Connections(server, unreadMs);
+  const connections = new Connections(server, { unreadMs, maxConnections });
   const answer: RequestListener = (req, res) => {
     if (connections.begin(req, res)) app(req, res);
   };

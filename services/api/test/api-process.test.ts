@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { createApiToken } from '@gateway/store/api-tokens';
 import { readContent } from '@gateway/store/read-send';
@@ -72,6 +74,62 @@ describe('the process of the API', () => {
     expect(await api.metrics()).to.match(/gateway_previews_total\{[^}]*outcome="made"[^}]*\} 1/);
     await api.kill();
     await eventually(() => !isAlive(pid!));
+  });
+});
+
+describe('the process of the API, with few places', () => {
+  const BACKLOG = 7;
+  const PLACES = 4;
+  let space: RedisSpace;
+  let api: ServiceProcess;
+  let port: number;
+  let sockets: Socket[];
+
+  beforeEach(async () => {
+    sockets = [];
+    space = await openRedisSpace();
+    const { CONTENT_KEYS } = space.keySettings;
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, CONTENT_KEYS, API_PORT: '0', OPS_PORT: '0' };
+    api = await ServiceProcess.start('api', {
+      ...env,
+      LISTEN_BACKLOG: String(BACKLOG),
+      MAX_CONNECTIONS: String(PLACES),
+    });
+    port = Number((await api.waitForLog(({ message }) => message === 'api listens')).port);
+  });
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await api.kill();
+    await space.close();
+  });
+
+  function open(): Socket {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    return socket;
+  }
+
+  it('lets as many connections wait as its setting says', async function () {
+    if (process.platform !== 'linux') this.skip();
+    api.signal('SIGSTOP');
+    let connected = 0;
+    for (let i = 0; i < 30; i++) open().on('connect', () => connected++);
+    // Linux lets one more wait. The others are not refused, but get no answer.
+    await eventually(() => connected > BACKLOG);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(connected).to.equal(BACKLOG + 1);
+  });
+
+  it('has as many at a time as its setting says', async () => {
+    const { value } = await createApiToken(space.store, 'main', { name: 'test' });
+    const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${value}\r\nContent-Type: application/json\r\n`;
+    for (let i = 0; i < PLACES; i++) {
+      const socket = open();
+      socket.write(`${head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`);
+      await once(socket, 'data');
+    }
+    await once(open().resume(), 'close');
+    expect(await api.metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
   });
 });
 

@@ -120,20 +120,75 @@ describe('connections that ask much and take little', () => {
 });
 
 describe('a full house', () => {
-  const { api } = useTestApi({ maxConnections: 3 });
+  const PLACES = 20;
+  const { api } = useTestApi({ linked: true, maxConnections: PLACES });
+  const sockets: Socket[] = [];
+  afterEach(() => sockets.splice(0).forEach((socket) => void socket.destroy()));
 
-  it('closes further connections at once, and counts them', async () => {
-    const held = await Promise.all(
-      [1, 2, 3].map(async () => {
-        const socket = connect(api.port, '127.0.0.1');
-        await once(socket, 'connect');
-        return socket;
-      }),
-    );
-    const more = connect(api.port, '127.0.0.1').on('error', () => {});
-    await once(more, 'close');
-    expect(await api.metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
-    for (const socket of held) socket.destroy();
-    await eventually(async () => (await api.call('GET', '/status')).status === 200);
+  /** Opens one after the other, and waits for the answer to what is asked on each, if it is a whole request. */
+  async function fill(count: number, request: string, localAddress = '127.0.0.1'): Promise<Socket[]> {
+    const opened: Socket[] = [];
+    for (let i = 0; i < count; i++) {
+      const socket = connect({ port: api.port, host: '127.0.0.1', localAddress }).on('error', () => {});
+      sockets.push(socket);
+      opened.push(socket);
+      await once(socket, 'connect');
+      socket.write(request);
+      if (request.endsWith('\r\n\r\n')) await once(socket, 'data');
+      else socket.resume();
+    }
+    return opened;
+  }
+  const metrics = () => api.metrics();
+  const isServed = async () => expect((await api.call('GET', '/status')).status).to.equal(200);
+
+  it('closes further connections at once when each of them waits for an answer, and counts them', async () => {
+    const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.token}\r\nContent-Type: application/json\r\n`;
+    await fill(PLACES, `${head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`);
+    const [more] = await fill(1, '');
+    await eventually(() => more!.closed);
+    const last = sockets[PLACES - 1]!;
+    let answer = '';
+    last.on('data', (data) => {
+      answer += data;
+    });
+    last.write('{}');
+    await eventually(() => /^connection: close\r$/im.test(answer));
+    expect(await metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
+    for (const socket of sockets) socket.destroy();
+    await eventually(isServed);
+  });
+
+  it('lets the next caller in where answered ones are idle, and closes those that were idle longest', async () => {
+    const idle = await fill(PLACES, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    for (let i = 0; i < 5; i++) await fill(1, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', '127.0.0.2');
+    await isServed();
+    await eventually(() => expect(idle.filter(({ closed }) => closed)).to.have.length(8));
+    expect(idle.slice(0, 8).every(({ closed }) => closed)).to.equal(true);
+    expect(await metrics()).not.to.match(/gateway_dropped_connections_total\{[^}]*\} [1-9]/);
+  });
+
+  it('lets the next caller in where heads never come to their end, at the cost of the address with the most', async () => {
+    const [neighbour] = await fill(1, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const slow = await fill(2 * PLACES, 'GET / HTTP/1.1\r\nHos', '127.0.0.2');
+    await fill(2 * PLACES, '', '127.0.0.2');
+    await isServed();
+    await eventually(() => slow.every(({ closed }) => closed));
+    expect(neighbour!.closed, 'one of another address').to.equal(false);
+    expect(await metrics()).not.to.match(/gateway_dropped_connections_total\{[^}]*\} [1-9]/);
+  });
+
+  it('closes no connection while a request of it is answered, though it be the oldest', async () => {
+    const [asking] = await fill(1, `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.token}\r\n`);
+    let received = '';
+    asking!.on('data', (data) => {
+      received += data;
+    });
+    asking!.write('Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n');
+    await eventually(() => received.includes('100 Continue'));
+    await fill(2 * PLACES, '');
+    asking!.write('{}');
+    await eventually(() => received.includes('HTTP/1.1 400'));
+    expect(received).not.to.match(/^connection: close\r$/im);
   });
 });
