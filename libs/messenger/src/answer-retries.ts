@@ -17,7 +17,7 @@ import type { ResendRequest } from './resend-messages.js';
 export interface AnswerRetriesDeps {
   sock: BaileysSocket;
   saveCreds(): Promise<void>;
-  recipients: Pick<Recipients, 'of' | 'mayHave'>;
+  recipients: Pick<Recipients, 'of' | 'mayHave' | 'isOurs'>;
   /** Sends messages again to the device that asks. Rejects when one was not written. */
   resend(request: ResendRequest): Promise<void>;
   /** Whether the content of this message is still kept. */
@@ -40,7 +40,7 @@ const LOG_AGAIN_MS = 60 * 60_000;
  * the name that it was asked by, and with neither the number nor a token, which the network wants of every message.
  *
  * Anyone can ask, for ids that they made up, or learnt: what is asked for must have gone to the person that asks, and the
- * device must be one that the network lists as theirs. Only messages that went out cost a look-up, and count.
+ * device must be one that the network lists as theirs, or as ours. Only messages that went out cost a look-up, and count.
  */
 export class RetryAnswers {
   readonly #deps: AnswerRetriesDeps;
@@ -56,12 +56,12 @@ export class RetryAnswers {
 
   /** Answers and confirms the request, or does the second only. Rejects when the tally could not be stored. */
   async answer(node: BinaryNode): Promise<void> {
-    const asking = this.#deviceOf(node);
-    const isPersonal = isPerson(node.attrs.from) && isPerson(asking) && speaksForItself(node);
+    const device = node.attrs.participant ?? node.attrs.from ?? '';
+    const inNameOf = this.#personOf(node) ?? device;
+    const isPersonal = isPerson(node.attrs.from) && isPerson(inNameOf) && speaksForItself(node);
     if (!isPersonal) return confirmStanza(this.#deps.sock, node);
     const ids = idsOf(node);
-    const verdict = await this.#judge(asking, ids);
-    const device = node.attrs.participant ?? node.attrs.from ?? '';
+    const verdict = await this.#judge({ device, inNameOf }, ids);
     if (typeof verdict === 'object') return this.#answer({ node, device, ids, ...verdict });
     switch (verdict) {
       case 'notOurs':
@@ -75,7 +75,7 @@ export class RetryAnswers {
   }
 
   /** Whose the messages are, before anything of them is read: who asks for those of others uses up no count. */
-  async #judge(asking: string, ids: readonly string[]): Promise<Verdict> {
+  async #judge(asking: { device: string; inNameOf: string }, ids: readonly string[]): Promise<Verdict> {
     const { recipients, logger } = this.#deps;
     let numbers: string[];
     try {
@@ -87,7 +87,7 @@ export class RetryAnswers {
       logger.warn('who is to have a message again could not be read', { error });
       return 'notRead';
     }
-    const limit = await this.#decideInTurn(jidNormalizedUser(await this.#numberOf(asking)), ids);
+    const limit = await this.#decideInTurn(jidNormalizedUser(await this.#numberOf(asking.inNameOf)), ids);
     return limit === 'granted' ? { to: numbers[0]! } : limit;
   }
 
@@ -130,11 +130,9 @@ export class RetryAnswers {
     }
   }
 
-  /** Who asks. One of our own devices asks for its copy of what was sent to a person: then that person. */
-  #deviceOf({ attrs: { from = '', participant, recipient } }: BinaryNode): string {
-    const { user } = this.#deps.sock;
-    const isOurs = areJidsSameUser(from, user?.id) || areJidsSameUser(from, user?.lid);
-    return (isOurs && recipient) || participant || from;
+  /** One of our own devices asks for its copy of what was sent to a person: that person. */
+  #personOf({ attrs: { from = '', recipient } }: BinaryNode): string | undefined {
+    return this.#deps.recipients.isOurs(from) ? recipient : undefined;
   }
 
   #numberOf(jid: string): Promise<string> {

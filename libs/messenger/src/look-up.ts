@@ -93,8 +93,17 @@ export class LookUp {
 
   /** Whether a jid is a device of the account behind a number, as the network listed them when it was looked up. */
   hasDevice(number: string, jid: string): boolean {
+    return this.#listsDevice(this.namesOf(number), jid);
+  }
+
+  /** Whether a jid is another device of our own account, as the network listed them at the last look-up. */
+  hasOwnDevice(jid: string): boolean {
+    const [ownJid, ownLid] = this.#ownNames();
+    return this.#listsDevice({ jid: ownJid, lid: ownLid }, jid);
+  }
+
+  #listsDevice(names: { jid: string | undefined; lid: string | undefined } | undefined, jid: string): boolean {
     const { user, server = '', device = 0 } = jidDecode(jid) ?? {};
-    const names = this.namesOf(number);
     // The digits of a hidden identifier may be those of a number.
     const name = userOf(server.endsWith('lid') ? names?.lid : names?.jid);
     if (!user || name !== user) return false;

@@ -8,7 +8,7 @@ import { storedLidOf } from './stored-lid.js';
 
 export interface RecipientsDeps {
   sock: BaileysSocket;
-  lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice'>;
+  lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice' | 'hasOwnDevice'>;
   /** See `OpenSessionOptions`. Without it nobody is known to be a recipient. */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
 }
@@ -55,22 +55,33 @@ export class Recipients {
   }
 
   /**
-   * Whether a device may have a message again that went to `numbers`: one that the network lists as the recipient's. Pairs
-   * of names in the keys do not count, as a phone may have made one up.
+   * Whether a device may have a message again that went to `numbers`: one that the network lists as the recipient's, or as
+   * our own where it asks for its copy of what went to the recipient. Pairs of names in the keys do not count, as a phone
+   * may have made one up.
+   * @param asking.device a jid; `inNameOf` is the same, or the recipient's if the device is ours.
    */
-  async mayHave(device: string, numbers: readonly string[]): Promise<Standing> {
+  async mayHave(
+    { device, inNameOf }: { device: string; inNameOf: string },
+    numbers: readonly string[],
+  ): Promise<Standing> {
     const [to, ...others] = [...new Set(numbers.map(canonicalPhoneNumber))];
     const [asked] = numbers;
     if (to === undefined || asked === undefined || others.length > 0) return 'somebodyElse';
     const { lookUp } = this.#deps;
+    const isListed = () => lookUp.hasDevice(asked, inNameOf) && (!this.isOurs(device) || lookUp.hasOwnDevice(device));
     const result = (await lookUp.lookUp([asked])).get(asked);
-    if (lookUp.hasDevice(asked, device)) return 'recipient';
+    if (isListed()) return 'recipient';
     if (result && 'error' in result) return 'unclear';
     if (this.#askedAnew.has(device)) return 'somebodyElse';
     this.#askedAnew.set(device, true);
     const anew = await lookUp.lookUpAnew(asked);
-    if (lookUp.hasDevice(asked, device)) return 'recipient';
+    if (isListed()) return 'recipient';
     return 'error' in anew ? 'unclear' : 'somebodyElse';
+  }
+
+  isOurs(jid: string): boolean {
+    const { user } = this.#deps.sock;
+    return areJidsSameUser(jid, user?.id) || areJidsSameUser(jid, user?.lid);
   }
 
   /**
@@ -79,8 +90,7 @@ export class Recipients {
    */
   async standingOf(jid: string, to: string): Promise<Standing> {
     const { sock, lookUp } = this.#deps;
-    const { user: own } = sock;
-    if (areJidsSameUser(jid, own?.id) || areJidsSameUser(jid, own?.lid)) return 'recipient';
+    if (this.isOurs(jid)) return 'recipient';
     const person = jidNormalizedUser(await inNamespace(sock.authState.keys, jid, 'pn'));
     const names = lookUp.namesOf(to);
     const lid = names?.lid ?? (await storedLidOf(sock, to, names?.jid));

@@ -1,6 +1,7 @@
 import type { ReadyContent } from '@gateway/contracts/message-content';
 import { platformIds } from '@gateway/contracts/platform-id';
 import { Recipients } from '@gateway/messenger/recipients';
+import { makePhoneBundle, retryKeysNode } from '@gateway/simulator/phones/key-bundle';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -34,12 +35,14 @@ describe('a phone that speaks of messages to others', () => {
   const retryOf = (
     from: string,
     id: string,
-    more: { ids?: string[]; attrs?: Record<string, string> } = {},
+    more: { ids?: string[]; attrs?: Record<string, string>; keysOf?: string } = {},
   ): BinaryNode => {
     const items = (more.ids ?? []).map((each) => node('item', { id: each }));
     return node('receipt', { id, from, type: 'retry', ...stamps, ...more.attrs }, [
       node('list', {}, items),
       node('retry', { count: '1', id, v: '1', ...stamps }),
+      node('registration', {}, Buffer.from([0, 0, 1, 1])),
+      ...(more.keysOf ? [retryKeysNode(makePhoneBundle(network().phones.keyring, more.keysOf))] : []),
     ]);
   };
   const readOf = (from: string, id: string) => node('receipt', { id, from, type: 'read', ...stamps });
@@ -74,6 +77,20 @@ describe('a phone that speaks of messages to others', () => {
     await allConfirmed(device.phone);
     expect(written()).to.equal(before);
     expect(network().counters.usyncQueries - usyncQueries).to.be.within(1, 2);
+  });
+
+  it('gets none as a device that our own account does not have', async () => {
+    const id = await send(test, to);
+    const { retryResends } = network().counters;
+    const before = written();
+    const recipient = jidOf(to);
+    post(retryOf(jidOf(device.phone, 33), id, { attrs: { recipient }, keysOf: thief }));
+    await allConfirmed(device.phone);
+    expect(written()).to.equal(before);
+    post(retryOf(jidOf(device.phone), id, { attrs: { recipient } }));
+    await eventually(() => network().counters.retryResends > retryResends, {
+      what: 'the phone of the account gets it',
+    });
   });
 
   it('keeps no new device of the recipient from asking', async () => {
