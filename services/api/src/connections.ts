@@ -18,11 +18,13 @@ interface Connection {
   socket: Socket;
   /** Of IPv6 the network: a caller has more addresses of it than anybody can count. */
   address: string;
-  /** The latest of its requests, and how many are not answered. */
+  /** Of the latest of its requests, and of all that are not answered. */
   latest?: ServerResponse;
-  waiting: number;
-  /** What it asks from now on is not heard. */
+  waiting: Set<ServerResponse>;
+  /** What it asks from now on is not answered. */
   isClosing: boolean;
+  /** Nor is it even parsed. */
+  isDeaf: boolean;
   /** What it had taken when it last took something, and how often it was looked at since. */
   takenBytes: number;
   unreadChecks: number;
@@ -62,18 +64,19 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (!connection || connection.isClosing) return false;
     connection.latest = res;
-    connection.waiting++;
+    connection.waiting.add(res);
     this.#idle.delete(connection);
     res.once('close', () => {
-      connection.waiting--;
-      if (connection.waiting === 0 && this.#open.has(socket)) this.#idle.add(connection);
+      connection.waiting.delete(res);
+      if (connection.waiting.size === 0 && this.#open.has(socket)) this.#idle.add(connection);
     });
     // Proxies disagree about what ends such a body: what follows it could be somebody else's request.
     const isAmbiguous = (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked';
     const isCrowded = this.#open.size > this.#places;
-    if (connection.waiting < MAX_PIPELINED && !isAmbiguous && !isCrowded) return true;
+    if (connection.waiting.size < MAX_PIPELINED && !isAmbiguous && !isCrowded) return true;
     res.shouldKeepAlive = false;
     connection.isClosing = true;
+    stopAtNextHead(connection);
     return true;
   }
 
@@ -82,20 +85,34 @@ export class Connections {
     return this.#open.get(socket)?.latest;
   }
 
+  /** Whether what comes on a connection no longer matters, errors included. */
+  isDeaf(socket: Duplex): boolean {
+    return this.#open.get(socket)?.isDeaf ?? false;
+  }
+
   /** Those that wait for nothing: idle, or with a request that never came to its end. */
   closeUnanswered(): void {
     for (const [socket, { latest }] of this.#open) if (latest?.writableFinished ?? true) socket.destroy();
   }
 
   #add(socket: Socket): void {
-    const address = ipKeyGenerator(socket.remoteAddress ?? '');
-    const connection: Connection = { socket, address, waiting: 0, isClosing: false, takenBytes: 0, unreadChecks: 0 };
+    const connection: Connection = {
+      socket,
+      address: ipKeyGenerator(socket.remoteAddress ?? ''),
+      waiting: new Set(),
+      isClosing: false,
+      isDeaf: false,
+      takenBytes: 0,
+      unreadChecks: 0,
+    };
     if (this.#open.size >= this.#places) this.#idle.closeOne();
     this.#open.set(socket, connection);
     this.#idle.add(connection);
     socket.once('close', () => {
       this.#open.delete(socket);
       this.#idle.delete(connection);
+      // Those that wait for the socket are forgotten by Node, with all that is held until they close.
+      for (const res of connection.waiting) if (!res.socket) res.emit('close');
     });
     const destroySoon = socket.destroySoon.bind(socket);
     // Called by Node after the last answer of a connection.
@@ -104,9 +121,8 @@ export class Connections {
       if (!isSending && !connection.isClosing) return destroySoon();
       connection.isClosing = true;
       socket.end();
-      // What is left of a body is let through to nowhere; further requests are not even read.
-      if (isSending) socket.resume();
-      else socket.pause();
+      // What is left of a body is let through to nowhere, and that the caller closes is seen.
+      if (!connection.isDeaf) socket.resume();
       const timer = setTimeout(() => socket.destroy(), this.#unreadMs / 2).unref();
       socket.once('close', () => clearTimeout(timer));
     };
@@ -122,4 +138,23 @@ export class Connections {
       } else if (++connection.unreadChecks === UNREAD_CHECKS) socket.destroy();
     }
   }
+}
+
+/** What the parser is told by this: no body comes, and what follows is not HTTP. */
+const STOP = 2;
+
+/**
+ * Of 64 kB that it reads at once Node makes thousands of requests, even on a socket that was paused or destroyed by the
+ * first of them. Only the parser can stop in the middle, and only for a change of protocol: so that is what it is told.
+ */
+function stopAtNextHead(connection: Connection): void {
+  const { socket } = connection;
+  const { parser } = socket as Socket & { parser?: { onIncoming: () => number } };
+  if (!parser) return;
+  parser.onIncoming = () => {
+    connection.isDeaf = true;
+    // Not before the parser is done: it sets a socket going again at each end of a request.
+    process.nextTick(() => socket.pause());
+    return STOP;
+  };
 }

@@ -67,7 +67,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
   server.on('connect', (req, socket) => answerTunnel(app, req, socket));
-  server.on('clientError', (error, socket) => answerBroken(error, socket, connections.latestOn(socket)));
+  server.on('clientError', (error, socket) => {
+    if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket));
+  });
   await listen(server, { port, host, backlog });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, connections) };
 }

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { eventually } from '@gateway/testkit/eventually';
@@ -44,6 +45,18 @@ describe('connections that ask much and take little', () => {
     expect(statuses.filter((status) => status === '429')).to.have.length(4);
     expect(received().match(/^connection: close\r$/gim)).to.have.length(1);
     expect((await api.call('GET', '/status')).status).to.equal(200);
+  });
+
+  it('are not even heard after the last', async () => {
+    let heard = 0;
+    const count = () => void heard++;
+    subscribe('http.server.request.start', count);
+    const { socket, received } = await open();
+    socket.write('GET / HTTP/1.1\r\n\r\n'.repeat(3_600));
+    await eventually(() => socket.readableEnded);
+    unsubscribe('http.server.request.start', count);
+    expect([...received().matchAll(STATUSES)]).to.have.length(64);
+    expect(heard).to.equal(64);
   });
 
   it('are closed when they do not read their answers', async () => {
