@@ -1,3 +1,4 @@
+import { ApiError } from '@gateway/runtime/errors';
 import type { ApiToken } from '@gateway/store/api-tokens';
 import type { DeviceState } from '@gateway/store/device-state';
 import type { Response } from 'express';
@@ -25,12 +26,23 @@ export function localsOf(res: Response): RequestLocals {
   return res.locals as RequestLocals;
 }
 
-/** What a request with a token holds of the budget, from its first byte to the end of its answer. */
+/** Whether a request was answered, or has no caller any more: nothing will come that gives back what is held for it. */
+export function isOver(res: Response): boolean {
+  return res.closed || res.req.socket.destroyed;
+}
+
+/** What a request with a token holds of the budget, from its first byte to the end of its answer. Throws when that is past. */
 export function accountOf(res: Response, budget: BodyBudget): BodyAccount {
+  if (isOver(res)) throw endedEarly();
   const locals = localsOf(res);
   if (!locals.account) {
     locals.account = budget.account(locals.token!.keyId);
     res.once('close', locals.account.release);
   }
   return locals.account;
+}
+
+/** The request ended before all of it had come. */
+export function endedEarly(): ApiError {
+  return new ApiError('invalid_request', { details: [{ path: [], message: 'the body ended early' }] });
 }

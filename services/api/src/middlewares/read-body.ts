@@ -1,12 +1,12 @@
 import { MIMEType } from 'node:util';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import { bodyLength, UNTIL_TOLD } from '../body-length.js';
 import { BodyReader } from '../body-reader.js';
 import type { Endpoint } from '../endpoint.js';
-import { accountOf } from '../request-locals.js';
+import { accountOf, endedEarly } from '../request-locals.js';
 
 /**
  * Check 4: the body, read only now that the caller is known and within the limits. Leaves `req.body` parsed, or
@@ -23,7 +23,7 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
     const account = accountOf(res, bodies);
     const reader = new BodyReader({ maxBytes: maxBodyBytes, hasFile: hasFile ?? false });
     let bytes = 0;
-    await receive(req, {
+    await receive(req, res, {
       slowStartMs: waits.bodyMs,
       take(chunk) {
         bytes += chunk.length;
@@ -71,13 +71,14 @@ interface Receiver {
 }
 
 /** Rejects as soon as it is clear that the body will not be taken. What comes of it after that is kept nowhere. */
-function receive(req: Request, { slowStartMs, take }: Receiver): Promise<void> {
+function receive(req: Request, res: Response, { slowStartMs, take }: Receiver): Promise<void> {
   const startedAtMs = performance.now();
   let bytes = 0;
   return new Promise((resolve, reject) => {
     const end = (refusal?: unknown) => {
       clearTimeout(timer);
       req.off('data', onData).off('end', end).off('close', onGone);
+      res.off('close', onGone);
       if (refusal === undefined) resolve();
       else reject(refusal);
     };
@@ -89,9 +90,7 @@ function receive(req: Request, { slowStartMs, take }: Receiver): Promise<void> {
         end(refusal);
       }
     };
-    const onGone = () => {
-      end(new ApiError('invalid_request', { details: [{ path: [], message: 'the body ended early' }] }));
-    };
+    const onGone = () => end(endedEarly());
     const checkSpeed = () => {
       const elapsedSeconds = (performance.now() - startedAtMs) / 1000;
       if (bytes < elapsedSeconds * LIMITS.minBodyBytesPerSecond) end(new ApiError('request_timeout'));
@@ -99,5 +98,7 @@ function receive(req: Request, { slowStartMs, take }: Receiver): Promise<void> {
     };
     let timer = setTimeout(checkSpeed, slowStartMs);
     req.on('data', onData).on('end', end).on('close', onGone).on('error', onGone);
+    // A request that was answered as broken or too slow gets no event of its own any more: Node has let go of it.
+    res.on('close', onGone);
   });
 }

@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../api-deps.js';
 import type { DeviceStates } from '../device-states.js';
 import type { Call, Endpoint } from '../endpoint.js';
-import { accountOf, localsOf } from '../request-locals.js';
+import { accountOf, isOver, localsOf } from '../request-locals.js';
 import { sendAnswer } from '../send-answer.js';
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
@@ -54,7 +54,7 @@ async function toCall<Query, Body>(
 
 function whenGone(res: Response): AbortSignal {
   const gone = new AbortController();
-  if (res.closed) gone.abort();
+  if (isOver(res)) gone.abort();
   else res.once('close', () => gone.abort());
   return gone.signal;
 }
