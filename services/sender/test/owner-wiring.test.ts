@@ -1,4 +1,5 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
 import { UNLIMITED_PACE } from '@gateway/contracts/pace';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { createProducer, type Producer } from '@gateway/queue/producer';
@@ -8,9 +9,12 @@ import { createMetrics } from '@gateway/runtime/metrics';
 import { DeviceOwner } from '@gateway/sender/device-owner';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { acceptSend } from '@gateway/store/accept-send';
+import { acceptSend, dropAbandonedSends } from '@gateway/store/accept-send';
 import { ClientVersion } from '@gateway/store/client-version';
-import { LeaseKeeper } from '@gateway/store/lease-keeper';
+import { BUCKETS, bucketOf, deviceKeyStore } from '@gateway/store/device-keys';
+import { setPace } from '@gateway/store/devices';
+import { type HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
+import { findOptOut } from '@gateway/store/opt-outs';
 import { readContent, readSend } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 import { eventually } from '@gateway/testkit/eventually';
@@ -21,8 +25,10 @@ import PQueue from 'p-queue';
 import { startController, TestDevice } from '../../connection/test/support/test-controller.js';
 
 const ACCOUNT = '491700000031';
-const TTL_MS = 60_000;
-const [ADA, BEN, CLEO] = makeNumbers(3, 31) as [string, string, string];
+const TTL_MS = 120_000;
+const [ADA, BEN, CLEO, DORA] = makeNumbers(4, 31) as [string, string, string, string];
+/** For a confirmation that does not wait for what it confirms. */
+const longEnough = () => new Promise((resolve) => setTimeout(resolve, 150));
 const ignore = () => {};
 const quiet = { ...createLogger({ service: 'test', level: 'error' }), debug: ignore, info: ignore, warn: ignore };
 const logger = { ...quiet, error: ignore, child: () => logger };
@@ -35,6 +41,7 @@ describe('the owner of a device', function () {
   let device: TestDevice;
   let producer: Producer;
   let keeper: LeaseKeeper;
+  let lease: HeldLease;
   let owner: DeviceOwner;
   /** How far the clock of the process is ahead. */
   let aheadMs = 0;
@@ -69,7 +76,7 @@ describe('the owner of a device', function () {
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
     // Its beat is not started: nothing but the gates themselves may notice that the lease is over.
     keeper = new LeaseKeeper({ store, clock, logger, owner: `owner-${Date.now()}`, ttlMs: TTL_MS });
-    const lease = (await keeper.acquire(device.address))!;
+    lease = (await keeper.acquire(device.address))!;
     owner = new DeviceOwner(
       {
         ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
@@ -116,8 +123,7 @@ describe('the owner of a device', function () {
   it('writes a receipt down before the network hears that it arrived', async () => {
     between = async ({ name, args }, run) => {
       if (name !== 'record-results' || !(args.includes('delivered') || args.includes('read'))) return run();
-      // Long enough for a confirmation that does not wait for this.
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      await longEnough();
       stanzas.push('written');
       return run();
     };
@@ -132,6 +138,25 @@ describe('the owner of a device', function () {
     await eventually(() => stanzas.filter(isConfirmed).length === 2);
     const order = stanzas.filter((stanza) => stanza === 'written' || isConfirmed(stanza));
     expect(order[0], order.join()).to.equal('written');
+  });
+
+  it('writes a message down, and the wish in it, before the network hears that it arrived', async () => {
+    const steps = ['add-opt-outs', 'record-received'];
+    between = async ({ name }, run) => {
+      if (!steps.includes(name)) return run();
+      await longEnough();
+      const reply = await run();
+      stanzas.push(`written ${name}`);
+      return reply;
+    };
+    stanzas.length = 0;
+    const { office } = simulator;
+    const { id } = await office.writer.write(DORA, ACCOUNT, { conversation: 'STOP' });
+    const isConfirmed = (stanza: string) => stanza.startsWith('in ') && stanza.includes(` receipt ${id} `);
+    await eventually(() => stanzas.some(isConfirmed));
+    const order = stanzas.filter((stanza) => stanza.startsWith('written ') || isConfirmed(stanza));
+    expect(order.slice(0, 2), order.join()).to.deep.equal(steps.map((step) => `written ${step}`));
+    expect(await findOptOut(space.store, 'main', DORA)).to.not.equal(undefined);
   });
 
   it('erases a one-time password whose time is over', async () => {
@@ -162,5 +187,52 @@ describe('the owner of a device', function () {
     await addJob(await accept(CLEO));
     await eventually(() => owner.state === 'ended');
     expect(counters.acceptedStanzas).to.equal(before);
+  });
+
+  it('forgets sessions that were not used for a month', async () => {
+    const { vault } = space.store;
+    const seal: typeof vault.seal = (...what) => {
+      const sealed = vault.seal(...what);
+      const day = 2 + sealed[1]!;
+      sealed.writeUInt16BE(sealed.readUInt16BE(day) - 40, day);
+      return sealed;
+    };
+    // One in each bucket, as each look is at one of them; people who do not exist.
+    const ids = new Map<number, string>();
+    for (let i = 1; ids.size < BUCKETS; i++) ids.set(bucketOf(`${i}_1.0`), `${i}_1.0`);
+    const keys = [...ids.values()].map((id) => ({ type: 'session', id, value: Buffer.of(1) }));
+    await deviceKeyStore({ ...space.store, vault: { ...vault, seal } }, lease).commit({ keys });
+    // The lease lasts twice as long as it takes until the first look.
+    aheadMs = TTL_MS / 2;
+    owner.look();
+    const { keyBucket } = deviceKeys(space.store.space, device.address);
+    const isThere = ([bucket, id]: [number, string]) =>
+      space.clients.commands.hexists(keyBucket('session', bucket), id);
+    const left = async () => (await Promise.all([...ids].map(isThere))).reduce((sum, each) => sum + each, 0);
+    expect(await left()).to.equal(BUCKETS);
+    // The lease lasts twice as long as it takes until the first look.
+    aheadMs = TTL_MS / 2;
+    owner.look();
+    await eventually(async () => (await left()) < BUCKETS);
+  });
+
+  it('promises a send that waits behind 150 lists: its job is done, and it must not look abandoned', async () => {
+    await setPace(space.store, device.address, { messagesPerMinute: 1, jitter: 0, burst: 1 });
+    owner.look();
+    const isOpen = async (messageId: string) => {
+      const { record } = sendKeys(space.store.space, device.address, parseMessageId(messageId)!.tag);
+      return (await space.clients.commands.hget(record, 'state')) === 'open';
+    };
+    const lists = await Promise.all(Array.from({ length: 152 }, () => accept(CLEO)));
+    await Promise.all(lists.map(addJob));
+    // Two at most have been written.
+    await eventually(async () => (await Promise.all(lists.map(isOpen))).filter(Boolean).length >= 150);
+    const last = await accept(CLEO);
+    await addJob(last);
+    await eventually(() => isOpen(last));
+    const nowMs = Date.now() + 2 * LIMITS.acceptingGraceSeconds * 1000;
+    const hasJob = (messageId: string) => producer.hasSend(device.address, messageId);
+    await dropAbandonedSends(space.store, device.address, { nowMs, hasJob });
+    expect((await readSend(space.store, device.address, last))?.counts).to.include({ queued: 1 });
   });
 });

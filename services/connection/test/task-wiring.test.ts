@@ -1,0 +1,119 @@
+import { openSessionUntil, type TaskEnd } from '@gateway/connection/device-task';
+import { systemClock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
+import { createLogger } from '@gateway/runtime/logger';
+import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
+import { ClientVersion } from '@gateway/store/client-version';
+import { LeaseKeeper } from '@gateway/store/lease-keeper';
+import { findOptOut } from '@gateway/store/opt-outs';
+import type { Store } from '@gateway/store/store';
+import { eventually } from '@gateway/testkit/eventually';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { startController, TestDevice } from './support/test-controller.js';
+
+const ACCOUNT = '491700000032';
+const TTL_MS = 60_000;
+const [ADA, BEN] = makeNumbers(2, 32) as [string, string];
+const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+/** For a confirmation that does not wait for what it confirms. */
+const longEnough = () => new Promise((resolve) => setTimeout(resolve, 150));
+
+/** Each gate has tests of its own. Here a device that the connection service has must be found to go through them. */
+describe('a device that the connection service has logged in', function () {
+  this.timeout(20_000);
+  let space: RedisSpace;
+  let simulator: Simulator;
+  let device: TestDevice;
+  let keeper: LeaseKeeper;
+  let stop: AbortController;
+  let closed: Promise<TaskEnd>;
+  let aheadMs = 0;
+  let between: (name: string, run: () => Promise<unknown>) => Promise<unknown>;
+  const stanzas: string[] = [];
+
+  before(async () => {
+    const trace = (direction: string, _: string, { tag, attrs }: { tag: string; attrs: { id?: string } }) =>
+      void stanzas.push(`${direction} ${tag} ${attrs.id}`);
+    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ trace: trace as never })]);
+    const controller = await startController(space, simulator);
+    device = new TestDevice(space, simulator, 'default', ACCOUNT);
+    await device.link();
+    await controller.stop();
+  });
+  after(async () => {
+    await simulator.close();
+    await space.close();
+  });
+
+  beforeEach(async () => {
+    aheadMs = 0;
+    between = (_name, run) => run();
+    const run: Store['run'] = (name, keys, args) => between(name, () => space.store.run(name, keys, args));
+    const store = { ...space.store, run };
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+    // Its beat is not started: nothing but the gates themselves may notice that the lease is over.
+    keeper = new LeaseKeeper({ store, clock, logger, owner: `task-${Date.now()}`, ttlMs: TTL_MS });
+    const lease = (await keeper.acquire(device.address))!;
+    const { desired } = await device.read();
+    stop = new AbortController();
+    const open = defer<void>();
+    const task = {
+      ...{ store, lease, clock, logger, desired: desired!, signal: stop.signal },
+      endpoint: {
+        url: simulator.socketUrl,
+        trust: { kind: 'root' as const, publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
+      },
+      clientVersion: new ClientVersion({ store, logger, clock }),
+    };
+    const events = { onOpen: () => open.resolve() };
+    const opened = await openSessionUntil(stop.signal, task, { events });
+    ({ closed } = opened);
+    await open.promise;
+    await opened.session.caughtUp;
+    stanzas.length = 0;
+  });
+  afterEach(async () => {
+    stop.abort();
+    await closed;
+    aheadMs = 0;
+    keeper.stop();
+    await space.clients.commands.del(device.keys.lease);
+  });
+
+  async function write(from: string, text: string): Promise<(stanza: string) => boolean> {
+    const { office } = simulator;
+    const { id } = await office.writer.write(from, ACCOUNT, { conversation: text });
+    return (stanza) => stanza === `in receipt ${id}` || stanza === `in ack ${id}`;
+  }
+
+  it('has written down what a person wrote, and the wish in it, before the network hears that it arrived', async () => {
+    const steps = ['add-opt-outs', 'record-received'];
+    between = async (name, run) => {
+      if (!steps.includes(name)) return run();
+      await longEnough();
+      const reply = await run();
+      stanzas.push(`written ${name}`);
+      return reply;
+    };
+    const isConfirmed = await write(ADA, 'STOP');
+    await eventually(() => stanzas.some(isConfirmed));
+    const order = stanzas.filter((stanza) => stanza.startsWith('written ') || isConfirmed(stanza));
+    expect(order.slice(0, 2), order.join()).to.deep.equal(steps.map((step) => `written ${step}`));
+    expect(await findOptOut(space.store, 'main', ADA)).to.not.equal(undefined);
+  });
+
+  it('puts nothing on the wire once its lease may be another one’s', async () => {
+    // The process was frozen: its lease is over, and nothing has told it so.
+    aheadMs = TTL_MS;
+    const isConfirmed = await write(BEN, 'hello');
+    let end: TaskEnd | undefined;
+    void closed.then((how) => {
+      end = how;
+    });
+    await eventually(() => end !== undefined || stanzas.some(isConfirmed));
+    expect(stanzas.filter(isConfirmed)).to.deep.equal([]);
+    expect(end?.kind).to.equal('fenced');
+  });
+});
