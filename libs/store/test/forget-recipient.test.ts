@@ -1,5 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import type { SendKind } from '@gateway/contracts/message-content';
 import { recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { FORGOTTEN } from '@gateway/contracts/send-layout';
 import { acceptSend, openSend } from '@gateway/store/accept-send';
 import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/change-send';
@@ -24,10 +26,11 @@ describe('a person in sends', () => {
   });
   afterEach(() => space.close());
 
-  async function accept(recipients: string[], { isOpen = true } = {}) {
+  async function accept(recipients: string[], { isOpen = true, kind = 'text' as SendKind } = {}) {
     const nowMs = Date.now();
     const { messageId } = await acceptSend(space.store, address, {
-      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
+      ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
+      reply: { kind: 'received', platformId: 'P', from: '44@s' },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
     });
     if (isOpen) await openSend(space.store, address, messageId);
@@ -49,6 +52,7 @@ describe('a person in sends', () => {
     expect(await show(tag)).to.deep.equal([`${OTHER} queued`, `${FORGOTTEN} cancelled`, '4915111 queued']);
     expect((await readSend(space.store, address, messageId))!.counts).to.include({ queued: 2, cancelled: 1 });
     expect((await readBacklog(space.store, address)).messages).to.equal(2);
+    expect(await readContent(space.store, address, tag), 'for the others').to.not.equal(undefined);
     expect(await claim(tag, 1), 'for a sender that still has the number').to.equal('settled');
     expect(await claim(tag, 0)).to.equal('claimed');
     expect(await forget(tag), 'again').to.equal(0);
@@ -74,6 +78,8 @@ describe('a person in sends', () => {
     expect(await show(tag)).to.deep.equal([`${FORGOTTEN} delivered`]);
     expect((await readSend(space.store, address, messageId))!.counts).to.include({ delivered: 1, cancelled: 0 });
     expect(await readContent(space.store, address, tag)).to.equal(undefined);
+    const { record } = sendKeys(space.store.space, address, tag);
+    expect(await space.store.redis.hmget(record, 'content', 'reply')).to.deep.equal([null, null]);
     expect(await space.store.redis.pexpiretime(recipients)).to.equal(diesAt);
   });
 
@@ -81,6 +87,16 @@ describe('a person in sends', () => {
     const { messageId, tag } = await accept([KNOWN]);
     await forget(tag);
     expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');
+  });
+
+  it('leaves a code that has gone out to the others to be erased, as it would be without them', async () => {
+    const { messageId, tag } = await accept([TYPED, OTHER], { kind: 'otp' });
+    await claim(tag, 1);
+    await hear(tag, 1, 'acked');
+    const { erasures } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.zscore(erasures, messageId)).to.equal(null);
+    await forget(tag);
+    expect(await space.store.redis.zscore(erasures, messageId)).to.not.equal(null);
   });
 
   it('is found in every send that is kept, and left alone in one that is being accepted', async () => {

@@ -67,4 +67,73 @@ describe('a step in Redis', () => {
     await redis().del(key('chunk-1'));
     expect(await reserve()).to.equal('write');
   });
+
+  it('tells the key of each sealed value of a hash, however many there are', async () => {
+    const [sealed, other] = [sealedOn(1, 'key-1'), sealedOn(1, 'k2')];
+    const fields = Array.from({ length: 1_200 }, (_, i) => [`f${i}`, i === 7 ? other : sealed]).flat();
+    await redis().hset(key('hash'), ...(fields as [string, Buffer]));
+    const found = await allPages('list-sealed', []);
+    const keyIds = new Map(found.flatMap((field, i) => (i % 2 === 0 ? [[field, found[i + 1]] as const] : [])));
+    expect(keyIds.size).to.equal(1_200);
+    expect(keyIds.get('f7')).to.equal('k2');
+    expect(keyIds.get('f8')).to.equal('key-1');
+  });
+
+  it('finds what was last written before a day, however much there is', async () => {
+    const fields = Array.from({ length: 1_200 }, (_, i) => [
+      `f${i}`,
+      sealedOn(i % 2 === 0 ? 19_999 : 20_000, 'k'),
+    ]).flat();
+    await redis().hset(key('hash'), ...(fields as [string, Buffer]));
+    const found = new Set(await allPages('find-unused-keys', [20_000]));
+    expect(found.size).to.equal(600);
+    expect([found.has('f0'), found.has('f1')]).to.deep.equal([true, false]);
+  });
+
+  async function allPages(script: string, args: number[]): Promise<string[]> {
+    const all: string[] = [];
+    let cursor = '0';
+    do {
+      const [next, ...found] = (await run(script, ['hash'], [cursor, 100, ...args])) as [string, ...string[]];
+      all.push(...found);
+      cursor = next;
+    } while (cursor !== '0');
+    return all;
+  }
+
+  it('counts the starts of owners for an hour, and none that ended without one', async () => {
+    await redis().set(key('lease'), 'token');
+    const note = (what: string) => run('note-start', ['lease', 'starts'], ['token', what, 3_600_000]);
+    expect([await note('ended'), await note('started'), await note('started')]).to.deep.equal([0, 1, 2]);
+    expect(await redis().pttl(key('starts'))).to.be.within(3_590_000, 3_600_000);
+    expect([await note('ended'), await note('lasted'), await note('started')]).to.deep.equal([1, 0, 1]);
+    await redis().del(key('lease'));
+    expect([await note('started'), await note('lasted'), await note('ended')]).to.deep.equal([-1, -1, 0]);
+  });
+
+  it('writes what must always be written, with all that goes with the command', async () => {
+    expect(await run('write-always', ['value'], ['SET', 'x', 'PX', 60_000, 'NX'])).to.equal('OK');
+    expect(await redis().pttl(key('value'))).to.be.within(50_000, 60_000);
+    expect(await run('write-always', ['value'], ['SET', 'y', 'NX'])).to.equal(null);
+    expect(await redis().get(key('value'))).to.equal('x');
+  });
+
+  it('reads all that the status of a device is made of', async () => {
+    const names = ['desired', 'observed', 'restriction', 'lease', 'creds'];
+    expect(await run('read-device-state', names, [])).to.deep.equal([[], [], [], 0, 0]);
+    for (const name of names.slice(0, 3)) await redis().hset(key(name), 'of', name);
+    await redis().mset(key('lease'), 'x', key('creds'), 'x');
+    const hashes = names.slice(0, 3).map((name) => ['of', name]);
+    expect(await run('read-device-state', names, [])).to.deep.equal([...hashes, 1, 1]);
+  });
 });
+
+/** The open part of a sealed value: see libs/store/src/vault.ts. */
+function sealedOn(day: number, keyId: string): Buffer {
+  return Buffer.concat([
+    Buffer.of(2, keyId.length),
+    Buffer.from(keyId),
+    Buffer.of(day >> 8, day & 255),
+    Buffer.alloc(29),
+  ]);
+}

@@ -60,7 +60,16 @@ describe('a device that the connection service has logged in', function () {
     stop = new AbortController();
     const open = defer<void>();
     const task = {
-      ...{ store, lease, clock, logger, desired: desired!, signal: stop.signal },
+      ...{
+        store,
+        lease,
+        clock,
+        logger,
+        desired: desired!,
+        signal: stop.signal,
+        lastedMs: TTL_MS,
+        hasFailed: () => false,
+      },
       endpoint: {
         url: simulator.socketUrl,
         trust: { kind: 'root' as const, publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
