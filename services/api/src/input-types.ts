@@ -235,12 +235,12 @@ const SHOWS_SOMETHING = new RegExp(
   'u',
 );
 
-/** Words that a phone shows: at most so many characters, and not only white space, which would be an empty bubble. */
+/** Words that a phone shows: at most so many characters, one of which is seen: the others would be an empty bubble. */
 export function words(maxCharacters: number): StringSchema {
   return Joi.string()
     .max(maxCharacters)
     .pattern(SHOWS_SOMETHING)
-    .messages({ 'string.pattern.base': 'must not be only white space' })
+    .messages({ 'string.pattern.base': 'must have a character that phones show' })
     .custom(refuseBrokenText);
 }
 

@@ -7,6 +7,7 @@ import { makeAnimatedWebp, makeMp4, makePng, makeWav, makeWebp } from '@gateway/
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/bombs.js';
+import { useTestApi } from './support/use-test-api.js';
 
 const NAUGHTY = new URL('./fixtures/naughty-previews.js', import.meta.url);
 const MAIN = new URL('./preview-main.js', import.meta.resolve('@gateway/api/previews/previews'));
@@ -163,6 +164,15 @@ describe('previews', () => {
     expect(Object.keys(told.env)).to.have.members(['UV_THREADPOOL_SIZE', 'MALLOC_ARENA_MAX', 'PWD']);
   });
 
+  it('come from a process with limits of its memory and of its processor time, which leaves no dump', async () => {
+    start({ entry: NAUGHTY });
+    const told = JSON.parse(Buffer.from((await naughty('tell')).thumbnail!, 'base64').toString());
+    expect(told.limits)
+      .to.match(/^Max cpu time +120 +120 /m)
+      .and.to.match(/^Max data size +268435456 +268435456 /m)
+      .and.to.match(/^Max core file size +0 +0 /m);
+  });
+
   it('go on after a process was killed in the middle of its work, or while it was idle', async () => {
     start({ entry: NAUGHTY });
     const hanging = naughty('hang');
@@ -190,5 +200,26 @@ describe('previews', () => {
     await previews.close();
     expect(children()).to.deep.equal([]);
     expect([await hanging, await next]).to.deep.equal([{}, {}]);
+  });
+});
+
+describe('previews of what is sent', () => {
+  const { api } = useTestApi({ linked: true, previews: { entry: NAUGHTY, workMs: 600 } });
+
+  it('stand in a line of their token, where others do not stand', async () => {
+    const answered: string[] = [];
+    const send = async (who: string, token: string, bytes: Buffer) => {
+      const attachment = { type: 'document', base64: bytes.toString('base64') };
+      const { status } = await api.call('POST', '/send', { json: { to: '447700900001', attachment }, token });
+      expect(status).to.equal(202);
+      answered.push(who);
+    };
+    const gif = Buffer.from('GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff;', 'latin1');
+    // The process has no answer to these.
+    const slow = [9, 8].map((size) => send('slow', api.token, makePng(size, size)));
+    await eventually(async () => /gateway_waiting_previews\{[^}]*\} 1\n/.test(await api.metrics()));
+    const { value: other } = await api.newToken();
+    await Promise.all([...slow, send('other', other, gif)]);
+    expect(answered.at(-1), 'the second of its own token').to.equal('slow');
   });
 });

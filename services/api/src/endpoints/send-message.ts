@@ -44,7 +44,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   body: Joi.object<SendBody>({
     to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
     text: words(LIMITS.maxTextCharacters).description(
-      'The text of the message, sent as it is written. Nothing but white space is refused: phones would show an empty bubble.',
+      'The text of the message, sent as it is written. White space, control characters and invisible marks alone are refused: phones would show an empty bubble.',
     ),
     attachment: attachmentSchema.description('A file, up to 10 MB. `text` goes with it.'),
     existingMessageId: Joi.string()
