@@ -1,6 +1,7 @@
 import { deriveStatus } from '@gateway/contracts/device-state';
+import { normalizePhoneNumber } from '@gateway/contracts/normalize-phone-number';
 import { paceDurationMs } from '@gateway/contracts/pace';
-import { maskPhoneNumber, normalizePhoneNumber, spellingsOf } from '@gateway/contracts/phone-number';
+import { maskPhoneNumber, spellingsOf } from '@gateway/contracts/phone-number';
 import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import { emptyResults, packRecipients, readResult, unpackRecipients } from '@gateway/contracts/send-layout';
 import { type StatusCounts, sendStatus } from '@gateway/contracts/statuses';

@@ -1,5 +1,5 @@
 import { LIMITS } from '@gateway/contracts/limits';
-import { normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { normalizePhoneNumber } from '@gateway/contracts/normalize-phone-number';
 import joi, {
   type AnySchema,
   type CustomHelpers,
@@ -35,15 +35,16 @@ interface DocumentedExtension extends Extension {
 }
 
 export const NUMBER_MESSAGE =
-  'must be a phone number of 7 to 15 digits that starts with its country code, without a (0)';
-/** What `normalizePhoneNumber` takes, but for a `(0)`. */
+  'must be a phone number of 7 to 15 digits that starts with its country code, without the 0 that is dialled inside the country';
+/** What `normalizePhoneNumber` takes, but for zeros that are no part of a number. */
 const NUMBER_PATTERN = '^[\\s().\\[\\]-]*\\+?[\\s().\\[\\]-]*[1-9]([\\s().\\[\\]-]*[0-9]){6,14}[\\s().\\[\\]-]*$';
 const NUMBER_SCHEMA = {
   type: 'string',
   pattern: NUMBER_PATTERN,
   not: { pattern: '[(\\[][\\s.-]*0[\\s.-]*[)\\]]' },
   description:
-    'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are dropped, a (0) is refused.',
+    'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are dropped. A 0 that is ' +
+    'only dialled inside the country is refused, such as that of +44 (0) 7700 900123 or +44 07700 900123.',
   examples: ['447700900123'],
 };
 

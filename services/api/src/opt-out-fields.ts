@@ -1,5 +1,6 @@
+import { normalizePhoneNumber } from '@gateway/contracts/normalize-phone-number';
 import { digitsOfHiddenId, OPT_OUT_SOURCES } from '@gateway/contracts/opt-outs';
-import { canonicalPhoneNumber, normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
 import { type OptOut, placeOf } from '@gateway/store/opt-outs';
 import { Joi, NUMBER_MESSAGE } from './input-types.js';

@@ -269,7 +269,8 @@ describe('POST /send with an attachment', () => {
     await expectDetails({ to: 'nobody', attachment }, [
       {
         path: ['to'],
-        message: 'must be a phone number of 7 to 15 digits that starts with its country code, without a (0)',
+        message:
+          'must be a phone number of 7 to 15 digits that starts with its country code, without the 0 that is dialled inside the country',
       },
     ]);
     const headers = { 'idempotency-key': 'once' };

@@ -224,7 +224,8 @@ describe('GET|POST /connect', () => {
       { path: ['method'], message: 'must be one of [qrCode, pairingCode]' },
       {
         path: ['phoneNumber'],
-        message: 'must be a phone number of 7 to 15 digits that starts with its country code, without a (0)',
+        message:
+          'must be a phone number of 7 to 15 digits that starts with its country code, without the 0 that is dialled inside the country',
       },
       { path: ['forceNew'], message: 'must be a boolean' },
       { path: ['x'], message: 'is not allowed' },

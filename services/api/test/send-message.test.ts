@@ -7,7 +7,8 @@ import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.
 import { type Answer, startTestApi } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
-const NUMBER_MESSAGE = 'must be a phone number of 7 to 15 digits that starts with its country code, without a (0)';
+const NUMBER_MESSAGE =
+  'must be a phone number of 7 to 15 digits that starts with its country code, without the 0 that is dialled inside the country';
 
 describe('POST /send', () => {
   const { space, api } = useTestApi();

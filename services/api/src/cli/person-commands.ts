@@ -1,5 +1,6 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { canonicalPhoneNumber, maskPhoneNumber, normalizePhoneNumber } from '@gateway/contracts/phone-number';
+import { normalizePhoneNumber } from '@gateway/contracts/normalize-phone-number';
+import { canonicalPhoneNumber, maskPhoneNumber } from '@gateway/contracts/phone-number';
 import { toError } from '@gateway/runtime/errors';
 import { forgetRecipient } from '@gateway/store/change-send';
 import { readDeviceState } from '@gateway/store/device-state';
