@@ -199,7 +199,7 @@ export class DeviceScheduler {
         this.roster.resume();
         this.wakeUp.ring();
       },
-      findHeld: () => this.roster.findHeld(),
+      findHeld: (isWanted) => this.roster.findHeld(isWanted),
       onMet: (phone) => {
         this.roster.release(phone);
         this.wakeUp.ring();

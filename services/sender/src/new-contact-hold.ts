@@ -31,8 +31,8 @@ export interface HoldDeps {
   onLifted(): void;
   /** This person, who may be one of those who wait, is no stranger any more. */
   onMet(phone: string): void;
-  /** The number of one of those who wait, as it was typed. */
-  findHeld(): string | undefined;
+  /** The number of one of those who wait, of whom this is true, as it was typed. */
+  findHeld(isWanted: (number: string) => boolean): string | undefined;
   onFailed(error: Error): void;
 }
 
@@ -75,6 +75,8 @@ export class NewContactHold {
   private silentSinceMs: number | undefined;
   /** The one who is being tried, by canonical number. */
   private trial: string | undefined;
+  /** Those who were, since all others were: each has their turn before one is tried again. */
+  private readonly tried = new Set<string>();
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
 
@@ -130,9 +132,10 @@ export class NewContactHold {
   async wasRefused(number: string, code: number): Promise<boolean> {
     this.note(number, 'refused');
     if (this.state.kind === 'restricted') {
-      const wasTrial = this.endTrial(number);
+      // Of a trial, too: it was one because the network did not say whether it restricts anything.
+      this.endTrial(number);
       await this.record([canonicalPhoneNumber(number)]);
-      return !wasTrial;
+      return true;
     }
     const { asked } = this;
     const answer = await this.suspect(code);
@@ -180,17 +183,24 @@ export class NewContactHold {
 
   private tryOne(): void {
     if (this.state.kind !== 'restricted') return;
-    const { clock, logger, findHeld, onMet } = this.deps;
+    const { clock, logger, onMet } = this.deps;
     const { silentSinceMs, triedAtMs } = this;
     const dueAtMs = nextTrialAtMs(this.state.restriction, { silentSinceMs, triedAtMs });
     if (dueAtMs === undefined || clock.nowMs() < dueAtMs) return;
-    const number = findHeld();
+    const number = this.findUntried();
     if (number === undefined) return;
     logger.warn('the network does not say what it restricts: one message to a new contact is tried');
     this.triedAtMs = clock.nowMs();
     this.trial = canonicalPhoneNumber(number);
+    this.tried.add(this.trial);
     this.note(number, 'met');
     onMet(number);
+  }
+
+  private findUntried(): string | undefined {
+    const found = this.deps.findHeld((number) => !this.tried.has(canonicalPhoneNumber(number)));
+    if (found === undefined) this.tried.clear();
+    return found ?? this.deps.findHeld(() => true);
   }
 
   /** Whether this was about the one who is being tried. */
@@ -246,6 +256,7 @@ export class NewContactHold {
 
   private forgetPeople(): void {
     this.standings.clear();
+    this.tried.clear();
     this.trial = undefined;
   }
 

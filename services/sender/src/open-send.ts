@@ -236,11 +236,6 @@ export class OpenSend {
     return this.held.map((index) => this.numbers[index]!);
   }
 
-  get anyHeld(): string | undefined {
-    const [first] = this.held;
-    return first === undefined ? undefined : this.numbers[first];
-  }
-
   /** They go first: with `numbers` only those people, else all who are held. */
   releaseHeld(numbers?: ReadonlySet<string>): void {
     const [released, others] = this.split(this.held, numbers);

@@ -200,9 +200,15 @@ export class SendRoster {
   }
 
   /** The number of one of those who wait for the end of a restriction. */
-  findHeld(): string | undefined {
-    for (const send of this.active.values()) if (send.anyHeld !== undefined) return send.anyHeld;
-    for (const { held } of this.aside.values()) if (held.length > 0) return String(held[0]);
+  findHeld(isWanted: (number: string) => boolean): string | undefined {
+    for (const send of this.active.values()) {
+      const found = send.heldNumbers().find(isWanted);
+      if (found !== undefined) return found;
+    }
+    for (const { held } of this.aside.values()) {
+      const found = held.find((number) => isWanted(String(number)));
+      if (found !== undefined) return String(found);
+    }
     return undefined;
   }
 

@@ -69,18 +69,19 @@ describe('the hold of messages to new contacts, when the network does not answer
     expect(await stored()).to.equal(undefined);
   });
 
-  it('takes the refusal of the one who was tried for final, and tries the next a quarter of an hour later', async () => {
+  it('fails nobody for a trial that is refused: they wait again, and the next is tried a quarter of an hour later', async () => {
     const hold = await held();
     await pass(hold, 10 * MINUTE_MS);
-    expect(await hold.wasRefused('17', 463), 'final').to.equal(false);
+    expect(await hold.wasRefused('17', 463), 'the network has not said that it knows of no restriction').to.equal(true);
     expect(await hold.wasRefused('19', 463), 'was under way').to.equal(true);
-    expect(hold.isOn).to.equal(true);
-    stage.waiting = ['18'];
+    expect(['17', '18', '19'].map((number) => hold.holds(number))).to.deep.equal([true, true, true]);
     await pass(hold, 15 * MINUTE_MS - 1);
     expect(stage.calls).to.deep.equal(['held', 'met 17']);
     await pass(hold, 1);
     expect(stage.calls).to.deep.equal(['held', 'met 17', 'met 18']);
-    expect(await hold.wasRefused('18', 463)).to.equal(false);
+    expect(await hold.wasRefused('18', 463)).to.equal(true);
+    await pass(hold, 15 * MINUTE_MS);
+    expect(stage.calls, 'when all were tried').to.deep.equal(['held', 'met 17', 'met 18', 'met 17']);
     hold.stop();
   });
 
