@@ -9,8 +9,10 @@ import { createMetrics } from '@gateway/runtime/metrics';
 import { DeviceOwner } from '@gateway/sender/device-owner';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { acceptSend, dropAbandonedSends } from '@gateway/store/accept-send';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
+import { claimRecipient } from '@gateway/store/change-send';
 import { ClientVersion } from '@gateway/store/client-version';
+import { readStarts } from '@gateway/store/count-starts';
 import { BUCKETS, bucketOf, deviceKeyStore } from '@gateway/store/device-keys';
 import { setPace } from '@gateway/store/devices';
 import { type HeldLease, LeaseKeeper } from '@gateway/store/lease-keeper';
@@ -26,6 +28,7 @@ import { startController, TestDevice } from '../../connection/test/support/test-
 
 const ACCOUNT = '491700000031';
 const TTL_MS = 120_000;
+const LASTED_MS = 50;
 const [ADA, BEN, CLEO, DORA] = makeNumbers(4, 31) as [string, string, string, string];
 /** For a confirmation that does not wait for what it confirms. */
 const longEnough = () => new Promise((resolve) => setTimeout(resolve, 150));
@@ -88,6 +91,7 @@ describe('the owner of a device', function () {
         clientVersion: new ClientVersion({ store, logger, clock }),
         ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000 },
         ...{ uploads: new PQueue(), openings: new PQueue() },
+        lastedMs: LASTED_MS,
       },
       lease,
     );
@@ -98,10 +102,10 @@ describe('the owner of a device', function () {
     keeper.stop();
   });
 
-  async function accept(to: string, kind: 'text' | 'otp' = 'text'): Promise<string> {
+  async function accept(to: string, kind: 'text' | 'otp' = 'text', others: string[] = []): Promise<string> {
     const nowMs = Date.now();
     const { messageId } = await acceptSend(space.store, device.address, {
-      ...{ kind, content: { kind: 'text', text: `for ${to}` }, parts: 1, recipients: [to] },
+      ...{ kind, content: { kind: 'text', text: `for ${to}` }, parts: 1, recipients: [to, ...others] },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
     });
     return messageId;
@@ -111,8 +115,8 @@ describe('the owner of a device', function () {
       { v: 1, workspace: 'main', device: 'default', messageId, priority: 'bulk', requestId: 'r' },
       { epoch: 1 },
     );
-  const isRead = (messageId: string) =>
-    eventually(async () => (await readSend(space.store, device.address, messageId))?.counts.read === 1);
+  const isRead = (messageId: string, recipients = 1) =>
+    eventually(async () => (await readSend(space.store, device.address, messageId))?.counts.read === recipients);
 
   it('opens a send that was accepted, whose job it finds first', async () => {
     const messageId = await accept(ADA);
@@ -173,6 +177,49 @@ describe('the owner of a device', function () {
     expect((await readContent(space.store, device.address, tag)) !== undefined).to.equal(true);
     owner.look();
     await eventually(async () => (await readContent(space.store, device.address, tag)) === undefined);
+  });
+
+  it('lets a message go out with nothing else under way that was in flight when several owners ended', async () => {
+    const [before, suspect, ...others] = makeNumbers(5, 32) as [string, string, ...string[]];
+    const jid = (number: string) => simulator.network.directory.jidOf(number, 'lid');
+    const rules = [before, suspect].map((recipient) =>
+      simulator.network.faults.add({ on: 'message', match: { recipient }, do: { delayMs: 200 } }),
+    );
+    const messageId = await accept(suspect, 'text', others);
+    const { tag } = parseMessageId(messageId)!;
+    await openSend(space.store, device.address, messageId);
+    const longAgo = { recipient: 0, part: 0, nowMs: Date.now() - 600_000 };
+    for (let each = 0; each < 3; each++) await claimRecipient(space.store, lease, { tag, ...longAgo });
+    stanzas.length = 0;
+    await addJob(await accept(before));
+    await eventually(() => rules[0]!.hits === 1);
+    await addJob(messageId);
+    await isRead(messageId, others.length + 1);
+    simulator.network.faults.clear();
+    const names = new Map([
+      [jid(before), 'before'],
+      [jid(suspect), 'suspect'],
+      ...others.map((number) => [jid(number), 'other'] as const),
+    ]);
+    const ids = new Map<string, string>();
+    const steps = stanzas.flatMap((stanza) => {
+      const [, stanzaClass, tag, id, to] = stanza.split(' ') as [string, string, string, string, string];
+      if (tag === 'message' && names.has(to)) ids.set(id, names.get(to)!);
+      const isStep = ids.has(id) && (tag === 'message' || (tag === 'ack' && stanzaClass === 'message'));
+      return isStep ? [`${tag} ${ids.get(id)}`] : [];
+    });
+    expect(steps.slice(0, 5)).to.deep.equal([
+      'message before',
+      'ack before',
+      'message suspect',
+      'ack suspect',
+      'message other',
+    ]);
+  });
+
+  it('ends the suspicion against a device when it has held for a while', async () => {
+    await eventually(async () => (await readStarts(space.store, device.address)) === 0, { timeoutMs: 5_000 });
+    expect(owner.state).to.equal('open');
   });
 
   it('puts nothing on the wire once its lease may be another one’s', async () => {

@@ -1,0 +1,68 @@
+import { platformIds } from '@gateway/contracts/platform-id';
+import { createLogger } from '@gateway/runtime/logger';
+import { createMetrics } from '@gateway/runtime/metrics';
+import { FailureLines } from '@gateway/sender/failure-lines';
+import { FirstContactHold } from '@gateway/sender/first-contact-hold';
+import { loadSend } from '@gateway/sender/load-send';
+import type { OpenSend } from '@gateway/sender/open-send';
+import { ResultWriter } from '@gateway/sender/result-writer';
+import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import { Verdicts } from '@gateway/sender/verdicts';
+import { acceptSend } from '@gateway/store/accept-send';
+import { claimRecipient } from '@gateway/store/change-send';
+import type { HeldLease } from '@gateway/store/lease-keeper';
+import { readSend } from '@gateway/store/read-send';
+import { expect } from 'chai';
+import { ADDRESS, useHoldStage } from './support/hold-stage.js';
+
+describe('a stranger whom the network refuses, and knows of no restriction', () => {
+  const { stage, attached } = useHoldStage();
+  const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+  const metrics = createSenderMetrics(createMetrics('test'), () => ({}));
+  let send: OpenSend;
+  let verdicts: Verdicts;
+  let hold: ReturnType<typeof attached>;
+
+  beforeEach(async () => {
+    const { store, lease } = stage;
+    const nowMs = Date.now();
+    stage.nowMs = nowMs;
+    const clock = { nowMs: () => stage.nowMs, monotonicMs: () => stage.nowMs };
+    const { messageId } = await acceptSend(store, ADDRESS, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4917'] },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 3_600_000 },
+    });
+    const deps = { store, lease: lease as HeldLease, clock, logger, metrics, ids: platformIds(Buffer.alloc(16, 7)) };
+    send = (await loadSend(deps, messageId, { finish: () => {} }))!;
+    hold = attached();
+    verdicts = new Verdicts({
+      ...{ ...deps, hold, results: new ResultWriter(deps), failures: new FailureLines(logger) },
+      firstContacts: new FirstContactHold({ clock, logger, onHeld: () => {}, onLifted: () => {}, onMet: () => {} }),
+      preparation: { holdBack: () => Promise.reject(new Error('nothing is restricted')) },
+    });
+  });
+  afterEach(() => hold.stop());
+
+  async function refuse({ isAnnounced = false } = {}): Promise<'queued' | 'failed'> {
+    const { store, lease } = stage;
+    // The pause of the attempt before is over.
+    stage.nowMs += 60_000;
+    if (isAnnounced) hold.hasNews();
+    send.addReady(send.takeForLookUp(1, stage.nowMs).map(({ index }) => index));
+    const item = send.takeReady()!;
+    await claimRecipient(store, lease, { tag: send.tag, recipient: 0, part: 0, nowMs: stage.nowMs });
+    await verdicts.settle(item, { kind: 'restricted', code: 463 });
+    const { counts } = (await readSend(store, ADDRESS, send.messageId))!;
+    return counts.failed === 1 ? 'failed' : 'queued';
+  }
+
+  it('fails at the second time', async () => {
+    expect([await refuse(), await refuse()]).to.deep.equal(['queued', 'failed']);
+  });
+
+  it('is tried once more when the network has announced a change of its limits a moment before', async () => {
+    await refuse();
+    expect(await refuse({ isAnnounced: true })).to.equal('queued');
+    expect(await refuse(), 'that was long ago').to.equal('failed');
+  });
+});
