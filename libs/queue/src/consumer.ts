@@ -57,7 +57,9 @@ export function createConsumer(options: ConsumerOptions): Consumer {
     removeOnFail: { count: 100 },
   });
   worker.on('error', (error) => options.logger.debug('queue worker error', { error }));
-  worker.on('failed', (job, error) => options.logger.error('job failed', { jobId: job?.id, error }));
+  worker.on('failed', (job, error) => {
+    options.logger.error('job failed', { jobId: job?.id, requestId: job?.data?.requestId, error });
+  });
   return { close: () => worker.close() };
 }
 

@@ -184,9 +184,9 @@ export class DeviceScheduler {
         logger.info('send finished', { messageId, requestId });
         if (kind === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
       },
-      onUnloadable: (messageId, error) => {
+      onUnloadable: ({ messageId, requestId }, error) => {
         if (error instanceof FencedError) onFailed(error);
-        else logger.error('send cannot be loaded', { messageId, error });
+        else logger.error('send cannot be loaded', { messageId, requestId, error });
       },
     });
   }

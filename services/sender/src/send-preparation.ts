@@ -73,7 +73,8 @@ export class SendPreparation {
     const wanted = await this.holdBackTokenless(session, send, allowed);
     const numbers = wanted.map(({ to }) => to);
     const found = await session.lookUp(numbers, { urgent: send.record.kind === 'otp' }).catch((thrown: unknown) => {
-      logger.warn('look-up failed', { messageId: send.messageId, error: toError(thrown) });
+      const { messageId, record } = send;
+      logger.warn('look-up failed', { messageId, requestId: record.requestId, error: toError(thrown) });
       return new Map<string, LookUpResult>();
     });
     const ready: number[] = [];

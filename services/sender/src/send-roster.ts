@@ -19,7 +19,7 @@ export interface RosterDeps {
   onLoaded(): void;
   onFinished(send: OpenSend): void;
   /** One that got a place without a job cannot be loaded: it waits for a job. */
-  onUnloadable(messageId: string, error: Error): void;
+  onUnloadable(job: SendJob, error: Error): void;
 }
 
 export interface LoadOptions {
@@ -258,7 +258,7 @@ export class SendRoster {
   }
 
   private start(job: SendJob, back: Return): void {
-    this.work(job, back).catch((error: unknown) => this.deps.onUnloadable(job.messageId, toError(error)));
+    this.work(job, back).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
   }
 
   private async work(job: SendJob, back = NEW): Promise<void> {

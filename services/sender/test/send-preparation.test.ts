@@ -1,7 +1,9 @@
 import { ownErrorCode } from '@gateway/contracts/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
+import type { MessengerSession } from '@gateway/messenger/session-types';
 import { OpenSend } from '@gateway/sender/open-send';
 import { type PreparationDeps, SendPreparation } from '@gateway/sender/send-preparation';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
@@ -16,10 +18,10 @@ describe('holding recipients back', () => {
     [written, counted, onWrite] = [[], 0, () => 'queued'];
   });
 
-  function makeSend(errorCode = 0): OpenSend {
+  function makeSend({ errorCode = 0, kind = 'text' as 'text' | 'otp' } = {}): OpenSend {
     return new OpenSend({
       record: {
-        ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: 3, parts: 1 },
+        ...{ messageId: 'msg_1', tag: '0', state: 'open', kind, total: 3, parts: 1 },
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: [0, 1, 2].map((index) => ({
@@ -63,6 +65,29 @@ describe('holding recipients back', () => {
     expect(waiting(send)).to.have.members([0, 1]);
   });
 
+  it('tells the request of a send whose recipients could not be asked about', async () => {
+    const send = makeSend({ kind: 'otp' });
+    const lines: unknown[][] = [];
+    const session = {
+      lookUp: async () => {
+        throw new Error('the session has ended');
+      },
+    } as unknown as MessengerSession;
+    let prepared = false;
+    new SendPreparation({
+      ...{ hold: { isOn: false }, firstContacts: { isOn: false }, roster: { inTurn: () => [send] } },
+      logger: { warn: (...line: unknown[]) => lines.push(line) },
+      clock: { nowMs: () => 0 },
+      currentSession: () => undefined,
+      currentPace: () => ({ messagesPerMinute: 0 }),
+      onPrepared: () => (prepared = true),
+    } as unknown as PreparationDeps).lookAhead(session, { otpOnly: false });
+    await eventually(() => prepared);
+    expect(lines.map(([sentence]) => sentence)).to.deep.equal(['look-up failed']);
+    expect(lines[0]![1]).to.include({ messageId: 'msg_1', requestId: 'r' });
+    expect(waiting(send)).to.deep.equal([0, 1, 2]);
+  });
+
   it('does not hold somebody who writes to us while it is written', async () => {
     const send = makeSend();
     onWrite = () => {
@@ -84,7 +109,7 @@ describe('holding recipients back', () => {
     await holdBackAll(send);
     expect([written, counted, send.isHeld]).to.deep.equal([[0, 1, 2], 3, true]);
 
-    const loaded = makeSend(ownErrorCode('new_contacts_held'));
+    const loaded = makeSend({ errorCode: ownErrorCode('new_contacts_held') });
     await holdBackAll(loaded);
     expect([written, counted, loaded.isHeld], 'marked by a former owner').to.deep.equal([[0, 1, 2], 3, true]);
 

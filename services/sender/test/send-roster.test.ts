@@ -36,7 +36,7 @@ describe('the roster of a device', () => {
       },
       onLoaded: () => roster.settle(),
       onFinished: ({ messageId }) => finished.push(messageId),
-      onUnloadable: (messageId) => broken.push(messageId),
+      onUnloadable: ({ messageId, requestId }) => broken.push(`${messageId} of ${requestId}`),
     });
   });
 
@@ -135,7 +135,7 @@ describe('the roster of a device', () => {
     roster.drop('expired');
     finish('list-0');
     await eventually(() => active().includes('last'));
-    expect(broken).to.deep.equal(['broken']);
+    expect(broken).to.deep.equal(['broken of r']);
     expect(loaded).not.to.include('expired');
     expect(roster.has('broken')).to.equal(false);
   });
@@ -168,7 +168,10 @@ describe('the roster of a device', () => {
     people = ['4915100001', '4915100002'];
     void roster.handleJob(job('list-1'));
     const send = await eventually(() => roster.inTurn().find(({ messageId }) => messageId === 'list-1'));
-    expect(roster.findHeld(() => true), 'no recipient of that one waits yet').to.equal('4915100000');
+    expect(
+      roster.findHeld(() => true),
+      'no recipient of that one waits yet',
+    ).to.equal('4915100000');
     send.hold(send.takeForLookUp(1, 0).map(({ index }) => index));
     expect(roster.findHeld(() => true)).to.equal('4915100001');
     expect(roster.findHeld((number) => number !== '4915100001')).to.equal('4915100000');
