@@ -25,17 +25,20 @@ export class ServiceProcess {
     // The IPC channel ends the service when the test process is gone, even when that was killed.
     this.child = spawn(process.execPath, ['--enable-source-maps', main], {
       env: { LOG_FORMAT: 'json', ...env },
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      stdio: ['ignore', 'pipe', logFolder ? 'pipe' : 'inherit', 'ipc'],
     });
     this.exited = once(this.child, 'exit');
     createInterface({ input: this.child.stdout! }).on('line', (line) => this.logs.push(parseLine(line)));
-    if (logFolder) this.child.stdout!.pipe(createWriteStream(join(logFolder, `${service}-${this.pid}.log`)));
+    if (!logFolder) return;
+    const file = join(logFolder, `${service}-${this.pid}`);
+    this.child.stdout!.pipe(createWriteStream(`${file}.log`));
+    this.child.stderr!.pipe(createWriteStream(`${file}.err`));
   }
 
   /**
    * Starts `services/<service>` and waits for the log line that says it is ready. One that does not say it in time is
    * killed: left alone, it would take its port as soon as it gets there.
-   * @param options.logFolder gets a file with what it logs.
+   * @param options.logFolder gets a file with what it logs, and one with what it writes to stderr.
    */
   static async start(
     service: string,

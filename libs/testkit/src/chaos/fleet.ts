@@ -21,7 +21,7 @@ const STARTS_AT_A_TIME = 4;
 export class Fleet {
   readonly places: Place[] = [];
 
-  /** @param logFolder gets the logs of all processes that there ever were. */
+  /** @param logFolder gets the logs of all processes that there ever were, and what they wrote to stderr. */
   constructor(private readonly logFolder: string) {}
 
   /** A few at a time. Their places are in the order of `wanted`, whichever is ready first: a seed picks by it. */

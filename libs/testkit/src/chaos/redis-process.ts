@@ -16,11 +16,13 @@ export class RedisProcess {
     private readonly program: string,
     private readonly folder: string,
     readonly port: number,
+    private readonly logFolder: string | undefined,
   ) {}
 
-  static async start(): Promise<RedisProcess> {
+  /** @param options.logFolder gets its log, one file for all its lives. */
+  static async start({ logFolder }: { logFolder?: string } = {}): Promise<RedisProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-chaos-'));
-    const redis = new RedisProcess(findProgram(), folder, await findSteadyPort());
+    const redis = new RedisProcess(findProgram(), folder, await findSteadyPort(), logFolder);
     redis.spawn();
     return redis;
   }
@@ -42,8 +44,9 @@ export class RedisProcess {
 
   private spawn(): void {
     const settings = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.folder];
-    const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory-policy', 'noeviction', '--loglevel', 'warning'];
-    const child = spawn(this.program, [...settings, ...durable], { stdio: 'ignore' });
+    const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory-policy', 'noeviction'];
+    const log = ['--loglevel', 'notice', '--logfile', this.logFolder ? join(this.logFolder, 'redis.log') : ''];
+    const child = spawn(this.program, [...settings, ...durable, ...log], { stdio: 'ignore' });
     this.child = child;
     // It ends by itself when another process has just taken its port.
     child.once('exit', () => {

@@ -68,7 +68,8 @@ const LEAST_OTP_GAP_MS = 500;
 /** Runs a gateway of several processes through everything that can go wrong, and accounts for every message. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const random = new Random(options.seed);
-  const redis = await RedisProcess.start();
+  const logFolder = mkdtempSync(join(tmpdir(), 'gateway-chaos-logs-'));
+  const redis = await RedisProcess.start({ logFolder });
   const simulator = await startSimulator({ seed: `chaos-${options.seed}` });
   const logger = createLogger({ service: 'chaos', level: 'error', destination: process.stderr });
   const clients = createRedisClients({ url: redis.url, logger: { ...logger, warn: () => {} } });
@@ -78,7 +79,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     space: { prefix: 'gw' },
     keyRings: readKeyRings(KEYS),
   });
-  const logFolder = mkdtempSync(join(tmpdir(), 'gateway-chaos-logs-'));
   const fleet = new Fleet(logFolder);
   let isWhole = false;
   try {
