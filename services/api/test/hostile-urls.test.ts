@@ -228,6 +228,13 @@ describe('URLs of strangers', () => {
     expect(await get(at('/'))).to.have.length(MAX_BYTES);
   });
 
+  it('are given up when they bring it in tiny pieces, each of which costs time', async () => {
+    answer = (_req, res) => {
+      res.socket!.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(30_000)}0\r\n\r\n`);
+    };
+    expect(await reasonOf(get(at('/')))).to.equal('tiny_pieces');
+  });
+
   it('count each byte as it comes, and end when there is no room for more', async () => {
     let counted = 0;
     answer = (_req, res) => res.end(Buffer.alloc(MAX_BYTES));

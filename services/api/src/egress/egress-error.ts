@@ -17,6 +17,8 @@ export const EGRESS_REASONS = [
   'encoding',
   'too_large',
   'too_slow',
+  /** It came in pieces of a few bytes. */
+  'tiny_pieces',
 ] as const;
 
 export type EgressReason = (typeof EGRESS_REASONS)[number];

@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { GatewayError, toError } from '@gateway/runtime/errors';
 import { Agent, type Dispatcher, request } from 'undici';
 import { CollectedBytes } from '../collected-bytes.js';
+import { PieceCount } from '../piece-count.js';
 import { type AddressRules, judgeAddress } from './address-rules.js';
 import { EgressError } from './egress-error.js';
 import { type NameOptions, resolveName } from './resolve-name.js';
@@ -161,6 +162,7 @@ async function readBody(
   if (!isPlain(headers)) throw new EgressError('encoding', hostname);
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw new EgressError('too_large', hostname);
   const collected = new CollectedBytes();
+  const pieces = new PieceCount();
   const startedAt = performance.now();
   const pace = setInterval(() => {
     const tookMs = performance.now() - startedAt;
@@ -169,15 +171,30 @@ async function readBody(
     }
   }, PACE_CHECK_MS);
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      if (collected.length + chunk.length > maxBytes) throw new EgressError('too_large', hostname);
-      onBytes?.(chunk.length);
-      collected.push(chunk);
-    }
+    await eachPiece(body, (piece) => {
+      if (pieces.add(piece.length)) throw new EgressError('tiny_pieces', hostname);
+      if (collected.length + piece.length > maxBytes) throw new EgressError('too_large', hostname);
+      onBytes?.(piece.length);
+      collected.push(piece);
+    });
   } finally {
     clearInterval(pace);
   }
   return collected.toBuffer();
+}
+
+/** As they come: an async iterator would put those together that wait. What `take` throws ends the body. */
+function eachPiece(body: Dispatcher.ResponseData['body'], take: (piece: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    body.once('end', resolve).once('error', reject);
+    body.on('data', (piece: Buffer) => {
+      try {
+        take(piece);
+      } catch (thrown) {
+        body.destroy(toError(thrown));
+      }
+    });
+  });
 }
 
 /** Not packed, neither for its whole way nor from hop to hop: a few bytes must not become many. */

@@ -6,6 +6,7 @@ import type { ApiDeps } from '../api-deps.js';
 import { bodyLength, UNTIL_TOLD } from '../body-length.js';
 import { BodyReader } from '../body-reader.js';
 import type { Endpoint } from '../endpoint.js';
+import { PieceCount } from '../piece-count.js';
 import { accountOf, endedEarly } from '../request-locals.js';
 
 /**
@@ -16,16 +17,19 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
   return async (req, res, next) => {
     const declaredBytes = bodyLength(req);
     if (declaredBytes === 0) return next();
-    if (/\bidentity\b/i.test(req.get('transfer-encoding') ?? '')) throw notHttp();
+    // No longer a transfer coding: what it is written for is a server that reads it in another way than we do.
+    if (/\bidentity\b/i.test(req.get('transfer-encoding') ?? '')) throw refusal('must be valid HTTP');
     if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
     if (declaredBytes > maxBodyBytes && declaredBytes !== UNTIL_TOLD) throw new ApiError('payload_too_large');
     if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
     const account = accountOf(res, bodies);
     const reader = new BodyReader({ maxBytes: maxBodyBytes, hasFile: hasFile ?? false });
+    const pieces = new PieceCount();
     let bytes = 0;
     await receive(req, res, {
       slowStartMs: waits.bodyMs,
       take(chunk) {
+        if (pieces.add(chunk.length)) throw refusal('must not come in pieces of a few bytes');
         bytes += chunk.length;
         if (bytes > maxBodyBytes) throw new ApiError('payload_too_large');
         account.take(chunk.length);
@@ -42,9 +46,8 @@ type BodyKind = Pick<Endpoint, 'maxBodyBytes' | 'hasFile'>;
 
 const SPEED_CHECK_MS = 1_000;
 
-/** `identity` is no longer a transfer coding: what it is written for is a server that reads it in another way than we do. */
-function notHttp(): ApiError {
-  return new ApiError('invalid_request', { details: [{ path: [], message: 'must be valid HTTP' }] });
+function refusal(message: string): ApiError {
+  return new ApiError('invalid_request', { details: [{ path: [], message }] });
 }
 
 /** Not packed, neither for its whole way nor from hop to hop. */
