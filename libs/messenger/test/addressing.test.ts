@@ -108,6 +108,29 @@ describe('the namespace of an account', () => {
     expect(refusals()).to.equal(before);
   });
 
+  for (const told of ['lid', 'pn'] as const) {
+    it(`is tried out by one message when only its phone has said it (${told}): a wrong word costs one refusal`, async () => {
+      const test = await openAs(told);
+      sessions.simulator.network.accounts.ensure(test.phone).addressing = told === 'lid' ? 'pn' : 'lid';
+      const before = refusals();
+      for (const { kind } of await sendTo(test, meet(test.phone, 10))) expect(kind).to.equal('accepted');
+      expect(refusals() - before).to.equal(1);
+      expect(namespaceIn(test.keyStore)).to.equal(told === 'lid' ? 'pn' : 'lid');
+    });
+  }
+
+  it('is tried out by one message when the phone says another than the network has accepted', async () => {
+    const test = await openAs('pn');
+    await sendTo(test, meet(test.phone, 1));
+    await sessions.admin('PUT', `accounts/${test.phone}`, { addressing: 'lid' });
+    await eventually(() => namespaceIn(test.keyStore) === 'lid');
+    sessions.simulator.network.accounts.ensure(test.phone).addressing = 'pn';
+    const before = refusals();
+    for (const { kind } of await sendTo(test, meet(test.phone, 10))) expect(kind).to.equal('accepted');
+    expect(refusals() - before).to.equal(1);
+    expect(namespaceIn(test.keyStore)).to.equal('pn');
+  });
+
   it('is not doubted when the account is restricted: the refusal stands, and nothing else is tried', async () => {
     const test = await openAs('pn');
     await sendTo(test, meet(test.phone, 1));

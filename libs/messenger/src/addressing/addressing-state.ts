@@ -10,6 +10,8 @@ export type Namespace = 'lid' | 'pn';
  */
 export interface AddressingState {
   namespace: Namespace | 'unknown';
+  /** Only the account's phone has said so: the network has taken no message in it since. */
+  isTold?: true;
   /** When the network last refused a message in both, and whether it showed a token: the other one rests for a while. */
   bothRefused?: { atMs: number; withToken: boolean };
 }
@@ -70,9 +72,10 @@ export const MIGRATION_SETTING = '9435';
 
 /** What is stored with the credentials; anything else is an account of which nothing is known. */
 export function readAddressing(creds: AuthenticationCreds): AddressingState {
-  const { namespace, bothRefused } = (creds as StoredCreds).addressing ?? {};
+  const { namespace, isTold, bothRefused } = (creds as StoredCreds).addressing ?? {};
   return {
     namespace: namespace === 'lid' || namespace === 'pn' ? namespace : 'unknown',
+    ...(isTold === true && { isTold }),
     ...(typeof bothRefused?.atMs === 'number' && { bothRefused }),
   };
 }

@@ -48,7 +48,7 @@ export interface SentMessage {
  *
  *   unknown -> lid, or pn (the first message that the network accepts decides)
  *   lid <-> pn (a refusal that means the address: the same message once in the other namespace, and that was accepted)
- *   -> lid (the phone says that it has migrated)
+ *   -> lid, or pn (the phone says so; told, until the first message that the network accepts)
  *
  * One message at a time tries out a namespace, and the others wait for what it shows. A namespace is never tried per
  * recipient: each refusal counts against the account.
@@ -68,11 +68,11 @@ export class Addressing {
     return readAddressing(this.#creds);
   }
 
-  /** The phone of the account has migrated to hidden identifiers, or has not. What follows a hint is judged by the network. */
+  /** The phone of the account has migrated to hidden identifiers, or has not. The network judges that by the next message. */
   async learn(namespace: Namespace): Promise<void> {
     if (this.state.namespace === namespace) return;
-    this.#deps.logger.info('namespace of the account is known', { namespace });
-    await this.#save({ namespace });
+    this.#deps.logger.info('namespace of the account is told by its phone', { namespace });
+    await this.#save({ namespace, isTold: true });
   }
 
   /** The network says whether the account may have migrated: that decides nothing, but which name is tried first. */
@@ -89,10 +89,11 @@ export class Addressing {
   async begin({ hasLid }: { hasLid: boolean }): Promise<Attempt> {
     while (this.#probe && !this.#deps.signal.aborted) await this.#probe;
     if (!hasLid) return this.#attempt('pn', { canSwitch: false });
-    const isUnknown = this.state.namespace === 'unknown' && this.#mayProbe({ withToken: false });
+    const { namespace, isTold } = this.state;
+    const isUnproven = (namespace === 'unknown' || isTold) && this.#mayProbe({ withToken: false });
     return this.#attempt(namespaceOf(this.#creds), {
       canSwitch: true,
-      endProbe: isUnknown ? this.#startProbe() : undefined,
+      endProbe: isUnproven ? this.#startProbe() : undefined,
     });
   }
 
@@ -156,8 +157,12 @@ export class Addressing {
   }
 
   /** The network's word: the account's namespace is the one in which it takes messages. */
-  async #accepted(namespace: Namespace): Promise<void> {
-    if (this.state.namespace === 'unknown') await this.learn(namespace);
+  async #accepted(used: Namespace): Promise<void> {
+    const { namespace, isTold } = this.state;
+    // One of before the phone's word proves nothing against it.
+    if (namespace !== 'unknown' && !(isTold && namespace === used)) return;
+    this.#deps.logger.info('namespace of the account is proven', { namespace: used });
+    await this.#save({ namespace: used });
   }
 
   #startProbe(): () => void {
