@@ -83,6 +83,14 @@ describe('a person in sends', () => {
     expect(await space.store.redis.pexpiretime(recipients)).to.equal(diesAt);
   });
 
+  it('takes the content along as the last of several who are forgotten', async () => {
+    const { tag } = await accept([TYPED, OTHER]);
+    await forget(tag);
+    expect(await readContent(space.store, address, tag)).to.not.equal(undefined);
+    expect(await forgetRecipient(space.store, address, tag, OTHER)).to.equal(1);
+    expect(await readContent(space.store, address, tag)).to.equal(undefined);
+  });
+
   it('ends a send of which nobody else is left', async () => {
     const { messageId, tag } = await accept([KNOWN]);
     await forget(tag);
