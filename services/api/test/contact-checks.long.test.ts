@@ -36,16 +36,27 @@ describe('a check of many contacts, end to end', function () {
     return body.results;
   }
 
+  /** From the request to the answer, which says that the network has taken it. */
+  async function timeOfCode(phone: string): Promise<number> {
+    const startedMs = performance.now();
+    const { status, body } = await gateway.call('POST', '/otp', { body: { phone, code: '482913' } });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return performance.now() - startedMs;
+  }
+
   it('delays no one-time password, even for 1,000 numbers and many callers', async () => {
-    const [phone] = makeNumbers(1, 62) as [string];
+    const [phone, before] = makeNumbers(2, 62) as [string, string];
+    // What a code to a stranger takes on this machine when nothing is checked.
+    const aloneMs = await timeOfCode(before);
+    const startedMs = performance.now();
     let done = 0;
     const checks = [1_000, 300, 300].map((count, i) => check(makeNumbers(count, 70 + i)).finally(() => done++));
-    const startedMs = performance.now();
-    const { status } = await gateway.call('POST', '/otp', { body: { phone, code: '482913' } });
-    expect(status).to.equal(200);
-    expect(performance.now() - startedMs).to.be.below(3_000);
+    const besideMs = await timeOfCode(phone);
     expect(done, 'the checks are still running').to.be.lessThan(3);
-    for (const results of await Promise.all(checks)) {
+    const all = await Promise.all(checks);
+    // The first check alone has more than half of the look-ups. In times of this run, however busy the machine is.
+    expect(besideMs - aloneMs, 'the delay').to.be.below((performance.now() - startedMs) / 3);
+    for (const results of all) {
       // What could not be told in time is null, never false.
       expect(results.filter(({ onMessenger }) => onMessenger === false)).to.deep.equal([]);
     }
