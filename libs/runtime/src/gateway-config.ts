@@ -3,7 +3,7 @@ import { type EncryptionKey, parseEncryptionKeys } from './encryption-keys.js';
 import type { LoggerOptions, LogLevel } from './logger.js';
 import { isRealNetwork, type MessengerTrust, parseMessengerTrust } from './messenger-trust.js';
 
-/** The settings every service shares. Each is an environment variable of that name. */
+/** The settings every service shares. Each is an environment variable of that name, or of that and `_FILE`. */
 export interface GatewayConfig {
   /** The one data store: `redis://` or `rediss://`. Default: the Redis of this machine. */
   REDIS_URL: string;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type Joi from 'joi';
 import { GatewayError } from './errors.js';
 
@@ -12,26 +13,41 @@ const MESSAGES = {
 };
 
 /**
- * Reads a service's settings from environment variables. An empty variable counts as absent, unknown ones are ignored.
+ * Reads a service's settings from environment variables. An empty variable counts as absent, unknown ones are ignored. In
+ * place of any setting `NAME` there may be `NAME_FILE`, the path of a file with its value; a line end after it is left out.
  * Throws one error that names every variable with a problem and never shows a value: they may be secrets.
  */
 export function readConfig<Config>(schema: Joi.ObjectSchema<Config>, environment: Environment): Config {
-  const given = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
-  const { value, error } = schema.validate(given, {
+  const given = dropEmpty(environment);
+  const names = Object.keys(schema.describe().keys as object);
+  const problems = names.flatMap((name) => takeFile(given, name) ?? []);
+  const { value, error } = schema.validate(dropEmpty(given), {
     abortEarly: false,
     stripUnknown: true,
     messages: MESSAGES,
     errors: { wrap: { label: false } },
   });
-  if (error) throw configError(error.details);
-  return value;
+  problems.push(...(error?.details ?? []).map(({ message, context }) => hideValue(message, context?.value)));
+  if (problems.length === 0) return value as Config;
+  throw new GatewayError({ code: 'invalid_config', message: `invalid configuration: ${problems.join('; ')}` });
 }
 
-function configError(details: Joi.ValidationErrorItem[]): GatewayError {
-  const problems = details.map(({ message, context }) => hideValue(message, context?.value));
-  return new GatewayError({ code: 'invalid_config', message: `invalid configuration: ${problems.join('; ')}` });
+function dropEmpty(environment: Environment): Record<string, string> {
+  const entries = Object.entries(environment).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return Object.fromEntries(entries);
+}
+
+/** Puts what the file of a setting says in its place, or says what is wrong with it. */
+function takeFile(given: Record<string, string>, name: string): string | undefined {
+  const path = given[`${name}_FILE`];
+  if (path === undefined) return undefined;
+  if (given[name] !== undefined) return `${name} and ${name}_FILE must not both be set`;
+  try {
+    given[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return undefined;
+  } catch (thrown) {
+    return `${name}_FILE cannot be read (${(thrown as NodeJS.ErrnoException).code})`;
+  }
 }
 
 /** For sentences that we did not foresee. Short values are not secrets, and may be part of a word. */

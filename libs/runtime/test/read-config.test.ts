@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readConfig } from '@gateway/runtime/read-config';
 import { expect } from 'chai';
 import Joi from 'joi';
@@ -27,6 +30,26 @@ describe('readConfig', () => {
 
   it('takes an empty variable for an absent one', () => {
     expect(readConfig(schema, { SECRET: 'abc', NAME: '', COUNT: '' })).to.include({ NAME: 'nobody', COUNT: 3 });
+  });
+
+  it('takes a setting from the file that NAME_FILE names', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'settings-'));
+    const path = join(folder, 'secret');
+    try {
+      writeFileSync(path, 'abc\n');
+      expect(readConfig(schema, { SECRET_FILE: path, COUNT: '7' })).to.include({ SECRET: 'abc', COUNT: 7 });
+      expect(readConfig(schema, { SECRET: 'fed', SECRET_FILE: '', OTHER_FILE: '/none' })).to.include({ SECRET: 'fed' });
+      const both = () => readConfig(schema, { SECRET: 'fed', SECRET_FILE: path });
+      expect(both).to.throw(/: SECRET and SECRET_FILE must not both be set$/);
+      const none = () => readConfig(schema, { SECRET_FILE: join(folder, 'none'), COUNT: '99' });
+      expect(none).to.throw(/SECRET_FILE cannot be read \(ENOENT\).*COUNT must be less than/);
+      writeFileSync(path, 'hunter2hunter2');
+      expect(() => readConfig(schema, { SECRET_FILE: path })).to.throw(/: SECRET does not have the expected form$/);
+      writeFileSync(path, '\n');
+      expect(() => readConfig(schema, { SECRET_FILE: path })).to.throw(/: SECRET is required$/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('names all problems at once', () => {

@@ -19,13 +19,14 @@ const HEAP_MEGABYTES = 128;
 const CPU_SECONDS = 120;
 /** The limits come from the shell: Node can set none. Where one is unknown (`-d` of macOS does little), the others hold. */
 const START = `ulimit -c 0; ulimit -t ${CPU_SECONDS}; ulimit -d ${MEMORY_KILOBYTES}; exec "$0" "$@"`;
-/** Nothing of our environment, where the keys are. One thread decodes, and its memory is not spread over arenas. */
+/** Nothing of our environment, where the keys are. That they stay there is up to `node`: docs/security.md. One thread decodes, and its memory is not spread over arenas. */
 const ENVIRONMENT = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' };
 
 /**
- * A process that reads files of strangers, one at a time. It has no secrets, no sockets and no environment of ours, and
- * what it writes is JSON of a bounded length: taken over, it can tell a lie about a file, and no more through us. It is
- * ended with SIGKILL, which native code cannot hold up.
+ * A process that reads files of strangers, one at a time. It is given no secrets, no sockets and no environment of ours, and
+ * what it writes is JSON of a bounded length: taken over, it can tell a lie about a file, and no more through us. What else
+ * our user can do, it can: the image shuts our own process to that user. It is ended with SIGKILL, which native code cannot
+ * hold up.
  */
 export class PreviewProcess {
   readonly #process: ChildProcess;
