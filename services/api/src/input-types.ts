@@ -216,37 +216,3 @@ function toNumbers(entries: unknown[], { error, state }: CustomHelpers, pathOf: 
 function toDigits(entry: unknown): string | undefined {
   return typeof entry === 'string' ? normalizePhoneNumber(entry) : undefined;
 }
-
-/** Beyond the first 65,536 characters of Unicode: signs of shorthand and music, tags. */
-const UNSEEN_BEYOND = [
-  [0x13430, 0x1343f],
-  [0x1bca0, 0x1bca3],
-  [0x1d159, 0x1d159],
-  [0x1d173, 0x1d17a],
-  [0xe0000, 0xe0fff],
-].map(([first, last]) => `${String.fromCodePoint(first!)}-${String.fromCodePoint(last!)}`);
-
-/**
- * Anything but white space, control characters and what else phones show nothing of. Spelled out, as who reads the
- * document in another language may not know Unicode's classes.
- */
-const SHOWS_SOMETHING = new RegExp(
-  '[^\\s\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e' +
-    `\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb${UNSEEN_BEYOND.join('')}]`,
-  'u',
-);
-
-/** Words that a phone shows: at most so many characters, one of which is seen: the others would be an empty bubble. */
-export function words(maxCharacters: number): StringSchema {
-  return Joi.string()
-    .max(maxCharacters)
-    .pattern(SHOWS_SOMETHING)
-    .messages({ 'string.pattern.base': 'must have a character that phones show' })
-    .custom(refuseBrokenText);
-}
-
-/** Half a surrogate pair cannot be written in UTF-8: the phone would show something else than was asked for. */
-export function refuseBrokenText(text: string): string {
-  if (!(text as string & { isWellFormed(): boolean }).isWellFormed()) throw new Error('must be well-formed Unicode');
-  return text;
-}

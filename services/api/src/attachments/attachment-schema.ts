@@ -1,6 +1,7 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/message-content';
-import { Joi, refuseBrokenText, words } from '../input-types.js';
+import { Joi } from '../input-types.js';
+import { fileName, words } from '../shown-text.js';
 import type { InlineFile } from './inline-file.js';
 
 /** A file to send, as the caller gives it: exactly one of `url` and `base64`. */
@@ -13,10 +14,6 @@ export interface Attachment {
   mimeType?: string;
 }
 
-/** Neither control characters nor what turns the direction of writing: `photo[U+202E]gpj.exe` is shown as `photoexe.jpg`. */
-const FILE_NAME =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be in it.
-  /^(?!\.{1,2}$)[^\u0000-\u001f\u007f-\u009f/\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+$/;
 const ONE_SOURCE = 'exactly one of url and base64 must be provided';
 
 export const attachmentSchema = Joi.object<Attachment>({
@@ -29,13 +26,9 @@ export const attachmentSchema = Joi.object<Attachment>({
       `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects, ${LIMITS.attachmentFetchesPerToken} files at a time for a token.`,
   ),
   base64: Joi.inlineFile().description('The file itself, up to 10 MB.'),
-  filename: Joi.string()
-    .max(LIMITS.maxFilenameCharacters)
-    .pattern(FILE_NAME)
-    .custom(refuseBrokenText)
-    .description(
-      'The name that a document is shown and saved under. Without it that of the URL is, if its ending fits, or `file.pdf`.',
-    ),
+  filename: fileName().description(
+    'The name that a document is shown and saved under. Without it that of the URL is, if its ending fits, or `file.pdf`.',
+  ),
   caption: words(LIMITS.maxCaptionCharacters).description(
     'Shown with the file; without it `text` is. Stickers and sounds take none: it follows as a message. Like `text` it ' +
       'must show something.',

@@ -1,8 +1,9 @@
 import { extension, lookup } from 'mime-types';
+import { FILE_NAME } from '../shown-text.js';
 import type { Attachment } from './attachment-schema.js';
 
 /** Letters of any script, digits, and what else stands in the names of files; with an ending. */
-const FILE_NAME = /^[\p{L}\p{M}\p{N} _()+,.-]{1,100}\.[a-z0-9]{1,8}$/iu;
+const PLAIN_NAME = /^[\p{L}\p{M}\p{N} _()+,.-]{1,100}\.[a-z0-9]{1,8}$/iu;
 
 /**
  * The name that a document is shown and saved under: that of its sender, else that of its URL, else one that tells a
@@ -26,7 +27,7 @@ export function nameGiven({ filename, url }: Attachment): { name?: string } {
 function nameInUrl(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   const name = decode(new URL(url).pathname.split('/').at(-1) ?? '');
-  return FILE_NAME.test(name) ? name : undefined;
+  return PLAIN_NAME.test(name) && FILE_NAME.test(name) ? name : undefined;
 }
 
 function decode(segment: string): string {

@@ -11,9 +11,10 @@ import { type PlacedText, placeText } from '../attachments/place-text.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { estimateFinishMs } from '../estimate-finish.js';
 import { findReply } from '../find-reply.js';
-import { Joi, words } from '../input-types.js';
+import { Joi } from '../input-types.js';
 import { recordSend } from '../record-send.js';
 import { requireLinkedDevice } from '../require-device.js';
+import { words } from '../shown-text.js';
 
 type NoQuery = Record<string, never>;
 
