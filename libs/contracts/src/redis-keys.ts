@@ -91,6 +91,11 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
     openSends: `${base}:open-sends`,
     /** ZSET message id -> creation in ms, of sends not yet opened. */
     acceptingSends: `${base}:accepting-sends`,
+    /**
+     * Of each owner what their sends take: `:bytes:<owner>`, a STRING with a TTL, and `:ended:<owner>`, a ZSET with a TTL of message id and bytes
+     * -> ms at which an ended send is forgotten.
+     */
+    keptSends: `${base}:kept`,
     /** ZSET tag -> ms at which the content of a sent OTP is erased. */
     erasures: `${base}:erasures`,
     /** STRING: messages queued in open sends. */

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- Takes the number of a person out of a send. If it is queued for them it is cancelled, or failed where their phone may
 -- have it; what was sent to them counts on. When nobody else is left the content goes, too.
--- KEYS record, recipients, results, open, backlog, erasures, released blobs
+-- KEYS record, recipients, results, open, backlog, erasures, released blobs, kept
 -- ARGV now ms, retention ms, erasure ms, error code, packed number...
 -- Output: how many entries were taken out, or -1 for a send that is being accepted: it is not to be touched yet.
 --- @include "results"
+--- @include "book"
 --- @include "settle"
 --- @include "erase"
 local RECIPIENT_BYTES = 8
@@ -33,5 +34,5 @@ for _, index in ipairs(found) do
 end
 erase_spent_otp(KEYS[1], KEYS[6], ARGV[1], ARGV[3])
 if others == 0 then redis.call('HDEL', KEYS[1], 'content', 'reply') end
-close_when_settled(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7], ARGV[1], ARGV[2])
+close_when_settled(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7], KEYS[8], ARGV[1], ARGV[2])
 return #found

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Writes what the network said of recipients. Statuses only move forward; news that come too late or twice change
 -- nothing.
--- KEYS lease, record, recipients, results, open, backlog, erasures, released blobs
+-- KEYS lease, record, recipients, results, open, backlog, erasures, released blobs, kept
 -- ARGV token, now ms, retention ms, erasure ms, then (recipient, part, event, error code) ...
 --   events: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
 --   | revoked (an ack taken back: failed if it counted as sent)
@@ -9,6 +9,7 @@
 -- Output: { 'ok' | 'fenced' | 'gone', status code of each recipient after its event ... }
 --- @include "check-lease"
 --- @include "results"
+--- @include "book"
 --- @include "settle"
 --- @include "erase"
 if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced' } end
@@ -57,5 +58,5 @@ for i = 5, #ARGV, 4 do
   end
 end
 erase_spent_otp(KEYS[2], KEYS[7], ARGV[2], ARGV[4])
-close_when_settled(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[8], ARGV[2], ARGV[3])
+close_when_settled(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[8], KEYS[9], ARGV[2], ARGV[3])
 return reply

@@ -22,22 +22,33 @@ export interface NewSend {
   requestId: string;
   nowMs: number;
   expiresAtMs: number;
+  /**
+   * Bytes that the sends of this owner may take at this device, ended ones included: those are forgotten before their time,
+   * the oldest first, when there are more. Without it there is no bound.
+   */
+  quotaBytes?: number;
 }
+
+export interface AcceptedSend {
+  messageId: MessageId;
+  /** How many ended sends of the same owner were forgotten for it. */
+  forgotten: number;
+}
+
+/** No room for another send of this owner; for one-time passwords there is. */
+export class SendsFullError extends Error {}
 
 const MAX_TAG_TRIES = 5;
 
 /**
  * Writes a send down, in one atomic step whatever the number of recipients. It counts as promised only once its job
- * is in the queue and `openSend` was called; until then it can be dropped without a trace.
+ * is in the queue and `openSend` was called; until then it can be dropped without a trace. Throws `SendsFullError`, having
+ * written nothing, when the sends of this owner that have not ended take all that they may.
  */
-export async function acceptSend(
-  store: Store,
-  address: DeviceAddress,
-  send: NewSend,
-): Promise<{ messageId: MessageId }> {
-  const messageId = await writeSend(store, address, send);
-  if (!messageId) throw new Error('a send without an idempotency key cannot be a repeat');
-  return { messageId };
+export async function acceptSend(store: Store, address: DeviceAddress, send: NewSend): Promise<AcceptedSend> {
+  const accepted = await writeSend(store, address, send);
+  if (!accepted) throw new Error('a send without an idempotency key cannot be a repeat');
+  return accepted;
 }
 
 /** The same under an idempotency key: `undefined`, having written nothing, when the key stands for a send already. */
@@ -46,9 +57,8 @@ export async function acceptSendOnce(
   address: DeviceAddress,
   send: NewSend,
   repeat: NewRepeat,
-): Promise<{ messageId: MessageId } | undefined> {
-  const messageId = await writeSend(store, address, send, repeat);
-  return messageId ? { messageId } : undefined;
+): Promise<AcceptedSend | undefined> {
+  return writeSend(store, address, send, repeat);
 }
 
 async function writeSend(
@@ -56,28 +66,53 @@ async function writeSend(
   address: DeviceAddress,
   send: NewSend,
   repeat?: NewRepeat,
-): Promise<MessageId | undefined> {
-  const { acceptingSends } = deviceKeys(store.space, address);
+): Promise<AcceptedSend | undefined> {
+  const { acceptingSends, keptSends } = deviceKeys(store.space, address);
+  const quota = [send.owner, send.quotaBytes ?? 0, send.kind === 'otp' ? 0 : 1];
   for (let attempt = 0; attempt < MAX_TAG_TRIES; attempt++) {
     const messageId = makeMessageId(address);
     const { tag } = parseMessageId(messageId)!;
     const keys = sendKeys(store.space, address, tag);
-    const taken = await store.run(
+    const reply = await store.run(
       'accept-send',
-      [keys.record, keys.recipients, keys.results, acceptingSends, ...(repeat ? [repeat.key] : [])],
+      [keys.record, keys.recipients, keys.results, acceptingSends, keptSends, ...(repeat ? [repeat.key] : [])],
       [
         messageId,
         send.nowMs,
         packRecipients(send.recipients),
         emptyResults(send.recipients.length, send.nowMs),
         ...(repeat ? repeatFields(store, repeat) : ['', '', '']),
+        ...quota,
         ...recordFields(store, keys.record, send),
       ],
     );
-    if (taken === 1) return messageId;
-    if (taken === -1) return undefined;
+    const [outcome, ...spent] = reply as [1 | 0 | -1 | -2, ...string[]];
+    if (outcome === -2) throw new SendsFullError();
+    if (outcome === -1) return undefined;
+    if (outcome === 1) {
+      await forgetEnded(store, address, { owner: send.owner, spent });
+      return { messageId, forgotten: spent.length };
+    }
   }
   throw new Error('no free tag for a send: the random source repeats itself');
+}
+
+/** What breaks off here is told again to the next send of this owner. */
+async function forgetEnded(
+  store: Store,
+  address: DeviceAddress,
+  { owner, spent }: { owner: string; spent: readonly string[] },
+): Promise<void> {
+  const { keptSends } = deviceKeys(store.space, address);
+  await Promise.all(
+    spent.map(async (entry) => {
+      const { tag } = parseMessageId(entry.slice(0, entry.indexOf(' ')))!;
+      const { record, recipients, results } = sendKeys(store.space, address, tag);
+      const idempotency = await store.redis.hget(record, 'idempotency');
+      const places = [record, recipients, results, keptSends, ...(idempotency ? [idempotency] : [])];
+      await store.run('forget-ended-send', places, [owner, entry]);
+    }),
+  );
 }
 
 function recordFields(store: Store, recordKey: string, send: NewSend) {
@@ -115,7 +150,7 @@ export async function dropAbandonedSends(
   address: DeviceAddress,
   options: { nowMs: number; hasJob: (messageId: MessageId) => Promise<boolean> },
 ): Promise<void> {
-  const { acceptingSends, releasedBlobs } = deviceKeys(store.space, address);
+  const { acceptingSends, releasedBlobs, keptSends } = deviceKeys(store.space, address);
   const beforeMs = options.nowMs - LIMITS.acceptingGraceSeconds * 1000;
   for (const messageId of await store.redis.zrangebyscore(acceptingSends, '-inf', beforeMs)) {
     if (await options.hasJob(messageId)) {
@@ -132,6 +167,7 @@ export async function dropAbandonedSends(
         keys.results,
         acceptingSends,
         releasedBlobs,
+        keptSends,
         ...(idempotency ? [idempotency] : []),
       ],
       [messageId],

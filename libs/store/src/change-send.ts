@@ -155,6 +155,7 @@ function sendScriptKeys(store: Store, address: DeviceAddress, tag: SendTag): str
     device.backlog,
     device.erasures,
     device.releasedBlobs,
+    device.keptSends,
   ];
 }
 

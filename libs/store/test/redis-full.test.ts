@@ -143,6 +143,11 @@ describe('a full Redis', () => {
     expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
     expect(await expireSends(store, lease, Date.now() + 10)).to.deep.equal([expired.messageId]);
     expect((await readSend(store, address, expired.messageId))?.counts).to.include({ queued: 0, expired: 3 });
+    const { keptSends } = deviceKeys(store.space, address);
+    const [ended] = await store.redis.zrange(`${keptSends}:ended:t`, '0', '0');
+    const places = Object.values(sendKeys(store.space, address, parseMessageId(ended!.split(' ')[0]!)!.tag));
+    await store.run('forget-ended-send', [...places, keptSends], ['t', ended!]);
+    expect(await store.redis.exists(...places)).to.equal(0);
     await settle(otp.tag, 'acked', [0]);
     await eraseSpentOtps(store, address, Date.now() + HOUR_MS);
     expect(await store.redis.hexists(`${deviceKeys(store.space, address).base}:send:${otp.tag}`, 'content')).to.equal(

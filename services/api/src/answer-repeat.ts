@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
-import { findRepeat, type Repeat, type RepeatClaim, releaseRepeat } from '@gateway/store/idempotency';
+import { findRepeat, isForgotten, type Repeat, type RepeatClaim, releaseRepeat } from '@gateway/store/idempotency';
 import { readSend } from '@gateway/store/read-send';
 import { stringify } from 'safe-stable-stringify';
 import type { ApiDeps } from './api-deps.js';
@@ -50,7 +50,7 @@ export async function handleOnce(
   if (found.kind === 'free') return handleClaimed(deps, found.claim, () => handle({ key: found.key, fingerprint }));
   const { first, address: firstAddress, key } = found;
   if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');
-  await completeFirst(firstAddress, deps, first);
+  await completeFirst({ ...first, address: firstAddress, key }, deps);
   const { headers, ...answer } = await again({ ...first, address: firstAddress, key });
   return { ...answer, headers: { ...headers, 'Idempotency-Replayed': 'true' } };
 }
@@ -69,10 +69,14 @@ export function inProgress(): ApiError {
   return new ApiError('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
 }
 
-async function completeFirst(address: DeviceAddress, deps: ApiDeps, { messageId }: Repeat): Promise<void> {
+async function completeFirst({ messageId, address, key }: FirstRequest, deps: ApiDeps): Promise<void> {
   const send = await readSend(deps.store, address, messageId);
-  // Dropped since its key was read, and the key with it: the next repeat is a first request.
-  if (!send) throw inProgress();
+  if (!send) {
+    // It has ended, and was forgotten for room: what it was answered stands.
+    if (await isForgotten(deps.store, key)) return;
+    // Dropped since its key was read, and the key with it: the next repeat is a first request.
+    throw inProgress();
+  }
   if (send.state !== 'accepting') return;
   if (deps.clock.nowMs() - send.createdAtMs < HANDLED_WITHIN_MS) throw inProgress();
   await promiseSend(deps, address, { messageId, requestId: send.requestId, kind: send.kind });

@@ -1,10 +1,17 @@
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
-import { acceptSend, acceptSendOnce, type NewSend } from '@gateway/store/accept-send';
+import {
+  type AcceptedSend,
+  acceptSend,
+  acceptSendOnce,
+  type NewSend,
+  SendsFullError,
+} from '@gateway/store/accept-send';
 import { dropBlob } from '@gateway/store/blobs';
 import { inProgress, type RepeatKey } from './answer-repeat.js';
 import type { ApiDeps } from './api-deps.js';
 import type { Call } from './endpoint.js';
 import { promiseSend } from './promise-send.js';
+import { noRoom } from './redis-headroom.js';
 
 interface Acceptance {
   send: NewSend;
@@ -19,12 +26,15 @@ export async function recordSend(
   deps: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<MessageId> {
-  const messageId = await writeDown(address, deps, { send, answer, repeat }).catch(async (thrown: unknown) => {
-    // It may have been written all the same; without its file it is not promised by a repeat either.
-    if (send.content.kind === 'media') await dropBlob(deps.store, address.workspace, send.content);
-    throw thrown;
-  });
+  const { messageId, forgotten } = await writeDown(address, deps, { send, answer, repeat }).catch(
+    async (thrown: unknown) => {
+      // It may have been written all the same; without its file it is not promised by a repeat either.
+      if (send.content.kind === 'media') await dropBlob(deps.store, address.workspace, send.content);
+      throw thrown;
+    },
+  );
   await promiseSend(deps, address, { messageId, requestId, kind: send.kind });
+  if (forgotten > 0) logger.info('ended sends forgotten before their time, for room', { sends: forgotten });
   deps.metrics.acceptedRecipients.inc(send.recipients.length);
   logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
   return messageId;
@@ -34,11 +44,15 @@ async function writeDown(
   address: DeviceAddress,
   { store, headroom }: ApiDeps,
   { send, answer, repeat }: Acceptance,
-): Promise<MessageId> {
+): Promise<AcceptedSend> {
   await headroom.take(send.kind === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
-  const accepted = repeat
-    ? await acceptSendOnce(store, address, send, { ...repeat, answer })
-    : await acceptSend(store, address, send);
+  const bounded = { ...send, quotaBytes: await headroom.sendQuotaBytes() };
+  const accepted = await (repeat
+    ? acceptSendOnce(store, address, bounded, { ...repeat, answer })
+    : acceptSend(store, address, bounded)
+  ).catch((thrown: unknown) => {
+    throw thrown instanceof SendsFullError ? noRoom(thrown) : thrown;
+  });
   if (!accepted) throw inProgress();
-  return accepted.messageId;
+  return accepted;
 }

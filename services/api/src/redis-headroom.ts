@@ -8,6 +8,8 @@ import type { Capacity } from '@gateway/store/capacity';
  */
 const SHARES = { lists: 0.85, urgent: 0.95 } as const;
 const FILE_SHARE = 0.1;
+/** Of the sends of one token at a device, those that have ended included. */
+const SENDS_SHARE = 0.2;
 
 /**
  * The keys of a first message to somebody (session, identity, pair of names, token), in Redis. Who of a list is known
@@ -63,6 +65,11 @@ export class RedisHeadroom {
   async fileQuotaBytes(withoutLimit: number): Promise<number> {
     const { limitBytes } = await this.#capacity();
     return limitBytes === 0 ? withoutLimit : Math.floor(limitBytes * FILE_SHARE);
+  }
+
+  /** Bytes that the sends of one token may take at a device; 0 where Redis has no `maxmemory`, and it does not matter. */
+  async sendQuotaBytes(): Promise<number> {
+    return Math.floor((await this.#capacity()).limitBytes * SENDS_SHARE);
   }
 
   #fits({ usedBytes, limitBytes, queuedMessages }: Capacity, use: keyof typeof SHARES, messages: number): boolean {

@@ -15,7 +15,7 @@ describe('a file whose send is not promised', () => {
   const fileBytes = async () => Number(await api.store.redis.get(workspaceKeys(api.store.space, 'main').blobBytes));
 
   for (const [why, status, reply] of [
-    ['another request under its key came in between', 409, async (): Promise<unknown> => -1],
+    ['another request under its key came in between', 409, async (): Promise<unknown> => [-1]],
     ['Redis has become full', 503, async (): Promise<unknown> => Promise.reject(new Error('OOM command not allowed'))],
   ] as const) {
     it(`is gone at once when ${why}`, async () => {

@@ -5,7 +5,7 @@ import { countOptOuts, findOptOut } from '@gateway/store/opt-outs';
 import { readSend } from '@gateway/store/read-send';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
-import { DEFAULT, linkDevice } from './support/device-owner.js';
+import { acknowledgeSend, DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
 import { type Answer, startTestApi, type TestApi, type TestApiOptions } from './support/test-api.js';
 
 const MEGABYTE = 1024 * 1024;
@@ -14,6 +14,7 @@ const UNAVAILABLE = { success: false, error: 'Service unavailable' };
 describe('the API and how full Redis is', () => {
   let redis: SmallRedis;
   let api: TestApi;
+  let owner: DeviceOwner;
   /** For how old what the API knows of Redis is. */
   const clock = { ms: 0, nowMs: Date.now, monotonicMs: () => clock.ms };
   const start = (options: TestApiOptions = {}) => {
@@ -22,7 +23,7 @@ describe('the API and how full Redis is', () => {
   };
   before(async () => {
     redis = await startSmallRedis();
-    await linkDevice(redis.space.store);
+    owner = await linkDevice(redis.space.store);
   });
   beforeEach(async () => {
     api = await start();
@@ -95,6 +96,35 @@ describe('the API and how full Redis is', () => {
     expect((await sendFile(0, files[1]!)).status, 'another send needs it').to.equal(503);
     await cancel(1, again);
     expect((await sendFile(0, files[1]!)).status).to.equal(202);
+  });
+
+  it('lets no token have more than a fifth of it for its sends, the oldest going first; others are not concerned', async () => {
+    await api.close();
+    const small = async () => ({
+      ...(await readCapacity(redis.space.store, 'main')),
+      limitBytes: 10 * MEGABYTE,
+      usedBytes: 0,
+      queuedMessages: 0,
+    });
+    api = await start({ headroom: new RedisHeadroom(small, clock) });
+    const text = 'é'.repeat(65_536);
+    const sendLong = (headers: Record<string, string> = {}) =>
+      api.call('POST', '/send', { json: { to: '447700900001', text: `${text.slice(1)}y` }, headers });
+    const idempotent = { 'Idempotency-Key': 'first' };
+    const first = await sendLong(idempotent);
+    await acknowledgeSend(api.store, owner, String(first.body.messageId));
+    const answers = await Promise.all(Array.from({ length: 28 }, () => sendLong()));
+    const [accepted, refused] = [202, 503].map((code) => answers.filter(({ status }) => status === code));
+    expect(accepted!.length, String(answers.map(({ status }) => status))).to.be.within(10, 20);
+    expect(accepted!.length + refused!.length).to.equal(28);
+    for (const answer of refused!) expectRefused(answer);
+    expect((await otp()).status).to.equal(202);
+    const { value: token } = await api.newToken({});
+    const others = await api.call('POST', '/send', { json: { to: '447700900001', text: 'hello' }, token });
+    expect(others.status).to.equal(202);
+    expect((await api.call('GET', `/messages/${first.body.messageId}`)).status).to.equal(404);
+    const again = await sendLong(idempotent);
+    expect([again.status, again.body]).to.deep.equal([202, first.body]);
   });
 
   it('refuses a file for good that could never be stored', async () => {

@@ -100,7 +100,9 @@ async function find(
   const address = device && { workspace, device };
   const send = address && (await readSend(store, address, messageId));
   if (!address || !send)
-    throw new Error(`there is no send ${messageId}: never made, or forgotten 7 days after its end`);
+    throw new Error(
+      `there is no send ${messageId}: never made, or forgotten 7 days after its end, or earlier for room`,
+    );
   return { address, send };
 }
 

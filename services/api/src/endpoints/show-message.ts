@@ -60,7 +60,8 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
     summary: 'Show what became of a message',
     description:
       'Counts the recipients of a send by status and shows them page by page, in the order of the request. A send can be ' +
-      'read for 7 days after its last recipient is settled.',
+      'read for 7 days after its last recipient is settled; less for a token whose sends would take more than a fifth of the ' +
+      'memory, the oldest go first.',
     answer: {
       status: 200,
       description: 'The send and one page of its recipients.',

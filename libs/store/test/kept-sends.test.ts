@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { acceptSend, dropAbandonedSends, openSend, SendsFullError } from '@gateway/store/accept-send';
+import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/change-send';
+import { acquireLease, type Lease } from '@gateway/store/leases';
+import { readContent, readSend } from '@gateway/store/read-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+const HOUR_MS = 3_600_000;
+const KILOBYTE = 1024;
+const QUOTA_BYTES = 1024 * KILOBYTE;
+
+describe('what the sends of one token take', () => {
+  let space: RedisSpace;
+  let lease: Lease;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
+  });
+  afterEach(() => space.close());
+
+  const TEXT = randomBytes(75 * KILOBYTE).toString('base64');
+  async function accept({ owner = 't', text = TEXT, kind = 'text' as 'text' | 'otp', nowMs = Date.now() } = {}) {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind, content: { kind: 'text', text }, parts: 1, recipients: ['4915112345670'] },
+      ...{ owner, requestId: 'r', nowMs, expiresAtMs: nowMs + HOUR_MS, quotaBytes: QUOTA_BYTES },
+    });
+    await openSend(space.store, address, messageId);
+    return messageId;
+  }
+  const tagOf = (messageId: string) => parseMessageId(messageId)!.tag;
+  const record = (messageId: string, event: 'acked' | 'failed' | 'returned') =>
+    recordResults(space.store, lease, {
+      ...{ tag: tagOf(messageId), nowMs: Date.now() },
+      events: [{ recipient: 0, part: 0, event, errorCode: 400 }],
+    });
+  async function sent(options?: Parameters<typeof accept>[0]) {
+    const messageId = await accept(options);
+    await record(messageId, 'acked');
+    return messageId;
+  }
+  const claim = (messageId: string) =>
+    claimRecipient(space.store, lease, { tag: tagOf(messageId), recipient: 0, part: 0, nowMs: Date.now() });
+  const hasContent = async (messageId: string) =>
+    (await readContent(space.store, address, tagOf(messageId))) !== undefined;
+  const isKept = async (messageId: string) => (await readSend(space.store, address, messageId)) !== undefined;
+  async function bytesOfSends(): Promise<number> {
+    const { redis } = space.store;
+    const keys = await redis.keys(`${deviceKeys(space.store.space, address).base}:send:*`);
+    const sizes = await Promise.all(keys.map((key) => redis.memory('USAGE', key, 'SAMPLES', 0)));
+    return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
+  }
+  const book = (owner = 't') => {
+    const { keptSends } = deviceKeys(space.store.space, address);
+    return { bytes: `${keptSends}:bytes:${owner}`, ended: `${keptSends}:ended:${owner}` };
+  };
+  const bookedBytes = async (owner?: string) => Number(await space.store.redis.get(book(owner).bytes));
+
+  it('is no content any more once no phone can have it, and still says what became of it', async () => {
+    const [cancelled, failed, expired] = [await accept(), await accept(), await accept()];
+    await cancelSend(space.store, address, cancelled);
+    await claim(failed);
+    await record(failed, 'failed');
+    await space.store.redis.zrem(deviceKeys(space.store.space, address).openSends, cancelled, failed);
+    await expireSends(space.store, lease, Date.now() + 2 * HOUR_MS);
+    for (const messageId of [cancelled, failed, expired]) {
+      expect((await readSend(space.store, address, messageId))?.state).to.equal('closed');
+      expect(await hasContent(messageId)).to.equal(false);
+    }
+    expect(await bytesOfSends()).to.be.below(30 * KILOBYTE);
+    expect(await bookedBytes()).to.be.below(30 * KILOBYTE);
+  });
+
+  it('is content for as long as a phone may ask for it again', async () => {
+    const [acked, doubtful] = [await sent(), await accept()];
+    // Its process died before the ack.
+    await claim(doubtful);
+    await expireSends(space.store, lease, Date.now() + 2 * HOUR_MS);
+    expect((await readSend(space.store, address, doubtful))?.counts).to.include({ expired: 1 });
+    expect([await hasContent(acked), await hasContent(doubtful)]).to.deep.equal([true, true]);
+  });
+
+  it('has a bound: the oldest that have ended are forgotten, and never those of another token', async () => {
+    const theirs = await sent({ owner: 'other' });
+    const ours: string[] = [];
+    for (let i = 0; i < 30; i++) ours.push(await sent());
+    expect(await bytesOfSends()).to.be.below(1.3 * QUOTA_BYTES);
+    expect(await bookedBytes()).to.be.below(1.2 * QUOTA_BYTES);
+    const kept = await Promise.all(ours.map(isKept));
+    expect(kept.lastIndexOf(false), 'the oldest first').to.equal(kept.indexOf(true) - 1);
+    expect(kept.filter(Boolean)).to.have.length.within(7, 10);
+    expect(await isKept(theirs)).to.equal(true);
+  });
+
+  it('is bounded for what waits, too: a list is refused, an OTP and another token are not', async () => {
+    const waiting: string[] = [];
+    const refused = async () => {
+      for (;;) waiting.push(await accept());
+    };
+    expect(await refused().catch((thrown: unknown) => thrown)).to.be.instanceOf(SendsFullError);
+    expect(waiting).to.have.length.within(8, 12);
+    expect(await Promise.all(waiting.map(isKept))).not.to.include(false);
+    await accept({ kind: 'otp', text: 'hello' });
+    await accept({ owner: 'other' });
+    await cancelSend(space.store, address, waiting[0]!);
+    await cancelSend(space.store, address, waiting[1]!);
+    await accept();
+  });
+
+  it('counts no more what was never promised, what was forgotten, and what has died by itself', async () => {
+    const { redis } = space.store;
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'x' }, parts: 1, recipients: ['4915112345670'] },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + HOUR_MS },
+    });
+    expect(await bookedBytes()).to.be.above(1_000);
+    await dropAbandonedSends(space.store, address, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
+    expect([await isKept(messageId), await bookedBytes()]).to.deep.equal([false, 0]);
+    const first = await sent({ text: 'x' });
+    const { record: key, recipients, results } = sendKeys(space.store.space, address, tagOf(first));
+    await redis.del(key, recipients, results);
+    const nowMs = Date.now() + (LIMITS.sendRetentionSeconds + 1) * 1000;
+    const later = await sent({ text: 'x', nowMs });
+    expect((await redis.zrange(book().ended, '0', '-1')).map((entry) => entry.split(' ')[0])).to.deep.equal([later]);
+    expect(await bookedBytes()).to.equal(
+      Number(await redis.hget(sendKeys(space.store.space, address, tagOf(later)).record, 'bytes')),
+    );
+    for (const name of Object.values(book())) expect(await redis.pttl(name)).to.be.above(8 * 24 * HOUR_MS);
+  });
+});
