@@ -4,7 +4,9 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { acceptSend, openSend } from '@gateway/store/accept-send';
 import { ensureDevice } from '@gateway/store/devices';
 import { acquireLease } from '@gateway/store/leases';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
 import { readSend } from '@gateway/store/read-send';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -41,9 +43,19 @@ describe('person forget, where it cannot be finished', function () {
     return messageId;
   }
 
+  /** The process that holds the device could not do what it was asked. */
+  async function answerNothing(device: string): Promise<void> {
+    const lease = await acquireLease(space.store, { workspace: 'main', device }, { owner: 'a', ttlMs: 60_000 });
+    const [asked] = await eventually(async () => {
+      const questions = await takeQuestions(space.store, lease!);
+      return questions.length > 0 && questions;
+    });
+    await writeOwnerAnswer(space.store, lease!, { id: asked!.id, part: '0', value: 'null' });
+  }
+
   it('does the rest, says what it did, and fails with what is left of each device', async () => {
     await accept('a');
-    await acquireLease(space.store, { workspace: 'main', device: 'a' }, { owner: 'silent', ttlMs: 60_000 });
+    const asked = answerNothing('a');
     const { keyBucket } = deviceKeys(space.store.space, { workspace: 'main', device: 'b' });
     await space.clients.commands.hset(keyBucket('lid-mapping', 0), '1_reverse', 'x');
     const c = { workspace: 'main', device: 'c' };
@@ -51,6 +63,7 @@ describe('person forget, where it cannot be finished', function () {
     await openSend(space.store, c, queued);
 
     const { code, stdout, stderr } = await forget();
+    await asked;
     expect(code, stdout).to.equal(1);
     expect(JSON.parse(stdout)).to.deep.equal([
       { device: 'c', what: 'sends', removed: 1 },
