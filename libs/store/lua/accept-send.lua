@@ -17,8 +17,14 @@ for _, dead in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', ARGV[2], 'LIMIT
   redis.call('DECRBY', bytes, size_of(dead))
   redis.call('ZREM', ended, dead)
 end
-local function over() return quota > 0 and tonumber(redis.call('GET', bytes) or '0') - quota or 0 end
-if ARGV[10] == '1' and over() > 0 and redis.call('EXISTS', ended) == 0 then return { -2 } end
+local reply, excess = { 1 }, quota > 0 and tonumber(redis.call('GET', bytes) or '0') - quota or 0
+for _, entry in ipairs(excess > 0 and redis.call('ZRANGE', ended, 0, MOST_FORGOTTEN - 1) or {}) do
+  if excess <= 0 then break end
+  reply[#reply + 1] = entry
+  excess = excess - size_of(entry)
+end
+-- Counted, and not only looked for: of sends that come together, each is told of the same ended ones.
+if ARGV[10] == '1' and excess > 0 and #reply <= MOST_FORGOTTEN then return { -2 } end
 redis.call('HSET', KEYS[1], 'messageId', ARGV[1], 'state', 'accepting', unpack(ARGV, 11))
 redis.call('SET', KEYS[2], ARGV[3])
 redis.call('SET', KEYS[3], ARGV[4])
@@ -28,13 +34,5 @@ if KEYS[6] then
   redis.call('HSET', KEYS[1], 'idempotency', KEYS[6])
   redis.call('HSET', KEYS[6], 'messageId', ARGV[1], 'fingerprint', ARGV[6], 'answer', ARGV[7])
   redis.call('PEXPIRE', KEYS[6], ARGV[5])
-end
-local reply, excess = { 1 }, over()
-if excess > 0 then
-  for _, entry in ipairs(redis.call('ZRANGE', ended, 0, MOST_FORGOTTEN - 1)) do
-    if excess <= 0 then break end
-    reply[#reply + 1] = entry
-    excess = excess - size_of(entry)
-  end
 end
 return reply

@@ -111,6 +111,14 @@ describe('what the sends of one token take', () => {
     await accept();
   });
 
+  it('is bounded for sends that come together, which make room of the same ended one', async () => {
+    const first = await sent();
+    const together = await Promise.allSettled(Array.from({ length: 30 }, () => accept()));
+    expect(together.filter(({ status }) => status === 'fulfilled')).to.have.length.within(8, 12);
+    expect(await bookedBytes()).to.be.below(1.3 * QUOTA_BYTES);
+    expect(await isKept(first)).to.equal(false);
+  });
+
   it('counts no more what was never promised, what was forgotten, and what has died by itself', async () => {
     const { redis } = space.store;
     const { messageId } = await acceptSend(space.store, address, {
