@@ -45,8 +45,14 @@ export function parseMessageId(value: string): { shortDeviceId: string; tag: Sen
 
 /** Seven digits or more, however they are grouped. */
 const NUMBER_OF_A_PERSON = /(?:\d[-_.:]*){7}/;
-/** Identifiers made by machines have such digits by chance. */
-const UUID_OR_TRACE_ID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}/gi;
+/**
+ * Identifiers made by machines have such digits by chance: UUIDs, by their version and variant, and trace ids. One in
+ * 2,000 has fewer than four letters; those that have are numbers with something around them.
+ */
+const MADE_BY_MACHINE = /[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|[0-9a-f]{32}/gi;
+const FOUR_LETTERS = /(?:[a-f][^a-f]*){4}/i;
+/** Inside a trace id; one in twelve has it by chance. */
+const WHOLE_NUMBER = /^[^-]*\d{10}/;
 
 /**
  * Takes over a caller's request id when it is sane, else makes one. One with what may be a phone number in it is not: it
@@ -59,7 +65,9 @@ export function takeOrMakeRequestId(received: string | undefined): string {
 }
 
 function mayNamePerson(id: string): boolean {
-  const written = id.replace(UUID_OR_TRACE_ID, (made) => (/[a-f]/i.test(made) ? 'x' : made));
+  const written = id.replace(MADE_BY_MACHINE, (made) =>
+    FOUR_LETTERS.test(made) && !WHOLE_NUMBER.test(made) ? 'x' : made,
+  );
   return NUMBER_OF_A_PERSON.test(written);
 }
 

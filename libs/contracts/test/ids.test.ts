@@ -67,6 +67,8 @@ describe('names', () => {
     for (const id of own) expect(takeOrMakeRequestId(id)).to.equal(id);
     const numbers = ['447700900123', 'to:447700900123', 'to-44-7700-900.123', '4_4_7_7_0_0_9', 'x447700900123x'];
     const disguised = ['00000000000000000000447700900123', '00000000-0000-0000-0000-447700900123'];
+    disguised.push('a447700900123000000000000000000f', '4bf92f3577b34da6a3c447700900123f');
+    disguised.push('44770090-0123-0a00-c000-abcdefabcdef', '44770090-0123-4a00-8000-000000000000');
     for (const id of [...numbers, ...disguised]) expect(takeOrMakeRequestId(id), id).to.match(/^req_/);
   });
 });

@@ -182,6 +182,22 @@ describe('URLs of strangers', () => {
     expect(asked, 'nobody was asked').to.deep.equal([]);
   });
 
+  it('are told in logs by their host, without the number of a person in it', () => {
+    const hosts = [
+      '447700900560.invalid',
+      'a4477009005601.x',
+      '192.168.100.200',
+      '[2001:db8::1234:5678]',
+      'ec2-52-14-1-5.x',
+    ];
+    expect(hosts.map((host) => new EgressError('name', host).host)).to.deep.equal([
+      '***.invalid',
+      'a***.x',
+      ...hosts.slice(2),
+    ]);
+    expect(new EgressError('name', hosts[0]!).fields).to.include({ host: '***.invalid' });
+  });
+
   it('are fetched as they are, from addresses that may be reached', async () => {
     answer = (_req, res) => res.end('the file');
     expect((await get(at('/x?y=z'))).toString()).to.equal('the file');

@@ -23,13 +23,17 @@ export const EGRESS_REASONS = [
 
 export type EgressReason = (typeof EGRESS_REASONS)[number];
 
+/** What may be the number of a person. No address has as many digits in a row. */
+const NUMBERS = /\d{7,}/g;
+
 /** A URL that was not fetched. Its host is all that may be logged of the URL: the rest may hold secrets. */
 export class EgressError extends GatewayError {
   readonly reason: EgressReason;
-  /** Of the URL that it ended at, after redirects. */
+  /** Of the URL that it ended at, after redirects; long numbers in it are masked. */
   readonly host: string;
 
-  constructor(reason: EgressReason, host: string, cause?: Error) {
+  constructor(reason: EgressReason, hostname: string, cause?: Error) {
+    const host = hostname.replace(NUMBERS, '***');
     super({ code: 'url_not_fetched', message: 'a URL was not fetched', fields: { reason, host }, cause });
     this.reason = reason;
     this.host = host;
