@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
 import { keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs';
 import { cancelSend, expireSends, recordResults } from '@gateway/store/change-send';
@@ -153,6 +153,22 @@ describe('a blob', () => {
       await put(bytes);
       for (const ttl of await ttls()) expect(ttl).to.be.above(5 * HOUR_MS);
       expect(await keys()).to.have.length(all.length);
+    });
+
+    it('keeps the time of a piece that is written once more', async () => {
+      expect(await keepBlob(space.store, address, await accept())).to.equal(true);
+      const [chunk] = await space.clients.commands.keys(`${space.prefix}:{main}:blob:*:0`);
+      // By a process that is killed right after it.
+      await space.store.run('write-chunk', [chunk!], ['sealed', Date.now() + 1_000]);
+      expect(await space.clients.commands.pttl(chunk!)).to.be.above(HOUR_MS);
+    });
+
+    it('must be held by one that is promised', async () => {
+      const [refused] = [await accept(), await accept()];
+      const { record } = sendKeys(space.store.space, address, parseMessageId(refused)!.tag);
+      const [hash = '', , holder = ''] = (await space.clients.commands.hget(record, 'blob'))!.split(':');
+      await space.clients.commands.srem(workspaceKeys(space.store.space, 'main').blobHolders(hash), holder);
+      expect(await keepBlob(space.store, address, refused)).to.equal(false);
     });
 
     it('must be there when one is promised, all of it', async () => {
