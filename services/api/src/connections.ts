@@ -6,11 +6,15 @@ import { IdleConnections } from './idle-connections.js';
 
 /** As many requests may wait on a connection for the answers to those before them. The last of these is told so. */
 const MAX_PIPELINED = 64;
+/** So many on all connections together; beyond, the first that would have to wait ends its connection. */
+const MAX_PIPELINED_IN_ALL = 128;
 /**
  * A caller who takes nothing of what is written is looked at so often, not for so long: while this process is held up
  * itself nobody can take anything.
  */
 const UNREAD_CHECKS = 10;
+/** Tells Node's parser that no body comes, and that what follows is not HTTP. */
+const STOP = 2;
 /** Kept free for those who come next, of all places: at least one. */
 const FREE_SHARE = 0.1;
 
@@ -23,7 +27,7 @@ interface Connection {
   waiting: Set<ServerResponse>;
   /** What it asks from now on is not answered. */
   isClosing: boolean;
-  /** Nor is it even parsed. */
+  /** Nor does it matter whether that is HTTP: what came already was the last. */
   isDeaf: boolean;
   /** What it had taken when it last took something, and how often it was looked at since. */
   takenBytes: number;
@@ -43,6 +47,8 @@ export class Connections {
   readonly #idle = new IdleConnections();
   readonly #unreadMs: number;
   readonly #places: number;
+  /** Requests that came while another of their connection waited for its answer, and wait now. */
+  #behind = 0;
 
   /**
    * @param unreadMs how long a caller may leave what is written to it where it is; for half of that it may go on sending
@@ -63,20 +69,20 @@ export class Connections {
   begin({ socket, headers }: IncomingMessage, res: ServerResponse): boolean {
     const connection = this.#open.get(socket);
     if (!connection || connection.isClosing) return false;
-    connection.latest = res;
-    connection.waiting.add(res);
-    this.#idle.delete(connection);
-    res.once('close', () => {
-      connection.waiting.delete(res);
-      if (connection.waiting.size === 0 && this.#open.has(socket)) this.#idle.add(connection);
-    });
+    const { latest, waiting } = connection;
+    const isBehind = waiting.size > 0;
+    const isFlood = isBehind && this.#behind >= MAX_PIPELINED_IN_ALL;
+    // Best is to answer as little as can be, while the one before can still be told that it is the last.
+    if (isFlood && latest?.headersSent === false) {
+      endAfter(connection, latest);
+      connection.isDeaf = true;
+      return false;
+    }
+    this.#await(connection, res, isBehind);
     // Proxies disagree about what ends such a body: what follows it could be somebody else's request.
     const isAmbiguous = (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked';
     const isCrowded = this.#open.size > this.#places;
-    if (connection.waiting.size < MAX_PIPELINED && !isAmbiguous && !isCrowded) return true;
-    res.shouldKeepAlive = false;
-    connection.isClosing = true;
-    stopAtNextHead(connection);
+    if (waiting.size >= MAX_PIPELINED || isFlood || isAmbiguous || isCrowded) endAfter(connection, res);
     return true;
   }
 
@@ -93,6 +99,19 @@ export class Connections {
   /** Those that wait for nothing: idle, or with a request that never came to its end. */
   closeUnanswered(): void {
     for (const [socket, { latest }] of this.#open) if (latest?.writableFinished ?? true) socket.destroy();
+  }
+
+  #await(connection: Connection, res: ServerResponse, isBehind: boolean): void {
+    const { socket, waiting } = connection;
+    connection.latest = res;
+    waiting.add(res);
+    if (isBehind) this.#behind++;
+    this.#idle.delete(connection);
+    res.once('close', () => {
+      waiting.delete(res);
+      if (isBehind) this.#behind--;
+      if (waiting.size === 0 && this.#open.has(socket)) this.#idle.add(connection);
+    });
   }
 
   #add(socket: Socket): void {
@@ -140,8 +159,11 @@ export class Connections {
   }
 }
 
-/** What the parser is told by this: no body comes, and what follows is not HTTP. */
-const STOP = 2;
+function endAfter(connection: Connection, res: ServerResponse): void {
+  res.shouldKeepAlive = false;
+  connection.isClosing = true;
+  stopAtNextHead(connection);
+}
 
 /**
  * Of 64 kB that it reads at once Node makes thousands of requests, even on a socket that was paused or destroyed by the

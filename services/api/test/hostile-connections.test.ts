@@ -59,6 +59,23 @@ describe('connections that ask much and take little', () => {
     expect(heard).to.equal(64);
   });
 
+  it('are heard less, each of them, when they are many', async () => {
+    let heard = 0;
+    const count = () => void heard++;
+    subscribe('http.server.request.start', count);
+    for (let i = 0; i < 10; i++) {
+      const { value } = await api.newToken();
+      const body = JSON.stringify({ phone: `44770090000${i}`, code: '482913' });
+      const otp = `${send(`Content-Length: ${body.length}`)}${body}`.replace('/send', '/otp');
+      const status = `GET ${BASE}/status HTTP/1.1\r\nAuthorization: Bearer ${api.token}\r\n\r\n`;
+      // None is answered before the first, which waits for its device.
+      (await open()).socket.write((otp + status.repeat(100)).replaceAll(api.token, value));
+    }
+    expect((await api.call('GET', '/status')).status).to.equal(200);
+    unsubscribe('http.server.request.start', count);
+    expect(heard).to.be.within(130, 160);
+  });
+
   it('are closed when they do not read their answers', async () => {
     const { socket, closed } = await open();
     socket.pause();
