@@ -36,6 +36,12 @@ describe('a check of many contacts, end to end', function () {
     return body.results;
   }
 
+  /** Whether its first part is answered. */
+  async function isTaken(): Promise<boolean> {
+    const { base } = deviceKeys(space.store.space, ADDRESS);
+    return (await space.clients.commands.keys(`${base}:answer:*`)).length > 0;
+  }
+
   /** From the request to the answer, which says that the network has taken it. */
   async function timeOfCode(phone: string): Promise<number> {
     const startedMs = performance.now();
@@ -51,6 +57,7 @@ describe('a check of many contacts, end to end', function () {
     const startedMs = performance.now();
     let done = 0;
     const checks = [1_000, 300, 300].map((count, i) => check(makeNumbers(count, 70 + i)).finally(() => done++));
+    await eventually(isTaken, { everyMs: 5, what: 'a check that has begun' });
     const besideMs = await timeOfCode(phone);
     expect(done, 'the checks are still running').to.be.lessThan(3);
     const all = await Promise.all(checks);
@@ -64,8 +71,6 @@ describe('a check of many contacts, end to end', function () {
 
   it('is answered by the next owner when the first dies in the middle', async () => {
     const checked = check(makeNumbers(1_000, 63));
-    const { base } = deviceKeys(space.store.space, ADDRESS);
-    const isTaken = async () => (await space.clients.commands.keys(`${base}:answer:*`)).length > 0;
     await eventually(isTaken, { everyMs: 5 });
     await (await gateway.findOwner())!.kill();
     const results = await checked;
