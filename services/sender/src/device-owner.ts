@@ -25,6 +25,8 @@ import { WakeUp } from './wake-up.js';
 
 export type OwnerState = 'backingOff' | 'opening' | 'open' | 'waiting' | 'ended';
 
+/** Owners that ended with their process, or failed, in a row. One or two may have met a deployment. */
+const MANY_STARTS = 2;
 const LOG_OUT_MS = 5_000;
 /** A doorbell comes first; this is for lost ones. */
 const LOOK_MS = 5_000;
@@ -54,6 +56,8 @@ export class DeviceOwner {
   private readonly ending = new AbortController();
   /** Redis counts this ownership until it has lasted, or ended as it should. */
   private isCounted = false;
+  /** One message of lists at a time: one of them may have ended the owners before. */
+  private isCareful = false;
   private socket: DeviceSocket | undefined;
   private work: DeviceWork | undefined;
 
@@ -93,10 +97,10 @@ export class DeviceOwner {
       await this.backOff();
       if (this.mustEnd()) return;
       // Not before: an owner that dies while it does nothing has not died of this device.
-      await noteStart(this.deps.store, this.lease);
+      const starts = await noteStart(this.deps.store, this.lease);
       this.isCounted = true;
-      const { store, lastedMs = LASTED_MS } = this.deps;
-      const lasted = setTimeout(() => void noteLasted(store, this.lease).catch(() => {}), lastedMs);
+      this.isCareful = starts > MANY_STARTS;
+      const lasted = setTimeout(() => this.lasted(), this.deps.lastedMs ?? LASTED_MS);
       this.ending.signal.addEventListener('abort', () => clearTimeout(lasted), { once: true });
       const socket = await this.prepare();
       await this.keepOpen(socket);
@@ -107,6 +111,11 @@ export class DeviceOwner {
       await this.release();
       this.state = 'ended';
     }
+  }
+
+  private lasted(): void {
+    this.isCareful = false;
+    void noteLasted(this.deps.store, this.lease).catch(() => {});
   }
 
   /** Until this process is started with the key, the value is sealed with another, or the device is not wanted any more. */
@@ -290,6 +299,7 @@ export class DeviceOwner {
     this.socket = socket;
     this.work = new DeviceWork({
       ...shared,
+      isCareful: () => this.isCareful,
       forgetPerson: (number) => socket.forgetPerson(number),
       onStalled: (session) => {
         this.work?.detach();

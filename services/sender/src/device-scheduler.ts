@@ -38,6 +38,8 @@ export interface SchedulerDeps {
   pace: Pace;
   results: ResultWriter;
   uploads: MediaUploads;
+  /** Whether the owners before this one ended one after the other, and this one has not lasted yet. */
+  isCareful(): boolean;
   /** A write was refused, or failed in a way that leaves us unsure of our lease: the owner must end. */
   onFailed(error: Error): void;
   /** An ack did not come in time: this session is not to be trusted any more. */
@@ -245,7 +247,7 @@ export class DeviceScheduler {
       if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);
       const otpOnly = otpWaits || this.caughtUp !== session;
-      const isAlone = !otpOnly && this.roster.hasAlone;
+      const isAlone = !otpOnly && this.roster.wantsAlone({ isCareful: this.deps.isCareful() });
       if (!session || !this.maySend({ otpOnly, isAlone })) {
         await this.wakeUp.wait(1_000);
         continue;
@@ -261,8 +263,11 @@ export class DeviceScheduler {
 
   private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
     // One that goes out alone holds up the others until its ack comes, and until theirs have.
-    if ((isAlone || this.isAlone) && this.relays + this.unacked > 0) return false;
+    const isIdle = this.relays + this.unacked === 0;
+    if ((isAlone || this.isAlone) && !isIdle) return false;
     if (isAlone) return true;
+    // What ends this process, too, is then known by being the only one in flight.
+    if (this.deps.isCareful() && !isIdle && !this.roster.hasReady({ otpOnly: true })) return false;
     const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
     return this.relays < MAX_RELAYS && !isFull && this.roster.hasReady({ otpOnly });
   }

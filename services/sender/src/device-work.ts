@@ -24,6 +24,8 @@ export interface WorkDeps extends ProcessDeps {
   device: Device;
   ids: PlatformIds;
   results: ResultWriter;
+  /** See `SchedulerDeps`. */
+  isCareful(): boolean;
   onFailed(error: Error): void;
   forgetPerson(number: string): Promise<Record<string, number>>;
   onStalled(session: MessengerSession): void;

@@ -7,6 +7,7 @@ import {
 } from '@gateway/contracts/message-content';
 import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/contracts/recipient-errors';
 import type { RecipientView, SendRecord } from '@gateway/store/read-send';
+import { findSuspects, isSuspectSend } from './find-suspects.js';
 import type { QuoteFor } from './load-quotes.js';
 import { pauseAfter, Retries } from './retries.js';
 
@@ -32,8 +33,6 @@ export interface Rest {
   uploadTries: number;
 }
 
-/** Owners that ended with a recipient in flight, or attempts before that, after which it may be what ended them. */
-const MANY_ATTEMPTS = 3;
 /** About half an hour with the pauses in between. */
 const MAX_UPLOAD_TRIES = 12;
 
@@ -43,7 +42,7 @@ const MAX_UPLOAD_TRIES = 12;
  * `held` are those who wait for the network to lift a restriction, or for what the account's phone has to say first.
  * Of several parts, the next one is `ready` as soon as the network has accepted the one before.
  * Those who were in flight when several owners ended wait for longer and longer, and then go out `alone`: their message may
- * be what ends a process, and others in flight would share its fate.
+ * be what ends a process, and others in flight would share its fate. With two of them, so do all others of their send.
  * A send of a file waits for its upload first. Redis holds the truth; this is thrown away and rebuilt from it at any moment.
  */
 export class OpenSend {
@@ -115,20 +114,21 @@ export class OpenSend {
     const { rest } = options;
     this.retries = new Retries(rest?.attempts);
     this.uploadTries = rest?.uploadTries ?? 0;
-    const suspects = doubtful.filter(({ tries, partsInFlight }) => partsInFlight > 0 && tries >= MANY_ATTEMPTS);
-    this.suspects = new Set(suspects.map(({ index }) => index));
-    for (const { index, tries, atMs } of suspects) {
-      this.retries.add([index], Math.max(atMs + pauseAfter(tries - MANY_ATTEMPTS), rest?.untilMs ?? 0));
-    }
+    const suspects = findSuspects(doubtful);
+    this.suspects = new Set(suspects.each.map(({ index }) => index));
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
+    const untilMs = Math.max(rest?.untilMs ?? 0, suspects.sendNotBeforeMs);
     // Those who are held may have been let go: their look-up says.
-    this.waiting = rest ? trusted.filter((index) => this.marked.has(index)) : trusted;
-    if (!rest) return;
-    if (rest.uploadTries > 0) this.uploadNotBeforeMs = rest.untilMs;
-    this.retries.add(
-      trusted.filter((index) => !this.marked.has(index)),
-      rest.untilMs,
-    );
+    this.waiting = untilMs > 0 ? trusted.filter((index) => this.marked.has(index)) : trusted;
+    if (this.uploadTries > 0) this.uploadNotBeforeMs = untilMs;
+    if (untilMs > 0)
+      this.retries.add(
+        trusted.filter((index) => !this.marked.has(index)),
+        untilMs,
+      );
+    for (const { index, notBeforeMs } of suspects.each) {
+      this.retries.add([index], Math.max(notBeforeMs, rest?.untilMs ?? 0));
+    }
   }
 
   get isDone(): boolean {
@@ -166,6 +166,16 @@ export class OpenSend {
     return this.lookingUp || this.waiting.length + this.ready.length > 0;
   }
 
+  /** How many of it may be what ended its owners. */
+  get suspicion(): number {
+    return this.suspects.size;
+  }
+
+  /** It goes out after all others of its device, and each of its messages alone. */
+  get isSuspect(): boolean {
+    return isSuspectSend(this.suspects.size);
+  }
+
   get hasReady(): boolean {
     return this.ready.length > 0 && !this.lacksUpload;
   }
@@ -197,13 +207,14 @@ export class OpenSend {
   /** Takes up to `limit` recipients to look up, unless enough are ready. */
   takeForLookUp(limit: number, nowMs: number): { index: number; to: string }[] {
     this.waiting.push(...this.retries.takeDue(nowMs));
-    if (this.lookingUp || this.ready.length >= limit / 2) return [];
+    if (this.lookingUp || this.ready.length + this.alone.length >= limit / 2) return [];
     return this.waiting.splice(0, limit).map((index) => ({ index, to: this.numbers[index]! }));
   }
 
   addReady(indices: readonly number[]): void {
-    this.ready.push(...indices.filter((index) => !this.suspects.has(index)));
-    this.alone.push(...indices.filter((index) => this.suspects.has(index)));
+    const goesAlone = (index: number) => this.isSuspect || this.suspects.has(index);
+    this.ready.push(...indices.filter((index) => !goesAlone(index)));
+    this.alone.push(...indices.filter(goesAlone));
   }
 
   /** Back to the head of the queue: nothing was written, or nobody knows. */
@@ -307,6 +318,7 @@ export class OpenSend {
 
   settled(index: number): void {
     this.answered(index);
+    this.suspects.delete(index);
     this.retries.forget(index);
     this.accepted.delete(index);
     this.doubtful.delete(index);
@@ -337,10 +349,9 @@ export class OpenSend {
     this.alone = [];
   }
 
-  /** This process has lived to see what became of the message. */
+  /** This process has lived to see what became of the message, if one was under way. */
   private answered(index: number): void {
-    this.inFlight.delete(index);
-    this.suspects.delete(index);
+    if (this.inFlight.delete(index)) this.suspects.delete(index);
   }
 
   /** Those with these numbers, and those without. */

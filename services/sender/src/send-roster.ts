@@ -117,21 +117,31 @@ export class SendRoster {
     return false;
   }
 
-  /** Whether a message is to go out with nothing else under way. */
-  get hasAlone(): boolean {
-    for (const send of this.active.values()) if (send.hasAlone) return true;
-    return false;
+  /**
+   * Whether the next message is to go out with nothing else under way: after all others, for it may end this process. Where
+   * owners have ended in a row, nothing of a suspect send goes out before one has lasted: the pauses between owners would
+   * grow with each, and codes and other lists wait for their ends. Elsewhere a recipient who is the only suspect of a send
+   * has their turn at once, as they may be innocent.
+   */
+  wantsAlone({ isCareful }: { isCareful: boolean }): boolean {
+    const sends = [...this.active.values()];
+    const waiting = sends.filter((send) => send.hasAlone && !(isCareful && send.isSuspect));
+    if (waiting.length === 0) return false;
+    if (!isCareful && waiting.some((send) => !send.isSuspect)) return true;
+    return this.loading.size === 0 && !sends.some((send) => !send.isSuspect && send.wantsToGo);
   }
 
   takeAlone(): WorkItem | undefined {
-    for (const send of this.active.values()) if (send.hasAlone) return send.takeAlone();
-    return undefined;
+    return this.inTurn()
+      .find((send) => send.hasAlone)
+      ?.takeAlone();
   }
 
-  /** OTPs first, then the lists, each behind those that had their turn before. */
+  /** OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */
   inTurn(): OpenSend[] {
     const sends = [...this.active.values()];
-    return [...sends.filter(isOtp), ...sends.filter((send) => !isOtp(send))];
+    const lists = sends.filter((send) => !isOtp(send)).sort((a, b) => a.suspicion - b.suspicion);
+    return [...sends.filter(isOtp), ...lists];
   }
 
   takeNext({ otpOnly = false } = {}): WorkItem | undefined {

@@ -145,8 +145,8 @@ describe('OpenSend', () => {
     const lost = (index: number, tries: number, atMs = 0) => ({ ...recipient(index, 'queued', tries), atMs });
 
     it('goes on with all others first, and with those later and alone', () => {
-      const send = openSend([lost(0, 3), lost(1, 2), recipient(2), lost(3, 4)]);
-      expect(send.isDone).to.equal(false);
+      const send = openSend([lost(0, 3), lost(1, 2), recipient(2)]);
+      expect([send.isDone, send.isSuspect]).to.deep.equal([false, false]);
       send.addReady(lookUp(send, { nowMs: 1_999 }));
       expect([send.takeReady(), send.takeReady(), send.takeReady()].map((item) => item?.recipient)).to.deep.equal([
         1,
@@ -157,10 +157,25 @@ describe('OpenSend', () => {
       send.addReady(lookUp(send, { nowMs: 2_000 }));
       expect([send.hasReady, send.hasAlone]).to.deep.equal([false, true]);
       expect(send.takeAlone()?.recipient).to.equal(0);
-      expect(lookUp(send, { nowMs: 3_999 }), 'longer after each of them').to.deep.equal([]);
-      send.forgetLookUps();
-      send.addReady(lookUp(send, { nowMs: 4_000 }));
-      expect(send.takeAlone()?.recipient).to.equal(3);
+    });
+
+    it('waits longer after each of them', () => {
+      const send = openSend([lost(0, 4)]);
+      expect(lookUp(send, { nowMs: 3_999 })).to.deep.equal([]);
+      expect(lookUp(send, { nowMs: 4_000 })).to.deep.equal([0]);
+    });
+
+    it('is suspect as a whole with two of them: after a pause everybody goes out alone, and they last', () => {
+      const send = openSend([lost(0, 5), lost(1, 3, 10), recipient(2), lost(3, 1)]);
+      expect([send.isSuspect, send.suspicion]).to.deep.equal([true, 2]);
+      expect(lookUp(send, { nowMs: 16_009 })).to.deep.equal([]);
+      expect(send.rests, 'its place is for others').to.equal(true);
+      send.addReady(lookUp(send, { nowMs: 16_010 }));
+      expect(send.hasReady).to.equal(false);
+      const taken = [0, 1, 2, 3].map(() => send.takeAlone()?.recipient);
+      expect(taken).to.deep.equal([3, 2, 1, 0]);
+      send.settled(1);
+      expect(send.isSuspect, 'one of them was innocent').to.equal(false);
     });
 
     it('trusts a message again of which this owner saw what became of it', () => {
@@ -169,6 +184,16 @@ describe('OpenSend', () => {
       send.takeAlone();
       send.retryLater(0, 600_000);
       expect(take(send, 602_000)?.recipient).to.equal(0);
+    });
+
+    it('goes on distrusting one who could not be looked up', () => {
+      const send = openSend([lost(0, 3)]);
+      expect(lookUp(send, { nowMs: 2_000 })).to.deep.equal([0]);
+      send.retryLater(0, 2_000);
+      send.addReady(lookUp(send, { nowMs: 4_000 }));
+      expect([send.hasReady, send.hasAlone]).to.deep.equal([false, true]);
+      send.settled(0);
+      expect(send.suspicion).to.equal(0);
     });
 
     it('does not distrust those whom the network refused for now', () => {

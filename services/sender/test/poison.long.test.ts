@@ -10,7 +10,7 @@ const [SICK, WELL] = ['491700000001', '491700000002'];
 const POISON = new URL('fixtures/poison.js', import.meta.url).href;
 
 describe('a message that ends whatever sends it', function () {
-  this.timeout(90_000);
+  this.timeout(120_000);
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;
@@ -18,9 +18,9 @@ describe('a message that ends whatever sends it', function () {
   const [poisoned] = people.splice(4, 1) as [string];
   const everybody = [...people.slice(0, 4), poisoned, ...people.slice(4)];
 
-  async function start(how: 'kill' | 'throw', senders: number): Promise<void> {
+  async function start(how: 'kill' | 'throw', senders: number, poisonous = [poisoned]): Promise<void> {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    const users = `${poisoned},${simulator.network.directory.assignedLid(poisoned)}`;
+    const users = poisonous.flatMap((number) => [number, simulator.network.directory.assignedLid(number)]);
     const env = { LEASE_TTL_MS: '1000', NODE_OPTIONS: `--import ${POISON}?how=${how}&users=${users}` };
     gateway = await Gateway.start({ space, simulator, senders, env });
     await Promise.all([gateway.link(SICK!, 'sick'), gateway.link(WELL!, 'well')]);
@@ -30,6 +30,21 @@ describe('a message that ends whatever sends it', function () {
     await simulator.close();
     await space.close();
   });
+
+  /** As a supervisor does. */
+  function restartTheDead() {
+    const starts: Promise<unknown>[] = [];
+    const timer = setInterval(() => {
+      const deaths = gateway.senders.filter(({ isRunning }) => !isRunning).length;
+      while (starts.length < deaths) starts.push(gateway.addSender().catch(() => {}));
+    }, 100);
+    const stop = async () => {
+      clearInterval(timer);
+      await Promise.all(starts);
+      return starts.length;
+    };
+    return { stop };
+  }
 
   async function send(device: string, to: string[]): Promise<string> {
     const { status, body } = await gateway.call('POST', '/send', { device, body: { to, text: 'hello' } });
@@ -44,21 +59,31 @@ describe('a message that ends whatever sends it', function () {
 
   it('does not keep the others of its list from theirs, nor other devices, when it kills each process', async () => {
     await start('kill', 2);
-    let deaths = 0;
-    /** As a supervisor does. */
-    const restart = setInterval(() => {
-      const dead = gateway.senders.filter(({ isRunning }) => !isRunning).length - deaths;
-      for (let i = 0; i < dead; i++) void gateway.addSender().catch(() => {});
-      deaths += dead;
-    }, 100);
+    const dead = restartTheDead();
     const [list, beside] = await Promise.all([send('sick', everybody), send('well', people)]);
     await gateway.waitForSend(list, { queued: 1, read: 11 }, { device: 'sick', timeoutMs: 60_000 });
     await gateway.waitForSend(beside, { read: 11 }, { device: 'well', timeoutMs: 60_000 });
-    clearInterval(restart);
+    const deaths = await dead.stop();
     await expectShownOnce(SICK!, people);
     await expectShownOnce(WELL!, people);
     expect(deaths).to.be.within(3, 6);
     await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
+  });
+
+  it('keeps no other list of its device, nor codes, although it kills for each of its recipients', async () => {
+    const [sick, well] = [makeNumbers(20, 5), makeNumbers(40, 6)];
+    await start('kill', 2, sick);
+    const dead = restartTheDead();
+    const poison = await send('sick', sick);
+    const list = await send('sick', well);
+    await gateway.waitForSend(list, { read: 40 }, { device: 'sick', timeoutMs: 30_000 });
+    const otp = await gateway.call('POST', '/otp', { device: 'sick', body: { phone: people[0], code: '123456' } });
+    expect(otp.status).to.be.oneOf([200, 202]);
+    await gateway.waitForSend(otp.body.data.messageId, { read: 1 }, { device: 'sick', timeoutMs: 30_000 });
+    const deaths = await dead.stop();
+    await expectShownOnce(SICK!, [...well, people[0]!]);
+    expect(deaths).to.be.within(3, 5);
+    await gateway.call('DELETE', `/messages/${poison}`, { device: 'sick' });
   });
 
   it('ends only its own device where it throws and nothing catches it', async () => {

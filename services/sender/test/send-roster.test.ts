@@ -19,11 +19,14 @@ describe('the roster of a device', () => {
   let people: string[];
   /** Of them. */
   let strangers: string[];
+  /** How many of a send were in flight when its owners ended. */
+  let suspects: Map<string, number>;
   let nowMs: number;
 
   beforeEach(() => {
     [loaded, promised, finished, broken] = [[], [], [], []];
     [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
+    suspects = new Map();
     roster = new SendRoster({
       address,
       monotonicMs: () => nowMs,
@@ -51,6 +54,7 @@ describe('the roster of a device', () => {
         ...{ index, to, status: 'queued', tries: 0, atMs: 0 },
         errorCode: strangers.includes(to) ? ownErrorCode('new_contacts_held') : 0,
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
+        ...(index < (suspects.get(messageId) ?? 0) && { partsInFlight: 1, tries: 3 }),
       })),
       content: { kind: 'text', text: 'hello' },
       finish,
@@ -119,6 +123,47 @@ describe('the roster of a device', () => {
     await eventually(() => active().length === PLACES);
     expect(active().slice(-3)).to.deep.equal(waiting.slice(0, 3));
     expect(finished).to.deep.equal(names(3));
+  });
+
+  describe('whose owners ended one after the other', () => {
+    const isCareful = true;
+    async function open(...messageIds: string[]): Promise<void> {
+      for (const messageId of messageIds) void roster.handleJob(job(messageId));
+      await eventually(() => active().length === messageIds.length);
+      for (const send of roster.inTurn()) send.addReady(send.takeForLookUp(10, nowMs).map(({ index }) => index));
+    }
+
+    it('takes a suspect after all others, of whichever list', async () => {
+      suspects.set('list-1', 1);
+      people = ['4915100000', '4915100001'];
+      await open('list-1', 'list-2');
+      const taken = [];
+      while (!roster.wantsAlone({ isCareful })) taken.push(roster.takeNext()!);
+      expect(taken.map(({ send, recipient }) => `${send.messageId} ${recipient}`)).to.deep.equal([
+        ...['list-2 0', 'list-2 1', 'list-1 1'],
+      ]);
+      expect(roster.takeAlone()).to.include({ recipient: 0 });
+    });
+
+    it('takes a suspect at once where its owners lasted, for it may be innocent', async () => {
+      suspects.set('list-1', 1);
+      await open('list-1', 'list-2');
+      expect(roster.wantsAlone({ isCareful: false })).to.equal(true);
+      expect(roster.wantsAlone({ isCareful })).to.equal(false);
+    });
+
+    it('takes nothing of a list with two suspects before an owner has lasted, nor before all other lists', async () => {
+      suspects.set('list-1', 2);
+      people = ['4915100000', '4915100001', '4915100002'];
+      await open('list-1', 'list-2');
+      for (const recipient of [0, 1, 2]) {
+        expect(roster.wantsAlone({ isCareful: false })).to.equal(false);
+        expect(roster.takeNext()).to.deep.include({ recipient }).and.nested.include({ 'send.messageId': 'list-2' });
+      }
+      expect(roster.hasReady({ otpOnly: false })).to.equal(false);
+      expect(roster.wantsAlone({ isCareful })).to.equal(false);
+      expect(roster.wantsAlone({ isCareful: false })).to.equal(true);
+    });
   });
 
   it('always has a place for an OTP', async () => {
