@@ -1,19 +1,33 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { LIMITS } from '@gateway/contracts/limits';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { makeApiToken } from '@gateway/contracts/api-token';
+import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
 import { createApiToken } from '@gateway/store/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
-import { linkDevice } from './support/device-owner.js';
-import { measureHarm } from './support/neighbours.js';
+import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/bombs.js';
+import { acknowledgeAll, linkDevice } from './support/device-owner.js';
+import { boundMemory, type Harm, measureHarm } from './support/neighbours.js';
 import { BASE } from './support/test-api.js';
 
 const MAX_LOOP_DELAY_MS = 250;
 /** Of attacks that are many requests: each is work, even when it is answered at once. */
 const MAX_DELAY_OF_MANY_MS = 500;
 const MAX_MEMORY_MB = 64;
+const MAX_NEIGHBOUR_MS = 2_000;
+/** A machine that is busy with something else may spoil one. */
+const ATTEMPTS = 3;
+const ANSWER_MS = 10_000;
+/** Of all memory of the process, as of a container. */
+const PROCESS_MB = 512;
 const MAX_BODY_BYTES = 16_000_000;
+
+const SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="9000" height="9000"><filter id="f"><feGaussianBlur stdDeviation="900"/></filter>' +
+  `${'<rect width="9000" height="9000" filter="url(#f)"/>'.repeat(500)}</svg>`;
 
 const TEXT = { to: '447700900001', text: 'hello' };
 /** What each token of the pool asks before the next takes over: less than any limit. */
@@ -56,19 +70,31 @@ describe('what one caller can do to the others', function () {
   let api: ServiceProcess;
   let origin: string;
   let port: number;
+  let files: Server;
+  const downloads: ServerResponse[] = [];
+  let stopSender: () => Promise<void>;
+  let stopBound: () => void;
 
   before(async () => {
+    files = createServer((_req, res) => {
+      downloads.push(res);
+      res.writeHead(200, { 'content-length': LIMITS.maxAttachmentBytes }).write(Buffer.alloc(1_000));
+    });
+    await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
     space = await openRedisSpace();
-    await linkDevice(space.store);
+    stopSender = acknowledgeAll(space.store, await linkDevice(space.store));
     api = await ServiceProcess.start('api', {
       REDIS_URL: space.url,
       KEY_PREFIX: space.prefix,
       CONTENT_KEYS: space.keySettings.CONTENT_KEYS,
       API_PORT: '0',
       OPS_PORT: '0',
-      // As a container of 512 MiB has it: beyond this the process ends.
+      ATTACHMENT_NETWORKS: '127.0.0.1/32',
+      ATTACHMENT_PORTS: String((files.address() as AddressInfo).port),
+      // Bounds objects and strings, and no buffers: `boundMemory` is for all of it.
       NODE_OPTIONS: '--max-old-space-size=256',
     });
+    stopBound = boundMemory(api, PROCESS_MB);
     port = Number((await api.waitForLog(({ message }) => message === 'api listens')).port);
     origin = `http://127.0.0.1:${port}${BASE}`;
     // What is made once is made now.
@@ -76,7 +102,10 @@ describe('what one caller can do to the others', function () {
     for (let round = 0; round < 30; round++) await askAsOthers(round);
   });
   after(async () => {
+    stopBound();
     expect(await api.stop()).to.equal(true);
+    await stopSender();
+    files.close();
     await space.close();
   });
 
@@ -92,21 +121,22 @@ describe('what one caller can do to the others', function () {
   let used = 0;
   async function askAsOthers(round: number): Promise<{ status: number }> {
     if (used++ % PER_TOKEN === 0) token = await newToken();
-    if (round % 3 === 0) return post('/send', token, JSON.stringify(TEXT));
+    if (round % 4 === 0) return post('/send', token, JSON.stringify(TEXT));
     // Answered at once: its check is all that is asked for.
-    if (round % 3 === 1) return post('/otp', token, JSON.stringify({ phone: '447700900001', code: '12' }));
+    if (round % 4 === 1) return post('/otp', token, JSON.stringify({ phone: '447700900001', code: '12' }));
+    if (round % 4 === 2) return post('/otp', token, JSON.stringify({ phone: '447700900001', code: '123456' }));
     const response = await fetch(`${origin}/status`, { headers: { authorization: `Bearer ${token}` } });
     await response.text();
     return response;
   }
 
   async function expectNoHarm(attack: () => Promise<void>, maxLoopDelayMs = MAX_LOOP_DELAY_MS): Promise<void> {
-    const harm = await measureHarm(api, askAsOthers, attack);
-    const what = JSON.stringify(harm);
-    expect(Object.keys(harm.neighbours), what).to.have.members(['200', '202', '400']);
-    expect(harm.loopDelayMs, what).to.be.at.most(maxLoopDelayMs);
-    expect(harm.memoryMb, what).to.be.at.most(MAX_MEMORY_MB);
-    expect(api.isRunning).to.equal(true);
+    for (let attempt = 1; ; attempt++) {
+      const harm = await measureHarm(api, askAsOthers, attack);
+      expect(Object.keys(harm.neighbours), JSON.stringify(harm)).to.have.members(['200', '202', '400']);
+      expect(api.isRunning).to.equal(true);
+      if (attempt === ATTEMPTS || isHarmless(harm, maxLoopDelayMs)) return expectHarmless(harm, maxLoopDelayMs);
+    }
   }
 
   async function open(): Promise<Socket> {
@@ -124,9 +154,9 @@ describe('what one caller can do to the others', function () {
   }
 
   it('with bodies that are announced and then trickle: nothing', async () => {
-    const attacker = await newToken();
-    const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attacker}\r\nContent-Type: application/json\r\n`;
     await expectNoHarm(async () => {
+      const attacker = await newToken();
+      const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attacker}\r\nContent-Type: application/json\r\n`;
       const sockets = await Promise.all(Array.from({ length: 25 }, open));
       for (const socket of sockets) socket.write(`${head}Content-Length: 15000000\r\n\r\n{"to":`);
       expect((await post('/send', await newToken(), file(largest))).status, 'the file of another').to.equal(202);
@@ -180,26 +210,90 @@ describe('what one caller can do to the others', function () {
     }, MAX_DELAY_OF_MANY_MS);
   });
 
-  it('with two thousand connections and ten thousand requests: every one is answered', async () => {
+  it('with files that keep a decoder busy, or that none reads: nothing', async () => {
+    const attachments = [
+      { type: 'document', filename: 'x.svg', base64: Buffer.from(SVG).toString('base64') },
+      { type: 'image', base64: makeInterlacedPng(7_000, 7_000).toString('base64') },
+      { type: 'image', base64: makeInterlacedPng(2_800, 2_800).toString('base64') },
+      { type: 'video', base64: makeEmptyBoxes(500_000).toString('base64') },
+      { type: 'audio', base64: makeEndlessSound(2 * 1024 * 1024).toString('base64') },
+    ];
+    const bodies = attachments.map((attachment) => JSON.stringify({ to: TEXT.to, attachment }));
+    await expectNoHarm(async () => {
+      const attacker = await newToken();
+      const answers = await Promise.all(bodies.map((body) => post('/send', attacker, body)));
+      expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 202));
+    });
+  });
+
+  it('with URLs of files that never come: nothing', async () => {
+    const url = `http://127.0.0.1:${(files.address() as AddressInfo).port}/file`;
+    const body = JSON.stringify({ to: TEXT.to, attachment: { type: 'document', url } });
+    await expectNoHarm(async () => {
+      const attacker = await newToken();
+      let waiting = 25;
+      const slow = Array.from({ length: waiting }, () => post('/send', attacker, body).finally(() => waiting--));
+      await eventually(() => downloads.length >= LIMITS.attachmentFetchesPerToken);
+      expect((await post('/send', await newToken(), file(largest))).status, 'the file of another').to.equal(202);
+      await eventually(() => {
+        for (const download of downloads.splice(0)) download.destroy();
+        return waiting === 0;
+      });
+      for (const answer of await Promise.all(slow)) expect(answer.status).to.equal(400);
+    });
+  });
+
+  it('with tokens that are guessed: nothing', async () => {
+    const guesses = Array.from({ length: 400 }, (_, i) => (i % 2 === 0 ? `wrong-${i}` : makeApiToken().token));
+    await expectNoHarm(async () => {
+      for (let i = 0; i < guesses.length; i += 50) {
+        const guessed = guesses.slice(i, i + 50);
+        const answers = await Promise.all(guessed.map((guess) => post('/send', guess, JSON.stringify(TEXT))));
+        for (const { status } of answers) expect(status).to.be.oneOf([401, 429]);
+      }
+    });
+  });
+
+  it('with two thousand connections and ten thousand requests: every one is answered', async function () {
+    this.retries(ATTEMPTS - 1);
     const pool = await Promise.all(Array.from({ length: 100 }, newToken));
     const requests = pool.map(
       (each) => `GET ${BASE}/nothing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${each}\r\n\r\n`,
     );
-    let answers = 0;
+    const statuses: Record<string, number> = {};
     const caller = async (_: unknown, index: number) => {
       const socket = await open();
       let received = '';
       socket.on('data', (data) => {
         received += data;
       });
-      for (let i = 1; i <= 5; i++) {
-        socket.write(requests[index % requests.length]!);
-        while (received.split('HTTP/1.1 ').length <= i) await once(socket, 'data');
-        answers++;
+      try {
+        for (let i = 1; i <= 5; i++) {
+          socket.write(requests[index % requests.length]!);
+          const signal = AbortSignal.timeout(ANSWER_MS);
+          while (received.split('HTTP/1.1 ').length <= i) await once(socket, 'data', { signal });
+          const status = received.split('HTTP/1.1 ')[i]!.slice(0, 3);
+          statuses[status] = (statuses[status] ?? 0) + 1;
+        }
+      } finally {
+        socket.destroy();
       }
-      socket.destroy();
     };
-    await Promise.all(Array.from({ length: 2_000 }, caller));
-    expect(answers).to.equal(10_000);
+    const callers = await Promise.allSettled(Array.from({ length: 2_000 }, caller));
+    expect(callers.filter(({ status }) => status === 'rejected')).to.have.length(0);
+    expect(Object.keys(statuses), JSON.stringify(statuses)).to.have.members(['404', '429']);
+    expect(statuses[404], 'what the limits of a hundred tokens allow').to.be.at.least(100 * RATE_LIMITS.other);
+    expect(statuses[404]! + statuses[429]!).to.equal(10_000);
   });
 });
+
+function isHarmless({ loopDelayMs, memoryMb, slowestNeighbourMs }: Harm, maxLoopDelayMs: number): boolean {
+  return loopDelayMs <= maxLoopDelayMs && memoryMb <= MAX_MEMORY_MB && slowestNeighbourMs < MAX_NEIGHBOUR_MS;
+}
+
+function expectHarmless(harm: Harm, maxLoopDelayMs: number): void {
+  const what = JSON.stringify(harm);
+  expect(harm.loopDelayMs, what).to.be.at.most(maxLoopDelayMs);
+  expect(harm.memoryMb, what).to.be.at.most(MAX_MEMORY_MB);
+  expect(harm.slowestNeighbourMs, what).to.be.below(MAX_NEIGHBOUR_MS);
+}

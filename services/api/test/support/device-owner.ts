@@ -1,11 +1,13 @@
 import type { ObservedState, Want } from '@gateway/contracts/device-state';
 import { type DeviceAddress, type MessageId, makeAttemptId, parseMessageId } from '@gateway/contracts/ids';
+import { sleep } from '@gateway/runtime/clock';
 import { recordResults } from '@gateway/store/change-send';
 import { readDeviceState, recordObserved, requestLink } from '@gateway/store/device-state';
 import { ensureDevice } from '@gateway/store/devices';
 import { ringDoorbell } from '@gateway/store/doorbells';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
 import { beatHeart, leaveMembers } from '@gateway/store/members';
+import { listOpenSends } from '@gateway/store/read-send';
 import type { Store } from '@gateway/store/store';
 
 export const DEFAULT: DeviceAddress = { workspace: 'main', device: 'default' };
@@ -50,6 +52,24 @@ export async function acknowledgeSend(store: Store, { lease }: DeviceOwner, mess
   const { tag } = parseMessageId(messageId)!;
   await recordResults(store, lease, { tag, nowMs: Date.now(), events: [{ recipient: 0, part: 0, event: 'acked' }] });
   await ringDoorbell(store, { topic: 'results', ...lease.address });
+}
+
+/** What a sender does of which the network takes everything at once, until it is stopped. */
+export function acknowledgeAll(store: Store, owner: DeviceOwner): () => Promise<void> {
+  let isStopped = false;
+  const work = async () => {
+    while (!isStopped) {
+      for (const messageId of await listOpenSends(store, owner.lease.address)) {
+        await acknowledgeSend(store, owner, messageId);
+      }
+      await sleep(20);
+    }
+  };
+  const working = work();
+  return () => {
+    isStopped = true;
+    return working;
+  };
 }
 
 export interface TestSender {

@@ -55,6 +55,19 @@ export async function measureHarm(
   return { loopDelayMs, memoryMb: Math.max(0, peakMb - idleMb), neighbours, slowestNeighbourMs };
 }
 
+/**
+ * Ends a process that has more memory than a container would give it. It is looked at, so that a peak may be missed here:
+ * `memoryMb` has all of them. Processes that it starts are not counted.
+ */
+export function boundMemory(api: ServiceProcess, megabytes: number): () => void {
+  const look = async () => {
+    if (api.isRunning && (await readMemoryMb(api, 'VmRSS')) > megabytes) await api.kill();
+  };
+  // It may be gone by then.
+  const timer = setInterval(() => void look().catch(() => {}), 50);
+  return () => clearInterval(timer);
+}
+
 /** The delay is that since it was last read. */
 async function readClocks(api: ServiceProcess): Promise<{ loopDelayMs: number; computedMs: number }> {
   const metrics = await api.metrics();
