@@ -189,6 +189,17 @@ describe('a full house', () => {
     await eventually(isServed);
   });
 
+  it('gives the place of one who has not asked to the caller after the one that it had to turn away', async () => {
+    await fill(
+      PLACES - 1,
+      `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.token}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    const [silent] = await fill(1, '');
+    const [more] = await fill(1, '');
+    await eventually(() => more!.closed && silent!.closed);
+    await isServed();
+  });
+
   it('lets the next caller in where answered ones are idle, and closes those that were idle longest', async () => {
     const idle = await fill(PLACES, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     for (let i = 0; i < 5; i++) await fill(1, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', '127.0.0.2');
