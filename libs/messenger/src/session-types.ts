@@ -71,6 +71,8 @@ export interface EndCircumstances {
   serverWords?: string;
   /** When the network may have ended it over a question: the optional queries that it may be. Absent: it tells nothing. */
   suspects?: OptionalQuery[];
+  /** The network said that it ends the connection; else it may be the path that broke. */
+  isSaid?: true;
 }
 
 /** A person by both names: digits, and `digits@lid`. */

@@ -16,7 +16,7 @@ import { guardWrites, type WriteGuard } from './guard-writes.js';
 import { HistoryKeeper } from './history/history-keeper.js';
 import { countLogin } from './login-counter.js';
 import { LookUp } from './look-up.js';
-import { OptionalQueries, type OptionalQuery } from './optional-queries.js';
+import { OptionalQueries } from './optional-queries.js';
 import { PrivacyTokens } from './privacy-tokens.js';
 import { readRestriction } from './read-restriction.js';
 import { removeOwnDevice } from './remove-own-device.js';
@@ -25,7 +25,7 @@ import { sendMessage } from './send-message.js';
 import { watchServerWords } from './server-words.js';
 import type { SessionDeps } from './session-deps.js';
 import { SessionEndedError } from './session-errors.js';
-import type { LookUpResult, MessengerSession, OutgoingMessage } from './session-types.js';
+import type { EndCircumstances, LookUpResult, MessengerSession, OutgoingMessage } from './session-types.js';
 import { DEFAULT_BROWSER, standInAgent } from './socket-settings.js';
 import { storedLidOf } from './stored-lid.js';
 import { uploadMedia } from './upload-media.js';
@@ -70,7 +70,7 @@ export class Session implements MessengerSession {
   readonly #openTimer: NodeJS.Timeout;
   readonly #over: Promise<void>;
   #isOpen = false;
-  #suspects: OptionalQuery[] | undefined;
+  #hangUp: EndCircumstances = {};
   #isLinked: boolean;
   #name: string | undefined;
   /** Settles when `onLinked` was called. */
@@ -311,13 +311,15 @@ export class Session implements MessengerSession {
     const serverWords = this.#serverWords();
     events.onClosed(outcome, {
       ...(serverWords !== undefined && { serverWords }),
-      ...(this.#suspects && { suspects: this.#suspects }),
+      ...this.#hangUp,
     });
   }
 
-  #findSuspects(error: unknown): OptionalQuery[] | undefined {
-    if (!isHangUp(error)) return undefined;
-    return this.#optional.suspects(hasSpoken(error) ? 'spoken' : 'wordless');
+  #findSuspects(error: unknown): EndCircumstances {
+    if (!isHangUp(error)) return {};
+    const isSaid = hasSpoken(error);
+    const suspects = this.#optional.suspects(isSaid ? 'spoken' : 'wordless');
+    return { ...(suspects && { suspects }), ...(isSaid && { isSaid }) };
   }
 
   /** The library's socket has ended, for its own reasons or for ours. */
@@ -326,7 +328,7 @@ export class Session implements MessengerSession {
     return new Promise((resolve) => {
       sock.ev.on('connection.update', ({ connection, lastDisconnect }) => {
         if (connection !== 'close') return;
-        if (!end.outcome) this.#suspects = this.#findSuspects(lastDisconnect?.error);
+        if (!end.outcome) this.#hangUp = this.#findSuspects(lastDisconnect?.error);
         const linking = this.#linking && !auth.creds.account && { codesLeft: this.#linking.codesLeft() };
         end.begin(
           toDisconnectOutcome({ error: lastDisconnect?.error, ...(linking && { linking }), nowMs: Date.now() }),

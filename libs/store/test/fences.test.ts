@@ -100,7 +100,7 @@ describe('an owner whose lease has passed on', () => {
     'says how the device is': () =>
       recordObserved(space.store, stale, { actedOn: undefined, observed: { status: 'connecting' } }),
     'changes the account': () => takeAccount(space.store, stale, { phone: '4915112345670', nowMs: Date.now() }),
-    'notes the end of a connection': () => noteEnd(space.store, stale, { props: true }),
+    'notes the end of a connection': () => noteEnd(space.store, stale, { wasOpen: { props: true }, end: 'spoken' }),
     'keeps what it received': () => recordReceived(space.store, stale, { message, nowMs: Date.now() }),
     'records a restriction': () => recordRestriction(space.store, stale, { kind: 'new_chat_cap', sinceMs: 1 }),
     'takes questions': () => takeQuestions(space.store, stale),

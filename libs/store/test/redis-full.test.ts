@@ -262,7 +262,7 @@ describe('a full Redis', () => {
     expect(await takeAccount(store, lease, { phone: '447700900123', nowMs: Date.now() })).to.deep.equal({
       isOther: false,
     });
-    expect(await noteEnd(store, lease, { picture: true })).to.deep.equal([]);
+    expect(await noteEnd(store, lease, { wasOpen: { picture: true }, end: 'spoken' })).to.deep.equal([]);
     expect(await noteStart(store, lease)).to.equal(1);
     expect(await noteReplaced(store, lease, Date.now())).to.equal('once');
     await notePasskeyDemand(store, address, true);

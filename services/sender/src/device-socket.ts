@@ -3,7 +3,7 @@ import type { DesiredState } from '@gateway/contracts/device-state';
 import type { PlatformIds } from '@gateway/contracts/platform-id';
 import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disconnect-outcomes';
 import { openSession } from '@gateway/messenger/open-session';
-import { OPTIONAL_QUERIES, type OptionalQuery } from '@gateway/messenger/optional-queries';
+import { type EndOfConnection, OPTIONAL_QUERIES, type OptionalQuery } from '@gateway/messenger/optional-queries';
 import { createSessionCaches, forgetCached } from '@gateway/messenger/session-caches';
 import { KeysUnreadableError } from '@gateway/messenger/session-errors';
 import type { KnownPerson, MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
@@ -168,10 +168,10 @@ export class DeviceSocket {
           this.guard(this.showProfile(desired));
         },
         onVersionDeadline: (expiresAtMs) => void clientVersion.noteDeadline(version, expiresAtMs),
-        onClosed: async (outcome, { serverWords, suspects }) => {
+        onClosed: async (outcome, { serverWords, suspects, isSaid }) => {
           // Before it is decided what to do next: another login would be refused, too.
           if (refusesVersion(outcome)) await clientVersion.noteRefusal(version).catch(() => {});
-          if (suspects) await this.noteEnd(suspects);
+          if (suspects) await this.noteEnd(suspects, isSaid ? 'spoken' : 'wordless');
           // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
           const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;
           this.ended(serverWords === undefined ? end : { ...end, serverWords });
@@ -182,10 +182,10 @@ export class DeviceSocket {
   }
 
   /** Before the next socket opens, which must know what to leave out. */
-  private async noteEnd(suspects: readonly OptionalQuery[]): Promise<void> {
+  private async noteEnd(suspects: readonly OptionalQuery[], end: EndOfConnection): Promise<void> {
     const wasOpen = Object.fromEntries(OPTIONAL_QUERIES.map((query) => [query, suspects.includes(query)]));
     try {
-      for (const query of await noteEnd(this.deps.store, this.deps.lease, wasOpen)) {
+      for (const query of await noteEnd(this.deps.store, this.deps.lease, { wasOpen, end })) {
         this.deps.logger.warn('a query that ends the connection is left out for a day', { query });
       }
     } catch (thrown) {
