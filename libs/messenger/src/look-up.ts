@@ -192,7 +192,10 @@ export class LookUp {
   async #resolveOurselves(): Promise<Account[]> {
     const jid = this.#ownJid();
     if (this.#knowsDevices(jid)) return [];
-    return [await resolveOwnAccount(this.#deps.sock, jid)];
+    const { sock, caches } = this.#deps;
+    const account = await resolveOwnAccount(sock, jid, caches.ownDevices.get(jid));
+    if (!account.isGuess) caches.ownDevices.set(jid, account.devices);
+    return [account];
   }
 
   /** Under both names: a message goes to the one or the other, as the account's namespace says. */

@@ -103,7 +103,7 @@ function conclude(
     if (error === undefined) able.push(deviceOf(account.jid, device));
     else if (!isOurs && (isPassing(error) || device.id === 0)) return { error };
   }
-  return { devices: able, isPartial: able.length < devices.length };
+  return { devices: able, isPartial: account.isGuess === true || able.length < devices.length };
 }
 
 function isPassing(error: number): boolean {

@@ -11,6 +11,8 @@ export interface Account {
   jid: string;
   lid: string | undefined;
   devices: UserDevice[];
+  /** The network named no device: it may tell them when it is asked again. */
+  isGuess?: true;
 }
 
 export type Resolved = { account: Account } | { exists: false } | { error: number };
@@ -74,15 +76,21 @@ async function askForDevices(
 
 /**
  * The account that we are ourselves, by hidden identifier where we have one, else (or if that tells nothing) by number.
- * Throws `NetworkRefusalError` when the network will not tell; where it names no device, there is the phone.
+ * Throws `NetworkRefusalError` when the network will not tell. It names at least us: an empty list is not believed.
+ * @param before the devices that it named last.
  */
-export async function resolveOwnAccount(sock: BaileysSocket, jid: string): Promise<Account> {
+export async function resolveOwnAccount(
+  sock: BaileysSocket,
+  jid: string,
+  before: UserDevice[] = [PHONE],
+): Promise<Account> {
   const lid = sock.user?.lid && jidNormalizedUser(sock.user.lid);
   const byLid = lid ? await askForOne(sock, lid) : undefined;
   if (lid && byLid?.devices?.length) return { jid, lid, devices: byLid.devices };
   const user = await askForOne(sock, jid);
   if (user?.error !== undefined) throw new NetworkRefusalError(user.error);
-  return { jid, lid: user?.lid ?? (lid || undefined), devices: user?.devices?.length ? user.devices : [PHONE] };
+  const names = { jid, lid: user?.lid ?? (lid || undefined) };
+  return user?.devices?.length ? { ...names, devices: user.devices } : { ...names, devices: before, isGuess: true };
 }
 
 async function askForOne(sock: BaileysSocket, jid: string): Promise<UserAnswer | undefined> {

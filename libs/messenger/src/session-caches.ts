@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { CacheStore, FullJid } from './baileys.js';
 import type { OptionalQuery } from './optional-queries.js';
+import type { UserDevice } from './read-users.js';
 
 /** What a look-up found out about a number. */
 export type Contact = { exists: false } | { exists: true /** By number. */; jid: string; lid: string | undefined };
@@ -14,6 +15,8 @@ export interface SessionCaches {
   keys: LRUCache<string, object | string>;
   /** Devices by the user part of a jid, of the number and of the hidden identifier: all that a message to it goes to. */
   devices: LRUCache<string, FullJid[]>;
+  /** All devices of our own account, by its jid, as the network named them last: for when it names none. */
+  ownDevices: Map<string, UserDevice[]>;
   /** The user parts of jids that are known to have no LID. */
   withoutLid: LRUCache<string, true>;
   /** People whose hidden identifier was asked for anew, by number: once in a while is enough. */
@@ -56,6 +59,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
   return {
     keys: new LRUCache({ maxSize: maxKeyBytes }),
     devices: new LRUCache({ maxSize: 40_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
+    ownDevices: new Map(),
     withoutLid: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: DEVICES_TTL_MS }),
     refreshedLids: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
     issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { LookUp } from '@gateway/messenger/look-up';
 import { createSessionCaches } from '@gateway/messenger/session-caches';
 import { eventually } from '@gateway/testkit/eventually';
+import type { BinaryNode, USyncQuery } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
@@ -136,6 +137,44 @@ describe('looking numbers up', () => {
     caches.devices.set('49171', []);
     ws.emit('CB:notification,type:devices', { tag: 'notification', attrs: { from: '99@lid', type: 'devices' } });
     await eventually(() => !caches.devices.has('49171'));
+  });
+
+  it('believes an empty list of our own devices for a minute at most, and an older list rather than that', async () => {
+    let own: number[] = [];
+    const device = (id: number): BinaryNode => ({ tag: 'device', attrs: { id: String(id), 'key-index': '1' } });
+    const listOf = (ids: number[]): BinaryNode => ({ tag: 'device-list', attrs: {}, content: ids.map(device) });
+    const sock = {
+      ws: new EventEmitter(),
+      user: { id: '491:3@s.whatsapp.net' },
+      authState: { keys: { get: async () => ({}), set: async () => {} } },
+      signalRepository: {
+        lidMapping: { storeLIDPNMappings: async () => {} },
+        jidToSignalProtocolAddress: (jid: string) => jid,
+        validateSession: async () => ({ exists: true }),
+      },
+      async executeUSyncQuery(query: USyncQuery) {
+        const users = query.users.map(({ id, phone }): BinaryNode => {
+          const devices = { tag: 'devices', attrs: {}, content: [listOf(id?.startsWith('491@') ? own : [0])] };
+          const contact = { tag: 'contact', attrs: { type: 'in' }, content: phone ?? '' };
+          return { tag: 'user', attrs: { jid: id ?? `${phone!.slice(1)}@s.whatsapp.net` }, content: [contact, devices] };
+        });
+        const usync = { tag: 'usync', attrs: {}, content: [{ tag: 'list', attrs: {}, content: users }] };
+        query.parseUSyncQueryResult({ tag: 'iq', attrs: { type: 'result' }, content: [usync] });
+      },
+    };
+    const caches = createSessionCaches();
+    const lookUp = new LookUp({ sock: sock as never, caches, signal: new AbortController().signal });
+    /** What a message to a person makes of the list that the network has of us. */
+    const ask = async (list: number[]) => {
+      own = list;
+      expect(await lookUp.lookUpAnew('492')).to.deep.equal({ exists: true });
+      const ids = caches.devices.get('491')?.map(({ device: id }) => id);
+      return { ids, isForLong: caches.devices.getRemainingTTL('491') > 120_000 };
+    };
+    expect(await ask([]), 'the phone alone').to.deep.equal({ ids: [0], isForLong: false });
+    expect(await ask([0, 3, 4]), 'without ourselves').to.deep.equal({ ids: [0, 4], isForLong: true });
+    expect(await ask([]), 'the older list').to.deep.equal({ ids: [0, 4], isForLong: false });
+    expect(await ask([0, 3])).to.deep.equal({ ids: [0], isForLong: true });
   });
 
   it('ends with the session instead of waiting for an answer', async () => {

@@ -132,6 +132,15 @@ describe('resolving numbers', () => {
     expect(await resolveOwnAccount(sock, own)).to.deep.equal({ jid: own, lid: '7@lid', devices: phoneDevice });
   });
 
+  it('says that an empty list of its own devices is a guess: those known before, else the phone', async () => {
+    const { sock } = serverOf(({ id }) => element('user', { jid: id! }, [EMPTY_LIST]));
+    Object.assign(sock, { user: { id: '491:3@s.whatsapp.net' } });
+    const guess = { jid: '491@s.whatsapp.net', lid: undefined, isGuess: true };
+    expect(await resolveOwnAccount(sock, guess.jid)).to.deep.equal({ ...guess, devices: phoneDevice });
+    const known = [...phoneDevice, { id: 4, isHosted: false }];
+    expect(await resolveOwnAccount(sock, guess.jid, known)).to.deep.equal({ ...guess, devices: known });
+  });
+
   it('does not take an account without devices for one that can be written to', async () => {
     const empty = element('devices', {}, [element('device-list', {}, [])]);
     const { sock } = serverOf(({ phone }) =>
