@@ -216,6 +216,25 @@ describe('the namespace of an account', () => {
     expect(counters.staleLidSends, 'messages to the old one after that').to.equal(before.staleLidSends);
   });
 
+  it('asks for it no more than once an hour, however often the network says that there is a new one', async () => {
+    const test = await openAs('lid');
+    const [to] = meet(test.phone, 1) as [string];
+    await sendTo(test, [to]);
+    const { counters } = sessions.simulator.network;
+    const sendToStale = async () => {
+      await sessions.admin('PUT', `phones/${to}`, { staleLid: true });
+      expect((await sendTo(test, [to]))[0]?.kind).to.equal('accepted');
+    };
+    const before = counters.usyncQueries;
+    await sendToStale();
+    await eventually(() => counters.usyncQueries > before, { what: 'the question for the new one' });
+    await sendTo(test, [to]);
+    const asked = counters.usyncQueries;
+    for (let i = 0; i < 3; i++) await sendToStale();
+    await sendTo(test, [to]);
+    expect(counters.usyncQueries, 'questions within the hour').to.equal(asked);
+  });
+
   async function shownTo(number: string): Promise<number | undefined> {
     const rows = await sessions.messagesOf(number);
     return rows.reduce((sum, { shown }) => sum + shown, 0) || undefined;

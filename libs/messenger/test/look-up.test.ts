@@ -156,7 +156,11 @@ describe('looking numbers up', () => {
         const users = query.users.map(({ id, phone }): BinaryNode => {
           const devices = { tag: 'devices', attrs: {}, content: [listOf(id?.startsWith('491@') ? own : [0])] };
           const contact = { tag: 'contact', attrs: { type: 'in' }, content: phone ?? '' };
-          return { tag: 'user', attrs: { jid: id ?? `${phone!.slice(1)}@s.whatsapp.net` }, content: [contact, devices] };
+          return {
+            tag: 'user',
+            attrs: { jid: id ?? `${phone!.slice(1)}@s.whatsapp.net` },
+            content: [contact, devices],
+          };
         });
         const usync = { tag: 'usync', attrs: {}, content: [{ tag: 'list', attrs: {}, content: users }] };
         query.parseUSyncQueryResult({ tag: 'iq', attrs: { type: 'result' }, content: [usync] });

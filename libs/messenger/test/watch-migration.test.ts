@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { watchMigration } from '@gateway/messenger/addressing/watch-migration';
 import { type BaileysSocket, normalizeMessageContent, proto, writeRandomPadMax16 } from '@gateway/messenger/baileys';
 import { expect } from 'chai';
@@ -15,18 +16,28 @@ describe('a push of mappings', () => {
   async function push(payload: Uint8Array, { from = ME, wrap = (message) => message, inGroup = false }: Options = {}) {
     const stored: Pair[] = [];
     const namespaces: string[] = [];
+    const steps: string[] = [];
     const message = { protocolMessage: { type, lidMigrationMappingSyncMessage: { encodedMappingPayload: payload } } };
     const plain = writeRandomPadMax16(proto.Message.encode(wrap(message)).finish());
     const signalRepository = {
       decryptMessage: async () => plain,
       decryptGroupMessage: async () => plain,
-      lidMapping: { storeLIDPNMappings: async (pairs: Pair[]) => void stored.push(...pairs) },
+      lidMapping: {
+        async storeLIDPNMappings(pairs: Pair[]) {
+          await setImmediate();
+          stored.push(...pairs);
+          steps.push('mappings');
+        },
+      },
     };
     const user = { id: `${ME}:5@s.whatsapp.net`, lid: `${OWN_LID}:5@lid` };
     const authState = { keys: { get: async () => ({}) } };
     const ws = { on: () => {}, prependListener: () => {} };
     const sock = { ws, user, authState, signalRepository } as unknown as BaileysSocket;
-    const onNamespace = async (namespace: string) => void namespaces.push(namespace);
+    const onNamespace = async (namespace: string) => {
+      namespaces.push(namespace);
+      steps.push('namespace');
+    };
     watchMigration(sock, { onNamespace, onSetting: async () => {}, onFailed: (error) => expect.fail(error.message) });
     const jid = from.includes('@') ? from : `${from}@s.whatsapp.net`;
     const empty = Buffer.alloc(1);
@@ -36,7 +47,7 @@ describe('a push of mappings', () => {
     const read = proto.Message.decode(Buffer.from(left).subarray(0, -left.at(-1)!));
     const { protocolMessage } = normalizeMessageContent(read.deviceSentMessage?.message ?? read)!;
     const bytes = protocolMessage!.lidMigrationMappingSyncMessage!.encodedMappingPayload!;
-    return { stored, namespaces, left: proto.LIDMigrationMappingSyncPayload.decode(bytes).pnToLidMappings };
+    return { stored, namespaces, steps, left: proto.LIDMigrationMappingSyncPayload.decode(bytes).pnToLidMappings };
   }
 
   it('is stored and leaves an empty one to the library, also wrapped', async () => {
@@ -56,7 +67,7 @@ describe('a push of mappings', () => {
       { from: ME, inGroup: true },
     ];
     for (const options of others) {
-      expect(await push(listOf(2), options)).to.deep.equal({ stored: [], namespaces: [], left: [] });
+      expect(await push(listOf(2), options)).to.deep.equal({ stored: [], namespaces: [], steps: [], left: [] });
     }
   });
 
@@ -70,6 +81,17 @@ describe('a push of mappings', () => {
     expect(stored).to.deep.equal([{ pn: '490000001@s.whatsapp.net', lid: '700000001@lid' }]);
   });
 
+  it('changes the namespace only when its mappings are stored', async () => {
+    const { steps } = await push(listOf(1_500));
+    expect(steps).to.deep.equal(['mappings', 'mappings', 'namespace']);
+  });
+
+  it('that names an older and a newer hidden identifier is about the newer', async () => {
+    const pairs = [{ pn: 490_000_001, assignedLid: 700_000_001, latestLid: 700_000_002 }];
+    const { stored } = await push(proto.LIDMigrationMappingSyncPayload.encode({ pnToLidMappings: pairs }).finish());
+    expect(stored).to.deep.equal([{ pn: '490000001@s.whatsapp.net', lid: '700000002@lid' }]);
+  });
+
   it('is read up to 20,000 people', async () => {
     const { stored, left } = await push(listOf(20_100));
     expect([stored.length, left.length]).to.deep.equal([20_000, 0]);
@@ -77,7 +99,7 @@ describe('a push of mappings', () => {
 
   it('that is damaged is emptied, and changes nothing', async () => {
     const cut = listOf(2).subarray(0, -1);
-    expect(await push(cut)).to.deep.equal({ stored: [], namespaces: [], left: [] });
+    expect(await push(cut)).to.deep.equal({ stored: [], namespaces: [], steps: [], left: [] });
   });
 
   it('of millions of empty entries takes no time', async () => {
