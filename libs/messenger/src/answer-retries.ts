@@ -153,7 +153,7 @@ export class RetryAnswers {
   }
 }
 
-/** In a conversation of two nobody asks for a device of another person. */
+/** In a conversation of two no one asks for a device of another person. */
 function speaksForItself({ attrs: { from, participant } }: BinaryNode): boolean {
   return participant === undefined || areJidsSameUser(participant, from);
 }

@@ -9,7 +9,7 @@ import { storedLidOf } from './stored-lid.js';
 export interface RecipientsDeps {
   sock: BaileysSocket;
   lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice' | 'hasOwnDevice'>;
-  /** See `OpenSessionOptions`. Without it nobody is known to be a recipient. */
+  /** See `OpenSessionOptions`. Without it no one is known to be a recipient. */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
 }
 
@@ -20,7 +20,7 @@ export type Standing = 'recipient' | 'somebodyElse' | 'unclear';
 const IDS_PER_STEP = 200;
 /**
  * A device that the network does not list may be new: it is asked again, but not at each request of that device. Others
- * who ask, of whom the network knows that they are others, keep nobody's new device from its turn.
+ * who ask, of whom the network knows that they are others, keep no one's new device from its turn.
  */
 const ASK_AGAIN_MS = 5 * 60_000;
 
@@ -85,7 +85,7 @@ export class Recipients {
   }
 
   /**
-   * Whether a jid is known to be somebody else than the person behind a number; the network is not asked. The names of
+   * Whether a jid is known to be someone else than the person behind a number; the network is not asked. The names of
    * people change, and are not always known: what is not known is `unclear`.
    */
   async standingOf(jid: string, to: string): Promise<Standing> {

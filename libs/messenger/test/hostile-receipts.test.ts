@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { useResends } from './support/resend-fixture.js';
 import { type Device, makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
-/** A phone that has learnt the id of a message to somebody else. */
+/** A phone that has learnt the id of a message to someone else. */
 describe('a phone that speaks of messages to others', () => {
   const sessions = useSessions();
   const { network, mailboxOf, openAnew, send, sentTo, shown, allConfirmed } = useResends(sessions);
@@ -23,7 +23,7 @@ describe('a phone that speaks of messages to others', () => {
   beforeEach(async () => {
     [to, thief] = makeNumbers(2) as [string, string];
     test = await openAnew(device);
-    // Somebody whom the account knows by both names, with a session.
+    // Someone whom the account knows by both names, with a session.
     await send(test, thief);
   });
   afterEach(() => test.session.close());

@@ -106,7 +106,7 @@ describe('runUntilSignal', () => {
     expect(output()).to.include('nobody caught me').and.to.include('stopped first');
   });
 
-  it('goes on after an uncaught error of work that is contained, whoever started it', async () => {
+  it('goes on after an uncaught error of work that is contained, whatever started it', async () => {
     const { child, started, ended, output } = run('service', 'contained');
     await started();
     const kept = ['kept: of a callback', 'kept: of a promise', 'kept: of shared work'];

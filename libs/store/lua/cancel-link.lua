@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Ends a linking attempt that got no answer, if it is still the one that is wanted. Keys that it was to keep are still there when nobody has found them dead.
+-- Ends a linking attempt that got no answer, if it is still the one that is wanted. Keys that it was to keep are still there when no one has found them dead.
 -- KEYS desired, observed, creds   ARGV attempt id, reason, now ms
 -- Output: 1, or 0 when the device has moved on.
 local want, attempt, keeps = unpack(redis.call('HMGET', KEYS[1], 'want', 'attemptId', 'keepsKeys'))

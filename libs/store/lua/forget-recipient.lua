@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Takes the number of a person out of a send. If it is queued for them it is cancelled, or failed where their phone may
--- have it; what was sent to them counts on. When nobody else is left the content goes, too.
+-- have it; what was sent to them counts on. When no one else is left the content goes, too.
 -- KEYS record, recipients, results, open, backlog, erasures, released blobs, kept
 -- ARGV now ms, retention ms, erasure ms, error code, packed number...
 -- Output: how many entries were taken out, or -1 for a send that is being accepted: it is not to be touched yet.

@@ -160,7 +160,7 @@ export async function readUpload(
 ): Promise<MediaUpload | undefined> {
   const key = deviceKeys(store.space, address).blobUpload(blob, type);
   const sealed = await store.redis.getBuffer(key);
-  // Uploaded again by whoever cannot open it.
+  // Uploaded again by anyone who cannot open it.
   return sealed && isKnown(store, sealed)
     ? (JSON.parse(store.vault.open(sealed, 'upload', key).toString()) as MediaUpload)
     : undefined;

@@ -60,7 +60,7 @@ export async function recordResults(
 /**
  * Cancels what was not tried yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
  * @param options.leaseOfOther of an owner that found another account on the device: cancels what was tried, too, as another
- * attempt would come from somebody else. Then it throws `FencedError` for a stale owner.
+ * attempt would come from someone else. Then it throws `FencedError` for a stale owner.
  */
 export async function cancelSend(
   store: Store,

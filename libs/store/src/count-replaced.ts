@@ -6,7 +6,7 @@ import type { Store } from './store.js';
 const WINDOW_MS = 10 * 60_000;
 const TOO_OFTEN = 3;
 
-/** How long nobody here logs in after another client has taken the place of a device. */
+/** How long no one here logs in after another client has taken the place of a device. */
 export const REPLACED_PAUSE_MS = 10_000;
 
 /**

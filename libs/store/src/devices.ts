@@ -87,7 +87,7 @@ function placeOfIdKey(store: Store, address: DeviceAddress): string {
   return `${deviceKeys(store.space, address).device}/idKey`;
 }
 
-/** A new one: whoever writes it in place of another makes sure that no message of before is sent again. */
+/** A new one: the step that writes it in place of another makes sure that no message of before is sent again. */
 export function sealIdKey(store: Store, address: DeviceAddress): Buffer {
   return store.vault.seal(randomBytes(16), 'idKey', placeOfIdKey(store, address));
 }

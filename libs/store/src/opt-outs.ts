@@ -26,7 +26,7 @@ const SOURCES = 8;
 /**
  * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat.
  * Answers how many are new, and how many were refused as the list had `max` people already.
- * @param numbers or hidden identifiers. @param max without it nobody is refused.
+ * @param numbers or hidden identifiers. @param max without it no one is refused.
  */
 export async function addOptOuts(
   store: Store,

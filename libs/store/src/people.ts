@@ -97,7 +97,7 @@ function openName(store: Store, key: string, id: string, sealed: Buffer): Name {
  * of which kind it removed; kinds without one are left out. Not the sends to them, nor that they opted out. `unreadable`
  * counts what no key that is configured here opens: pairs of names, messages and credentials that may name them, and stay.
  *
- * It needs no lease: whoever owns the device goes on, and makes a new session at the next message. That owner may still
+ * It needs no lease: the owner of the device goes on, and makes a new session at the next message. That owner may still
  * know the old one, and write it again with a message to this person. Safe to repeat.
  * @param phone digits, in any spelling.
  */

@@ -129,7 +129,7 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * Seals a value with the key that seals now. `gone`: it is not there, or was written with that key meanwhile; `unopened`:
- * no key here opens it. Safe to repeat, and beside whoever writes the value.
+ * no key here opens it. Safe to repeat, and beside other writers of the value.
  */
 async function resealValue(store: Store, value: SealedValue): Promise<ResealOutcome> {
   const { key, field, purpose, place, ring, isText } = value;

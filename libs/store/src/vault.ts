@@ -3,7 +3,7 @@ import type { EncryptionKey } from '@gateway/runtime/encryption-keys';
 import { GatewayError } from '@gateway/runtime/errors';
 
 /**
- * The two rings of keys. `credentials`: whoever has these can be the accounts; the API never gets them. `contents`: what
+ * The two rings of keys. `credentials`: anyone who has these can be the accounts; the API never gets them. `contents`: what
  * messages say and to what they belong.
  */
 export type KeyRing = 'credentials' | 'contents';
@@ -43,7 +43,7 @@ export interface Vault {
 }
 
 /**
- * Sealed by somebody who knows more than this process: a key that is not configured here, or a later layout. It is no
+ * Sealed by someone who knows more than this process: a key that is not configured here, or a later layout. It is no
  * reason to give the value up: in a rolling change the other processes know it, and this one will.
  */
 export class UnknownKeyError extends GatewayError {

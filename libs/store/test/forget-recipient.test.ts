@@ -91,7 +91,7 @@ describe('a person in sends', () => {
     expect(await readContent(space.store, address, tag)).to.equal(undefined);
   });
 
-  it('ends a send of which nobody else is left', async () => {
+  it('ends a send of which no one else is left', async () => {
     const { messageId, tag } = await accept([KNOWN]);
     await forget(tag);
     expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');

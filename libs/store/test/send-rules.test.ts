@@ -135,7 +135,7 @@ describe('the rules of a send', () => {
     expect(await claim(tag)).to.equal('settled');
   });
 
-  it('expires for nobody before its time, and for nobody who has it', async () => {
+  it('expires for no one before its time, and for no one who has it', async () => {
     const { messageId, tag } = await open({ recipients: ['4915112345670', '4915112345671'] });
     await record(tag, 'acked');
     await space.clients.commands.zadd(device().openSends, nowMs - 1, messageId);
@@ -157,7 +157,7 @@ describe('the rules of a send', () => {
     expect((await readBacklog(space.store, address)).messages).to.equal(0);
   });
 
-  it('is opened once, whoever opens it', async () => {
+  it('is opened once, by the first who opens it', async () => {
     const { messageId } = await accept({ parts: 2 });
     expect(await space.clients.commands.zscore(device().acceptingSends, messageId)).not.to.equal(null);
     expect(await openSend(space.store, address, messageId)).to.equal(true);

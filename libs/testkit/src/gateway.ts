@@ -92,7 +92,7 @@ export class Gateway {
     await Promise.all(former.map((running) => running.stop()));
   }
 
-  /** Another replica, with settings of its own if wanted; to be stopped by whoever asks for it. */
+  /** Another replica, with settings of its own if wanted; to be stopped by its caller. */
   addApi(env: Record<string, string> = {}): Promise<ServiceProcess> {
     return ServiceProcess.start('api', { ...this.env(), ...env, CREDENTIAL_KEYS: '', API_PORT: '0' });
   }

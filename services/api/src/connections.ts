@@ -10,7 +10,7 @@ const MAX_PIPELINED = 64;
 const MAX_PIPELINED_IN_ALL = 128;
 /**
  * A caller who takes nothing of what is written is looked at so often, not for so long: while this process is held up
- * itself nobody can take anything.
+ * itself no one can take anything.
  */
 const UNREAD_CHECKS = 10;
 /** Tells Node's parser that no body comes, and that what follows is not HTTP. */
@@ -59,7 +59,7 @@ export class Connections {
     this.#unreadMs = unreadMs;
     this.#places = maxConnections - Math.ceil(maxConnections * FREE_SHARE);
     server.on('connection', (socket: Socket) => this.#add(socket));
-    // Whoever took the last places may have asked for nothing yet.
+    // Anyone who took the last places may have asked for nothing yet.
     server.on('drop', () => this.#idle.closeOne());
     const timer = setInterval(() => this.#closeUnread(), unreadMs / UNREAD_CHECKS).unref();
     server.once('close', () => clearInterval(timer));
@@ -79,7 +79,7 @@ export class Connections {
       return false;
     }
     this.#await(connection, res, isBehind);
-    // Proxies disagree about what ends such a body: what follows it could be somebody else's request.
+    // Proxies disagree about what ends such a body: what follows it could be someone else's request.
     const isAmbiguous = (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked';
     const isCrowded = this.#open.size > this.#places;
     if (waiting.size >= MAX_PIPELINED || isFlood || isAmbiguous || isCrowded) endAfter(connection, res);

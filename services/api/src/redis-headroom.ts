@@ -12,7 +12,7 @@ const FILE_SHARE = 0.1;
 const SENDS_SHARE = 0.2;
 
 /**
- * The keys of a first message to somebody (session, identity, pair of names, token), in Redis. Who of a list is known
+ * The keys of a first message to someone (session, identity, pair of names, token), in Redis. Who of a list is known
  * already is not asked: it takes a look-up at the network to tell.
  */
 const STRANGER_BYTES = 1_400;

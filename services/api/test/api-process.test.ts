@@ -12,7 +12,7 @@ import { expect } from 'chai';
 import { linkDevice } from './support/device-owner.js';
 import { BASE } from './support/test-api.js';
 
-/** Addresses of nobody: nothing answers there, should one of them be asked. */
+/** Addresses of no one: nothing answers there, should one of them be asked. */
 const SETTINGS = {
   ATTACHMENT_NETWORKS: '127.0.0.0/8',
   ATTACHMENT_DENIED_NETWORKS: '127.0.0.1/32, 93.184.216.0/24',

@@ -30,7 +30,7 @@ describe('changing the encryption keys, in three steps', function () {
   this.timeout(180_000);
   const { gateway, ...fixture } = useKeys();
 
-  it('loses nothing and fails nobody of a list that runs all the while', async () => {
+  it('loses nothing and fails no one of a list that runs all the while', async () => {
     // The test itself looks at codes in Redis.
     fixture.parts().space.store.vault = createVault(readKeyRings(settings(OLD, NEW, LOST)));
     await gateway().link(ACCOUNT);
@@ -41,7 +41,7 @@ describe('changing the encryption keys, in three steps', function () {
     const progress = () => gateway().waitForSend(list, {}, { query: '?limit=1' });
     await eventually(async () => (await progress()).counts.queued < 300, { timeoutMs: 20_000, everyMs: 1_100 });
 
-    // Somebody is too fast: an api seals with a key that no sender has.
+    // Someone is too fast: an api seals with a key that no sender has.
     const early = await sendEarly(makeNumbers(2, 1));
     const { tag } = parseMessageId(early)!;
     const waits = async () => {

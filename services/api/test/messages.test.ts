@@ -68,7 +68,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
     }
   });
 
-  it('says of those who wait for the pace of the device that they do, and of nobody once the pace lets them go', async () => {
+  it('says of those who wait for the pace of the device that they do, and of no one once the pace lets them go', async () => {
     const pace = { messagesPerMinute: 1, burst: 2, jitter: 0 };
     await setPace(space.store, DEFAULT, pace);
     const id = await send(3);

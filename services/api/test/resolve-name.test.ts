@@ -78,7 +78,7 @@ describe('names in URLs of strangers', () => {
     expect(await resolve('v4.test', { hosts })).to.deep.equal(['1.2.3.4']);
     expect(await resolve('localhost')).to.deep.equal(['127.0.0.1', '::1']);
     expect(await resolve('x.localhost')).to.deep.equal(['127.0.0.1', '::1']);
-    expect(server.asked, 'nobody was asked').to.deep.equal([]);
+    expect(server.asked, 'no one was asked').to.deep.equal([]);
   });
 
   it('are looked for in the search domains as the system does', async () => {
@@ -122,7 +122,7 @@ describe('names in URLs of strangers', () => {
     http.close();
   });
 
-  it('are asked for no longer than somebody wants to know', async () => {
+  it('are asked for no longer than someone wants to know', async () => {
     const gone = new AbortController();
     const asking = codeOf(
       resolveName('host.test', gone.signal, { files: await files('', ''), servers: [silent.server] }),

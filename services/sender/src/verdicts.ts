@@ -79,7 +79,7 @@ export class Verdicts {
     await this.comeBack(item, () => send.retryLater(recipient, this.deps.clock.nowMs()));
   }
 
-  /** This try reached nobody, and Redis is told so: a cancel that came meanwhile, or comes now, ends it. */
+  /** This try reached no one, and Redis is told so: a cancel that came meanwhile, or comes now, ends it. */
   private async comeBack({ send, recipient, part }: WorkItem, tryAgain: () => void): Promise<void> {
     const status = await this.deps.results.write(send.tag, { recipient, part, event: 'returned' });
     if (status === 'queued') tryAgain();

@@ -27,7 +27,7 @@ describe('a device whose owners fail one after the other', function () {
   it('is held without a socket for a while, says so, and can be disconnected meanwhile', async () => {
     const keys = deviceKeys(space.store.space, address);
     await space.store.redis.set(keys.starts, 20);
-    // The lease goes to nobody as when its process dies: the owner is fenced, and the next one begins.
+    // The lease goes to no one as when its process dies: the owner is fenced, and the next one begins.
     await space.store.redis.set(keys.lease, 'nobody:0', 'PX', 200);
     const { notBeforeMs } = await eventually(async () => {
       const { observed } = await readDeviceState(space.store, address);

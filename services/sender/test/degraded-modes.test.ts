@@ -95,7 +95,7 @@ describe('degraded modes of the sender', function () {
     ]);
   });
 
-  it('gives a message to nobody but its recipient, nor believes anyone else that it was read', async () => {
+  it('gives a message to no one but its recipient, nor believes anyone else that it was read', async () => {
     const [to, thief] = makeNumbers(2, series) as [string, string];
     await fetch(`${simulator.adminUrl}/admin/phones/${to}`, {
       method: 'PUT',

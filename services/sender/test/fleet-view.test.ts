@@ -35,7 +35,7 @@ describe('FleetView', () => {
   const read = async (by = members) => Object.fromEntries(await view.read(by));
 
   it('tells linked devices with their owners, and no others', async () => {
-    // A parked one belongs to nobody before its user asks for it.
+    // A parked one belongs to no one before its user asks for it.
     const others = [link('parked', 'parked'), ensureDevice(space.store, { workspace, device: 'not-linked' })];
     await Promise.all([link('one'), link('two'), ...others]);
     await hold('one', 'a');

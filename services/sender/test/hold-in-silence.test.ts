@@ -69,7 +69,7 @@ describe('the hold of messages to new contacts, when the network does not answer
     expect(await stored()).to.equal(undefined);
   });
 
-  it('fails nobody for a trial that is refused: they wait again, and the next is tried a quarter of an hour later', async () => {
+  it('fails no one for a trial that is refused: they wait again, and the next is tried a quarter of an hour later', async () => {
     const hold = await held();
     await pass(hold, 10 * MINUTE_MS);
     expect(await hold.wasRefused('17', 463), 'the network has not said that it knows of no restriction').to.equal(true);

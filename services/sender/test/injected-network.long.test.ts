@@ -23,7 +23,7 @@ const TEXT = 'a list';
 
 describe('a network that is difficult in every way at once', function () {
   this.timeout(60_000);
-  // Each status that nobody confirms ends the stream after a second; by number, lists of devices are empty.
+  // Each status that no one confirms ends the stream after a second; by number, lists of devices are empty.
   const run = useGateway({ simulator: { statusAckMs: 1_000 }, env: { ACK_TIMEOUT_MS: '5000' } });
   const people = ({ series }: Moved) => {
     const numbers = makeNumbers(63, series);

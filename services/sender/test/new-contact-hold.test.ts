@@ -235,7 +235,7 @@ describe('the hold of messages to new contacts', () => {
     const [typed, written] = ['551187654321', '5511987654321'];
     const hold = attached();
     hold.metSomebody(written);
-    expect(stage.calls, 'nobody waits').to.deep.equal([]);
+    expect(stage.calls, 'no one waits').to.deep.equal([]);
     stage.said = { kind: 'new_chat_cap' };
     await hold.wasRefused(typed, 463);
     expect(await readRefusedContacts(stage.space.store, ADDRESS)).to.deep.equal([written]);

@@ -285,7 +285,7 @@ describe('an account that the network restricts', function () {
   );
 
   it(
-    'fails nobody for a lock that is over before the network answers about it, nor tries anybody more often than twice',
+    'fails no one for a lock that is over before the network answers about it, nor tries anybody more often than twice',
     together(async (account) => {
       const { strangers, restrictSilently, refusals } = account;
       await account.greet();

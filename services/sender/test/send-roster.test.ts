@@ -271,7 +271,7 @@ describe('the roster of a device', () => {
 
     it('gives its place to a list that waits for one, and comes back when it is due', async () => {
       await refuseAll();
-      expect(active(), 'nobody waits for a place').to.have.length(PLACES);
+      expect(active(), 'no one waits for a place').to.have.length(PLACES);
       for (const name of ['next', 'after it']) await roster.handleJob(job(name));
       await eventually(() => active().includes('after it'));
       expect(active()).to.include('next');
@@ -324,7 +324,7 @@ describe('the roster of a device', () => {
       await eventually(() => active().includes('next'));
     });
 
-    it('frees the slots of the worker, of OTPs too, and keeps its place while nobody wants it', async () => {
+    it('frees the slots of the worker, of OTPs too, and keeps its place while no one wants it', async () => {
       const ended = [roster.handleJob(job('otp-1')), roster.handleJob(job('list-1'))];
       await eventually(() => active().length === 2);
       for (const name of active()) refuse(name);

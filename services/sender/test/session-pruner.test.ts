@@ -124,14 +124,14 @@ describe('sessions with contacts', () => {
     expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal([]);
   });
 
-  it('are not needed for the identity of somebody to go: one without a session goes as late', async () => {
+  it('are not needed for the identity of someone to go: one without a session goes as late', async () => {
     await commit(
       ['identity-key', '4915.0'],
       ['identity-key', '4916.0'],
       ['session', '4916.0'],
       ['identity-key', '7_1.3'],
     );
-    // Somebody has a session again, or a new identity.
+    // Someone has a session again, or a new identity.
     writeLater();
     await commit(['session', '4916.0'], ['identity-key', '7_1.3']);
     nowMs += 30 * DAY_MS;

@@ -62,7 +62,7 @@ describe('a key that this process does not have', () => {
     return { send, metrics: await registry.metrics() };
   }
 
-  it('lets the recipients of a send wait, says why, and fails nobody', async () => {
+  it('lets the recipients of a send wait, says why, and fails no one', async () => {
     const messageId = await accept(both);
     const { send, metrics } = await load(old, messageId);
     expect(send, 'nothing to send now').to.equal(undefined);

@@ -24,7 +24,7 @@ end
 local function close_when_settled(record_key, recipients_key, results_key, open_key, released_key, kept_key, now_ms, retention_ms)
   local state, queued, id, blob = unpack(redis.call('HMGET', record_key, 'state', 'queued', 'messageId', 'blob'))
   if state ~= 'open' or tonumber(queued) > 0 then return end
-  -- Nobody is to get the file any more; phones that ask again are told where the network has it.
+  -- No one is to get the file any more; phones that ask again are told where the network has it.
   if blob then redis.call('SADD', released_key, blob) end
   redis.call('HSET', record_key, 'state', 'closed', 'closedAtMs', now_ms)
   redis.call('ZREM', open_key, id)

@@ -70,7 +70,7 @@ async function forgetEverywhere(
   const note = (found: Record<string, number>) => {
     for (const [what, removed] of Object.entries(found)) report.findings.push({ device, what, removed });
   };
-  // First, so that nobody is written to whom the account has forgotten.
+  // First, so that no one is written to whom the account has forgotten.
   note(await forgetInSends(context, address, { phone, report }));
   const { account } = (await readDevice(store, address)) ?? {};
   if (account !== undefined && canonicalPhoneNumber(account) === canonicalPhoneNumber(phone)) {

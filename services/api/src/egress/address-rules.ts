@@ -55,7 +55,7 @@ export function parseNat64Prefixes(list: string): Networks {
 }
 
 /**
- * Whether an address belongs to somebody on the public internet: not to this machine, its network, its cloud's metadata
+ * Whether an address belongs to someone on the public internet: not to this machine, its network, its cloud's metadata
  * service, or to a way of writing one of these (an IPv4 address inside an IPv6 one counts as what is inside).
  */
 export function judgeAddress(address: string, rules: AddressRules): Verdict {
