@@ -204,5 +204,7 @@ function isPlain({ 'content-encoding': encoding = 'identity', 'transfer-encoding
 
 function nameFailure(error: Error, { hostname }: URL, signal: AbortSignal): Error {
   if (error instanceof GatewayError) return error;
-  return new EgressError(signal.aborted ? 'too_slow' : 'connection', hostname, error);
+  // Its own limits of time are the same as ours, and may be noticed first.
+  const isSlow = signal.aborted || /_TIMEOUT$/.test(String((error as NodeJS.ErrnoException).code));
+  return new EgressError(isSlow ? 'too_slow' : 'connection', hostname, error);
 }
