@@ -53,7 +53,7 @@ export class Verdicts {
         await this.comeBack(item, () => send.retryLater(recipient, clock.nowMs()));
         break;
       case 'unacknowledged':
-        // It may have arrived. The same id goes out again on the next session, and the phone drops the double.
+        // It may have arrived. The same id goes out again on the next session, and the phone drops the duplicate.
         send.unanswered(recipient, clock.nowMs());
         break;
     }
