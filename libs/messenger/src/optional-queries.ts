@@ -33,7 +33,6 @@ interface OpenQuery {
  * ones were open, and its owner leaves out those that were so twice in a row.
  */
 export class OptionalQueries {
-  private readonly open = new Set<OpenQuery>();
   private turn: Promise<void> = Promise.resolve();
   private hasEnded = false;
   private lastFrameAtMs = Number.NEGATIVE_INFINITY;
@@ -42,7 +41,13 @@ export class OptionalQueries {
   constructor(
     private readonly leftOut: ReadonlySet<OptionalQuery> = new Set(),
     private readonly answered: Map<OptionalQuery, number> = new Map(),
+    private readonly open = new Set<OpenQuery>(),
   ) {}
+
+  /** A line of its own, for questions that messages wait for: they do not wait for their turn here, and count here. */
+  besides(): OptionalQueries {
+    return new OptionalQueries(this.leftOut, this.answered, this.open);
+  }
 
   /** Something came from the network: it has not hung up. */
   noteFrame(): void {

@@ -43,16 +43,17 @@ export async function resolveNumbers(
   numbers: readonly string[],
   { optional = new OptionalQueries(), before = new Map() }: ResolveOptions = {},
 ): Promise<Map<string, Resolved>> {
+  const isByNumber = optional.mayAsk('lookUpByNumber');
   const byNumber = async (part: readonly string[]) =>
-    optional.mayAsk('lookUpByNumber') ? optional.ask('lookUpByNumber', () => askByNumber(sock, part)) : [];
+    isByNumber ? optional.ask('lookUpByNumber', () => askByNumber(sock, part)) : [];
   const { answers: users, refused } = await askInParts(numbers, byNumber, before);
   const findings: Findings = { answers: assign(numbers, users), refused, before };
   const asked = new Set<string>();
   // Twice, as a hidden identifier may come with an answer that was asked for by jid.
   for (let round = 0; round < 2; round += 1) await askForDevices(sock, findings, asked);
-  return new Map(
-    numbers.map((number) => [number, conclude(number, findings.answers.get(number), refused.get(number))]),
-  );
+  const concludeOne = (number: string) =>
+    conclude(number, findings.answers.get(number) ?? { isUnknown: isByNumber }, refused.get(number));
+  return new Map(numbers.map((number) => [number, concludeOne(number)]));
 }
 
 async function askForDevices(
@@ -125,15 +126,17 @@ function merge(first: UserAnswer | undefined, second: UserAnswer | undefined): U
   return { ...first, lid: first.lid ?? second.lid, devices, error: second.error };
 }
 
-function conclude(number: string, user: UserAnswer | undefined, refused: number | undefined): Resolved {
-  if (user?.error !== undefined) return { error: user.error };
-  if (user?.isContact === false) return { exists: false };
-  const { devices = [], lid } = user ?? {};
-  if (user && devices.length > 0) {
-    return { account: { jid: jidNormalizedUser(user.jid ?? jidEncode(number, 's.whatsapp.net')), lid, devices } };
+/** @param answer `isUnknown`: there was none, also where the network was asked by number. */
+function conclude(number: string, answer: UserAnswer | { isUnknown: boolean }, refused: number | undefined): Resolved {
+  if ('isUnknown' in answer) {
+    // A refusal tells nothing about whether the account exists.
+    if (refused !== undefined) return { error: refused };
+    return answer.isUnknown ? { exists: false } : { error: NO_DEVICES };
   }
-  // A refusal tells nothing about whether the account exists.
-  if (refused !== undefined) return { error: refused };
-  // Every account has a phone: a list without it is not to be believed.
-  return user?.isContact || lid ? { error: NO_DEVICES } : { exists: false };
+  const { error, isContact, devices = [], jid, lid } = answer;
+  if (error !== undefined) return { error };
+  if (isContact === false) return { exists: false };
+  // Every account has a phone: a list without it is not to be believed, and no word on whether there is an account.
+  if (devices.length === 0) return { error: refused ?? NO_DEVICES };
+  return { account: { jid: jidNormalizedUser(jid ?? jidEncode(number, 's.whatsapp.net')), lid, devices } };
 }

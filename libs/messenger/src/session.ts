@@ -89,17 +89,16 @@ export class Session implements MessengerSession {
       ackTimeoutMs: deps.ackTimeoutMs,
       onLateRefusal: (refusal) => events.onLateRefusal(refusal),
     });
-    // Messages wait for this question: it does not wait for its turn among the optional ones.
-    const unturned = new OptionalQueries(deps.leftOut);
+    this.#optional = new OptionalQueries(deps.leftOut, deps.caches.answeredQueries);
+    const first = this.#optional.besides();
     this.#addressing = new Addressing({
       creds: auth.creds,
       saveCreds: () => auth.saveCreds(),
-      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, unturned)) !== undefined,
+      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, first)) !== undefined,
       logger: deps.logger,
       nowMs: Date.now,
       signal: end.signal,
     });
-    this.#optional = new OptionalQueries(deps.leftOut, deps.caches.answeredQueries);
     this.#serverWords = watchServerWords(sock);
     this.#lookUp = new LookUp({ sock, caches: deps.caches, optional: this.#optional, signal: end.signal });
     this.#tokens = new PrivacyTokens({ sock, keys: auth.keys, caches: deps.caches, signal: end.signal });

@@ -3,7 +3,7 @@ import { OptionalQueries } from '@gateway/messenger/optional-queries';
 import { NetworkRefusalError, SessionEndedError, TimeoutError } from '@gateway/messenger/session-errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
-import { makeNumbers, useSessions } from './support/session-fixture.js';
+import { makeNumbers, makePlatformId, useSessions } from './support/session-fixture.js';
 
 describe('queries that the network ends the connection over', () => {
   const sessions = useSessions({ profile: '2026' });
@@ -59,7 +59,23 @@ describe('queries that the network ends the connection over', () => {
     await sessions.admin('PUT', `phones/${unknown}`, { exists: false });
     const found = await test.session.lookUp([known, unknown]);
     expect(found.get(known)).to.deep.equal({ exists: true });
-    expect(found.get(unknown)).to.deep.equal({ exists: false });
+    expect(found.get(unknown), 'no one has said that it does not exist').to.deep.equal({ error: 404 });
+  });
+
+  it('are named also when a refused message asked them', async () => {
+    const [account, stranger] = makeNumbers(2) as [string, string];
+    await sessions.admin('PUT', `accounts/${account}`, { hasSalt: false });
+    const { keyStore } = await sessions.link(account, 'pn');
+    const test = await sessions.open(keyStore);
+    await test.next('open');
+    await test.session.lookUp([stranger]);
+    const lock = { xmlns: 'w:mex', queryId: '23983697327930364' };
+    sessions.fault('iq', { streamError: 500 }, { match: lock });
+    const content = { kind: 'text', text: 'hello' } as const;
+    const { ack } = await test.session.send({ to: stranger, platformId: makePlatformId(), content });
+    await ack;
+    await test.next('closed');
+    expect(test.circumstances.suspects).to.deep.equal(['lock']);
   });
 
   it('are the questions about limits too: without them the network is taken to know none', async () => {

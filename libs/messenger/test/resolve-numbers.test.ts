@@ -1,3 +1,4 @@
+import { OptionalQueries } from '@gateway/messenger/optional-queries';
 import { resolveNumbers, resolveOwnAccount } from '@gateway/messenger/resolve-numbers';
 import type { BinaryNode, USyncQuery } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
@@ -147,6 +148,15 @@ describe('resolving numbers', () => {
       element('user', { jid: '1@s.whatsapp.net' }, [element('contact', { type: 'in' }, phone ?? '+1'), empty]),
     );
     expect((await resolveNumbers(sock, ['1'])).get('1')).to.deep.equal({ error: 404 });
+  });
+
+  it('takes no empty list for the word that there is no account, also where numbers are not to be looked up', async () => {
+    const { sock } = serverOf(({ id }) => (id ? element('user', { jid: id }, [EMPTY_LIST]) : undefined));
+    expect((await resolveNumbers(sock, ['1'])).get('1'), 'asked by number, too').to.deep.equal({ error: 404 });
+    const optional = new OptionalQueries(new Set(['lookUpByNumber']));
+    expect((await resolveNumbers(sock, ['1'], { optional })).get('1')).to.deep.equal({ error: 404 });
+    const { sock: silent } = serverOf(() => undefined);
+    expect((await resolveNumbers(silent, ['1'], { optional })).get('1')).to.deep.equal({ error: 404 });
   });
 
   it('does not take a refused query by jid for the word that there is no account', async () => {
