@@ -17,7 +17,7 @@ export interface RecipientsDeps {
 export type Standing = 'recipient' | 'somebodyElse' | 'unclear';
 
 /** Of ids, each of which takes 10 µs to read, if not a look into Redis. */
-const IDS_PER_STEP = 200;
+const IDS_PER_TURN = 200;
 /**
  * A device that the network does not list may be new: it is asked again, but not at each request of that device. Others
  * who ask, of whom the network knows that they are others, keep no one's new device from its turn.
@@ -32,6 +32,8 @@ export class Recipients {
   readonly #deps: RecipientsDeps;
   /** By the device that asked. */
   readonly #askedAnew = new LRUCache<string, true>({ max: 1_000, ttl: ASK_AGAIN_MS });
+  /** The turn of the event loop that is booked last, by any receipt, and how many ids it has room for. */
+  #turn = { room: IDS_PER_TURN, comes: Promise.resolve() };
 
   constructor(deps: RecipientsDeps) {
     this.#deps = deps;
@@ -42,16 +44,24 @@ export class Recipients {
     const { recipientOf } = this.#deps;
     const found = new Map<string, string>();
     const ids = [...new Set(platformIds)];
-    for (let from = 0; from < ids.length; from += IDS_PER_STEP) {
-      // The network does not say how many a receipt may name.
-      if (from > 0) await setImmediate();
-      const step = ids.slice(from, from + IDS_PER_STEP);
+    for (let from = 0; from < ids.length; from += IDS_PER_TURN) {
+      const step = ids.slice(from, from + IDS_PER_TURN);
+      await this.#bookTurn(step.length);
       const numbers = await Promise.all(step.map((id) => recipientOf?.(id)));
       numbers.forEach((to, index) => {
         if (to !== undefined) found.set(step[index]!, to);
       });
     }
     return found;
+  }
+
+  /** The network does not say how many ids a receipt may name, nor how many receipts come at once. */
+  #bookTurn(ids: number): Promise<void> {
+    if (this.#turn.room < ids) {
+      this.#turn = { room: IDS_PER_TURN, comes: this.#turn.comes.then(() => setImmediate()) };
+    }
+    this.#turn.room -= ids;
+    return this.#turn.comes;
   }
 
   /**
