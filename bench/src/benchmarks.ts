@@ -1,15 +1,15 @@
-import { acceptBenchmark } from './accept.js';
-import { coldBenchmark } from './cold.js';
-import { footprintBenchmark } from './footprint.js';
-import { handoverBenchmark } from './handover.js';
-import { httpBenchmark } from './http.js';
-import { idleBenchmark } from './idle.js';
-import { intakeBenchmark } from './intake.js';
-import { linkedBenchmark } from './linked.js';
-import { mediaBenchmark } from './media.js';
-import { otpBenchmark } from './otp.js';
+import { acceptBenchmark } from './benchmarks/accept.js';
+import { coldBenchmark } from './benchmarks/cold.js';
+import { footprintBenchmark } from './benchmarks/footprint.js';
+import { handoverBenchmark } from './benchmarks/handover.js';
+import { httpBenchmark } from './benchmarks/http.js';
+import { idleBenchmark } from './benchmarks/idle.js';
+import { intakeBenchmark } from './benchmarks/intake.js';
+import { linkedBenchmark } from './benchmarks/linked.js';
+import { mediaBenchmark } from './benchmarks/media.js';
+import { otpBenchmark } from './benchmarks/otp.js';
+import { warmBenchmark } from './benchmarks/warm.js';
 import type { Benchmark } from './support/benchmark.js';
-import { warmBenchmark } from './warm.js';
 
 /** Every benchmark there is, by the name that `npm run bench -- NAME` takes. */
 export const BENCHMARKS: readonly Benchmark[] = [

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { toError } from '@gateway/runtime/errors';
-import { Lifecycle } from '@gateway/runtime/lifecycle';
-import { createLogger } from '@gateway/runtime/logger';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { BENCHMARKS } from './benchmarks.js';
 import type { Benchmark } from './support/benchmark.js';
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { GatewayError } from '@gateway/runtime/errors';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { launcherConfig } from './config.js';
 import { ROOT } from './paths.js';
 

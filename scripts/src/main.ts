@@ -1,6 +1,6 @@
 import { GatewayError, toError } from '@gateway/runtime/errors';
-import { Lifecycle } from '@gateway/runtime/lifecycle';
-import { createLogger } from '@gateway/runtime/logger';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { addNpmFlags } from './add-npm-flags.js';
 import { runBench } from './commands/run-bench.js';
 import { runChaos } from './commands/run-chaos.js';

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { STATE_FOLDER } from './paths.js';
 
 export interface TemporaryFolder {

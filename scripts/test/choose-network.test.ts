@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { chooseNetwork, placeOf } from '@gateway/scripts/choose-network';
+import { chooseNetwork, placeOf } from '@gateway/scripts/gateway/choose-network';
 import { expect } from 'chai';
 
 const chosen = (messengerUrl?: string) => chooseNetwork({ simulator: false, messengerUrl });

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gateway/runtime/logger';
-import { createRedisClients } from '@gateway/runtime/redis-clients';
-import { findFreePort } from '@gateway/scripts/find-free-port';
-import { findRedisServer } from '@gateway/scripts/find-redis-server';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { findFreePort } from '@gateway/scripts/gateway/find-free-port';
 import { ROOT } from '@gateway/scripts/paths';
+import { findRedisServer } from '@gateway/scripts/redis/find-redis-server';
 import { expect } from 'chai';
 
 const PASSWORD = 'a password with spaces';

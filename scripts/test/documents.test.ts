@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from '@gateway/scripts/paths';
 import { expect } from 'chai';
 
-/** `services/api/src/app.ts`, and links such as [flow](docs/flow.md). */
+/** `services/api/src/http/app.ts`, and links such as [flow](docs/flow.md). */
 const PATHS = /`((?:bench|deploy|docs|k8s|libs|scripts|services)\/[\w./-]*)`|\]\(((?!https?:)[\w./-]+)\)/g;
 const COMMANDS =
   /npm (?:run )?(demo|test:long|test|start|cli|simulator|bench|chaos|mutate|format|build|lint|unused|release)(?![\w:])/g;

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Lifecycle } from '@gateway/runtime/lifecycle';
-import { createLogger } from '@gateway/runtime/logger';
-import { createRedisClients } from '@gateway/runtime/redis-clients';
-import { checkRedisSettings } from '@gateway/runtime/redis-settings';
-import { startEmbeddedRedis } from '@gateway/scripts/start-embedded-redis';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { checkRedisSettings } from '@gateway/runtime/redis/redis-settings';
+import { startEmbeddedRedis } from '@gateway/scripts/redis/start-embedded-redis';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 

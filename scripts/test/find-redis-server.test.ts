@@ -33,7 +33,7 @@ describe('finding a Redis', () => {
   afterEach(() => rmSync(machine, { recursive: true, force: true }));
 
   it('installs one on a machine without, also when two ask at a time', async () => {
-    const ask = `import { findRedisServer } from '@gateway/scripts/find-redis-server';
+    const ask = `import { findRedisServer } from '@gateway/scripts/redis/find-redis-server';
       console.log((await Promise.all([findRedisServer(), findRedisServer()])).join());`;
     const { stdout } = await execute(process.execPath, ['--input-type=module', '-e', ask], {
       env: { PATH: machine, MACHINE: machine },

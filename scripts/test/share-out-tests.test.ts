@@ -1,4 +1,4 @@
-import { shareOutTests } from '@gateway/scripts/share-out-tests';
+import { shareOutTests } from '@gateway/scripts/tests/share-out-tests';
 import { expect } from 'chai';
 
 describe('test files', () => {

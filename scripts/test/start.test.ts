@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { launcherConfig } from '@gateway/scripts/config';
-import { findFreePort } from '@gateway/scripts/find-free-port';
+import { findFreePort } from '@gateway/scripts/gateway/find-free-port';
 import { ROOT } from '@gateway/scripts/paths';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '@gateway/scripts/paths';
-import { announceRun, type TestCounts } from '@gateway/scripts/test-counts';
+import { announceRun, type TestCounts } from '@gateway/scripts/tests/test-counts';
 import { expect } from 'chai';
 
 describe('the counts of a run of tests', () => {
@@ -19,8 +19,8 @@ describe('the counts of a run of tests', () => {
     const file = join(folder, 'one.test.mjs');
     writeFileSync(file, test);
     const counts = announceRun(folder, 'run-1');
-    const reporter = ['--reporter', 'scripts/dist/counting-reporter.js', '--reporter-option', `counts=${counts}`];
-    const args = ['scripts/dist/run-mocha.js', '--no-config', ...reporter, file];
+    const reporter = ['--reporter', 'scripts/dist/tests/counting-reporter.js', '--reporter-option', `counts=${counts}`];
+    const args = ['scripts/dist/tests/run-mocha.js', '--no-config', ...reporter, file];
     await promisify(execFile)(process.execPath, args, { cwd: ROOT }).catch(() => undefined);
     return JSON.parse(readFileSync(counts, 'utf8')) as TestCounts;
   }

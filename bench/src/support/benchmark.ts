@@ -1,4 +1,4 @@
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 
 /** What a benchmark found out. `ratio` is `ours / baseline`; which way is good, its goal says. */
 export interface Finding {

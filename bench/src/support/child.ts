@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 
 type Call = { id: number; method: string; argument: unknown };
 type Reply = { id: number; result?: unknown; error?: string };

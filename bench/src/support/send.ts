@@ -1,6 +1,6 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sleep } from '@gateway/runtime/clock';
-import { readSend, readSendByTag } from '@gateway/store/read-send';
+import { readSend, readSendByTag } from '@gateway/store/sends/read-send';
 import type { Stage } from './stage.js';
 
 const POLL_MS = 10;

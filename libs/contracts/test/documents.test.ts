@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { REASONS } from '@gateway/contracts/device-state';
+import { REASONS } from '@gateway/contracts/devices/device-state';
+import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
 import { API_ERRORS } from '@gateway/contracts/errors';
-import { RESTRICTIONS } from '@gateway/contracts/restriction';
 import { expect } from 'chai';
 
 // Tests run from the root of the repository.

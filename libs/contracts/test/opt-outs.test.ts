@@ -1,5 +1,5 @@
-import { readWish } from '@gateway/contracts/opt-outs';
-import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import { readWish } from '@gateway/contracts/people/opt-outs';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { expect } from 'chai';
 
 describe('what a message wishes', () => {

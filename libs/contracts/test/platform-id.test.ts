@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isPlausible, platformIds } from '@gateway/contracts/platform-id';
+import { isPlausible, platformIds } from '@gateway/contracts/sends/platform-id';
 import { expect } from 'chai';
 
 describe('platformIds', () => {

@@ -1,10 +1,10 @@
-import { deriveStatus } from '@gateway/contracts/device-state';
-import { normalizePhoneNumber } from '@gateway/contracts/normalize-phone-number';
-import { paceDurationMs } from '@gateway/contracts/pace';
-import { maskPhoneNumber, spellingsOf } from '@gateway/contracts/phone-number';
-import { recipientErrorName } from '@gateway/contracts/recipient-errors';
-import { emptyResults, packRecipients, readResult, unpackRecipients } from '@gateway/contracts/send-layout';
-import { type StatusCounts, sendStatus } from '@gateway/contracts/statuses';
+import { deriveStatus } from '@gateway/contracts/devices/device-state';
+import { paceDurationMs } from '@gateway/contracts/devices/pace';
+import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
+import { maskPhoneNumber, spellingsOf } from '@gateway/contracts/people/phone-number';
+import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
+import { emptyResults, packRecipients, readResult, unpackRecipients } from '@gateway/contracts/sends/send-layout';
+import { type StatusCounts, sendStatus } from '@gateway/contracts/sends/statuses';
 import { expect } from 'chai';
 
 const NONE: StatusCounts = { queued: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0, cancelled: 0 };

@@ -1,13 +1,13 @@
 import { makeApiToken, parseApiToken, parseScopes } from '@gateway/contracts/api-token';
-import { isClientVersion, versionNumbers } from '@gateway/contracts/client-version';
+import { contentOfPart, type MediaContent } from '@gateway/contracts/content/message-content';
+import { otpText } from '@gateway/contracts/content/otp-text';
+import { isClientVersion, versionNumbers } from '@gateway/contracts/devices/client-version';
+import { MAX_TRACE_SECONDS, parseOwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import { decodeDoorbell, encodeDoorbell } from '@gateway/contracts/doorbell';
 import { JOB_SCHEMAS, sendJobId } from '@gateway/contracts/jobs';
-import { contentOfPart, type MediaContent } from '@gateway/contracts/message-content';
-import { normalizePhoneNumber } from '@gateway/contracts/normalize-phone-number';
-import { digitsOfHiddenId } from '@gateway/contracts/opt-outs';
-import { otpText } from '@gateway/contracts/otp-text';
-import { MAX_TRACE_SECONDS, parseOwnerQuestion } from '@gateway/contracts/owner-questions';
-import { isNetworkCode, ownErrorCode, recipientErrorName } from '@gateway/contracts/recipient-errors';
+import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
+import { digitsOfHiddenId } from '@gateway/contracts/people/opt-outs';
+import { isNetworkCode, ownErrorCode, recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import {
   emptyResults,
   FORGOTTEN,
@@ -15,7 +15,7 @@ import {
   RESULT_BYTES,
   readResult,
   unpackRecipients,
-} from '@gateway/contracts/send-layout';
+} from '@gateway/contracts/sends/send-layout';
 import { expect } from 'chai';
 import { getCountries, getExampleNumber } from 'libphonenumber-js/min';
 import examples from 'libphonenumber-js/mobile/examples';

@@ -1,4 +1,4 @@
-import { resolveNumbers } from '@gateway/messenger/resolve-numbers';
+import { resolveNumbers } from '@gateway/messenger/lookup/resolve-numbers';
 import type { BinaryNode, USyncQuery } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 

@@ -1,4 +1,4 @@
-import { type AckOutcome, toAckOutcome } from '@gateway/messenger/ack-outcomes';
+import { type AckOutcome, toAckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { expect } from 'chai';
 
 const TABLE: [error: string | undefined, AckOutcome][] = [

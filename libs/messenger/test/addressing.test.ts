@@ -1,5 +1,5 @@
-import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
 import { readAddressing } from '@gateway/messenger/addressing/addressing-state';
+import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { eventually } from '@gateway/testkit/eventually';
 import { BufferJSON } from '@whiskeysockets/baileys';
 import { expect } from 'chai';

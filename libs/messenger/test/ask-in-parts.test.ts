@@ -1,4 +1,4 @@
-import { askInParts } from '@gateway/messenger/ask-in-parts';
+import { askInParts } from '@gateway/messenger/lookup/ask-in-parts';
 import { expect } from 'chai';
 
 const refusal = (code: number) => Object.assign(new Error('refused'), { data: code });

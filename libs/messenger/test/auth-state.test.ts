@@ -1,6 +1,6 @@
-import { openAuthState, readLinkedCreds } from '@gateway/messenger/auth-state';
-import { createSessionCaches, forgetCached, type SessionCaches } from '@gateway/messenger/session-caches';
-import { KeysUnreadableError } from '@gateway/messenger/session-errors';
+import { openAuthState, readLinkedCreds } from '@gateway/messenger/keys/auth-state';
+import { createSessionCaches, forgetCached, type SessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import { type AuthenticationCreds, BufferJSON, initAuthCreds, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';

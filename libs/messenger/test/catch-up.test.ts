@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
-import type { BaileysSocket, BinaryNode } from '@gateway/messenger/baileys';
-import { CatchUp, type Timers } from '@gateway/messenger/catch-up';
+import { CatchUp, type Timers } from '@gateway/messenger/session/catch-up';
+import type { BaileysSocket, BinaryNode } from '@gateway/messenger/socket/baileys';
 import { sleep } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { BUILT_IN_VERSION, isClientVersion, versionNumbers } from '@gateway/contracts/client-version';
-import { type BaileysSocket, DEFAULT_CONNECTION_CONFIG } from '@gateway/messenger/baileys';
-import { watchDeadline } from '@gateway/messenger/watch-deadline';
+import { BUILT_IN_VERSION, isClientVersion, versionNumbers } from '@gateway/contracts/devices/client-version';
+import { watchDeadline } from '@gateway/messenger/session/watch-deadline';
+import { type BaileysSocket, DEFAULT_CONNECTION_CONFIG } from '@gateway/messenger/socket/baileys';
 import { expect } from 'chai';
 
 describe('the version of the client, at the network', () => {

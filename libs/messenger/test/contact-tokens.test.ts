@@ -1,6 +1,6 @@
-import type { BinaryNode } from '@gateway/messenger/baileys';
 import type { HistoryCreds } from '@gateway/messenger/history/own-creds';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import type { BinaryNode } from '@gateway/messenger/socket/baileys';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';

@@ -1,5 +1,9 @@
-import { type DisconnectOutcome, toDisconnectOutcome, toFailureOutcome } from '@gateway/messenger/disconnect-outcomes';
-import { KeysUnreadableError, UntrustedServerError } from '@gateway/messenger/session-errors';
+import {
+  type DisconnectOutcome,
+  toDisconnectOutcome,
+  toFailureOutcome,
+} from '@gateway/messenger/codes/disconnect-outcomes';
+import { KeysUnreadableError, UntrustedServerError } from '@gateway/messenger/session/session-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import { expect } from 'chai';
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { fastCurve, isGenuine, type SignalCurve } from '@gateway/messenger/fast-curve';
+import { fastCurve, isGenuine, type SignalCurve } from '@gateway/messenger/keys/fast-curve';
 import { Curve } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 

@@ -1,5 +1,5 @@
 import type { HistoryCreds } from '@gateway/messenger/history/own-creds';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import type { MemoryKeyStore } from './support/memory-key-store.js';

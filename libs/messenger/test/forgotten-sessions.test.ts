@@ -1,5 +1,5 @@
-import { contactOfSession } from '@gateway/messenger/contact-of-session';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { contactOfSession } from '@gateway/messenger/keys/contact-of-session';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import type { MemoryKeyStore } from './support/memory-key-store.js';

@@ -5,8 +5,8 @@ import {
   refusesVersion,
   toDisconnectOutcome,
   toFailureOutcome,
-} from '@gateway/messenger/disconnect-outcomes';
-import { KeysUnreadableError, TimeoutError, UntrustedServerError } from '@gateway/messenger/session-errors';
+} from '@gateway/messenger/codes/disconnect-outcomes';
+import { KeysUnreadableError, TimeoutError, UntrustedServerError } from '@gateway/messenger/session/session-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import { expect } from 'chai';
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, SessionEvents } from '@gateway/messenger/session-types';
+import type { IncomingMessage, SessionEvents } from '@gateway/messenger/session/session-types';
 import { defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';

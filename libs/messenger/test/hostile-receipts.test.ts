@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { ReadyContent } from '@gateway/contracts/message-content';
-import { platformIds } from '@gateway/contracts/platform-id';
-import { Recipients } from '@gateway/messenger/recipients';
+import type { ReadyContent } from '@gateway/contracts/content/message-content';
+import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { Recipients } from '@gateway/messenger/sending/recipients';
 import { makePhoneBundle, retryKeysNode } from '@gateway/simulator/phones/key-bundle';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';

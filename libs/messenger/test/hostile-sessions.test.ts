@@ -1,8 +1,8 @@
-import { type AuthState, openAuthState } from '@gateway/messenger/auth-state';
-import { decodeKey } from '@gateway/messenger/key-codec';
-import { adaptLogger } from '@gateway/messenger/log-adapter';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
-import { createLogger } from '@gateway/runtime/logger';
+import { type AuthState, openAuthState } from '@gateway/messenger/keys/auth-state';
+import { decodeKey } from '@gateway/messenger/keys/key-codec';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { adaptLogger } from '@gateway/messenger/socket/log-adapter';
+import { createLogger } from '@gateway/runtime/logs/logger';
 import {
   type AuthenticationCreds,
   addTransactionCapability,

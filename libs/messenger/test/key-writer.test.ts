@@ -1,5 +1,5 @@
-import { KeyWriter } from '@gateway/messenger/key-writer';
-import type { KeyChanges } from '@gateway/messenger/session-types';
+import { KeyWriter } from '@gateway/messenger/keys/key-writer';
+import type { KeyChanges } from '@gateway/messenger/session/session-types';
 import { FencedError } from '@gateway/runtime/errors';
 import { expect } from 'chai';
 import { MemoryKeyStore } from './support/memory-key-store.js';

@@ -1,4 +1,4 @@
-import { isLinked } from '@gateway/messenger/linked-account';
+import { isLinked } from '@gateway/messenger/linking/linked-account';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { MemoryKeyStore } from './support/memory-key-store.js';

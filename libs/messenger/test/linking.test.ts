@@ -1,6 +1,6 @@
-import { isLinked } from '@gateway/messenger/linked-account';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
-import { KeysUnreadableError, NotLinkedError } from '@gateway/messenger/session-errors';
+import { isLinked } from '@gateway/messenger/linking/linked-account';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { KeysUnreadableError, NotLinkedError } from '@gateway/messenger/session/session-errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { MemoryKeyStore } from './support/memory-key-store.js';

@@ -1,5 +1,5 @@
-import { adaptLogger } from '@gateway/messenger/log-adapter';
-import type { LogFields, Logger } from '@gateway/runtime/logger';
+import { adaptLogger } from '@gateway/messenger/socket/log-adapter';
+import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
 import { expect } from 'chai';
 
 describe("the library's log", () => {

@@ -1,5 +1,5 @@
-import { proto } from '@gateway/messenger/baileys';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { proto } from '@gateway/messenger/socket/baileys';
 import { expect } from 'chai';
 import { useSessions } from './support/session-fixture.js';
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
-import { LookUp } from '@gateway/messenger/look-up';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
+import { LookUp } from '@gateway/messenger/lookup/look-up';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { eventually } from '@gateway/testkit/eventually';
 import type { BinaryNode, USyncQuery } from '@whiskeysockets/baileys';
 import { expect } from 'chai';

@@ -1,6 +1,6 @@
-import { isHangUp } from '@gateway/messenger/disconnect-outcomes';
-import { OptionalQueries } from '@gateway/messenger/optional-queries';
-import { NetworkRefusalError, SessionEndedError, TimeoutError } from '@gateway/messenger/session-errors';
+import { isHangUp } from '@gateway/messenger/codes/disconnect-outcomes';
+import { OptionalQueries } from '@gateway/messenger/session/optional-queries';
+import { NetworkRefusalError, SessionEndedError, TimeoutError } from '@gateway/messenger/session/session-errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, useSessions } from './support/session-fixture.js';

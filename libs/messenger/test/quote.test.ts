@@ -1,7 +1,7 @@
-import type { MediaType, ReadyContent } from '@gateway/contracts/message-content';
-import { MEDIA_TYPES } from '@gateway/contracts/message-content';
+import type { MediaType, ReadyContent } from '@gateway/contracts/content/message-content';
+import { MEDIA_TYPES } from '@gateway/contracts/content/message-content';
 import { authorOfQuote } from '@gateway/messenger/addressing/author-of-quote';
-import { toQuotingProto } from '@gateway/messenger/quote';
+import { toQuotingProto } from '@gateway/messenger/sending/quote';
 import { expect } from 'chai';
 
 const OWN = { id: '491700000001:7@s.whatsapp.net', lid: '88:7@lid' };

@@ -1,5 +1,5 @@
-import { proto } from '@gateway/messenger/baileys';
 import { readHistory } from '@gateway/messenger/history/read-history';
+import { proto } from '@gateway/messenger/socket/baileys';
 import { expect } from 'chai';
 
 /** Field 19, which the library's definitions do not have. */

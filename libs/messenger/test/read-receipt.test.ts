@@ -1,4 +1,4 @@
-import { readReceipt } from '@gateway/messenger/read-receipt';
+import { readReceipt } from '@gateway/messenger/inbound/read-receipt';
 import { expect } from 'chai';
 
 const node = (attrs: Record<string, string>, ids: string[] = []) => ({

@@ -1,6 +1,6 @@
-import type { RestrictionKind } from '@gateway/contracts/restriction';
-import type { BaileysSocket, BinaryNode } from '@gateway/messenger/baileys';
-import { readRestriction } from '@gateway/messenger/read-restriction';
+import type { RestrictionKind } from '@gateway/contracts/devices/restriction';
+import { readRestriction } from '@gateway/messenger/codes/read-restriction';
+import type { BaileysSocket, BinaryNode } from '@gateway/messenger/socket/baileys';
 import { expect } from 'chai';
 
 const LOCK = '23983697327930364';

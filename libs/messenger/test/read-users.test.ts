@@ -1,4 +1,4 @@
-import { readUsers } from '@gateway/messenger/read-users';
+import { readUsers } from '@gateway/messenger/lookup/read-users';
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 

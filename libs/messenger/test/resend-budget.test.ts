@@ -1,4 +1,4 @@
-import { ResendBudget, type ResendBudgetDeps } from '@gateway/messenger/resend-budget';
+import { ResendBudget, type ResendBudgetDeps } from '@gateway/messenger/sending/resend-budget';
 import { expect } from 'chai';
 
 const HOUR_MS = 60 * 60_000;

@@ -1,5 +1,5 @@
-import type { ReadyContent } from '@gateway/contracts/message-content';
-import type { Logger } from '@gateway/runtime/logger';
+import type { ReadyContent } from '@gateway/contracts/content/message-content';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';

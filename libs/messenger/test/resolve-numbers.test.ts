@@ -1,5 +1,5 @@
-import { OptionalQueries } from '@gateway/messenger/optional-queries';
-import { resolveNumbers, resolveOwnAccount } from '@gateway/messenger/resolve-numbers';
+import { resolveNumbers, resolveOwnAccount } from '@gateway/messenger/lookup/resolve-numbers';
+import { OptionalQueries } from '@gateway/messenger/session/optional-queries';
 import type { BinaryNode, USyncQuery } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 

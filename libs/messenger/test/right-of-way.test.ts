@@ -1,4 +1,4 @@
-import { RightOfWay } from '@gateway/messenger/right-of-way';
+import { RightOfWay } from '@gateway/messenger/socket/right-of-way';
 import { expect } from 'chai';
 
 describe('right of way', () => {

@@ -1,10 +1,10 @@
 import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { fetchSettings } from '@gateway/messenger/app-state/fetch-settings';
 import { readSalt, type SettingsRecord } from '@gateway/messenger/app-state/read-salt';
-import { type BaileysSocket, type BinaryNode, getMediaKeys, proto } from '@gateway/messenger/baileys';
 import type { HistoryCreds } from '@gateway/messenger/history/own-creds';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
-import { standInAgent } from '@gateway/messenger/socket-settings';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { type BaileysSocket, type BinaryNode, getMediaKeys, proto } from '@gateway/messenger/socket/baileys';
+import { standInAgent } from '@gateway/messenger/socket/socket-settings';
 import { saltPatches, settingsKeyOf } from '@gateway/simulator/messaging/salt-patch';
 import { node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';

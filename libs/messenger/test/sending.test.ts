@@ -1,5 +1,5 @@
-import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
-import { RecipientError, SessionEndedError, UnknownLimitsError } from '@gateway/messenger/session-errors';
+import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
+import { RecipientError, SessionEndedError, UnknownLimitsError } from '@gateway/messenger/session/session-errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
-import type { BaileysSocket, BinaryNode } from '@gateway/messenger/baileys';
-import { watchServerWords } from '@gateway/messenger/server-words';
+import type { BaileysSocket, BinaryNode } from '@gateway/messenger/socket/baileys';
+import { watchServerWords } from '@gateway/messenger/socket/server-words';
 import { expect } from 'chai';
 
 describe("the server's words at the end of a connection", () => {

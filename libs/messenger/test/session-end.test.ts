@@ -1,4 +1,4 @@
-import { SessionEndedError } from '@gateway/messenger/session-errors';
+import { SessionEndedError } from '@gateway/messenger/session/session-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';

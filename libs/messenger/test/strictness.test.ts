@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { RecipientError } from '@gateway/messenger/session-errors';
+import { RecipientError } from '@gateway/messenger/session/session-errors';
 import { eventually } from '@gateway/testkit/eventually';
 import { Curve, configureSuccessfulPairing, initAuthCreds, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-import { assertGenuineChain, assertSafeEndpoint } from '@gateway/messenger/trust';
+import { assertGenuineChain, assertSafeEndpoint } from '@gateway/messenger/socket/trust';
 import { Curve, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 

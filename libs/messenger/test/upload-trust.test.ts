@@ -1,6 +1,6 @@
-import { createSessionCaches } from '@gateway/messenger/session-caches';
-import { type SocketSettings, socketSettings } from '@gateway/messenger/socket-settings';
-import type { MessengerTrust } from '@gateway/runtime/messenger-trust';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { type SocketSettings, socketSettings } from '@gateway/messenger/socket/socket-settings';
+import type { MessengerTrust } from '@gateway/runtime/config/messenger-trust';
 import { expect } from 'chai';
 
 const REAL = 'wss://web.whatsapp.com/ws/chat';

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { AckWatch } from '@gateway/messenger/watch-acks';
+import { AckWatch } from '@gateway/messenger/sending/watch-acks';
 import { expect } from 'chai';
 
 describe('watching acks', () => {

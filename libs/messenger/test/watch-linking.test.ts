@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
-import { type BaileysSocket, type BinaryNode, initAuthCreds } from '@gateway/messenger/baileys';
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
-import type { SessionEvents } from '@gateway/messenger/session-types';
-import { DEFAULT_BROWSER } from '@gateway/messenger/socket-settings';
-import { type LinkMethod, watchLinking } from '@gateway/messenger/watch-linking';
+import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
+import { type LinkMethod, watchLinking } from '@gateway/messenger/linking/watch-linking';
+import type { SessionEvents } from '@gateway/messenger/session/session-types';
+import { type BaileysSocket, type BinaryNode, initAuthCreds } from '@gateway/messenger/socket/baileys';
+import { DEFAULT_BROWSER } from '@gateway/messenger/socket/socket-settings';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 

@@ -1,6 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { watchMigration } from '@gateway/messenger/addressing/watch-migration';
-import { type BaileysSocket, normalizeMessageContent, proto, writeRandomPadMax16 } from '@gateway/messenger/baileys';
+import {
+  type BaileysSocket,
+  normalizeMessageContent,
+  proto,
+  writeRandomPadMax16,
+} from '@gateway/messenger/socket/baileys';
 import { expect } from 'chai';
 
 type Wrap = (message: proto.IMessage) => proto.IMessage;

@@ -2,7 +2,7 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { JOB_SCHEMAS, type JobName, type JobPayloads } from '@gateway/contracts/jobs';
 import { type KeySpace, queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { toError } from '@gateway/runtime/errors';
-import type { Logger } from '@gateway/runtime/logger';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 

@@ -1,7 +1,7 @@
 import type { SendJob } from '@gateway/contracts/jobs';
 import { createProducer, type Producer } from '@gateway/queue/producer';
-import { createLogger } from '@gateway/runtime/logger';
-import { createRedisClients, type RedisClients } from '@gateway/runtime/redis-clients';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

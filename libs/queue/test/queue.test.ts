@@ -2,7 +2,7 @@ import type { SendJob } from '@gateway/contracts/jobs';
 import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { type Consumer, createConsumer, type JobHandlers } from '@gateway/queue/consumer';
 import { createProducer, type Producer } from '@gateway/queue/producer';
-import { createLogger } from '@gateway/runtime/logger';
+import { createLogger } from '@gateway/runtime/logs/logger';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { Queue } from 'bullmq';

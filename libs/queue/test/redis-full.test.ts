@@ -1,7 +1,7 @@
 import type { SendJob } from '@gateway/contracts/jobs';
 import { createConsumer, type JobOutcome } from '@gateway/queue/consumer';
 import { createProducer } from '@gateway/queue/producer';
-import { createLogger } from '@gateway/runtime/logger';
+import { createLogger } from '@gateway/runtime/logs/logger';
 import { eventually } from '@gateway/testkit/eventually';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';

@@ -6,8 +6,8 @@ import {
   loggerOptions,
   type PaceConfig,
   paceKeys,
-} from '@gateway/runtime/gateway-config';
-import { readConfig } from '@gateway/runtime/read-config';
+} from '@gateway/runtime/config/gateway-config';
+import { readConfig } from '@gateway/runtime/config/read-config';
 import { expect } from 'chai';
 import Joi from 'joi';
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Lifecycle } from '@gateway/runtime/lifecycle';
-import { createLogger } from '@gateway/runtime/logger';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 

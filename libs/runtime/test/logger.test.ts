@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
-import { runInContext } from '@gateway/runtime/context';
 import { GatewayError } from '@gateway/runtime/errors';
-import { createLogger, type LoggerOptions } from '@gateway/runtime/logger';
+import { runInContext } from '@gateway/runtime/logs/context';
+import { createLogger, type LoggerOptions } from '@gateway/runtime/logs/logger';
 import { expect } from 'chai';
 
 function capture(options: Partial<LoggerOptions> = {}) {

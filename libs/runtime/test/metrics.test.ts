@@ -1,4 +1,4 @@
-import { createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/metrics';
+import { createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/process/metrics';
 import { expect } from 'chai';
 
 describe('metrics', () => {

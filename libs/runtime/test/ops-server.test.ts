@@ -1,6 +1,6 @@
-import { createLogger } from '@gateway/runtime/logger';
-import { createMetrics } from '@gateway/runtime/metrics';
-import { type OpsServer, type OpsServerOptions, startOpsServer } from '@gateway/runtime/ops-server';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { type OpsServer, type OpsServerOptions, startOpsServer } from '@gateway/runtime/process/ops-server';
 import { expect } from 'chai';
 
 describe('the ops server', () => {

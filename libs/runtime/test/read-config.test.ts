@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '@gateway/runtime/read-config';
+import { readConfig } from '@gateway/runtime/config/read-config';
 import { expect } from 'chai';
 import Joi from 'joi';
 

@@ -1,7 +1,7 @@
 import { systemClock } from '@gateway/runtime/clock';
-import { createLogger } from '@gateway/runtime/logger';
-import { createRedisClients, type RedisClients } from '@gateway/runtime/redis-clients';
-import { checkRedisSettings } from '@gateway/runtime/redis-settings';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
+import { checkRedisSettings } from '@gateway/runtime/redis/redis-settings';
 import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';

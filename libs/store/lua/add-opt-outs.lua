@@ -4,7 +4,7 @@
 -- KEYS count, buckets in use, bucket...
 -- ARGV value, most people on the list, then (place of the bucket in KEYS, bucket number, field) ...
 -- Output: { how many are new, how many there was no room for }
--- A value is seconds * 8 + source, source 0 is a reply, and below 0 it is no opt-out: libs/store/src/opt-outs.ts.
+-- A value is seconds * 8 + source, source 0 is a reply, and below 0 it is no opt-out: libs/store/src/workspace/opt-outs.ts.
 local isReply = tonumber(ARGV[1]) % 8 == 0
 local room = tonumber(ARGV[2]) - tonumber(redis.call('GET', KEYS[1]) or '0')
 local added, refused = 0, 0

@@ -4,7 +4,7 @@
 -- KEYS count, buckets in use, bucket of the identifier, bucket of the number
 -- ARGV field of the identifier, digits of the number, number of the one bucket, of the other, '1' to join in any case,
 --      '' only when there is something to move
--- A value below 0 is a number that an identifier leads to: libs/store/src/hidden-opt-outs.ts.
+-- A value below 0 is a number that an identifier leads to: libs/store/src/workspace/hidden-opt-outs.ts.
 local value = redis.call('HGET', KEYS[3], ARGV[1])
 local isOptOut = value and tonumber(value) > 0
 if not isOptOut and ARGV[5] == '' then return 0 end

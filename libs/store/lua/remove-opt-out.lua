@@ -2,7 +2,7 @@
 -- Takes somebody off the list. A reply takes back what a reply did before it, and nothing else.
 -- KEYS count, buckets in use, bucket   ARGV field, bucket number, seconds of the reply ('' for an operator)
 -- Output: 1, or 0 when nothing was removed.
--- A value is seconds * 8 + source, and source 0 is a reply: libs/store/src/opt-outs.ts.
+-- A value is seconds * 8 + source, and source 0 is a reply: libs/store/src/workspace/opt-outs.ts.
 local value = tonumber(redis.call('HGET', KEYS[3], ARGV[1]))
 -- Below 0 it is no opt-out, but the number that a hidden identifier leads to.
 if not value or value < 0 then return 0 end

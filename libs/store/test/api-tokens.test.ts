@@ -6,7 +6,7 @@ import {
   listApiTokens,
   recordTokenUse,
   revokeApiToken,
-} from '@gateway/store/api-tokens';
+} from '@gateway/store/workspace/api-tokens';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

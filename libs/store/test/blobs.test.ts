@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
-import { keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs';
-import { cancelSend, expireSends, recordResults } from '@gateway/store/change-send';
-import { acquireLease, type Lease } from '@gateway/store/leases';
+import { keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs/blobs';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accept-send';
+import { cancelSend, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

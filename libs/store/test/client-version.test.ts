@@ -1,8 +1,8 @@
-import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS } from '@gateway/contracts/client-version';
-import type { Logger } from '@gateway/runtime/logger';
-import { createMetrics } from '@gateway/runtime/metrics';
-import { ClientVersion, setClientVersion } from '@gateway/store/client-version';
-import { addVersionMetrics } from '@gateway/store/version-metrics';
+import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS } from '@gateway/contracts/devices/client-version';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
+import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

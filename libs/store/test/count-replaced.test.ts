@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { noteReplaced } from '@gateway/store/count-replaced';
-import { retireKeys } from '@gateway/store/device-keys';
-import { acquireLease, type Lease } from '@gateway/store/leases';
+import { noteReplaced } from '@gateway/store/devices/count-replaced';
+import { retireKeys } from '@gateway/store/devices/device-keys';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

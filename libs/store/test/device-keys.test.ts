@@ -1,8 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
-import { recordRestriction } from '@gateway/store/restrictions';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/device-keys';
+import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

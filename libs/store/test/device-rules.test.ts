@@ -1,12 +1,18 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { deviceKeyStore, retireKeys } from '@gateway/store/device-keys';
-import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
-import { ensureDevice, readIdKey } from '@gateway/store/devices';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { readSend } from '@gateway/store/read-send';
-import { readReceived, recordReceived } from '@gateway/store/received-messages';
-import { takeAccount } from '@gateway/store/take-account';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/device-keys';
+import {
+  cancelLink,
+  readDeviceState,
+  recordObserved,
+  requestLink,
+  requestUnlink,
+} from '@gateway/store/devices/device-state';
+import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,7 +1,13 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { deviceKeyStore } from '@gateway/store/device-keys';
-import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { deviceKeyStore } from '@gateway/store/devices/device-keys';
+import {
+  cancelLink,
+  readDeviceState,
+  recordObserved,
+  requestLink,
+  requestUnlink,
+} from '@gateway/store/devices/device-state';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

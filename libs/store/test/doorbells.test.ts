@@ -1,6 +1,6 @@
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import { doorbellChannel } from '@gateway/contracts/redis-keys';
-import { DoorbellListener, ringDoorbell } from '@gateway/store/doorbells';
+import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

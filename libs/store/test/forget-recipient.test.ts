@@ -1,12 +1,12 @@
+import type { SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
-import type { SendKind } from '@gateway/contracts/message-content';
-import { recipientErrorName } from '@gateway/contracts/recipient-errors';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import { FORGOTTEN } from '@gateway/contracts/send-layout';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/change-send';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/read-send';
+import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
+import { FORGOTTEN } from '@gateway/contracts/sends/send-layout';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
+import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

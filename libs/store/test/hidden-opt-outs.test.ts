@@ -1,8 +1,15 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/hidden-opt-outs';
-import { recordIncoming } from '@gateway/store/incoming-messages';
-import { acquireLease } from '@gateway/store/leases';
-import { addOptOuts, countOptOuts, findOptOut, listOptOuts, placeOf, removeOptOut } from '@gateway/store/opt-outs';
+import { acquireLease } from '@gateway/store/fleet/leases';
+import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
+import {
+  addOptOuts,
+  countOptOuts,
+  findOptOut,
+  listOptOuts,
+  placeOf,
+  removeOptOut,
+} from '@gateway/store/workspace/opt-outs';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,9 +1,9 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { createLogger } from '@gateway/runtime/logger';
-import { LeaseKeeper } from '@gateway/store/lease-keeper';
-import { acquireLease, releaseLease, renewLease } from '@gateway/store/leases';
-import type { Store } from '@gateway/store/store';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
+import { acquireLease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

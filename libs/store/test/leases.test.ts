@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { createLogger } from '@gateway/runtime/logger';
-import { LeaseKeeper } from '@gateway/store/lease-keeper';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

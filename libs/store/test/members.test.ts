@@ -1,5 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { beatHeart, leaveMembers, listMembers, type Member } from '@gateway/store/members';
+import { beatHeart, leaveMembers, listMembers, type Member } from '@gateway/store/fleet/members';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -8,7 +8,7 @@ import {
   placeOf,
   removeOptOut,
   takeBackOptOut,
-} from '@gateway/store/opt-outs';
+} from '@gateway/store/workspace/opt-outs';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,14 +1,14 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
 import {
   cancelSend,
   eraseSpentOtps,
   expireSends,
   type RecipientEvent,
   recordResults,
-} from '@gateway/store/change-send';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { readContent } from '@gateway/store/read-send';
+} from '@gateway/store/sends/change-send';
+import { readContent } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,6 +1,5 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
 import {
   askOwner,
   forgetQuestion,
@@ -9,7 +8,8 @@ import {
   takeQuestions,
   withdrawQuestion,
   writeOwnerAnswer,
-} from '@gateway/store/owner-questions';
+} from '@gateway/store/devices/owner-questions';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,7 +1,7 @@
-import type { Pace } from '@gateway/contracts/pace';
+import type { Pace } from '@gateway/contracts/devices/pace';
 import { FencedError } from '@gateway/runtime/errors';
-import { takePace } from '@gateway/store/change-send';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import { takePace } from '@gateway/store/sends/change-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

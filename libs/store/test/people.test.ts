@@ -1,9 +1,9 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { deviceKeyStore, readAllKeys } from '@gateway/store/device-keys';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { forgetPerson } from '@gateway/store/people';
-import { recordReceived } from '@gateway/store/received-messages';
-import { recordRestriction } from '@gateway/store/restrictions';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/device-keys';
+import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { forgetPerson } from '@gateway/store/workspace/people';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

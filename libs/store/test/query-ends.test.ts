@@ -1,6 +1,6 @@
-import { ensureDevice } from '@gateway/store/devices';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { noteEnd, readLeftOut } from '@gateway/store/query-ends';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { noteEnd, readLeftOut } from '@gateway/store/devices/query-ends';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

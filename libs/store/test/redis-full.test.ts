@@ -2,10 +2,38 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { clientVersionKeys, deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import type { Logger } from '@gateway/runtime/logger';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
-import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/api-tokens';
-import { keepBlob, keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { keepBlob, keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs/blobs';
+import type { RunScript } from '@gateway/store/core/load-scripts';
+import { countKeyUse } from '@gateway/store/core/sealed-values';
+import { checkSchema, type Store } from '@gateway/store/core/store';
+import { noteReplaced } from '@gateway/store/devices/count-replaced';
+import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/devices/device-keys';
+import {
+  cancelLink,
+  readDeviceState,
+  recordObserved,
+  requestLink,
+  requestUnlink,
+} from '@gateway/store/devices/device-state';
+import {
+  ensureDevice,
+  notePasskeyDemand,
+  readDefaultDevice,
+  readDevice,
+  setDefaultDevice,
+  setPace,
+} from '@gateway/store/devices/devices';
+import { askOwner, forgetQuestion, takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
+import { noteEnd } from '@gateway/store/devices/query-ends';
+import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
+import { noteStart } from '@gateway/store/fleet/count-starts';
+import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
+import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
+import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accept-send';
 import {
   cancelSend,
   claimRecipient,
@@ -14,35 +42,13 @@ import {
   forgetRecipient,
   recordResults,
   takePace,
-} from '@gateway/store/change-send';
-import { ClientVersion, setClientVersion } from '@gateway/store/client-version';
-import { noteReplaced } from '@gateway/store/count-replaced';
-import { noteStart } from '@gateway/store/count-starts';
-import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/device-keys';
-import { cancelLink, readDeviceState, recordObserved, requestLink, requestUnlink } from '@gateway/store/device-state';
-import {
-  ensureDevice,
-  notePasskeyDemand,
-  readDefaultDevice,
-  readDevice,
-  setDefaultDevice,
-  setPace,
-} from '@gateway/store/devices';
-import { joinOptOut, recordStart, recordStop } from '@gateway/store/hidden-opt-outs';
-import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/idempotency';
-import { recordIncoming } from '@gateway/store/incoming-messages';
-import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/leases';
-import type { RunScript } from '@gateway/store/load-scripts';
-import { beatHeart, leaveMembers, listMembers } from '@gateway/store/members';
-import { findOptedOut } from '@gateway/store/opt-outs';
-import { askOwner, forgetQuestion, takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
-import { forgetNames } from '@gateway/store/people';
-import { noteEnd } from '@gateway/store/query-ends';
-import { readSend } from '@gateway/store/read-send';
-import { recordRestriction } from '@gateway/store/restrictions';
-import { countKeyUse } from '@gateway/store/sealed-values';
-import { checkSchema, type Store } from '@gateway/store/store';
-import { takeAccount } from '@gateway/store/take-account';
+} from '@gateway/store/sends/change-send';
+import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/idempotency';
+import { readSend } from '@gateway/store/sends/read-send';
+import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
+import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
+import { findOptedOut } from '@gateway/store/workspace/opt-outs';
+import { forgetNames } from '@gateway/store/workspace/people';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 

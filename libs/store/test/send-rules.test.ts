@@ -1,7 +1,8 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/accept-send';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accept-send';
 import {
   cancelSend,
   claimRecipient,
@@ -9,9 +10,8 @@ import {
   expireSends,
   type RecipientEvent,
   recordResults,
-} from '@gateway/store/change-send';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { readBacklog, readContent, readSend } from '@gateway/store/read-send';
+} from '@gateway/store/sends/change-send';
+import { readBacklog, readContent, readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

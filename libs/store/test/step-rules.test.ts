@@ -131,7 +131,7 @@ describe('a step in Redis', () => {
   });
 });
 
-/** The open part of a sealed value: see libs/store/src/vault.ts. */
+/** The open part of a sealed value: see libs/store/src/core/vault.ts. */
 function sealedOn(day: number, keyId: string): Buffer {
   return Buffer.concat([
     Buffer.of(2, keyId.length),

@@ -1,5 +1,5 @@
-import type { EncryptionKey } from '@gateway/runtime/encryption-keys';
-import { createVault as createVaultOf, keyIdOf, UnknownKeyError, type Vault } from '@gateway/store/vault';
+import type { EncryptionKey } from '@gateway/runtime/config/encryption-keys';
+import { createVault as createVaultOf, keyIdOf, UnknownKeyError, type Vault } from '@gateway/store/core/vault';
 import { expect } from 'chai';
 
 const oldKey = { id: '2025', key: Buffer.alloc(32, 1) };

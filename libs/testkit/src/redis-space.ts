@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { parseEncryptionKeys } from '@gateway/runtime/encryption-keys';
-import { createLogger } from '@gateway/runtime/logger';
-import { createRedisClients, type RedisClients } from '@gateway/runtime/redis-clients';
-import { createStore, type Store } from '@gateway/store/store';
-import type { KeyRings } from '@gateway/store/vault';
+import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
+import { createStore, type Store } from '@gateway/store/core/store';
+import type { KeyRings } from '@gateway/store/core/vault';
 import { testRedisUrl } from './config.js';
 
 /** A corner of the test run's Redis that nobody else writes to. */

@@ -1,5 +1,5 @@
-import { createLogger } from '@gateway/runtime/logger';
-import { createRedisClients } from '@gateway/runtime/redis-clients';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { RedisProcess } from '@gateway/testkit/chaos/redis-process';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';

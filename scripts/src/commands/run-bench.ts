@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { GatewayError } from '@gateway/runtime/errors';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
 import { launcherConfig } from '../config.js';
 import { ROOT } from '../paths.js';
-import { startEmbeddedRedis } from '../start-embedded-redis.js';
+import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 
 const MODULE = 'bench/dist/main.js';

@@ -1,6 +1,6 @@
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
-import { findRedisServer } from '../find-redis-server.js';
+import { findRedisServer } from '../redis/find-redis-server.js';
 
 /** `npm run chaos`: the gateway under everything that can go wrong, on a Redis that is killed as well. */
 export async function runChaos(args: string[], lifecycle: Lifecycle): Promise<number> {

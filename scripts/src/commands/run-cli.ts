@@ -1,11 +1,11 @@
 import { GatewayError } from '@gateway/runtime/errors';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
-import { chooseNetwork, type Network } from '../choose-network.js';
 import { launcherConfig } from '../config.js';
-import { openLocalEnvironment } from '../local-environment.js';
+import { chooseNetwork, type Network } from '../gateway/choose-network.js';
+import { openLocalEnvironment } from '../gateway/local-environment.js';
+import { readRunningGateway } from '../gateway/running-gateway.js';
 import { CLI_MODULE } from '../paths.js';
-import { readRunningGateway } from '../running-gateway.js';
 
 /**
  * `npm run cli -- [--simulator] token create ...`: the command line of the API, on the data of the gateway that runs here,

@@ -2,19 +2,19 @@ import { openSync, writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { LIMITS } from '@gateway/contracts/limits';
 import { GatewayError, toError } from '@gateway/runtime/errors';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
-import { createToken } from '../create-token.js';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { apiClient } from '../demo/api-client.js';
 import { type DemoResult, findFault } from '../demo/demo-result.js';
 import { demoTable } from '../demo/demo-table.js';
 import { phoneClient } from '../demo/phone-client.js';
 import { createProgress, type Progress } from '../demo/progress.js';
 import { runScenario } from '../demo/run-scenario.js';
-import { makeEncryptionKeys } from '../encryption-keys.js';
-import { findFreePort } from '../find-free-port.js';
-import { openDemoRedis } from '../open-demo-redis.js';
-import { startGateway } from '../start-gateway.js';
-import { simulatorEnvironment, startSimulator } from '../start-simulator.js';
+import { createToken } from '../gateway/create-token.js';
+import { makeEncryptionKeys } from '../gateway/encryption-keys.js';
+import { findFreePort } from '../gateway/find-free-port.js';
+import { startGateway } from '../gateway/start-gateway.js';
+import { simulatorEnvironment, startSimulator } from '../gateway/start-simulator.js';
+import { openDemoRedis } from '../redis/open-demo-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 
 interface DemoOptions {

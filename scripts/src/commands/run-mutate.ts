@@ -1,15 +1,15 @@
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GatewayError } from '@gateway/runtime/errors';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { launcherConfig } from '../config.js';
-import { findTests } from '../find-tests.js';
 import { makeSandbox } from '../mutation/make-sandbox.js';
 import { mutateLua } from '../mutation/mutate-lua.js';
 import { type MutatedPackage, runStryker } from '../mutation/run-stryker.js';
-import { removeStaleTests } from '../remove-stale-tests.js';
-import { startEmbeddedRedis } from '../start-embedded-redis.js';
+import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
+import { findTests } from '../tests/find-tests.js';
+import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
 /** Tests by the start of their path in `build/tests`. */
 const PACKAGES: Record<string, MutatedPackage> = {

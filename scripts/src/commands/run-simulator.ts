@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
-import { refuseTakenPorts } from '../refuse-taken-ports.js';
-import { simulatorEnvironment, startSimulator } from '../start-simulator.js';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import { refuseTakenPorts } from '../gateway/refuse-taken-ports.js';
+import { simulatorEnvironment, startSimulator } from '../gateway/start-simulator.js';
 
 /** Each is the setting of the simulator's `config.ts` with this name. */
 const FLAGS = {

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { GatewayError } from '@gateway/runtime/errors';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
-import { chooseNetwork, type Network } from '../choose-network.js';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { launcherConfig } from '../config.js';
-import { type LocalEnvironment, openLocalEnvironment } from '../local-environment.js';
-import { refuseTakenPorts, type WantedPort } from '../refuse-taken-ports.js';
-import { forgetRunningGateway, readRunningGateway, writeRunningGateway } from '../running-gateway.js';
-import { type RunningGateway, SERVICES, type Service, startGateway } from '../start-gateway.js';
-import { type RunningSimulator, simulatorEnvironment, startSimulator } from '../start-simulator.js';
+import { chooseNetwork, type Network } from '../gateway/choose-network.js';
+import { type LocalEnvironment, openLocalEnvironment } from '../gateway/local-environment.js';
+import { refuseTakenPorts, type WantedPort } from '../gateway/refuse-taken-ports.js';
+import { forgetRunningGateway, readRunningGateway, writeRunningGateway } from '../gateway/running-gateway.js';
+import { type RunningGateway, SERVICES, type Service, startGateway } from '../gateway/start-gateway.js';
+import { type RunningSimulator, simulatorEnvironment, startSimulator } from '../gateway/start-simulator.js';
 
 const OPS_PORTS = Object.fromEntries(
   SERVICES.map((service, index) => [service, launcherConfig.opsPort + index]),

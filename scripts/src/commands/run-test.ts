@@ -1,15 +1,15 @@
 import { createReadStream, openSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
 import { launcherConfig } from '../config.js';
-import { findTests } from '../find-tests.js';
-import { installPackage, outputOf } from '../install-package.js';
-import { removeStaleTests } from '../remove-stale-tests.js';
-import { shareOutTests } from '../share-out-tests.js';
-import { startEmbeddedRedis } from '../start-embedded-redis.js';
+import { installPackage, outputOf } from '../redis/install-package.js';
+import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
-import { announceRun, readSeconds, rememberSeconds } from '../test-counts.js';
+import { findTests } from '../tests/find-tests.js';
+import { removeStaleTests } from '../tests/remove-stale-tests.js';
+import { shareOutTests } from '../tests/share-out-tests.js';
+import { announceRun, readSeconds, rememberSeconds } from '../tests/test-counts.js';
 
 interface TestRun {
   name: string;
@@ -77,8 +77,8 @@ async function runMocha(
   { folder, mochaArgs }: { folder: string; mochaArgs: readonly string[] },
 ): Promise<number> {
   const REDIS_URL = launcherConfig.redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder }));
-  const module = 'scripts/dist/run-mocha.js';
-  const reporter = ['--reporter', 'scripts/dist/counting-reporter.js', '--reporter-option', `counts=${counts}`];
+  const module = 'scripts/dist/tests/run-mocha.js';
+  const reporter = ['--reporter', 'scripts/dist/tests/counting-reporter.js', '--reporter-option', `counts=${counts}`];
   const args = [...MOCHA_OPTIONS, ...reporter, ...mochaArgs, ...files];
   return exitCodeOf(startChild(lifecycle, { name: 'mocha', module, args, env: { REDIS_URL }, output }));
 }

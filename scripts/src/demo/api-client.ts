@@ -1,5 +1,5 @@
-import type { DeviceStatus } from '@gateway/contracts/device-state';
-import type { StatusCounts } from '@gateway/contracts/statuses';
+import type { DeviceStatus } from '@gateway/contracts/devices/device-state';
+import type { StatusCounts } from '@gateway/contracts/sends/statuses';
 import { sleep } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 

@@ -1,4 +1,4 @@
-import type { StatusCounts } from '@gateway/contracts/statuses';
+import type { StatusCounts } from '@gateway/contracts/sends/statuses';
 import type { Delivery } from './phone-client.js';
 
 /** The last line of `npm run demo -- --json`. Counts are of recipients over all sends. */

@@ -1,4 +1,4 @@
-import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
+import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { ApiClient } from './api-client.js';

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { ROOT } from '../paths.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 

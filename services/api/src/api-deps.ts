@@ -1,17 +1,17 @@
+import type { Pace } from '@gateway/contracts/devices/pace';
 import type { Workspace } from '@gateway/contracts/ids';
-import type { Pace } from '@gateway/contracts/pace';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
-import type { Logger } from '@gateway/runtime/logger';
-import type { ClientVersion } from '@gateway/store/client-version';
-import type { DoorbellListener } from '@gateway/store/doorbells';
-import type { Store } from '@gateway/store/store';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { DoorbellListener } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
+import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { ApiMetrics } from './api-metrics.js';
-import type { BodyBudget } from './body-budget.js';
 import type { FetchPolicy } from './egress/fetch-url.js';
+import type { BodyBudget } from './http/body/body-budget.js';
+import type { Turns } from './http/turns.js';
 import type { Previews } from './previews/previews.js';
-import type { RedisHeadroom } from './redis-headroom.js';
-import type { Turns } from './turns.js';
+import type { RedisHeadroom } from './sends/redis-headroom.js';
 
 /** What the API stands on. Its Redis client fails fast: there is always a caller waiting. */
 export interface ApiDeps {

@@ -1,5 +1,5 @@
-import { type createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/metrics';
-import type { BodyBudget } from './body-budget.js';
+import { type createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/process/metrics';
+import type { BodyBudget } from './http/body/body-budget.js';
 import type { PreviewOptions } from './previews/previews.js';
 
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;

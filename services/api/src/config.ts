@@ -7,8 +7,8 @@ import {
   paceKeys,
   type SocketConfig,
   socketKeys,
-} from '@gateway/runtime/gateway-config';
-import { readConfig } from '@gateway/runtime/read-config';
+} from '@gateway/runtime/config/gateway-config';
+import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 import { type Networks, parseNat64Prefixes, parseNetworks } from './egress/address-rules.js';
 

@@ -1,16 +1,16 @@
-import type { Endpoint } from './endpoint.js';
-import { addOptOuts } from './endpoints/add-opt-outs.js';
-import { cancelMessage } from './endpoints/cancel-message.js';
-import { checkContacts } from './endpoints/check-contacts.js';
-import { connectDevice } from './endpoints/connect-device.js';
-import { disconnectDevice } from './endpoints/disconnect-device.js';
-import { listOptOuts } from './endpoints/list-opt-outs.js';
-import { removeOptOut } from './endpoints/remove-opt-out.js';
-import { sendMessage } from './endpoints/send-message.js';
-import { sendOtp } from './endpoints/send-otp.js';
-import { showMessage } from './endpoints/show-message.js';
-import { showOptOut } from './endpoints/show-opt-out.js';
-import { showStatus } from './endpoints/show-status.js';
+import { checkContacts } from './devices/check-contacts.js';
+import { connectDevice } from './devices/connect-device.js';
+import { disconnectDevice } from './devices/disconnect-device.js';
+import { showStatus } from './devices/show-status.js';
+import type { Endpoint } from './http/endpoint.js';
+import { addOptOuts } from './opt-outs/add-opt-outs.js';
+import { listOptOuts } from './opt-outs/list-opt-outs.js';
+import { removeOptOut } from './opt-outs/remove-opt-out.js';
+import { showOptOut } from './opt-outs/show-opt-out.js';
+import { cancelMessage } from './sends/cancel-message.js';
+import { sendMessage } from './sends/send-message.js';
+import { sendOtp } from './sends/send-otp.js';
+import { showMessage } from './sends/show-message.js';
 
 export const BASE_PATH = '/api/messenger/v1';
 

@@ -1,4 +1,4 @@
-import { runUntilSignal } from '@gateway/runtime/lifecycle';
+import { runUntilSignal } from '@gateway/runtime/process/lifecycle';
 import { runApi } from './run-api.js';
 
 await runUntilSignal(runApi);

@@ -1,27 +1,27 @@
+import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
-import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/pace';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
-import { loggerOptions } from '@gateway/runtime/gateway-config';
-import type { Lifecycle } from '@gateway/runtime/lifecycle';
-import { createLogger } from '@gateway/runtime/logger';
-import { createMetrics } from '@gateway/runtime/metrics';
-import { startOpsServer } from '@gateway/runtime/ops-server';
-import { createRedisClients } from '@gateway/runtime/redis-clients';
-import { refuseWrongSettings } from '@gateway/runtime/redis-settings';
-import { readCapacity } from '@gateway/store/capacity';
-import { ClientVersion } from '@gateway/store/client-version';
-import { DoorbellListener } from '@gateway/store/doorbells';
-import { checkSchema, createStore } from '@gateway/store/store';
+import { loggerOptions } from '@gateway/runtime/config/gateway-config';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { startOpsServer } from '@gateway/runtime/process/ops-server';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { refuseWrongSettings } from '@gateway/runtime/redis/redis-settings';
+import { readCapacity } from '@gateway/store/core/capacity';
+import { DoorbellListener } from '@gateway/store/core/doorbells';
+import { checkSchema, createStore } from '@gateway/store/core/store';
+import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
-import { createApp } from './app.js';
-import { BodyBudget } from './body-budget.js';
 import { type ApiConfig, readApiConfig } from './config.js';
-import { addHeadroomMetrics } from './headroom-metrics.js';
-import { startHttpServer } from './http-server.js';
+import { createApp } from './http/app.js';
+import { BodyBudget } from './http/body/body-budget.js';
+import { startHttpServer } from './http/http-server.js';
+import { Turns } from './http/turns.js';
 import { Previews } from './previews/previews.js';
-import { RedisHeadroom } from './redis-headroom.js';
-import { Turns } from './turns.js';
+import { addHeadroomMetrics } from './sends/headroom-metrics.js';
+import { RedisHeadroom } from './sends/redis-headroom.js';
 
 /** Builds the API top-down; each part says how it is stopped. */
 export async function runApi(lifecycle: Lifecycle): Promise<void> {

@@ -1,5 +1,5 @@
 import { InlineFile } from '@gateway/api/attachments/inline-file';
-import { BodyReader } from '@gateway/api/body-reader';
+import { BodyReader } from '@gateway/api/http/body/body-reader';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { ApiError } from '@gateway/runtime/errors';
 import { expect } from 'chai';

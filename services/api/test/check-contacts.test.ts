@@ -1,6 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { addOptOuts } from '@gateway/store/opt-outs';
-import { askOwner, takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
+import { askOwner, takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { answerContacts, type ContactAnswers } from './support/answer-contacts.js';

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { addOptOuts, countOptOuts, findOptOut } from '@gateway/store/opt-outs';
+import { addOptOuts, countOptOuts, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

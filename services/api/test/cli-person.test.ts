@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { ensureDevice } from '@gateway/store/devices';
-import { acquireLease } from '@gateway/store/leases';
-import { takeQuestions, writeOwnerAnswer } from '@gateway/store/owner-questions';
-import { readSend } from '@gateway/store/read-send';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
+import { acquireLease } from '@gateway/store/fleet/leases';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

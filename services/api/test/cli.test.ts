@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { findApiToken } from '@gateway/store/api-tokens';
-import { readDevice } from '@gateway/store/devices';
-import { recordRestriction } from '@gateway/store/restrictions';
+import { readDevice } from '@gateway/store/devices/devices';
+import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { findApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

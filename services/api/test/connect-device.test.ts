@@ -1,6 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { readDeviceState, requestUnlink } from '@gateway/store/device-state';
-import { notePasskeyDemand } from '@gateway/store/devices';
+import { readDeviceState, requestUnlink } from '@gateway/store/devices/device-state';
+import { notePasskeyDemand } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

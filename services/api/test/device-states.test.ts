@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DeviceStates } from '@gateway/api/device-states';
+import { DeviceStates } from '@gateway/api/devices/device-states';
 import { makeAttemptId } from '@gateway/contracts/ids';
-import { requestLink } from '@gateway/store/device-state';
+import { requestLink } from '@gateway/store/devices/device-state';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';

@@ -1,4 +1,4 @@
-import { readDeviceState, requestLink } from '@gateway/store/device-state';
+import { readDeviceState, requestLink } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';

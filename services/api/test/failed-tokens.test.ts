@@ -1,12 +1,12 @@
 import { Writable } from 'node:stream';
-import { AddressBlocks } from '@gateway/api/address-blocks';
 import { createApiMetrics } from '@gateway/api/api-metrics';
-import { BodyBudget } from '@gateway/api/body-budget';
+import { AddressBlocks } from '@gateway/api/http/address-blocks';
+import { BodyBudget } from '@gateway/api/http/body/body-budget';
 import { makeApiToken } from '@gateway/contracts/api-token';
 import { LIMITS } from '@gateway/contracts/limits';
 import { systemClock } from '@gateway/runtime/clock';
-import { createLogger, type Logger } from '@gateway/runtime/logger';
-import { createMetrics } from '@gateway/runtime/metrics';
+import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,5 +1,5 @@
-import { inputCheck } from '@gateway/api/check-input';
 import { ENDPOINTS } from '@gateway/api/endpoints';
+import { inputCheck } from '@gateway/api/http/input/check-input';
 import { LIMITS } from '@gateway/contracts/limits';
 import { expect } from 'chai';
 import type { ObjectSchema } from 'joi';

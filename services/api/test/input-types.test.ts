@@ -1,6 +1,6 @@
 import { attachmentSchema } from '@gateway/api/attachments/attachment-schema';
 import { nameFile } from '@gateway/api/attachments/name-file';
-import { words } from '@gateway/api/shown-text';
+import { words } from '@gateway/api/http/input/shown-text';
 import { expect } from 'chai';
 
 const isTaken = (text: string) => words(100).validate(text).error === undefined;

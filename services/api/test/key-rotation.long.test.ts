@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { recipientErrorName } from '@gateway/contracts/recipient-errors';
-import { setPace } from '@gateway/store/devices';
-import { ringDoorbell } from '@gateway/store/doorbells';
-import { readRecipients } from '@gateway/store/read-send';
-import { createVault } from '@gateway/store/vault';
+import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { createVault } from '@gateway/store/core/vault';
+import { setPace } from '@gateway/store/devices/devices';
+import { readRecipients } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { readKeyRings } from '@gateway/testkit/redis-space';

@@ -1,8 +1,8 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
-import { claimRecipient, recordResults, takePace } from '@gateway/store/change-send';
-import { setPace } from '@gateway/store/devices';
-import { recordRestriction } from '@gateway/store/restrictions';
-import { createVault } from '@gateway/store/vault';
+import { createVault } from '@gateway/store/core/vault';
+import { setPace } from '@gateway/store/devices/devices';
+import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { makeApiToken } from '@gateway/contracts/api-token';
 import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
-import { createApiToken } from '@gateway/store/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';

@@ -1,4 +1,4 @@
-import { addOptOuts, findOptOut } from '@gateway/store/opt-outs';
+import { addOptOuts, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { startTestApi, type TestApi } from './support/test-api.js';

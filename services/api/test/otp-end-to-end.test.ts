@@ -1,5 +1,5 @@
+import { otpText } from '@gateway/contracts/content/otp-text';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { otpText } from '@gateway/contracts/otp-text';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';

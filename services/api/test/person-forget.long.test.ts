@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { setPace } from '@gateway/store/devices';
-import { ringDoorbell } from '@gateway/store/doorbells';
-import { findOptOut } from '@gateway/store/opt-outs';
-import { namesOfPerson } from '@gateway/store/people';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { setPace } from '@gateway/store/devices/devices';
+import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { namesOfPerson } from '@gateway/store/workspace/people';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

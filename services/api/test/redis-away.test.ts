@@ -1,8 +1,8 @@
-import { promiseSend } from '@gateway/api/promise-send';
+import { promiseSend } from '@gateway/api/sends/promise-send';
 import { parseApiToken } from '@gateway/contracts/api-token';
 import { createProducer } from '@gateway/queue/producer';
-import { acceptSend } from '@gateway/store/accept-send';
-import { listOpenSends } from '@gateway/store/read-send';
+import { acceptSend } from '@gateway/store/sends/accept-send';
+import { listOpenSends } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

@@ -1,8 +1,8 @@
-import { RedisHeadroom } from '@gateway/api/redis-headroom';
+import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { readCapacity } from '@gateway/store/capacity';
-import { countOptOuts, findOptOut } from '@gateway/store/opt-outs';
-import { readSend } from '@gateway/store/read-send';
+import { readCapacity } from '@gateway/store/core/capacity';
+import { readSend } from '@gateway/store/sends/read-send';
+import { countOptOuts, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { acknowledgeSend, DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';

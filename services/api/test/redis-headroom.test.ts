@@ -1,7 +1,7 @@
-import { addHeadroomMetrics } from '@gateway/api/headroom-metrics';
-import { RedisHeadroom } from '@gateway/api/redis-headroom';
-import { createMetrics } from '@gateway/runtime/metrics';
-import type { Capacity } from '@gateway/store/capacity';
+import { addHeadroomMetrics } from '@gateway/api/sends/headroom-metrics';
+import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import type { Capacity } from '@gateway/store/core/capacity';
 import { expect } from 'chai';
 
 function fakeReader(answers: (Capacity | Error)[]) {

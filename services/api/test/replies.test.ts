@@ -1,11 +1,11 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { platformIds } from '@gateway/contracts/platform-id';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { readIdKey } from '@gateway/store/devices';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { readContent, readSend } from '@gateway/store/read-send';
-import { readReceived, recordReceived } from '@gateway/store/received-messages';
-import { takeAccount } from '@gateway/store/take-account';
+import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { readIdKey } from '@gateway/store/devices/devices';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
+import { readContent, readSend } from '@gateway/store/sends/read-send';
 import { expect } from 'chai';
 import { DEFAULT, linkDevice } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';

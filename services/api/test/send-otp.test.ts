@@ -1,9 +1,9 @@
+import { otpText } from '@gateway/contracts/content/otp-text';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { otpText } from '@gateway/contracts/otp-text';
-import { ownErrorCode } from '@gateway/contracts/recipient-errors';
-import { cancelSend, type RecipientEvent, recordResults } from '@gateway/store/change-send';
-import { ringDoorbell } from '@gateway/store/doorbells';
-import { listOpenSends, readContent, readSend } from '@gateway/store/read-send';
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { cancelSend, type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
+import { listOpenSends, readContent, readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';

@@ -1,5 +1,5 @@
-import { requestLink, requestUnlink } from '@gateway/store/device-state';
-import { recordRestriction } from '@gateway/store/restrictions';
+import { requestLink, requestUnlink } from '@gateway/store/devices/device-state';
+import { recordRestriction } from '@gateway/store/devices/restrictions';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
 import { useTestApi } from './support/use-test-api.js';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseNetworks } from '@gateway/api/egress/address-rules';
-import { Turns } from '@gateway/api/turns';
+import { Turns } from '@gateway/api/http/turns';
 import { LIMITS } from '@gateway/contracts/limits';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

@@ -3,7 +3,7 @@ import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { startSimulator } from '@gateway/simulator/start-simulator';
-import { readContent } from '@gateway/store/read-send';
+import { readContent } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';

@@ -1,4 +1,4 @@
-import { readDeviceState } from '@gateway/store/device-state';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';
 import { BASE } from './support/test-api.js';

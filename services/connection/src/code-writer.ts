@@ -1,4 +1,4 @@
-import type { SessionEvents } from '@gateway/messenger/session-types';
+import type { SessionEvents } from '@gateway/messenger/session/session-types';
 import { toError } from '@gateway/runtime/errors';
 import { type DeviceTask, observe } from './device-task.js';
 

@@ -5,8 +5,8 @@ import {
   gatewayKeys,
   type SocketConfig,
   socketKeys,
-} from '@gateway/runtime/gateway-config';
-import { readConfig } from '@gateway/runtime/read-config';
+} from '@gateway/runtime/config/gateway-config';
+import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
 /** The settings of the connection service. Each is an environment variable of that name. */

@@ -1,5 +1,5 @@
-import type { DesiredState } from '@gateway/contracts/device-state';
-import type { DeviceState } from '@gateway/store/device-state';
+import type { DesiredState } from '@gateway/contracts/devices/device-state';
+import type { DeviceState } from '@gateway/store/devices/device-state';
 
 /** What the connection service has to do for a device that nobody holds. */
 export type Duty =

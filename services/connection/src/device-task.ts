@@ -1,20 +1,20 @@
-import { versionNumbers } from '@gateway/contracts/client-version';
-import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/device-state';
-import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/disconnect-outcomes';
-import { openSession } from '@gateway/messenger/open-session';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
-import type { MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
-import type { Endpoint } from '@gateway/messenger/trust';
-import type { LinkMethod } from '@gateway/messenger/watch-linking';
+import { versionNumbers } from '@gateway/contracts/devices/client-version';
+import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
+import type { LinkMethod } from '@gateway/messenger/linking/watch-linking';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { openSession } from '@gateway/messenger/session/open-session';
+import type { MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';
+import type { Endpoint } from '@gateway/messenger/socket/trust';
 import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
-import type { Logger } from '@gateway/runtime/logger';
-import type { ClientVersion } from '@gateway/store/client-version';
-import { deviceKeyStore } from '@gateway/store/device-keys';
-import { reportObserved } from '@gateway/store/device-state';
-import { recordIncoming } from '@gateway/store/incoming-messages';
-import type { HeldLease } from '@gateway/store/lease-keeper';
-import type { Store } from '@gateway/store/store';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import { deviceKeyStore } from '@gateway/store/devices/device-keys';
+import { reportObserved } from '@gateway/store/devices/device-state';
+import type { ClientVersion } from '@gateway/store/fleet/client-version';
+import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
+import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 
 export interface TaskDeps {
   store: Store;

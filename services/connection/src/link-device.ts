@@ -1,7 +1,7 @@
-import { retireKeys } from '@gateway/store/device-keys';
-import { readDeviceState } from '@gateway/store/device-state';
-import { notePasskeyDemand } from '@gateway/store/devices';
-import { takeAccount } from '@gateway/store/take-account';
+import { retireKeys } from '@gateway/store/devices/device-keys';
+import { readDeviceState } from '@gateway/store/devices/device-state';
+import { notePasskeyDemand } from '@gateway/store/devices/devices';
+import { takeAccount } from '@gateway/store/devices/take-account';
 import { CodeWriter } from './code-writer.js';
 import { type DeviceTask, observe, observeEnd, openSessionUntil, type TaskEnd } from './device-task.js';
 import { logOutAndWipe, readAccount } from './log-out.js';

@@ -1,4 +1,4 @@
-import { runUntilSignal } from '@gateway/runtime/lifecycle';
+import { runUntilSignal } from '@gateway/runtime/process/lifecycle';
 import { readConnectionConfig } from './config.js';
 import { runConnection } from './run-connection.js';
 

@@ -1,5 +1,5 @@
-import type { Reason } from '@gateway/contracts/device-state';
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
+import type { Reason } from '@gateway/contracts/devices/device-state';
+import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 
 /** How a session's end is told to people. */
 export function reasonOf(outcome: DisconnectOutcome): Reason {

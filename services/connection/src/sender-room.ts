@@ -1,6 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
-import { listMembers } from '@gateway/store/members';
-import type { Store } from '@gateway/store/store';
+import type { Store } from '@gateway/store/core/store';
+import { listMembers } from '@gateway/store/fleet/members';
 
 /** Whether some sender that lives can take one more device. */
 export async function senderHasRoom(store: Store, workspace: Workspace): Promise<boolean> {

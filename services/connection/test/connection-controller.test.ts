@@ -1,9 +1,9 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { noteReplaced } from '@gateway/store/count-replaced';
-import { readStarts } from '@gateway/store/count-starts';
-import { ringDoorbell } from '@gateway/store/doorbells';
-import { acquireLease, releaseLease } from '@gateway/store/leases';
-import { beatHeart } from '@gateway/store/members';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { noteReplaced } from '@gateway/store/devices/count-replaced';
+import { readStarts } from '@gateway/store/fleet/count-starts';
+import { acquireLease, releaseLease } from '@gateway/store/fleet/leases';
+import { beatHeart } from '@gateway/store/fleet/members';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

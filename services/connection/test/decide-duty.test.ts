@@ -1,6 +1,6 @@
 import { decideDuty } from '@gateway/connection/decide-duty';
-import type { DesiredState, ObservedState } from '@gateway/contracts/device-state';
-import type { DeviceState } from '@gateway/store/device-state';
+import type { DesiredState, ObservedState } from '@gateway/contracts/devices/device-state';
+import type { DeviceState } from '@gateway/store/devices/device-state';
 import { expect } from 'chai';
 
 const HOLD_AFTER_MS = 5_000;

@@ -1,6 +1,6 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { readDeviceState } from '@gateway/store/device-state';
-import { readDevice } from '@gateway/store/devices';
+import { readDeviceState } from '@gateway/store/devices/device-state';
+import { readDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';

@@ -1,12 +1,12 @@
 import { openSessionUntil, type TaskEnd } from '@gateway/connection/device-task';
 import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
-import { createLogger } from '@gateway/runtime/logger';
+import { createLogger } from '@gateway/runtime/logs/logger';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { ClientVersion } from '@gateway/store/client-version';
-import { LeaseKeeper } from '@gateway/store/lease-keeper';
-import { findOptOut } from '@gateway/store/opt-outs';
-import type { Store } from '@gateway/store/store';
+import type { Store } from '@gateway/store/core/store';
+import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
+import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

@@ -1,4 +1,4 @@
-import { runUntilSignal } from '@gateway/runtime/lifecycle';
+import { runUntilSignal } from '@gateway/runtime/process/lifecycle';
 import { readSenderConfig } from './config.js';
 import { runSender } from './run-sender.js';
 

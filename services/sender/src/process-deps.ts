@@ -1,12 +1,12 @@
-import type { Pace } from '@gateway/contracts/pace';
-import type { Endpoint } from '@gateway/messenger/trust';
+import type { Pace } from '@gateway/contracts/devices/pace';
+import type { Endpoint } from '@gateway/messenger/socket/trust';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
-import type { Logger } from '@gateway/runtime/logger';
-import type { RedisClients } from '@gateway/runtime/redis-clients';
-import type { ClientVersion } from '@gateway/store/client-version';
-import type { LeaseKeeper } from '@gateway/store/lease-keeper';
-import type { Store } from '@gateway/store/store';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { RedisClients } from '@gateway/runtime/redis/redis-clients';
+import type { Store } from '@gateway/store/core/store';
+import type { ClientVersion } from '@gateway/store/fleet/client-version';
+import type { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import type PQueue from 'p-queue';
 import type { SenderMetrics } from './sender-metrics.js';
 

@@ -1,7 +1,7 @@
-import type { OwnRecipientError } from '@gateway/contracts/recipient-errors';
-import { RESTRICTIONS, type RestrictionKind } from '@gateway/contracts/restriction';
-import type { AckOutcome } from '@gateway/messenger/ack-outcomes';
-import { makeCounter, makeGauge, makeHistogram, type Registry } from '@gateway/runtime/metrics';
+import { RESTRICTIONS, type RestrictionKind } from '@gateway/contracts/devices/restriction';
+import type { OwnRecipientError } from '@gateway/contracts/sends/recipient-errors';
+import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
+import { makeCounter, makeGauge, makeHistogram, type Registry } from '@gateway/runtime/process/metrics';
 
 export type SenderMetrics = ReturnType<typeof createSenderMetrics>;
 

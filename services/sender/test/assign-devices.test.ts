@@ -1,4 +1,4 @@
-import { assignDevices } from '@gateway/sender/assign-devices';
+import { assignDevices } from '@gateway/sender/fleet/assign-devices';
 import { expect } from 'chai';
 
 const devices = Array.from({ length: 1_000 }, (_, i) => `device-${i}`);

@@ -1,4 +1,4 @@
-import { countOptOuts } from '@gateway/store/opt-outs';
+import { countOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

@@ -1,5 +1,5 @@
-import type { DisconnectOutcome } from '@gateway/messenger/disconnect-outcomes';
-import { type AfterClose, decideAfterClose } from '@gateway/sender/decide-after-close';
+import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
+import { type AfterClose, decideAfterClose } from '@gateway/sender/device/decide-after-close';
 import { expect } from 'chai';
 
 const NOW = 1_000_000;

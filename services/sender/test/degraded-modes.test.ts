@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { node } from '@gateway/simulator/wire/nodes';
-import { readDeviceState } from '@gateway/store/device-state';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

@@ -1,6 +1,6 @@
-import type { LookUpResult, MessengerSession } from '@gateway/messenger/session-types';
-import { identify } from '@gateway/sender/drop-opted-out';
-import type { OpenSend } from '@gateway/sender/open-send';
+import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
+import { identify } from '@gateway/sender/preparing/drop-opted-out';
+import type { OpenSend } from '@gateway/sender/scheduling/open-send';
 import { expect } from 'chai';
 
 const TYPED = '5531987654321';

@@ -1,6 +1,6 @@
-import type { LogFields, Logger } from '@gateway/runtime/logger';
-import { FailureLines } from '@gateway/sender/failure-lines';
-import type { OpenSend } from '@gateway/sender/open-send';
+import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
+import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
+import type { OpenSend } from '@gateway/sender/scheduling/open-send';
 import { expect } from 'chai';
 
 describe('the log of messages that went wrong', () => {

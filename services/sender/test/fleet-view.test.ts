@@ -1,8 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FleetView } from '@gateway/sender/fleet-view';
-import { requestLink } from '@gateway/store/device-state';
-import { ensureDevice } from '@gateway/store/devices';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
+import { FleetView } from '@gateway/sender/fleet/fleet-view';
+import { requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

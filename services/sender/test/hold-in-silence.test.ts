@@ -1,4 +1,4 @@
-import type { NewContactHold } from '@gateway/sender/new-contact-hold';
+import type { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { MINUTE_MS, useHoldStage } from './support/hold-stage.js';

@@ -1,5 +1,5 @@
 import type { Session } from '@gateway/simulator/sessions/session';
-import { countOptOuts } from '@gateway/store/opt-outs';
+import { countOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

@@ -1,13 +1,13 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { platformIds } from '@gateway/contracts/platform-id';
 import { sendKeys } from '@gateway/contracts/redis-keys';
-import { createLogger } from '@gateway/runtime/logger';
-import { createMetrics } from '@gateway/runtime/metrics';
-import { loadSend } from '@gateway/sender/load-send';
+import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { loadSend } from '@gateway/sender/preparing/load-send';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
-import { acceptSend } from '@gateway/store/accept-send';
-import { acquireLease } from '@gateway/store/leases';
-import { readSend } from '@gateway/store/read-send';
+import { acquireLease } from '@gateway/store/fleet/leases';
+import { acceptSend } from '@gateway/store/sends/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

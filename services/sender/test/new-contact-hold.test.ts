@@ -1,6 +1,6 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { releaseLease } from '@gateway/store/leases';
-import { readRefusedContacts } from '@gateway/store/restrictions';
+import { readRefusedContacts } from '@gateway/store/devices/restrictions';
+import { releaseLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { ADDRESS, MINUTE_MS, useHoldStage } from './support/hold-stage.js';

@@ -1,5 +1,5 @@
-import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@gateway/contracts/statuses';
-import { OpenSend } from '@gateway/sender/open-send';
+import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import { OpenSend } from '@gateway/sender/scheduling/open-send';
 import { expect } from 'chai';
 
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;

@@ -1,7 +1,7 @@
-import type { Pace } from '@gateway/contracts/pace';
-import { proto } from '@gateway/messenger/baileys';
-import { setPace } from '@gateway/store/devices';
-import { addOptOuts, countOptOuts, findOptedOut, findOptOut } from '@gateway/store/opt-outs';
+import type { Pace } from '@gateway/contracts/devices/pace';
+import { proto } from '@gateway/messenger/socket/baileys';
+import { setPace } from '@gateway/store/devices/devices';
+import { addOptOuts, countOptOuts, findOptedOut, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

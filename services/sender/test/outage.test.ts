@@ -1,5 +1,5 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { readDeviceState } from '@gateway/store/device-state';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

@@ -1,9 +1,9 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { createLogger } from '@gateway/runtime/logger';
-import { QuestionDesk } from '@gateway/sender/question-desk';
-import type { HeldLease } from '@gateway/store/lease-keeper';
-import { acquireLease } from '@gateway/store/leases';
-import { askOwner, readAnswerProgress } from '@gateway/store/owner-questions';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { QuestionDesk } from '@gateway/sender/device/question-desk';
+import { askOwner, readAnswerProgress } from '@gateway/store/devices/owner-questions';
+import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
+import { acquireLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-import { ReconnectBackoff } from '@gateway/sender/reconnect-backoff';
+import { ReconnectBackoff } from '@gateway/sender/device/reconnect-backoff';
 import { expect } from 'chai';
 
 describe('ReconnectBackoff', () => {

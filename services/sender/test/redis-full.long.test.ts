@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { setPace } from '@gateway/store/devices';
-import { ringDoorbell } from '@gateway/store/doorbells';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { setPace } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';

@@ -1,7 +1,7 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { ringDoorbell } from '@gateway/store/doorbells';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';

@@ -1,8 +1,8 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
-import { listOpenSends } from '@gateway/store/read-send';
-import { readRestriction } from '@gateway/store/restrictions';
+import { readRestriction } from '@gateway/store/devices/restrictions';
+import { listOpenSends } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';

@@ -1,10 +1,10 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { FencedError } from '@gateway/runtime/errors';
-import { ResultWriter } from '@gateway/sender/result-writer';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
-import { readSend } from '@gateway/store/read-send';
-import type { Store } from '@gateway/store/store';
+import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
+import type { Store } from '@gateway/store/core/store';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FaultAction } from '@gateway/simulator/faults/fault-book';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { ringDoorbell } from '@gateway/store/doorbells';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries, readFileOnPhone, type ShownMessage } from '@gateway/testkit/phones';

@@ -1,8 +1,8 @@
-import { ownErrorCode } from '@gateway/contracts/recipient-errors';
-import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
-import type { MessengerSession } from '@gateway/messenger/session-types';
-import { OpenSend } from '@gateway/sender/open-send';
-import { type PreparationDeps, SendPreparation } from '@gateway/sender/send-preparation';
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
+import { type PreparationDeps, SendPreparation } from '@gateway/sender/preparing/send-preparation';
+import { OpenSend } from '@gateway/sender/scheduling/open-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 

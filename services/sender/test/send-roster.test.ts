@@ -1,8 +1,8 @@
 import type { SendJob } from '@gateway/contracts/jobs';
-import { ownErrorCode } from '@gateway/contracts/recipient-errors';
-import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/statuses';
-import { OpenSend, type Rest } from '@gateway/sender/open-send';
-import { SendRoster } from '@gateway/sender/send-roster';
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import { OpenSend, type Rest } from '@gateway/sender/scheduling/open-send';
+import { SendRoster } from '@gateway/sender/scheduling/send-roster';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 

@@ -1,13 +1,13 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
-import { createLogger } from '@gateway/runtime/logger';
-import { sweep } from '@gateway/sender/sweeper';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { ensureDevice } from '@gateway/store/devices';
-import { LeaseKeeper } from '@gateway/store/lease-keeper';
-import { acquireLease } from '@gateway/store/leases';
-import { readSend } from '@gateway/store/read-send';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { sweep } from '@gateway/sender/fleet/sweeper';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
+import { acquireLease } from '@gateway/store/fleet/leases';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,11 +1,11 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { createProducer, type Producer } from '@gateway/queue/producer';
-import { createLogger } from '@gateway/runtime/logger';
-import { SendRoster } from '@gateway/sender/send-roster';
-import { WakeJobs } from '@gateway/sender/wake-jobs';
-import { acceptSend, openSend } from '@gateway/store/accept-send';
-import { acquireLease, type Lease } from '@gateway/store/leases';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { WakeJobs } from '@gateway/sender/fleet/wake-jobs';
+import { SendRoster } from '@gateway/sender/scheduling/send-roster';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

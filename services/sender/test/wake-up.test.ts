@@ -1,4 +1,4 @@
-import { WakeUp } from '@gateway/sender/wake-up';
+import { WakeUp } from '@gateway/sender/scheduling/wake-up';
 import { expect } from 'chai';
 
 const LONG_MS = 60_000;

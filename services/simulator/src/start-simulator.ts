@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { makeAdminRouter, type SimulatorInfo } from './admin/admin-routes.js';
 import { refuse } from './admin/http-router.js';
+import { announceDevices } from './announcements/announce-devices.js';
 import { acceptUpgrades } from './gate/accept-upgrades.js';
 import { Gate, type Trace } from './gate/gate.js';
 import { handleMediaRequest } from './gate/media-door.js';
@@ -8,7 +9,6 @@ import { isMeantForUs, readUrl } from './http/guard-request.js';
 import { listen } from './http/listen.js';
 import { makeTlsIdentity } from './http/self-signed.js';
 import { type Logger, silentLogger } from './logger.js';
-import { announceDevices } from './messaging/announce-devices.js';
 import { loadState, saveState } from './messaging/network-state.js';
 import { PostOffice } from './messaging/post-office.js';
 import { saltOf } from './messaging/privacy-tokens.js';

@@ -1,5 +1,5 @@
-import type { AckOutcome } from '../ack-outcomes.js';
-import type { AuthenticationCreds } from '../baileys.js';
+import type { AckOutcome } from '../codes/ack-outcomes.js';
+import type { AuthenticationCreds } from '../socket/baileys.js';
 
 /** How the two sides of a conversation are named: by hidden identifiers, or by phone numbers. */
 export type Namespace = 'lid' | 'pn';

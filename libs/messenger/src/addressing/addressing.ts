@@ -1,7 +1,7 @@
 import { defer } from '@gateway/runtime/deferred';
-import type { Logger } from '@gateway/runtime/logger';
-import type { AckOutcome } from '../ack-outcomes.js';
-import type { AuthenticationCreds } from '../baileys.js';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { AckOutcome } from '../codes/ack-outcomes.js';
+import type { AuthenticationCreds } from '../socket/baileys.js';
 import {
   type AddressingState,
   afterBothRefused,

@@ -1,5 +1,5 @@
-import type { ReadyContent } from '@gateway/contracts/message-content';
-import { jidNormalizedUser } from '../baileys.js';
+import type { ReadyContent } from '@gateway/contracts/content/message-content';
+import { jidNormalizedUser } from '../socket/baileys.js';
 import type { Namespace } from './addressing-state.js';
 import { inNamespace, type StoredNames } from './other-name.js';
 

@@ -1,4 +1,4 @@
-import { type AuthenticationState, jidDecode, jidEncode } from '../baileys.js';
+import { type AuthenticationState, jidDecode, jidEncode } from '../socket/baileys.js';
 import type { Namespace } from './addressing-state.js';
 
 /** The pairs of names in an account's keys. */

@@ -1,4 +1,7 @@
 import { toError } from '@gateway/runtime/errors';
+import { readFields } from '../history/read-fields.js';
+import { type OwnNotice, takeOwnNotices } from '../inbound/own-notices.js';
+import { ownUsers } from '../lookup/is-own-phone.js';
 import {
   type BaileysSocket,
   type BinaryNode,
@@ -6,11 +9,8 @@ import {
   getBinaryNodeChildBuffer,
   jidDecode,
   proto,
-} from '../baileys.js';
-import { readFields } from '../history/read-fields.js';
-import { ownUsers } from '../is-own-phone.js';
-import { type OwnNotice, takeOwnNotices } from '../own-notices.js';
-import { watchSettings } from '../watch-settings.js';
+} from '../socket/baileys.js';
+import { watchSettings } from '../tokens/watch-settings.js';
 import { MIGRATION_SETTING, type Namespace } from './addressing-state.js';
 
 export interface WatchMigrationDeps {

@@ -1,14 +1,14 @@
 import type { Agent } from 'node:https';
+import { fetchHistoryFile } from '../history/fetch-history-file.js';
+import { readFields } from '../history/read-fields.js';
+import { NetworkRefusalError } from '../session/session-errors.js';
 import {
   type BaileysSocket,
   type BinaryNode,
   getBinaryNodeChild,
   getBinaryNodeChildren,
   S_WHATSAPP_NET,
-} from '../baileys.js';
-import { fetchHistoryFile } from '../history/fetch-history-file.js';
-import { readFields } from '../history/read-fields.js';
-import { NetworkRefusalError } from '../session-errors.js';
+} from '../socket/baileys.js';
 import { fieldAt, type SettingsRecord } from './read-salt.js';
 
 export interface SettingsDeps {

@@ -1,13 +1,13 @@
 import type { Agent } from 'node:https';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
-import type { Logger } from '@gateway/runtime/logger';
-import type { AuthState } from '../auth-state.js';
-import type { BaileysSocket } from '../baileys.js';
-import { HISTORY_WAIT_MS } from '../first-contacts.js';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import type { HistoryCreds } from '../history/own-creds.js';
-import type { OptionalQueries } from '../optional-queries.js';
-import { within } from '../within.js';
+import type { AuthState } from '../keys/auth-state.js';
+import type { OptionalQueries } from '../session/optional-queries.js';
+import { within } from '../session/within.js';
+import type { BaileysSocket } from '../socket/baileys.js';
+import { HISTORY_WAIT_MS } from '../tokens/first-contacts.js';
 import { fetchSettings } from './fetch-settings.js';
 import { readSalt } from './read-salt.js';
 

@@ -1,6 +1,6 @@
 import { createDecipheriv, createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Agent, get } from 'node:https';
-import { DEFAULT_ORIGIN, getMediaKeys } from '../baileys.js';
+import { DEFAULT_ORIGIN, getMediaKeys } from '../socket/baileys.js';
 import type { WaitingHistory } from './own-creds.js';
 
 export interface FetchDeps {

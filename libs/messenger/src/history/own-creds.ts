@@ -1,4 +1,4 @@
-import type { AuthenticationCreds } from '../baileys.js';
+import type { AuthenticationCreds } from '../socket/baileys.js';
 
 /** A history that the phone has put on the network's file servers for us to fetch. */
 export interface WaitingHistory {

@@ -1,10 +1,10 @@
 import { readAddressing, type StoredCreds } from '../addressing/addressing-state.js';
-import type { AuthState } from '../auth-state.js';
-import type { AuthenticationCreds } from '../baileys.js';
-import { ownUsers } from '../is-own-phone.js';
-import type { SessionCaches } from '../session-caches.js';
-import type { KnownPerson, SessionEvents } from '../session-types.js';
-import { isTokenValid } from '../token-buckets.js';
+import type { AuthState } from '../keys/auth-state.js';
+import { ownUsers } from '../lookup/is-own-phone.js';
+import type { SessionCaches } from '../lookup/session-caches.js';
+import type { KnownPerson, SessionEvents } from '../session/session-types.js';
+import type { AuthenticationCreds } from '../socket/baileys.js';
+import { isTokenValid } from '../tokens/token-buckets.js';
 import type { HistoryCreds } from './own-creds.js';
 import type { ConversationToken, HistoryFacts } from './read-history.js';
 

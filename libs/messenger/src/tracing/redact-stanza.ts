@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { type BinaryNode, binaryNodeToString } from '../baileys.js';
+import { type BinaryNode, binaryNodeToString } from '../socket/baileys.js';
 
 /** Attributes whose values say what kind of stanza it is, and nothing of people. */
 const PLAIN = new Set([

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BaileysSocket, BinaryNode } from '../baileys.js';
+import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
 import { makePseudonyms, redactStanza, spellStanza } from './redact-stanza.js';
 
 const MAX_STANZAS = 300;

@@ -1,6 +1,6 @@
-import type { ReadyContent } from '@gateway/contracts/message-content';
-import type { OpenSessionOptions } from '@gateway/messenger/open-session';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
+import type { ReadyContent } from '@gateway/contracts/content/message-content';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import type { OpenSessionOptions } from '@gateway/messenger/session/open-session';
 import { eventually } from '@gateway/testkit/eventually';
 import {
   type Device,

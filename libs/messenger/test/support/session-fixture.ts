@@ -1,8 +1,8 @@
-import type { ReadyContent } from '@gateway/contracts/message-content';
-import { type OpenSessionOptions, openSession } from '@gateway/messenger/open-session';
-import { createSessionCaches } from '@gateway/messenger/session-caches';
-import type { EndCircumstances, MessengerSession, SessionEvents } from '@gateway/messenger/session-types';
-import type { Logger } from '@gateway/runtime/logger';
+import type { ReadyContent } from '@gateway/contracts/content/message-content';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
+import { type OpenSessionOptions, openSession } from '@gateway/messenger/session/open-session';
+import type { EndCircumstances, MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import type { FaultAction, FaultPoint } from '@gateway/simulator/faults/fault-book';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';

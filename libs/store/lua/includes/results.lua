@@ -1,4 +1,4 @@
--- The fixed-width results of a send: libs/contracts/src/send-layout.ts is the same layout in TypeScript.
+-- The fixed-width results of a send: libs/contracts/src/sends/send-layout.ts is the same layout in TypeScript.
 local RESULT_BYTES = 16
 local QUEUED, SENT, DELIVERED, READ, FAILED, EXPIRED, CANCELLED = 0, 1, 2, 3, 4, 5, 6
 local STATUS_NAMES = { [0] = 'queued', 'sent', 'delivered', 'read', 'failed', 'expired', 'cancelled' }

@@ -1,7 +1,7 @@
+import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/content/message-content';
 import { LIMITS } from '@gateway/contracts/limits';
-import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/message-content';
-import { Joi } from '../input-types.js';
-import { fileName, words } from '../shown-text.js';
+import { Joi } from '../http/input/input-types.js';
+import { fileName, words } from '../http/input/shown-text.js';
 import type { InlineFile } from './inline-file.js';
 
 /** A file to send, as the caller gives it: exactly one of `url` and `base64`. */

@@ -3,7 +3,7 @@ import { ApiError, toError } from '@gateway/runtime/errors';
 import type { ApiDeps } from '../api-deps.js';
 import { EgressError } from '../egress/egress-error.js';
 import { fetchUrl } from '../egress/fetch-url.js';
-import type { Call } from '../endpoint.js';
+import type { Call } from '../http/endpoint.js';
 
 export type FetchCall = Pick<Call<unknown, unknown>, 'hold' | 'logger' | 'signal' | 'token'>;
 export type FetchDeps = Pick<ApiDeps, 'fetchPolicy' | 'fetchTurns' | 'metrics'>;

@@ -1,8 +1,8 @@
-import type { MediaContent } from '@gateway/contracts/message-content';
+import type { MediaContent } from '@gateway/contracts/content/message-content';
 import { ApiError } from '@gateway/runtime/errors';
-import { putBlob } from '@gateway/store/blobs';
+import { putBlob } from '@gateway/store/blobs/blobs';
 import type { ApiDeps } from '../api-deps.js';
-import type { Call } from '../endpoint.js';
+import type { Call } from '../http/endpoint.js';
 import type { Attachment } from './attachment-schema.js';
 import { type FetchCall, type FetchDeps, fetchFile } from './fetch-file.js';
 import { nameFile, nameGiven } from './name-file.js';

@@ -1,5 +1,5 @@
 import { extension, lookup } from 'mime-types';
-import { FILE_NAME } from '../shown-text.js';
+import { FILE_NAME } from '../http/input/shown-text.js';
 import type { Attachment } from './attachment-schema.js';
 
 /** Letters of any script, digits, and what else stands in the names of files; with an ending. */

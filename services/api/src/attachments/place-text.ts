@@ -1,6 +1,6 @@
+import type { MediaContent } from '@gateway/contracts/content/message-content';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { MediaContent } from '@gateway/contracts/message-content';
-import { hasAtMost } from '../count-characters.js';
+import { hasAtMost } from '../http/input/count-characters.js';
 import type { Attachment } from './attachment-schema.js';
 
 export type PlacedText = Pick<MediaContent, 'caption' | 'followingText'>;

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { MIMEType } from 'node:util';
-import type { MediaType } from '@gateway/contracts/message-content';
+import type { MediaType } from '@gateway/contracts/content/message-content';
 import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
 import { lookup } from 'mime-types';
 

@@ -1,9 +1,9 @@
+import type { OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { OwnerQuestion } from '@gateway/contracts/owner-questions';
 import { systemClock } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
-import { askOwner } from '../ask-owner.js';
+import { askOwner } from '../devices/ask-owner.js';
 import type { CliContext } from './cli-context.js';
 
 /** Asks the process that holds a device; `why` says why there is no answer. Polls: this process has no ear for doorbells. */

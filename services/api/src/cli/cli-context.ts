@@ -1,8 +1,8 @@
 import type { Workspace } from '@gateway/contracts/ids';
-import { createLogger, type Logger } from '@gateway/runtime/logger';
-import { isRealNetwork } from '@gateway/runtime/messenger-trust';
-import { createRedisClients } from '@gateway/runtime/redis-clients';
-import { checkSchema, createStore, type Store } from '@gateway/store/store';
+import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
+import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
 import type { Command } from 'commander';
 import { readCliConfig } from '../config.js';
 import { createOutput, type Output } from './output.js';

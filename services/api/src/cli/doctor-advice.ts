@@ -1,6 +1,6 @@
-import type { SessionReport } from '@gateway/contracts/session-report';
-import type { VersionInForce } from '@gateway/store/client-version';
-import { MS_PER_DAY } from '@gateway/store/vault';
+import type { SessionReport } from '@gateway/contracts/devices/session-report';
+import { MS_PER_DAY } from '@gateway/store/core/vault';
+import type { VersionInForce } from '@gateway/store/fleet/client-version';
 import { showTime } from './output.js';
 
 export interface DoctorFacts {

@@ -1,8 +1,8 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { deviceKeyStore, readAllKeys } from '@gateway/store/device-keys';
-import { readDefaultDevice } from '@gateway/store/devices';
-import type { Lease } from '@gateway/store/leases';
-import type { Store } from '@gateway/store/store';
+import type { Store } from '@gateway/store/core/store';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/device-keys';
+import { readDefaultDevice } from '@gateway/store/devices/devices';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { openAuthFolder } from './auth-folder.js';
 import type { CliContext } from './cli-context.js';
 import { withDevice } from './take-device.js';

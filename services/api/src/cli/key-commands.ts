@@ -1,5 +1,5 @@
-import { countKeyUse, type KeyUse, resealAll } from '@gateway/store/sealed-values';
-import type { KeyRing } from '@gateway/store/vault';
+import { countKeyUse, type KeyUse, resealAll } from '@gateway/store/core/sealed-values';
+import type { KeyRing } from '@gateway/store/core/vault';
 import { type Command, Option } from 'commander';
 import { type CliContext, runner } from './cli-context.js';
 

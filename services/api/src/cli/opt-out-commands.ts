@@ -1,6 +1,6 @@
 import { open, readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { canonicalPhoneNumber } from '@gateway/contracts/phone-number';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import {
   addOptOuts,
   countOptOuts,
@@ -9,9 +9,9 @@ import {
   type OptOut,
   placeOf,
   removeOptOut,
-} from '@gateway/store/opt-outs';
+} from '@gateway/store/workspace/opt-outs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { describeOptOut, describePerson, normalizePerson } from '../opt-out-fields.js';
+import { describeOptOut, describePerson, normalizePerson } from '../opt-outs/opt-out-fields.js';
 import { type CliContext, runner } from './cli-context.js';
 import { showTime } from './output.js';
 import { readNumbers } from './read-numbers.js';

@@ -1,4 +1,4 @@
-import { normalizePerson } from '../opt-out-fields.js';
+import { normalizePerson } from '../opt-outs/opt-out-fields.js';
 
 /**
  * The phone numbers, and hidden identifiers, of a text with one a line, or of the first column of a CSV file. A first line of names, empty lines

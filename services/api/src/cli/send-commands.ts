@@ -1,11 +1,11 @@
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
-import { maskPhoneNumber } from '@gateway/contracts/phone-number';
-import { recipientErrorName } from '@gateway/contracts/recipient-errors';
-import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/statuses';
-import { cancelSend } from '@gateway/store/change-send';
-import { findDeviceByShortId, listDevices } from '@gateway/store/devices';
-import { ringDoorbell } from '@gateway/store/doorbells';
-import { listOpenSends, readRecipients, readSend, type SendRecord } from '@gateway/store/read-send';
+import { maskPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
+import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuses';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { findDeviceByShortId, listDevices } from '@gateway/store/devices/devices';
+import { cancelSend } from '@gateway/store/sends/change-send';
+import { listOpenSends, readRecipients, readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import type { Command } from 'commander';
 import { type CliContext, runner } from './cli-context.js';
 import { showTime } from './output.js';

@@ -8,7 +8,7 @@ import {
   revokeApiToken,
   rotateApiToken,
   setApiTokenScopes,
-} from '@gateway/store/api-tokens';
+} from '@gateway/store/workspace/api-tokens';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from './cli-context.js';
 import { type Output, type Row, showTime } from './output.js';

@@ -1,7 +1,7 @@
-import { isClientVersion } from '@gateway/contracts/client-version';
-import { ClientVersion, setClientVersion } from '@gateway/store/client-version';
-import { listDevices } from '@gateway/store/devices';
-import { ringDoorbell } from '@gateway/store/doorbells';
+import { isClientVersion } from '@gateway/contracts/devices/client-version';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { listDevices } from '@gateway/store/devices/devices';
+import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from './cli-context.js';
 import { showTime } from './output.js';

@@ -1,6 +1,6 @@
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
-import type { AnswerDocs, Endpoint, HttpMethod } from '../endpoint.js';
+import type { AnswerDocs, Endpoint, HttpMethod } from '../http/endpoint.js';
 import { type JsonSchema, toJsonSchema } from './to-json-schema.js';
 
 export type OpenApi = ReturnType<typeof buildOpenApi>;

@@ -1,5 +1,5 @@
-import { RECIPIENT_STATUSES } from '@gateway/contracts/statuses';
-import { Joi } from '../input-types.js';
+import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
+import { Joi } from '../http/input/input-types.js';
 
 /** A send is as far as its slowest recipient. */
 export const sendStatusSchema = Joi.string().valid(...RECIPIENT_STATUSES, 'sending');

@@ -1,8 +1,8 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { GatewayError, toError } from '@gateway/runtime/errors';
 import { Agent, type Dispatcher, request } from 'undici';
-import { CollectedBytes } from '../collected-bytes.js';
-import { PieceCount } from '../piece-count.js';
+import { CollectedBytes } from '../http/body/collected-bytes.js';
+import { PieceCount } from '../http/body/piece-count.js';
 import { type AddressRules, judgeAddress } from './address-rules.js';
 import { EgressError } from './egress-error.js';
 import { type NameOptions, resolveName } from './resolve-name.js';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { MediaType } from '@gateway/contracts/message-content';
-import { Turns } from '../turns.js';
+import type { MediaType } from '@gateway/contracts/content/message-content';
+import { Turns } from '../http/turns.js';
 import { isPicture } from './is-picture.js';
 import type { Description } from './preview-job.js';
 import { PreviewProcess } from './preview-process.js';

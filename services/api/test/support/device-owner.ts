@@ -1,14 +1,14 @@
-import type { ObservedState, Want } from '@gateway/contracts/device-state';
+import type { ObservedState, Want } from '@gateway/contracts/devices/device-state';
 import { type DeviceAddress, type MessageId, makeAttemptId, parseMessageId } from '@gateway/contracts/ids';
 import { sleep } from '@gateway/runtime/clock';
-import { recordResults } from '@gateway/store/change-send';
-import { readDeviceState, recordObserved, requestLink } from '@gateway/store/device-state';
-import { ensureDevice } from '@gateway/store/devices';
-import { ringDoorbell } from '@gateway/store/doorbells';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/leases';
-import { beatHeart, leaveMembers } from '@gateway/store/members';
-import { listOpenSends } from '@gateway/store/read-send';
-import type { Store } from '@gateway/store/store';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
+import { readDeviceState, recordObserved, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
+import { recordResults } from '@gateway/store/sends/change-send';
+import { listOpenSends } from '@gateway/store/sends/read-send';
 
 export const DEFAULT: DeviceAddress = { workspace: 'main', device: 'default' };
 export const ACCOUNT = '447700900123';

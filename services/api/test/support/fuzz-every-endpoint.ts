@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { ENDPOINTS } from '@gateway/api/endpoints';
-import { createApiToken } from '@gateway/store/api-tokens';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,27 +1,25 @@
 import type { ApiDeps } from '@gateway/api/api-deps';
 import { createApiMetrics, previewMetrics } from '@gateway/api/api-metrics';
-import { createApp } from '@gateway/api/app';
-import { BodyBudget } from '@gateway/api/body-budget';
 import type { FetchPolicy } from '@gateway/api/egress/fetch-url';
-import { type HttpServer, startHttpServer } from '@gateway/api/http-server';
+import { createApp } from '@gateway/api/http/app';
+import { BodyBudget } from '@gateway/api/http/body/body-budget';
+import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
+import { Turns } from '@gateway/api/http/turns';
 import { type PreviewOptions, Previews } from '@gateway/api/previews/previews';
-import { RedisHeadroom } from '@gateway/api/redis-headroom';
-import { Turns } from '@gateway/api/turns';
-
+import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
+import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
-
-import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/pace';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
-import { parseEncryptionKeys } from '@gateway/runtime/encryption-keys';
-import { createLogger, type Logger } from '@gateway/runtime/logger';
-import { createMetrics } from '@gateway/runtime/metrics';
-import { createRedisClients } from '@gateway/runtime/redis-clients';
-import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/api-tokens';
-import { readCapacity } from '@gateway/store/capacity';
-import { ClientVersion } from '@gateway/store/client-version';
-import { DoorbellListener } from '@gateway/store/doorbells';
-import { createStore, type Store } from '@gateway/store/store';
+import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';
+import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { readCapacity } from '@gateway/store/core/capacity';
+import { DoorbellListener } from '@gateway/store/core/doorbells';
+import { createStore, type Store } from '@gateway/store/core/store';
+import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/workspace/api-tokens';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 
 import { checkAnswer } from './openapi-check.js';

@@ -1,13 +1,13 @@
-import type { Restriction } from '@gateway/contracts/restriction';
-import type { MessengerSession } from '@gateway/messenger/session-types';
+import type { Restriction } from '@gateway/contracts/devices/restriction';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError } from '@gateway/runtime/errors';
-import { createLogger } from '@gateway/runtime/logger';
-import { createMetrics } from '@gateway/runtime/metrics';
-import { NewContactHold } from '@gateway/sender/new-contact-hold';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
-import { acquireLease, type Lease } from '@gateway/store/leases';
-import { readRestriction } from '@gateway/store/restrictions';
-import type { Store } from '@gateway/store/store';
+import type { Store } from '@gateway/store/core/store';
+import { readRestriction } from '@gateway/store/devices/restrictions';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 
 export const ADDRESS = { workspace: 'main', device: 'a' };

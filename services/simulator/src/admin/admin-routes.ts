@@ -1,10 +1,10 @@
 import type { Account, BacklogRules } from '../accounts/account.js';
 import type { LinkedDevice } from '../accounts/linked-device.js';
+import { announceIdentity } from '../announcements/announce-identity.js';
+import { announceRestrictions } from '../announcements/announce-restrictions.js';
+import { changeAddressing } from '../announcements/change-addressing.js';
+import { postStatus } from '../announcements/post-status.js';
 import type { Gate } from '../gate/gate.js';
-import { announceIdentity } from '../messaging/announce-identity.js';
-import { announceRestrictions } from '../messaging/announce-restrictions.js';
-import { changeAddressing } from '../messaging/change-addressing.js';
-import { postStatus } from '../messaging/post-status.js';
 import { unlinkDevice } from '../messaging/unlink-device.js';
 import { PairingError } from '../pairing/pairing-attempt.js';
 import type { Server } from '../stanzas/stanza-context.js';

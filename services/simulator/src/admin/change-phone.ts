@@ -1,5 +1,5 @@
+import { announceMapping } from '../announcements/change-addressing.js';
 import type { Directory } from '../directory/directory.js';
-import { announceMapping } from '../messaging/change-addressing.js';
 import type { Server } from '../stanzas/stanza-context.js';
 import type { PhoneBody } from './admin-bodies.js';
 import { AdminError } from './http-router.js';

@@ -3,12 +3,12 @@ import type { LinkedDevice } from '../accounts/linked-device.js';
 import { sign } from '../crypto/curve.js';
 import { namespaceOf, receiptNamespace } from '../network/namespace-of.js';
 import type { Network } from '../network/network.js';
+import type { PeerRequest } from '../phone-app/answer-request.js';
+import { PhoneAgent, type ReceiptKind, type ReceiptSender } from '../phone-app/phone-agent.js';
+import { PhoneWriter } from '../phone-app/phone-writer.js';
 import { type BinaryNode, node, stamp } from '../wire/nodes.js';
 import { AcceptedLog } from './accepted-log.js';
-import type { PeerRequest } from './answer-request.js';
 import type { DevicePlace, Envelope } from './envelope.js';
-import { PhoneAgent, type ReceiptKind, type ReceiptSender } from './phone-agent.js';
-import { PhoneWriter } from './phone-writer.js';
 
 const RECEIPT_TYPES: Record<ReceiptKind, string | undefined> = {
   delivery: undefined,

@@ -1,5 +1,5 @@
+import { announceDevices } from '../announcements/announce-devices.js';
 import type { Network } from '../network/network.js';
-import { announceDevices } from './announce-devices.js';
 
 /**
  * Removes a linked client: its connection ends with 401, its next login is refused. False when there is no such device.

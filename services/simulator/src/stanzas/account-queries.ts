@@ -1,5 +1,5 @@
 import type { Account } from '../accounts/account.js';
-import { announceGroupPicture } from '../messaging/announce-group.js';
+import { announceGroupPicture } from '../announcements/announce-group.js';
 import { announceToken } from '../messaging/privacy-tokens.js';
 import { type BinaryNode, childBytes, childNamed, childrenNamed, node, textOf } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';

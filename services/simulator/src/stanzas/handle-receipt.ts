@@ -1,5 +1,5 @@
-import { answerMediaRetry } from '../messaging/answer-media-retry.js';
 import { namespaceOf, receiptNamespace } from '../network/namespace-of.js';
+import { answerMediaRetry } from '../phone-app/answer-media-retry.js';
 import { type BinaryNode, childrenNamed, childrenOf, node, stamp } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 

@@ -10,7 +10,7 @@ import {
 } from './account-queries.js';
 import { answerAppState } from './app-state.js';
 import { answerEncrypt } from './encrypt-keys.js';
-import { answerGroups } from './group-queries.js';
+import { answerGroups } from './groups/group-queries.js';
 import { answerDevicesQuery } from './manage-devices.js';
 import { answerMex } from './mex.js';
 import type { Client, Server } from './stanza-context.js';

@@ -1,0 +1,72 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, queueName, queuePrefix, sendKeys } from '@gateway/contracts/redis-keys';
+import { makeNumbers } from '@gateway/testkit/phones';
+import type { Benchmark } from '../support/benchmark.js';
+import { addOneJobEach } from '../support/bullmq-baseline.js';
+import { compare } from '../support/compare.js';
+import { escapeGlob, measureMemory } from '../support/measure-memory.js';
+import { accept, waitForCounts } from '../support/send.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { median, rounded } from '../support/statistics.js';
+
+const ACCOUNT = '999100000001';
+const ADDRESS = { workspace: 'main', device: 'default' };
+const RECIPIENTS = 2_000;
+
+/** What a list costs in Redis, while it waits and for as long as it is kept. */
+export const footprintBenchmark: Benchmark = {
+  name: 'footprint',
+  summary: 'Redis bytes per queued recipient, and after delivery / bytes of one BullMQ job per recipient',
+  goal: '<= 0.15, deliveredRatio <= 0.35',
+  async run(context) {
+    const stage = await openStage(context, { decryptSample: 0.02 });
+    const { gateway, space } = stage;
+    await gateway.link(ACCOUNT);
+    const delivered: number[] = [];
+    const sessionKeys: number[] = [];
+    const ours = async (round: number) => {
+      await gateway.senders.at(-1)!.stop();
+      const keysBefore = await sessionKeyBytes(stage);
+      const messageId = await accept(stage, { to: makeNumbers(RECIPIENTS, round) });
+      const queued = await sendBytes(stage, messageId);
+      await gateway.addSender();
+      await waitForCounts(stage, { messageId, until: ({ read }) => read === RECIPIENTS });
+      delivered.push((await sendBytes(stage, messageId)) / RECIPIENTS);
+      sessionKeys.push(((await sessionKeyBytes(stage)) - keysBefore) / RECIPIENTS);
+      return queued / RECIPIENTS;
+    };
+    const baseline = async () => {
+      const queue = await addOneJobEach(space, makeNumbers(RECIPIENTS));
+      const bytes = await queue.readBytes();
+      await queue.remove();
+      return bytes / RECIPIENTS;
+    };
+    const found = await compare(context, { ours, baseline, unit: 'bytes' });
+    const deliveredBytes = rounded(median(delivered));
+    return {
+      ...found,
+      unit: 'bytes per recipient',
+      deliveredRatio: rounded(deliveredBytes / found.baseline),
+      deliveredBytes,
+      sessionKeyBytes: rounded(median(sessionKeys)),
+    };
+  },
+};
+
+/** The record with its recipients and results, the device's lists of sends, and the whole queue. */
+async function sendBytes({ space }: Stage, messageId: string): Promise<number> {
+  const keys = deviceKeys(space, ADDRESS);
+  const { record } = sendKeys(space, ADDRESS, parseMessageId(messageId)!.tag);
+  const patterns = [
+    `${escapeGlob(record)}*`,
+    ...[keys.openSends, keys.acceptingSends, keys.erasures, keys.backlog, keys.pace].map(escapeGlob),
+    `${escapeGlob(`${queuePrefix(space)}:${queueName(ADDRESS)}`)}:*`,
+  ];
+  const sizes = await Promise.all(patterns.map((pattern) => measureMemory(space.clients.commands, pattern)));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+function sessionKeyBytes({ space }: Stage): Promise<number> {
+  const { base } = deviceKeys(space, ADDRESS);
+  return measureMemory(space.clients.commands, `${escapeGlob(`${base}:keys:`)}*`);
+}

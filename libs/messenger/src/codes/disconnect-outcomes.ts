@@ -1,0 +1,148 @@
+import { FencedError } from '@gateway/runtime/errors';
+import { KeysUnreadableError, TimeoutError, UntrustedServerError } from '../session/session-errors.js';
+import { DisconnectReason } from '../socket/baileys.js';
+import { meaningOfEnd } from './network-codes.js';
+
+const CLIENT_TOO_OLD = 405;
+
+/** Why a session ended, in terms of what its owner does next. */
+export type DisconnectOutcome =
+  /** `close()` was called. */
+  | { kind: 'closedByUs' }
+  /** The device was removed from the account. Its keys are worthless: quarantine them, stop. */
+  | { kind: 'loggedOut'; code: number }
+  /** Stop until then; `undefined` when the network did not say. */
+  | { kind: 'temporarilyBanned'; code: number; untilMs: number | undefined }
+  /** Stop, and tell people. */
+  | { kind: 'banned'; code: number }
+  /** The network refuses this version of the client: see `refusesVersion`. */
+  | { kind: 'clientOutdated'; code: number }
+  /** Try again with backoff and jitter: soon when the path broke (`network`), slower when the server asks for rest (`server`). */
+  | { kind: 'reconnect'; code: number; backoff: 'network' | 'server' }
+  /** The network asks for a new connection, at once: after linking, and now and then. */
+  | { kind: 'restart'; code: number }
+  /** Another client logged in with these keys. */
+  | { kind: 'replaced'; code: number }
+  /** The account does not take linked devices. */
+  | { kind: 'notMultiDevice'; code: number }
+  /** Wait at least this long. */
+  | { kind: 'rateLimited'; code: number; minMs: number }
+  /** Backoff; the keys stay. */
+  | { kind: 'unknown'; code: number }
+  /** All codes of this linking attempt were shown, and no phone took one. */
+  | { kind: 'linkExpired' }
+  /** The network or the phone refused this linking attempt; `code` is the network's, where it gave one. */
+  | { kind: 'linkRefused'; code: number | undefined }
+  /** The network gives out no code to type. `later`: for now; `never`: this account links by QR code only. */
+  | { kind: 'codeRefused'; code: number; why: 'unclear' | 'later' | 'never' }
+  /** The account links no client without its passkey. */
+  | { kind: 'passkeyRequired' }
+  /** The server could not prove to be the network: long backoff, and an alert. */
+  | { kind: 'untrusted' }
+  /** The lease is gone. Let go of the device. */
+  | { kind: 'fenced' }
+  /** Keys could not be read, and nothing was sent without them. Open again with backoff; the keys stay. */
+  | { kind: 'keysUnreadable' };
+
+/** How a session ended. */
+export interface Ending {
+  error: unknown;
+  /** Absent once the device is linked; else how many codes of the linking attempt were still to be shown. */
+  linking?: { codesLeft: number };
+  nowMs: number;
+}
+
+/** Library and network both count the time of the last code: whichever is first hangs up. */
+const USED_UP: ReadonlySet<number> = new Set([DisconnectReason.timedOut, DisconnectReason.connectionClosed]);
+
+/** What an end of the library's socket means. Never throws. */
+export function toDisconnectOutcome({ error, linking, nowMs }: Ending): DisconnectOutcome {
+  if (error instanceof UntrustedServerError) return { kind: 'untrusted' };
+  if (isAboutAck(error)) return broken(DisconnectReason.connectionLost);
+  const { code, spoken, expireSeconds } = readError(error);
+  if (linking?.codesLeft === 0 && USED_UP.has(code)) return { kind: 'linkExpired' };
+  const outcome = spoken ? spokenOutcome(code, expireSeconds && nowMs + expireSeconds * 1000) : broken(code);
+  return linking && refusesLink(outcome) ? { kind: 'linkRefused', code } : outcome;
+}
+
+/**
+ * Whether the other side has ended the connection over something that it was told or asked. Silence is no such end, nor
+ * is what it says of the account, of our version or of the connection as a whole.
+ */
+export function isHangUp(error: unknown): boolean {
+  const end = toDisconnectOutcome({ error, nowMs: 0 });
+  if (end.kind === 'unknown') return true;
+  return end.kind === 'reconnect' && end.backoff === 'network' && end.code !== DisconnectReason.timedOut;
+}
+
+/** Whether the network said that it ends the connection; else it may have broken on the way. */
+export function hasSpoken(error: unknown): boolean {
+  const { data } = (error ?? {}) as LibraryError;
+  return data !== undefined && data !== null && !(data instanceof Error);
+}
+
+/** Whether the network refuses our version from every device; 409 is about the one that it was said to. */
+export function refusesVersion(outcome: DisconnectOutcome): boolean {
+  return outcome.kind === 'clientOutdated' && outcome.code === CLIENT_TOO_OLD;
+}
+
+/** What a failed read or write of keys means. Never throws. */
+export function toFailureOutcome(error: unknown): DisconnectOutcome {
+  if (error instanceof FencedError) return { kind: 'fenced' };
+  if (error instanceof KeysUnreadableError) return { kind: 'keysUnreadable' };
+  return { kind: 'reconnect', code: DisconnectReason.badSession, backoff: 'server' };
+}
+
+/** What the network means by refusing to give out a code: 400 is a request that it dislikes, and a throttle too. */
+const CODE_REFUSALS: Record<number, 'unclear' | 'later' | 'never'> = { 400: 'unclear', 429: 'later', 452: 'never' };
+
+/** What a failed request for a code means; `undefined` when the connection failed, whose end tells more. Never throws. */
+export function refusalOfCode(thrown: unknown): DisconnectOutcome | undefined {
+  if (thrown instanceof TimeoutError) return broken(DisconnectReason.timedOut);
+  // An answer that we cannot read.
+  if (thrown instanceof TypeError) return { kind: 'linkRefused', code: undefined };
+  const code = Number((thrown as LibraryError | undefined)?.data) || undefined;
+  if (code === undefined) return undefined;
+  const why = CODE_REFUSALS[code];
+  return why ? { kind: 'codeRefused', code, why } : { kind: 'linkRefused', code };
+}
+
+function spokenOutcome(code: number, untilMs: number | undefined): DisconnectOutcome {
+  const meaning = meaningOfEnd(code);
+  return meaning.kind === 'temporarilyBanned' ? { kind: meaning.kind, code, untilMs } : { ...meaning, code };
+}
+
+function broken(code: number): DisconnectOutcome {
+  return { kind: 'reconnect', code, backoff: 'network' };
+}
+
+/** Without a linked device there is none to log out, and nobody whom these could be about but this attempt. */
+function refusesLink({ kind }: DisconnectOutcome): boolean {
+  return kind === 'loggedOut' || kind === 'unknown';
+}
+
+/** `<stream:error><ack/>`: something of ours was not confirmed in time. It has no code, and the connection is to be made anew. */
+function isAboutAck(error: unknown): boolean {
+  const { data } = (error ?? {}) as LibraryError;
+  return (data as { tag?: unknown } | undefined)?.tag === 'ack';
+}
+
+interface LibraryError {
+  output?: { statusCode?: unknown };
+  data?: unknown;
+}
+
+/**
+ * `spoken`: the messenger network itself said so. The library puts the HTTP status of a failed upgrade into the same
+ * field, and a 403 of some proxy on the way is no ban: such errors carry the WebSocket's own error as their data.
+ */
+function readError(error: unknown): { code: number; spoken: boolean; expireSeconds: number | undefined } {
+  const { output, data } = (error ?? {}) as LibraryError;
+  const code = Number(output?.statusCode);
+  const expire = Number((data as { expire?: unknown } | undefined)?.expire);
+  return {
+    code: Number.isInteger(code) ? code : DisconnectReason.badSession,
+    spoken: Number.isInteger(code) && !(data instanceof Error),
+    expireSeconds: Number.isFinite(expire) && expire > 0 ? expire : undefined,
+  };
+}

@@ -1,0 +1,123 @@
+import type { IncomingMessage } from '../session/session-types.js';
+import {
+  areJidsSameUser,
+  type BaileysSocket,
+  type BinaryNode,
+  getBinaryNodeChildren,
+  jidDecode,
+  jidNormalizedUser,
+  normalizeMessageContent,
+  proto,
+  unpadRandomMax16,
+} from '../socket/baileys.js';
+
+export interface HoldMessagesDeps {
+  /** The network is told that we have the message when this resolves. */
+  onMessage(message: IncomingMessage): void | Promise<void>;
+  /** Called with what `onMessage` threw: the session must end before anything else goes out. */
+  onFailed(error: unknown): void;
+}
+
+const MAX_ID_CHARACTERS = 100;
+const MAX_TEXT_CHARACTERS = 1_000;
+const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
+
+/**
+ * Hands over what people write to the account, each in a conversation of two, before the library confirms it and before
+ * the ratchet has moved on in the key store. A process that dies in between gets the message again at its next login,
+ * and can still read it: the ratchet's step and the confirmation are both of later.
+ *
+ * The library's own event comes when all that is done, up to 20 s late while it catches up.
+ */
+export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void {
+  const { signalRepository, authState } = sock;
+  const stanzas = new WeakMap<Uint8Array, BinaryNode>();
+  sock.ws.prependListener('CB:message', (stanza: BinaryNode) => {
+    for (const { content } of getBinaryNodeChildren(stanza, 'enc')) {
+      if (content instanceof Uint8Array) stanzas.set(content, stanza);
+    }
+  });
+  const decrypt = signalRepository.decryptMessage.bind(signalRepository);
+  signalRepository.decryptMessage = (sealed) =>
+    // The library's own transaction inside joins this one: its writes wait for the end.
+    authState.keys.transaction(async () => {
+      const plain = await decrypt(sealed);
+      const stanza = stanzas.get(sealed.ciphertext);
+      if (stanza) await handOver(sock, deps, { stanza, plain });
+      return plain;
+    }, sealed.jid);
+}
+
+async function handOver(
+  sock: BaileysSocket,
+  { onMessage, onFailed }: HoldMessagesDeps,
+  { stanza, plain }: { stanza: BinaryNode; plain: Uint8Array },
+): Promise<void> {
+  try {
+    const message = await readIncoming(sock, stanza, plain);
+    if (message) await onMessage(message);
+  } catch (thrown) {
+    onFailed(thrown);
+    throw thrown;
+  }
+}
+
+async function readIncoming(
+  sock: BaileysSocket,
+  { attrs }: BinaryNode,
+  plain: Uint8Array,
+): Promise<IncomingMessage | undefined> {
+  const { id: platformId, from } = attrs;
+  if (!platformId || platformId.length > MAX_ID_CHARACTERS || !isFromPerson(sock, attrs)) return undefined;
+  const content = readContent(plain);
+  // What another device of ours has sent says so, under whatever name it comes.
+  if (!content || content.protocolMessage || content.deviceSentMessage) return undefined;
+  const jid = jidNormalizedUser(from);
+  const named = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn);
+  const stored = named === undefined ? await phoneOfLid(sock, jid) : undefined;
+  const phone = named ?? stored;
+  const hiddenId = hiddenIdOf(jid) ?? hiddenIdOf(attrs.sender_lid ?? attrs.participant_lid);
+  const isPhoneStored = stored !== undefined && ({ isPhoneStored: true } as const);
+  const writer = {
+    jid,
+    ...(phone !== undefined && { phone }),
+    ...isPhoneStored,
+    ...(hiddenId !== undefined && { hiddenId }),
+  };
+  const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : Date.now();
+  return { platformId, ...writer, text: textOf(content).slice(0, MAX_TEXT_CHARACTERS), atMs };
+}
+
+function isFromPerson({ user }: BaileysSocket, { from, participant, category }: BinaryNode['attrs']): boolean {
+  const isOurs = areJidsSameUser(from, user?.id) || areJidsSameUser(from, user?.lid);
+  return !isOurs && participant === undefined && category !== 'peer' && PERSONS.has(jidDecode(from)?.server ?? '');
+}
+
+/** `undefined` for what the library cannot read either: it says so to the network itself. */
+function readContent(plain: Uint8Array): proto.IMessage | undefined {
+  try {
+    return normalizeMessageContent(proto.Message.decode(unpadRandomMax16(plain)));
+  } catch {
+    return undefined;
+  }
+}
+
+function phoneOf(jid: string | null | undefined): string | undefined {
+  const decoded = jidDecode(jid ?? '');
+  return decoded?.server === 's.whatsapp.net' && /^\d{7,15}$/.test(decoded.user) ? decoded.user : undefined;
+}
+
+function hiddenIdOf(jid: string | undefined): string | undefined {
+  const decoded = jidDecode(jid);
+  return decoded?.server === 'lid' && /^\d{1,18}$/.test(decoded.user) ? `${decoded.user}@lid` : undefined;
+}
+
+async function phoneOfLid({ signalRepository }: BaileysSocket, jid: string): Promise<string | undefined> {
+  if (!jid.endsWith('@lid')) return undefined;
+  return phoneOf(await signalRepository.lidMapping.getPNForLID(jid));
+}
+
+function textOf(content: proto.IMessage): string {
+  const media = content.imageMessage ?? content.videoMessage ?? content.documentMessage;
+  return content.conversation || content.extendedTextMessage?.text || media?.caption || '';
+}

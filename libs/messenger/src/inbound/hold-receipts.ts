@@ -1,0 +1,26 @@
+import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
+import { replaceListeners } from '../socket/listeners.js';
+import { type Receipt, readReceipt } from './read-receipt.js';
+
+export interface HoldReceiptsDeps {
+  onReceipt(receipt: Receipt, node: BinaryNode): void | Promise<void>;
+  /** A phone could not read a message and asks for it again. Confirms the request, or leaves it to be said again at the next login. */
+  onRetry(node: BinaryNode): Promise<void>;
+}
+
+/**
+ * Hands receipts over before the library sees them, and lets it have them once `onReceipt` is done. The library
+ * acknowledges a receipt at once; a process that dies between that and our own record would lose it for good. What
+ * nobody acknowledged the network says again at the next login.
+ *
+ * A receipt whose `onReceipt` rejects is never acknowledged. Not the library's events, for another reason too: they come
+ * late, while it catches up with what happened when it was offline.
+ */
+export function holdReceipts(sock: BaileysSocket, { onReceipt, onRetry }: HoldReceiptsDeps): void {
+  replaceListeners(sock, 'CB:receipt', (library) => async (node) => {
+    if (node.attrs.type === 'retry') return onRetry(node);
+    const receipt = readReceipt(node, Date.now());
+    if (receipt) await onReceipt(receipt, node);
+    await library(node);
+  });
+}

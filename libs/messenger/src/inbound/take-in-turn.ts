@@ -1,0 +1,44 @@
+import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
+import { type Listener, replaceListeners } from '../socket/listeners.js';
+import { withPlainAcks } from '../socket/plain-acks.js';
+
+/** Messages on their way through the library. */
+export interface Intake {
+  /** Of those that waited at the network for this login: how many have come and are not dealt with. */
+  readonly backlog: number;
+}
+
+/**
+ * Lets the library have messages one after the other, in the order of the wire.
+ *
+ * It has a queue of its own for what comes from the backlog, beside which new messages overtake, and which does
+ * not tell when it is empty. So they come to it unmarked: then its listener ends when the message is dealt with.
+ *
+ * @param onTaken called after each message of the backlog.
+ * @param signal aborted when the session ends: what is left comes again at the next login.
+ */
+export function takeInTurn(sock: BaileysSocket, { onTaken, signal }: { onTaken(): void; signal: AbortSignal }): Intake {
+  const intake = { backlog: 0 };
+  let last: Promise<unknown> = Promise.resolve();
+  const take = async (library: Listener, node: BinaryNode) => {
+    // The library reports failures itself.
+    if (!signal.aborted) await withPlainAcks(async () => library(unmarked(node))).catch(() => {});
+    if (!isOfBacklog(node)) return;
+    intake.backlog -= 1;
+    onTaken();
+  };
+  replaceListeners(sock, 'CB:message', (library) => (node) => {
+    if (isOfBacklog(node)) intake.backlog += 1;
+    last = last.then(() => take(library, node));
+  });
+  return intake;
+}
+
+function isOfBacklog({ attrs }: BinaryNode): boolean {
+  return attrs.offline !== undefined;
+}
+
+function unmarked(node: BinaryNode): BinaryNode {
+  const { offline: _, ...attrs } = node.attrs;
+  return { ...node, attrs };
+}

@@ -1,0 +1,88 @@
+import { toError } from '@gateway/runtime/errors';
+import { SessionEndedError } from '../session/session-errors.js';
+import type { KeyChanges, KeyStorePort } from '../session/session-types.js';
+
+type KeyChange = NonNullable<KeyChanges['keys']>[number];
+
+export interface KeyWriterDeps {
+  keyStore: KeyStorePort;
+  /** Called once, with the first failure. */
+  onFailure(error: Error): void;
+}
+
+interface Batch {
+  creds?: string;
+  keys: Map<string, KeyChange>;
+  contacts: Set<string>;
+  done: Promise<void>;
+}
+
+/**
+ * Writes keys one commit after the other; what arrives during a commit goes together into the next.
+ * So the store sees changes in the order in which they were made, each key once, and creds with the keys they belong to.
+ *
+ * The first failure is the last write: the cache above is ahead of the store from then on, and what the session would
+ * write next builds on keys that do not exist. Every later write is rejected with the same error.
+ */
+export class KeyWriter {
+  readonly #deps: KeyWriterDeps;
+  #next: Batch | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #failure: Error | undefined;
+  #closed = false;
+
+  constructor(deps: KeyWriterDeps) {
+    this.#deps = deps;
+  }
+
+  /** Why nothing is taken any more: the first failure, or the end. */
+  get refusal(): Error | undefined {
+    return this.#failure ?? (this.#closed ? new SessionEndedError() : undefined);
+  }
+
+  /** Resolves when the changes are in the store. */
+  write({ creds, keys = [], contacts = [] }: KeyChanges): Promise<void> {
+    const { refusal } = this;
+    if (refusal) return Promise.reject(refusal);
+    this.#next ??= this.#openBatch();
+    const batch = this.#next;
+    if (creds !== undefined) batch.creds = creds;
+    for (const change of keys) batch.keys.set(`${change.type}/${change.id}`, change);
+    for (const contact of contacts) batch.contacts.add(contact);
+    return batch.done;
+  }
+
+  /**
+   * Resolves when all that was handed in is in the store; rejects when some of it is not. Nothing is taken after it: the
+   * library goes on with what it has received when its socket is gone, and the keys may be another session's by then.
+   */
+  async drain(): Promise<void> {
+    this.#closed = true;
+    await (this.#next?.done ?? this.#running);
+    if (this.#failure) throw this.#failure;
+  }
+
+  #openBatch(): Batch {
+    const batch: Batch = { keys: new Map(), contacts: new Set(), done: Promise.resolve() };
+    batch.done = this.#running.then(() => this.#commit(batch));
+    // Who waits for the batch gets its error; who comes after it asks for `#failure`.
+    this.#running = batch.done.catch(() => {});
+    return batch;
+  }
+
+  async #commit(batch: Batch): Promise<void> {
+    this.#next = undefined;
+    if (this.#failure) throw this.#failure;
+    try {
+      await this.#deps.keyStore.commit({
+        ...(batch.creds !== undefined && { creds: batch.creds }),
+        ...(batch.keys.size > 0 && { keys: [...batch.keys.values()] }),
+        ...(batch.contacts.size > 0 && { contacts: [...batch.contacts] }),
+      });
+    } catch (thrown) {
+      this.#failure = toError(thrown);
+      this.#deps.onFailure(this.#failure);
+      throw this.#failure;
+    }
+  }
+}

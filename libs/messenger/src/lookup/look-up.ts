@@ -1,0 +1,252 @@
+import { type Prepared, prepareAccounts } from '../sending/prepare-accounts.js';
+import type { OptionalQueries } from '../session/optional-queries.js';
+import { networkCodeOf, SessionEndedError, TimeoutError } from '../session/session-errors.js';
+import type { LookUpResult } from '../session/session-types.js';
+import { within } from '../session/within.js';
+import { type BaileysSocket, type BinaryNode, type FullJid, jidDecode, jidNormalizedUser } from '../socket/baileys.js';
+import { RightOfWay } from '../socket/right-of-way.js';
+import { askByJid } from './ask-users.js';
+import { type Account, resolveNumbers, resolveOwnAccount } from './resolve-numbers.js';
+import { PARTIAL_TTL_MS, type SessionCaches, STRANGER_TTL_MS } from './session-caches.js';
+
+export interface LookUpDeps {
+  sock: BaileysSocket;
+  caches: SessionCaches;
+  optional?: OptionalQueries;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+}
+
+/** Numbers in one query. */
+const MAX_NUMBERS = 100;
+const CHUNK_TIMEOUT_MS = 60_000;
+const NO_ANSWER = 408;
+const CLOSED = 428;
+const FAILED = 500;
+
+/**
+ * Finds out which numbers are on the messenger, which devices they have, and makes the Signal sessions that are
+ * missing: two round trips for a hundred numbers, after which a send needs none.
+ *
+ * The library's own look-ups serve one message at a time, throw for the whole batch when one user has an error,
+ * replace sessions that were good, and do not ask whether a number exists.
+ */
+export class LookUp {
+  readonly #deps: LookUpDeps;
+  /** Two callers that want the same number share one question. */
+  readonly #underWay = new Map<string, Promise<LookUpResult>>();
+  /** Making sessions for a list takes a second of CPU; a message that somebody waits for goes in between. */
+  readonly #rightOfWay = new RightOfWay();
+  #refreshing: Promise<void> = Promise.resolve();
+
+  constructor(deps: LookUpDeps) {
+    this.#deps = deps;
+    deps.sock.ws.on('CB:notification,type:devices', (node: BinaryNode) => {
+      // A mapping that cannot be read ends the session by way of the key store.
+      this.#onDevicesChanged(node).catch(() => {});
+    });
+  }
+
+  /** Every number gets a result: never rejects. Calls run beside each other, the chunks of one call in turn. */
+  lookUp(
+    numbers: readonly string[],
+    { urgent = false }: { urgent?: boolean } = {},
+  ): Promise<Map<string, LookUpResult>> {
+    // Who shares the question of another must not hold that one up.
+    const isOwn = numbers.every((number) => !this.#underWay.has(number));
+    return urgent && isOwn
+      ? this.#rightOfWay.urgently(() => this.#lookUp(numbers, urgent))
+      : this.#lookUp(numbers, urgent);
+  }
+
+  async #lookUp(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
+    const waits = new Map<string, LookUpResult | Promise<LookUpResult>>();
+    for (const number of numbers) {
+      const known = this.find(number) ?? this.#underWay.get(number);
+      if (known) waits.set(number, known);
+    }
+    const fresh = [...new Set(numbers)].filter((number) => !waits.has(number));
+    let previous: Promise<unknown> = Promise.resolve();
+    for (let from = 0; from < fresh.length; from += MAX_NUMBERS) {
+      const chunk = fresh.slice(from, from + MAX_NUMBERS);
+      const answer = previous.then(() => this.#lookUpChunk(chunk, urgent));
+      for (const number of chunk) waits.set(number, this.#share(number, answer));
+      previous = answer;
+    }
+    const results = new Map<string, LookUpResult>();
+    for (const [number, wait] of waits) results.set(number, await wait);
+    return results;
+  }
+
+  /** What is known about a number without asking. `exists: true` means that a send to it needs no look-up. */
+  find(number: string): Extract<LookUpResult, { exists: boolean }> | undefined {
+    const contact = this.#deps.caches.contacts.get(number);
+    if (!contact?.exists) return contact;
+    return this.#knowsDevices(contact.jid) && this.#knowsDevices(this.#ownJid()) ? { exists: true } : undefined;
+  }
+
+  /** The two names of the account behind a number; `undefined` for one that was not found. */
+  namesOf(number: string): { jid: string; lid: string | undefined } | undefined {
+    const contact = this.#deps.caches.contacts.get(number);
+    return contact?.exists ? contact : undefined;
+  }
+
+  /** Whether a jid is a device of the account behind a number, as the network listed them when it was looked up. */
+  hasDevice(number: string, jid: string): boolean {
+    return this.#listsDevice(this.namesOf(number), jid);
+  }
+
+  /** Whether a jid is another device of our own account, as the network listed them at the last look-up. */
+  hasOwnDevice(jid: string): boolean {
+    const [ownJid, ownLid] = this.#ownNames();
+    return this.#listsDevice({ jid: ownJid, lid: ownLid }, jid);
+  }
+
+  #listsDevice(names: { jid: string | undefined; lid: string | undefined } | undefined, jid: string): boolean {
+    const { user, server = '', device = 0 } = jidDecode(jid) ?? {};
+    // The digits of a hidden identifier may be those of a number.
+    const name = userOf(server.endsWith('lid') ? names?.lid : names?.jid);
+    if (!user || name !== user) return false;
+    return this.#deps.caches.devices.get(user)?.some((known) => (known.device ?? 0) === device) ?? false;
+  }
+
+  /** Asks the network although the answer may be known: names and devices of people change. */
+  async lookUpAnew(number: string): Promise<LookUpResult> {
+    this.forgetDevices(number);
+    this.#deps.caches.contacts.delete(number);
+    return (await this.lookUp([number])).get(number) ?? { error: FAILED };
+  }
+
+  /** The network says that our lists of devices are out of date, the recipient's or our own: the next look-up asks again. */
+  forgetDevices(number: string): void {
+    const names = this.namesOf(number);
+    for (const jid of [names?.jid, names?.lid, ...this.#ownNames()]) this.#deps.caches.devices.delete(userOf(jid));
+  }
+
+  /**
+   * The network says that a person has another hidden identifier by now: asked for by number, one person at a time. What
+   * was known is forgotten at once, as messages to the old one count against the account.
+   */
+  refreshLid(number: string): void {
+    const names = this.namesOf(number);
+    // The network may go on saying it of messages that were under way, or for reasons of its own.
+    if (!names || this.#deps.caches.refreshedLids.has(names.jid)) return;
+    this.#deps.caches.refreshedLids.set(names.jid, true);
+    this.forgetDevices(number);
+    this.#deps.caches.contacts.delete(number);
+    this.#refreshing = this.#refreshing.then(() => this.#refreshLid(names.jid)).catch(() => {});
+  }
+
+  async #refreshLid(jid: string): Promise<void> {
+    if (this.#deps.signal.aborted) return;
+    const [user] = await askByJid(this.#deps.sock, [jid]);
+    if (user?.lid) await this.#deps.sock.signalRepository.lidMapping.storeLIDPNMappings([{ lid: user.lid, pn: jid }]);
+  }
+
+  #share(number: string, answer: Promise<Map<string, LookUpResult>>): Promise<LookUpResult> {
+    const result = answer.then((results) => results.get(number) ?? { error: FAILED });
+    this.#underWay.set(number, result);
+    void result.then(() => this.#underWay.delete(number));
+    return result;
+  }
+
+  async #lookUpChunk(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
+    const limit = { timeoutMs: CHUNK_TIMEOUT_MS, what: 'look-up', signal: this.#deps.signal };
+    try {
+      return await within(limit, this.#resolveAndPrepare(numbers, urgent));
+    } catch (thrown) {
+      const error = codeOf(thrown);
+      return new Map(numbers.map((number) => [number, { error }]));
+    }
+  }
+
+  async #resolveAndPrepare(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
+    const { sock, caches } = this.#deps;
+    const giveWay = async () => {
+      if (!urgent) await this.#rightOfWay.giveWay();
+    };
+    const [resolved, ourselves] = await Promise.all([
+      resolveNumbers(sock, numbers, { optional: this.#deps.optional, before: caches.refused }),
+      this.#resolveOurselves(),
+    ]);
+    const results = new Map<string, LookUpResult>();
+    const found: { number?: string; account: Account }[] = ourselves.map((account) => ({ account }));
+    for (const [number, result] of resolved) {
+      if ('account' in result) found.push({ number, account: result.account });
+      else results.set(number, result);
+      if ('exists' in result) caches.contacts.set(number, result, { ttl: STRANGER_TTL_MS });
+    }
+    const accounts = found.map(({ account }) => account);
+    const prepared = await prepareAccounts({ sock, caches, giveWay }, accounts);
+    prepared.forEach((outcome, index) => {
+      const { number, account } = found[index]!;
+      if ('devices' in outcome) this.#rememberDevices(account, outcome);
+      if (number === undefined) return;
+      if ('devices' in outcome) caches.contacts.set(number, { exists: true, jid: account.jid, lid: account.lid });
+      results.set(number, 'error' in outcome ? outcome : { exists: true });
+    });
+    return results;
+  }
+
+  /** Every message goes to our own other devices too. */
+  async #resolveOurselves(): Promise<Account[]> {
+    const jid = this.#ownJid();
+    if (this.#knowsDevices(jid)) return [];
+    const { sock, caches } = this.#deps;
+    const account = await resolveOwnAccount(sock, jid, caches.ownDevices.get(jid));
+    if (!account.isGuess) caches.ownDevices.set(jid, account.devices);
+    return [account];
+  }
+
+  /** Under both names: a message goes to the one or the other, as the account's namespace says. */
+  #rememberDevices({ jid, lid }: Account, { devices, isPartial }: Extract<Prepared, { devices: FullJid[] }>): void {
+    const { caches } = this.#deps;
+    const options = isPartial ? { ttl: PARTIAL_TTL_MS } : {};
+    caches.devices.set(userOf(jid), devices, options);
+    if (!lid) return;
+    const { user } = jidDecode(lid)!;
+    const toLid = ({ server, device }: FullJid) => ({
+      user,
+      server: server === 'hosted' ? 'hosted.lid' : 'lid',
+      device,
+    });
+    caches.devices.set(user, devices.map(toLid) as FullJid[], options);
+  }
+
+  /** The library keeps the list up to date that it finds under the address of the notification; ours are two. */
+  async #onDevicesChanged({ attrs: { from } }: BinaryNode): Promise<void> {
+    const { authState, signalRepository } = this.#deps.sock;
+    const { user, server } = jidDecode(from) ?? {};
+    if (!user) return;
+    if (server === 'lid') {
+      const jid = await signalRepository.lidMapping.getPNForLID(jidNormalizedUser(from));
+      if (jid) this.#deps.caches.devices.delete(userOf(jid));
+    } else {
+      // Not by the library's mapping: it would ask the network for one that it does not have.
+      const { [user]: lidUser } = await authState.keys.get('lid-mapping', [user]);
+      if (lidUser) this.#deps.caches.devices.delete(lidUser);
+    }
+  }
+
+  #ownJid(): string {
+    return jidNormalizedUser(this.#deps.sock.user?.id);
+  }
+
+  #ownNames(): string[] {
+    return [this.#ownJid(), jidNormalizedUser(this.#deps.sock.user?.lid)];
+  }
+
+  #knowsDevices(jid: string): boolean {
+    return this.#deps.caches.devices.has(userOf(jid));
+  }
+}
+
+function userOf(jid: string | undefined): string {
+  return jidDecode(jid)?.user ?? '';
+}
+
+function codeOf(thrown: unknown): number {
+  if (thrown instanceof TimeoutError) return NO_ANSWER;
+  if (thrown instanceof SessionEndedError) return CLOSED;
+  return networkCodeOf(thrown) ?? FAILED;
+}

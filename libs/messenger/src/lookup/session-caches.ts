@@ -1,0 +1,97 @@
+import { LRUCache } from 'lru-cache';
+import type { OptionalQuery } from '../session/optional-queries.js';
+import type { CacheStore, FullJid } from '../socket/baileys.js';
+import type { UserDevice } from './read-users.js';
+
+/** What a look-up found out about a number. */
+export type Contact = { exists: false } | { exists: true /** By number. */; jid: string; lid: string | undefined };
+
+/**
+ * What one account's sessions remember, in bounded memory.
+ * It outlives a connection but not a lease: while another process owned the device, all of it may have changed.
+ */
+export interface SessionCaches {
+  /** Keys by `type/id`, as the library's own objects. `ABSENT` for those that the store does not have. */
+  keys: LRUCache<string, object | string>;
+  /** Devices by the user part of a jid, of the number and of the hidden identifier: all that a message to it goes to. */
+  devices: LRUCache<string, FullJid[]>;
+  /** All devices of our own account, by its jid, as the network named them last: for when it names none. */
+  ownDevices: Map<string, UserDevice[]>;
+  /** The user parts of jids that are known to have no LID. */
+  withoutLid: LRUCache<string, true>;
+  /** People whose hidden identifier was asked for anew, by number: once in a while is enough. */
+  refreshedLids: LRUCache<string, true>;
+  /** By jid: the week, counted from 1970, in which the contact was last issued a privacy token. */
+  issuedTokens: LRUCache<string, number>;
+  /** Keys of contacts whom we, and not the library, are about to issue a privacy token: see privacy-tokens.ts. */
+  tokensToIssue: Set<string>;
+  /**
+   * The names (users of jids) of people that were forgotten: the library remembers whom it has a token of for as long as
+   * its socket lives, and writes all of them down again and again.
+   */
+  forgotten: Set<string>;
+  /** By number as it was asked for, digits. */
+  contacts: LRUCache<string, Contact>;
+  /** Numbers and jids that the network refused to say anything about, with its code: asked alone, or they fail a batch. */
+  refused: LRUCache<string, number>;
+  /** When the network last answered each optional query, in ms of the process: it does not end connections over those. */
+  answeredQueries: Map<OptionalQuery, number>;
+  /** How often a phone asked for a message again: bounded over reconnects, or a broken phone could ask for ever. */
+  retries: LRUCache<string, object>;
+}
+
+export const ABSENT: object = Object.freeze({ absent: true });
+
+const MINUTE_MS = 60_000;
+const DEVICES_TTL_MS = 60 * MINUTE_MS;
+const CONTACT_TTL_MS = 60 * MINUTE_MS;
+/** A device whose keys could not be had may have been removed, or may have them by then. */
+export const PARTIAL_TTL_MS = MINUTE_MS;
+/** People join. */
+export const STRANGER_TTL_MS = 5 * MINUTE_MS;
+
+/** Until then it is asked alone: longer than the wait between two attempts of a list. */
+const REFUSED_TTL_MS = 10 * MINUTE_MS;
+
+/** @param maxKeyBytes bound of the key cache, in bytes of the stored form. */
+export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): SessionCaches {
+  // Bounds by size, because a bound by count sets its whole memory aside at once: too much for thousands of idle devices.
+  return {
+    keys: new LRUCache({ maxSize: maxKeyBytes }),
+    devices: new LRUCache({ maxSize: 40_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
+    ownDevices: new Map(),
+    withoutLid: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: DEVICES_TTL_MS }),
+    refreshedLids: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
+    issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),
+    tokensToIssue: new Set(),
+    forgotten: new Set(),
+    contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
+    refused: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: REFUSED_TTL_MS }),
+    answeredQueries: new Map(),
+    retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
+  };
+}
+
+/** An LRU cache in the form that the library takes. */
+export function asCacheStore(cache: LRUCache<string, object>): CacheStore {
+  return {
+    get: <Value>(key: string) => (cache.get(key) as { value: Value } | undefined)?.value,
+    set: <Value>(key: string, value: Value) => void cache.set(key, { value }),
+    del: (key) => void cache.delete(key),
+    flushAll: () => cache.clear(),
+  };
+}
+
+/**
+ * Forgets what is in memory about a person.
+ * @param names users: their numbers and hidden identifiers.
+ */
+export function forgetCached(caches: SessionCaches, names: ReadonlySet<string>): void {
+  const isTheirs = (key: string) => key.match(/\d+/g)?.some((digits) => names.has(digits)) ?? false;
+  const { keys, devices, withoutLid, refreshedLids, issuedTokens, contacts, refused } = caches;
+  for (const cache of [keys, devices, withoutLid, refreshedLids, issuedTokens, contacts, refused]) {
+    for (const key of [...cache.keys()]) if (isTheirs(key)) cache.delete(key);
+  }
+  for (const key of [...caches.tokensToIssue]) if (isTheirs(key)) caches.tokensToIssue.delete(key);
+  for (const name of names) caches.forgotten.add(name);
+}

@@ -1,0 +1,168 @@
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { inNamespace } from '../addressing/other-name.js';
+import { confirmStanza } from '../inbound/confirm-unread.js';
+import {
+  areJidsSameUser,
+  type BaileysSocket,
+  type BinaryNode,
+  getAllBinaryNodeChildren,
+  getBinaryNodeChildren,
+  jidDecode,
+  jidNormalizedUser,
+} from '../socket/baileys.js';
+import type { Recipients } from './recipients.js';
+import { ResendBudget } from './resend-budget.js';
+import type { ResendRequest } from './resend-messages.js';
+
+export interface AnswerRetriesDeps {
+  sock: BaileysSocket;
+  saveCreds(): Promise<void>;
+  recipients: Pick<Recipients, 'of' | 'mayHave' | 'isOurs'>;
+  /** Sends messages again to the device that asks. Rejects when one was not written. */
+  resend(request: ResendRequest): Promise<void>;
+  /** Whether the content of this message is still kept. */
+  hasMessage(platformId: string): Promise<boolean>;
+  logger: Logger;
+  /** Aborted when the session ends: what was not answered is asked again at the next login. */
+  signal: AbortSignal;
+}
+
+type Refusal = 'contact' | 'account' | 'somebodyElse';
+type Decision = 'granted' | 'notOurs' | 'notRead' | Refusal;
+type Verdict = Exclude<Decision, 'granted'> | { to: string };
+
+/** All of ours go to persons: what is asked for in the name of a group or a broadcast was never sent. */
+const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
+const LOG_AGAIN_MS = 60 * 60_000;
+
+/**
+ * Decides whether a message goes out again to a phone that could not read it. Not by the library: it would answer under
+ * the name that it was asked by, and with neither the number nor a token, which the network wants of every message.
+ *
+ * Anyone can ask, for ids that they made up, or learnt: what is asked for must have gone to the person that asks, and the
+ * device must be one that the network lists as theirs, or as ours. Only messages that went out cost a look-up, and count.
+ */
+export class RetryAnswers {
+  readonly #deps: AnswerRetriesDeps;
+  readonly #budget: ResendBudget;
+  #lastDecision: Promise<unknown> = Promise.resolve();
+  readonly #loggedAtMs = new Map<Refusal, number>();
+
+  constructor(deps: AnswerRetriesDeps) {
+    this.#deps = deps;
+    const { creds } = deps.sock.authState;
+    this.#budget = new ResendBudget({ creds, saveCreds: deps.saveCreds, nowMs: Date.now });
+  }
+
+  /** Answers and confirms the request, or does the second only. Rejects when the tally could not be stored. */
+  async answer(node: BinaryNode): Promise<void> {
+    const device = node.attrs.participant ?? node.attrs.from ?? '';
+    const inNameOf = this.#personOf(node) ?? device;
+    const isPersonal = isPerson(node.attrs.from) && isPerson(inNameOf) && speaksForItself(node);
+    if (!isPersonal) return confirmStanza(this.#deps.sock, node);
+    const ids = idsOf(node);
+    const verdict = await this.#judge({ device, inNameOf }, ids);
+    if (typeof verdict === 'object') return this.#answer({ node, device, ids, ...verdict });
+    switch (verdict) {
+      case 'notOurs':
+        return confirmStanza(this.#deps.sock, node);
+      case 'notRead':
+        // It stays unconfirmed: the network says it again at the next login.
+        return;
+      default:
+        return this.#refuse(node, verdict);
+    }
+  }
+
+  /** Whose the messages are, before anything of them is read: who asks for those of others uses up no count. */
+  async #judge(asking: { device: string; inNameOf: string }, ids: readonly string[]): Promise<Verdict> {
+    const { recipients, logger } = this.#deps;
+    let numbers: string[];
+    try {
+      numbers = [...(await recipients.of(ids)).values()];
+      if (numbers.length === 0) return 'notOurs';
+      const standing = await recipients.mayHave(asking, numbers);
+      if (standing !== 'recipient') return standing === 'unclear' ? 'notRead' : standing;
+    } catch (error) {
+      logger.warn('who is to have a message again could not be read', { error });
+      return 'notRead';
+    }
+    const limit = await this.#decideInTurn(jidNormalizedUser(await this.#numberOf(asking.inNameOf)), ids);
+    return limit === 'granted' ? { to: numbers[0]! } : limit;
+  }
+
+  /** One at a time, so that requests which come together read no more than may go out. */
+  #decideInTurn(contact: string, ids: readonly string[]): Promise<Decision> {
+    const decided = this.#lastDecision.then(() => this.#decide(contact, ids));
+    this.#lastDecision = decided.catch(() => {});
+    return decided;
+  }
+
+  async #decide(contact: string, ids: readonly string[]): Promise<Decision> {
+    const limit = this.#budget.limitOf(contact, ids.length);
+    if (limit) return limit;
+    const kept = await this.#countKept(ids);
+    if (kept === undefined) return 'notRead';
+    return kept === 0 ? 'notOurs' : this.#budget.take(contact, kept);
+  }
+
+  /** One that cannot be written is confirmed all the same: the phone asks again, and the network would for ever. */
+  async #answer(request: ResendRequest): Promise<void> {
+    const { sock, signal, logger } = this.#deps;
+    try {
+      await this.#deps.resend(request);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn('a message that a phone asks for again was not written', { error });
+    }
+    confirmStanza(sock, request.node);
+  }
+
+  /** How many of the messages are ours; `undefined` when that could not be read. */
+  async #countKept(ids: readonly string[]): Promise<number | undefined> {
+    const { hasMessage, logger } = this.#deps;
+    try {
+      const found = await Promise.all([...new Set(ids)].map(hasMessage));
+      return found.filter(Boolean).length;
+    } catch (error) {
+      logger.warn('a message that a phone asks for again could not be read', { error });
+      return undefined;
+    }
+  }
+
+  /** One of our own devices asks for its copy of what was sent to a person: that person. */
+  #personOf({ attrs: { from = '', recipient } }: BinaryNode): string | undefined {
+    return this.#deps.recipients.isOurs(from) ? recipient : undefined;
+  }
+
+  #numberOf(jid: string): Promise<string> {
+    return inNamespace(this.#deps.sock.authState.keys, jid, 'pn');
+  }
+
+  #refuse(node: BinaryNode, refusal: Refusal): void {
+    const { sock, logger } = this.#deps;
+    confirmStanza(sock, node);
+    // A flood of requests must not become one of lines.
+    if (Date.now() - (this.#loggedAtMs.get(refusal) ?? 0) < LOG_AGAIN_MS) return;
+    this.#loggedAtMs.set(refusal, Date.now());
+    if (refusal === 'somebodyElse') logger.warn('a phone asked for a message that went to somebody else');
+    else
+      logger.warn('phones ask for messages again too often, more are not sent again for up to an hour', {
+        limit: refusal,
+      });
+  }
+}
+
+/** In a conversation of two no one asks for a device of another person. */
+function speaksForItself({ attrs: { from, participant } }: BinaryNode): boolean {
+  return participant === undefined || areJidsSameUser(participant, from);
+}
+
+function isPerson(jid: string | undefined): boolean {
+  return PERSONS.has(jidDecode(jid)?.server ?? '');
+}
+
+function idsOf(node: BinaryNode): string[] {
+  const items = getAllBinaryNodeChildren(node).flatMap((list) => getBinaryNodeChildren(list, 'item'));
+  return [node, ...items].map(({ attrs }) => attrs.id ?? '');
+}

@@ -1,0 +1,113 @@
+import { setImmediate } from 'node:timers/promises';
+import { canonicalPhoneNumber, spellingsOf } from '@gateway/contracts/people/phone-number';
+import { LRUCache } from 'lru-cache';
+import { inNamespace } from '../addressing/other-name.js';
+import type { LookUp } from '../lookup/look-up.js';
+import { storedLidOf } from '../lookup/stored-lid.js';
+import { areJidsSameUser, type BaileysSocket, jidDecode, jidNormalizedUser } from '../socket/baileys.js';
+
+export interface RecipientsDeps {
+  sock: BaileysSocket;
+  lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice' | 'hasOwnDevice'>;
+  /** See `OpenSessionOptions`. Without it no one is known to be a recipient. */
+  recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
+}
+
+/** `unclear`: the network did not tell. */
+export type Standing = 'recipient' | 'somebodyElse' | 'unclear';
+
+/** Of ids, each of which takes 10 µs to read, if not a look into Redis. */
+const IDS_PER_TURN = 200;
+/**
+ * A device that the network does not list may be new: it is asked again, but not at each request of that device. Others
+ * who ask, of whom the network knows that they are others, keep no one's new device from its turn.
+ */
+const ASK_AGAIN_MS = 5 * 60_000;
+
+/**
+ * Whether those who speak of a message are those whom it went to. The network vouches for who speaks, not for what they
+ * may speak of; and ids are no secret: they stand in quotes and in backups.
+ */
+export class Recipients {
+  readonly #deps: RecipientsDeps;
+  /** By the device that asked. */
+  readonly #askedAnew = new LRUCache<string, true>({ max: 1_000, ttl: ASK_AGAIN_MS });
+  /** The turn of the event loop that is booked last, by any receipt, and how many ids it has room for. */
+  #turn = { room: IDS_PER_TURN, comes: Promise.resolve() };
+
+  constructor(deps: RecipientsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The number that each of the ids went to; ids that are none of ours are left out. Rejects when that cannot be read. */
+  async of(platformIds: readonly string[]): Promise<Map<string, string>> {
+    const { recipientOf } = this.#deps;
+    const found = new Map<string, string>();
+    const ids = [...new Set(platformIds)];
+    for (let from = 0; from < ids.length; from += IDS_PER_TURN) {
+      const step = ids.slice(from, from + IDS_PER_TURN);
+      await this.#bookTurn(step.length);
+      const numbers = await Promise.all(step.map((id) => recipientOf?.(id)));
+      numbers.forEach((to, index) => {
+        if (to !== undefined) found.set(step[index]!, to);
+      });
+    }
+    return found;
+  }
+
+  /** The network does not say how many ids a receipt may name, nor how many receipts come at once. */
+  #bookTurn(ids: number): Promise<void> {
+    if (this.#turn.room < ids) {
+      this.#turn = { room: IDS_PER_TURN, comes: this.#turn.comes.then(() => setImmediate()) };
+    }
+    this.#turn.room -= ids;
+    return this.#turn.comes;
+  }
+
+  /**
+   * Whether a device may have a message again that went to `numbers`: one that the network lists as the recipient's, or as
+   * our own where it asks for its copy of what went to the recipient. Pairs of names in the keys do not count, as a phone
+   * may have made one up.
+   * @param asking.device a jid; `inNameOf` is the same, or the recipient's if the device is ours.
+   */
+  async mayHave(
+    { device, inNameOf }: { device: string; inNameOf: string },
+    numbers: readonly string[],
+  ): Promise<Standing> {
+    const [to, ...others] = [...new Set(numbers.map(canonicalPhoneNumber))];
+    const [asked] = numbers;
+    if (to === undefined || asked === undefined || others.length > 0) return 'somebodyElse';
+    const { lookUp } = this.#deps;
+    const isListed = () => lookUp.hasDevice(asked, inNameOf) && (!this.isOurs(device) || lookUp.hasOwnDevice(device));
+    const result = (await lookUp.lookUp([asked])).get(asked);
+    if (isListed()) return 'recipient';
+    if (result && 'error' in result) return 'unclear';
+    if (this.#askedAnew.has(device)) return 'somebodyElse';
+    this.#askedAnew.set(device, true);
+    const anew = await lookUp.lookUpAnew(asked);
+    if (isListed()) return 'recipient';
+    return 'error' in anew ? 'unclear' : 'somebodyElse';
+  }
+
+  isOurs(jid: string): boolean {
+    const { user } = this.#deps.sock;
+    return areJidsSameUser(jid, user?.id) || areJidsSameUser(jid, user?.lid);
+  }
+
+  /**
+   * Whether a jid is known to be someone else than the person behind a number; the network is not asked. The names of
+   * people change, and are not always known: what is not known is `unclear`.
+   */
+  async standingOf(jid: string, to: string): Promise<Standing> {
+    const { sock, lookUp } = this.#deps;
+    if (this.isOurs(jid)) return 'recipient';
+    const person = jidNormalizedUser(await inNamespace(sock.authState.keys, jid, 'pn'));
+    const names = lookUp.namesOf(to);
+    const lid = names?.lid ?? (await storedLidOf(sock, to, names?.jid));
+    const numbers = names ? [jidDecode(names.jid)?.user] : spellingsOf(to);
+    const isNumber = person.endsWith('@s.whatsapp.net');
+    if (isNumber && numbers.includes(jidDecode(person)?.user)) return 'recipient';
+    if (lid && jidNormalizedUser(lid) === jidNormalizedUser(jid)) return 'recipient';
+    return isNumber && (names || lid) ? 'somebodyElse' : 'unclear';
+  }
+}

@@ -1,0 +1,67 @@
+import { type ResendTally, withoutPerson } from '@gateway/contracts/devices/resend-tally';
+import type { AuthState } from '../keys/auth-state.js';
+import type { AuthenticationCreds } from '../socket/baileys.js';
+
+/** Credentials as they are stored: the library keeps what it does not know. */
+type StoredCreds = AuthenticationCreds & { resends?: ResendTally };
+
+export interface ResendBudgetDeps {
+  creds: StoredCreds;
+  saveCreds(): Promise<void>;
+  nowMs(): number;
+}
+
+const HOUR_MS = 60 * 60_000;
+const MOST_PER_CONTACT = 20;
+const MOST_PER_ACCOUNT = 200;
+
+/**
+ * How many messages go out once more because a phone asked for them: floods of these lock accounts. The library counts
+ * per message only, and forgets it with the process. This tally is stored with the credentials, so that it is the same
+ * for the next process; its own bound is that of the account.
+ */
+export class ResendBudget {
+  readonly #deps: ResendBudgetDeps;
+
+  constructor(deps: ResendBudgetDeps) {
+    this.#deps = deps;
+  }
+
+  /** What stands against so many messages more; counts nothing. */
+  limitOf(contact: string, messages: number): 'contact' | 'account' | undefined {
+    const { counts } = this.#current();
+    const all = counts.reduce((sum, [, count]) => sum + count, 0);
+    const own = new Map(counts).get(contact) ?? 0;
+    if (own + messages > MOST_PER_CONTACT) return 'contact';
+    return all + messages > MOST_PER_ACCOUNT ? 'account' : undefined;
+  }
+
+  /** Counts `messages` and says that they may go; or says why not, and counts nothing. */
+  async take(contact: string, messages: number): Promise<'granted' | 'contact' | 'account'> {
+    const limit = this.limitOf(contact, messages);
+    if (limit) return limit;
+    const tally = this.#current();
+    const counts = new Map(tally.counts);
+    counts.set(contact, (counts.get(contact) ?? 0) + messages);
+    this.#deps.creds.resends = { ...tally, counts: [...counts] };
+    await this.#deps.saveCreds();
+    return 'granted';
+  }
+
+  /** A clock that went backwards begins a new hour: it must not hold resends up for longer. */
+  #current(): ResendTally {
+    const nowMs = this.#deps.nowMs();
+    const stored = this.#deps.creds.resends;
+    const isOver = !stored || nowMs < stored.sinceMs || nowMs - stored.sinceMs >= HOUR_MS;
+    return isOver ? { sinceMs: nowMs, counts: [] } : stored;
+  }
+}
+
+/** Forgets that messages went out again to a person. Safe to repeat. */
+export async function forgetResends(auth: AuthState, users: ReadonlySet<string>): Promise<void> {
+  const creds: StoredCreds = auth.creds;
+  const resends = withoutPerson(creds.resends, users);
+  if (!resends) return;
+  creds.resends = resends;
+  await auth.saveCreds();
+}

@@ -1,0 +1,133 @@
+import type { Addressing } from '../addressing/addressing.js';
+import type { Namespace } from '../addressing/addressing-state.js';
+import { authorOfQuote } from '../addressing/author-of-quote.js';
+import type { AckOutcome } from '../codes/ack-outcomes.js';
+import type { LookUp } from '../lookup/look-up.js';
+import { RecipientError, TimeoutError } from '../session/session-errors.js';
+import type { OutgoingMessage } from '../session/session-types.js';
+import { within } from '../session/within.js';
+import type { BaileysSocket } from '../socket/baileys.js';
+import type { WriteGuard } from '../socket/guard-writes.js';
+import type { ContactTokens } from '../tokens/contact-tokens.js';
+import type { FirstContacts } from '../tokens/first-contacts.js';
+import type { PrivacyTokens } from '../tokens/privacy-tokens.js';
+import { toQuotingProto } from './quote.js';
+import type { AckWatch } from './watch-acks.js';
+
+export interface SendDeps {
+  sock: BaileysSocket;
+  guard: WriteGuard;
+  acks: AckWatch;
+  lookUp: LookUp;
+  addressing: Addressing;
+  tokens: PrivacyTokens;
+  contactTokens: ContactTokens;
+  firstContacts: FirstContacts;
+  sendTimeoutMs: number;
+  /** A send took longer than that: the library's one mutex is stuck, and only a new socket has another. */
+  onStall(): void;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+}
+
+/** The recipient by both names: which of them a message goes to is the account's namespace. */
+interface Recipient {
+  jid: string;
+  lid: string | undefined;
+}
+
+/**
+ * Encrypts and writes one message, and promises its verdict. Rejects only when not a byte of it has gone out; when that
+ * is uncertain it resolves, and the verdict will be `unacknowledged`.
+ */
+export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
+  const { jid, lid } = await findRecipient(deps, message.to);
+  const attempt = await deps.addressing.begin({ hasLid: lid !== undefined });
+  const first = await relay(deps, message, attempt.namespace).catch((thrown: unknown) => {
+    attempt.cancel();
+    throw thrown;
+  });
+  const verdict = async (): Promise<AckOutcome> => {
+    const fresh = await refineVerdict(deps, message, { verdict: await first.ack, namespace: attempt.namespace });
+    const again = (namespace: Namespace) => sendAgain(deps, message, { namespace, instead: fresh });
+    const last = await attempt.settle(fresh, { again, withToken: first.withToken });
+    // Keys that cannot be read end the session by way of the key store.
+    await deps.tokens[last.kind === 'accepted' ? 'accepted' : 'refused'](jid).catch(() => {});
+    if (last.kind === 'accepted') await deps.firstContacts.accepted(message.to).catch(() => {});
+    return last;
+  };
+  return { ack: verdict() };
+}
+
+/** Resolves once the stanza is written, with the network's verdict to come. */
+async function relay(
+  deps: SendDeps,
+  message: OutgoingMessage,
+  namespace: Namespace,
+): Promise<{ ack: Promise<AckOutcome>; withToken: boolean }> {
+  const { sock, guard, acks, lookUp, signal, sendTimeoutMs: timeoutMs } = deps;
+  const { jid, lid } = await findRecipient(deps, message.to);
+  await deps.tokens.takeOver(jid);
+  const content = await quoteIn(deps, message, namespace);
+  const additionalNodes = await deps.contactTokens.nodesFor(lid ?? jid);
+  const wait = acks.expect(message.platformId, { onStaleLid: () => lookUp.refreshLid(message.to) });
+  const named = namespace === 'lid' && { additionalAttributes: nameFor(jid) };
+  const options = { messageId: message.platformId, additionalNodes, ...named };
+  const to = (namespace === 'lid' && lid) || jid;
+  const { result, written } = guard.track(() => sock.relayMessage(to, content, options));
+  try {
+    await within({ timeoutMs, what: 'send', signal }, result);
+  } catch (error) {
+    // Ends the session, so that the library cannot write the message later behind our back.
+    if (error instanceof TimeoutError) deps.onStall();
+    if (!written()) {
+      wait.cancel();
+      throw error;
+    }
+  }
+  wait.startClock();
+  return { ack: wait.outcome, withToken: additionalNodes.length > 0 };
+}
+
+/** Without it the phone of the recipient shows an unknown person: a hidden identifier alone does not say who writes. */
+export function nameFor(jid: string): Record<string, string> {
+  return { peer_recipient_pn: jid };
+}
+
+async function quoteIn({ sock }: SendDeps, { content }: OutgoingMessage, namespace: Namespace) {
+  const book = { own: sock.user, keys: sock.authState.keys };
+  return toQuotingProto(content, await authorOfQuote(book, content, namespace));
+}
+
+async function findRecipient({ lookUp }: SendDeps, number: string): Promise<Recipient> {
+  const found = lookUp.find(number) ?? (await lookUp.lookUp([number])).get(number);
+  if (found && 'error' in found) throw new RecipientError('look_up_failed', found.error);
+  const names = lookUp.namesOf(number);
+  if (!names) throw new RecipientError('not_on_messenger');
+  return names;
+}
+
+/** A stale list of devices is the one refusal that a fresh look can cure. Once: a second one is the answer. */
+async function refineVerdict(
+  deps: SendDeps,
+  message: OutgoingMessage,
+  { verdict, namespace }: { verdict: AckOutcome; namespace: Namespace },
+): Promise<AckOutcome> {
+  if (verdict.kind !== 'staleDevices') return verdict;
+  deps.lookUp.forgetDevices(message.to);
+  return sendAgain(deps, message, { namespace, instead: verdict });
+}
+
+/** The same message under the same id. `instead`: what is true if it cannot be written. */
+async function sendAgain(
+  deps: SendDeps,
+  message: OutgoingMessage,
+  { namespace, instead }: { namespace: Namespace; instead: AckOutcome },
+): Promise<AckOutcome> {
+  try {
+    const { ack } = await relay(deps, message, namespace);
+    return await ack;
+  } catch {
+    return instead;
+  }
+}

@@ -1,0 +1,77 @@
+import { type AckOutcome, toAckOutcome } from '../codes/ack-outcomes.js';
+import type { SessionEvents } from '../session/session-types.js';
+import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
+
+export interface AckWatchDeps {
+  sock: BaileysSocket;
+  ackTimeoutMs: number;
+  onLateRefusal: SessionEvents['onLateRefusal'];
+}
+
+/** One message's wait for its ack. */
+export interface AckWait {
+  outcome: Promise<AckOutcome>;
+  /** The message has gone out: from now on the network has `ackTimeoutMs`. */
+  startClock(): void;
+  /** The message has not gone out. */
+  cancel(): void;
+}
+
+/**
+ * Waits for the network's verdict on messages: one listener on the class of acks serves all.
+ * (A `TAG:` listener of the library would not do: a receipt carries the same id and fires it too.)
+ */
+export class AckWatch {
+  readonly #deps: AckWatchDeps;
+  readonly #waiting = new Map<string, { settle(outcome: AckOutcome): void; onStaleLid(): void }>();
+
+  constructor(deps: AckWatchDeps) {
+    this.#deps = deps;
+    deps.sock.ws.on('CB:ack,class:message', (node: BinaryNode) => this.#onAck(node));
+  }
+
+  /**
+   * To be called before the message is written: an ack can be faster than the code after the write.
+   * @param options.onStaleLid the network says, with whatever verdict, that the recipient has another hidden identifier.
+   */
+  expect(platformId: string, { onStaleLid = () => {} }: { onStaleLid?: () => void } = {}): AckWait {
+    let timer: NodeJS.Timeout | undefined;
+    let settle: (outcome: AckOutcome) => void = () => {};
+    const isWaiting = () => this.#waiting.get(platformId)?.settle === settle;
+    const outcome = new Promise<AckOutcome>((resolve) => {
+      settle = (result) => {
+        clearTimeout(timer);
+        if (isWaiting()) this.#waiting.delete(platformId);
+        resolve(result);
+      };
+    });
+    // A second wait for the same id takes over; the one before it will see nothing any more.
+    this.#waiting.get(platformId)?.settle({ kind: 'unacknowledged' });
+    this.#waiting.set(platformId, { settle, onStaleLid });
+    return {
+      outcome,
+      startClock: () => {
+        if (isWaiting()) timer = setTimeout(() => settle({ kind: 'unacknowledged' }), this.#deps.ackTimeoutMs);
+      },
+      cancel: () => settle({ kind: 'unacknowledged' }),
+    };
+  }
+
+  /** The connection is gone, and with it every ack that has not come. */
+  endAll(): void {
+    for (const { settle } of [...this.#waiting.values()]) settle({ kind: 'unacknowledged' });
+  }
+
+  #onAck({ attrs }: BinaryNode): void {
+    const { id, error, refresh_lid: refreshLid } = attrs;
+    if (!id) return;
+    const outcome = toAckOutcome(error, Date.now());
+    const waiting = this.#waiting.get(id);
+    if (waiting && refreshLid === 'true') waiting.onStaleLid();
+    if (waiting) waiting.settle(outcome);
+    else if ('code' in outcome) {
+      const { kind, code } = outcome;
+      this.#deps.onLateRefusal({ platformId: id, code, isFinal: kind === 'refused' });
+    }
+  }
+}

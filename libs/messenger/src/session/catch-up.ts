@@ -1,0 +1,161 @@
+import { defer } from '@gateway/runtime/deferred';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { type Intake, takeInTurn } from '../inbound/take-in-turn.js';
+import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
+import { getBinaryNodeChild } from '../socket/baileys.js';
+
+export interface CatchUpDeps {
+  sock: BaileysSocket;
+  logger: Logger;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+  /** The backlog counts as over when nothing of it has come, and nothing was dealt with, for so long. Default 60 s. */
+  quietMs?: number | undefined;
+  timers?: Timers;
+}
+
+/** Where it gets its time from, so that tests can hand in another. */
+export interface Timers {
+  nowMs(): number;
+  /** Returns what calls it off. */
+  after(ms: number, work: () => void): () => void;
+}
+
+const systemTimers: Timers = {
+  nowMs: () => performance.now(),
+  after(ms, work) {
+    const timer = setTimeout(work, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** As the web client asks: so many at a time, and not again within 100 ms, on the network's clock. */
+const BATCH = 200;
+const BETWEEN_BATCHES_MS = 120;
+/** After a request that led to nothing. */
+const ASK_AGAIN_MS = 2_000;
+const QUIET_MS = 60_000;
+const MARKED = ['message', 'receipt', 'notification', 'call', 'status'];
+
+/**
+ * Gets what waited at the network while the device was away:
+ *
+ *   waiting -> (the network's end mark, and all messages dealt with; or silence) -> done
+ *
+ * The network announces a backlog, sends some of it, and the rest in batches, for which it has to be asked. The next
+ * one is asked for once the last is mostly dealt with: a long backlog waits at the network, not in this process.
+ */
+export class CatchUp {
+  readonly #deps: CatchUpDeps;
+  readonly #timers: Timers;
+  readonly #intake: Intake;
+  readonly #done = defer<void>();
+  #hasEnded = false;
+  #isDone = false;
+  #messages = 0;
+  /** Something came since the last request. */
+  #hasNews = false;
+  #askedAtMs = 0;
+  #heardAtMs = 0;
+  #cancelRequest: (() => void) | undefined;
+  #cancelLook: (() => void) | undefined;
+
+  constructor(deps: CatchUpDeps) {
+    this.#deps = deps;
+    this.#timers = deps.timers ?? systemTimers;
+    const { sock, signal } = deps;
+    this.#intake = takeInTurn(sock, { signal, onTaken: () => this.#taken() });
+    // The library asks once, for 100.
+    sock.ws.removeAllListeners('CB:ib,,offline_preview');
+    sock.ws.on('CB:ib,,offline_preview', (node: BinaryNode) => this.#announced(node));
+    for (const tag of MARKED) sock.ws.on(`CB:${tag},offline`, () => this.#came());
+    sock.ws.on('CB:ib,,offline', () => this.#ended());
+    sock.ws.once('CB:success', () => this.#watchSilence());
+    signal.addEventListener('abort', () => this.#stop(), { once: true });
+  }
+
+  /** Resolves when the backlog is over; never when the session ends before. */
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  #announced(node: BinaryNode): void {
+    if (getBinaryNodeChild(node, 'offline_preview')?.attrs.count === '0') return;
+    this.#heard();
+    this.#hasNews = true;
+    this.#ask();
+  }
+
+  #came(): void {
+    this.#heard();
+    this.#hasNews = true;
+    if (!this.#hasEnded) this.#cancelRequest ??= this.#timers.after(BETWEEN_BATCHES_MS, () => this.#ask());
+  }
+
+  /** Asks for the next batch when it is time, until the end. */
+  #ask(): void {
+    this.#cancelRequest?.();
+    if (this.#hasEnded || this.#deps.signal.aborted) return;
+    this.#cancelRequest = undefined;
+    // After long silence only what comes starts it again.
+    if (this.#isDone && !this.#hasNews) return;
+    const nowMs = this.#timers.nowMs();
+    const isDue = this.#hasNews || nowMs - this.#askedAtMs >= ASK_AGAIN_MS;
+    if (isDue && this.#intake.backlog < BATCH) {
+      this.#hasNews = false;
+      this.#askedAtMs = nowMs;
+      const request: BinaryNode = { tag: 'offline_batch', attrs: { count: String(BATCH) } };
+      this.#deps.sock.sendNode({ tag: 'ib', attrs: {}, content: [request] }).catch(() => {});
+    }
+    this.#cancelRequest = this.#timers.after(BETWEEN_BATCHES_MS, () => this.#ask());
+  }
+
+  #taken(): void {
+    this.#messages += 1;
+    this.#heard();
+    this.#settle();
+  }
+
+  #heard(): void {
+    this.#heardAtMs = this.#timers.nowMs();
+  }
+
+  #ended(): void {
+    this.#hasEnded = true;
+    this.#cancelRequest?.();
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#hasEnded && this.#intake.backlog === 0) this.#finish();
+  }
+
+  #watchSilence(): void {
+    const { quietMs = QUIET_MS, logger } = this.#deps;
+    this.#heard();
+    const look = () => {
+      const restMs = this.#heardAtMs + quietMs - this.#timers.nowMs();
+      if (restMs > 0) {
+        this.#cancelLook = this.#timers.after(restMs, look);
+        return;
+      }
+      logger.warn('the network has not said that the backlog is over');
+      this.#finish();
+    };
+    if (!this.#hasEnded || this.#intake.backlog > 0) look();
+  }
+
+  #finish(): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    if (this.#messages > 0) this.#deps.logger.info('backlog dealt with', { messages: this.#messages });
+    this.#cancelLook?.();
+    if (!this.#deps.signal.aborted) this.#done.resolve();
+  }
+
+  #stop(): void {
+    this.#hasEnded = true;
+    this.#cancelRequest?.();
+    this.#cancelLook?.();
+  }
+}

@@ -1,0 +1,94 @@
+import type { Addressing } from '../addressing/addressing.js';
+import { watchMigration } from '../addressing/watch-migration.js';
+import { toFailureOutcome } from '../codes/disconnect-outcomes.js';
+import { watchRestriction } from '../codes/read-restriction.js';
+import { confirmUnread } from '../inbound/confirm-unread.js';
+import { holdMessages } from '../inbound/hold-messages.js';
+import { holdReceipts } from '../inbound/hold-receipts.js';
+import type { Receipt } from '../inbound/read-receipt.js';
+import type { LookUp } from '../lookup/look-up.js';
+import { watchNumbers } from '../lookup/watch-numbers.js';
+import { RetryAnswers } from '../sending/answer-retries.js';
+import { Recipients } from '../sending/recipients.js';
+import { resendMessages } from '../sending/resend-messages.js';
+import { answerPings } from '../socket/answer-pings.js';
+import type { BinaryNode } from '../socket/baileys.js';
+import type { ContactTokens } from '../tokens/contact-tokens.js';
+import type { OptionalQueries } from './optional-queries.js';
+import type { SessionDeps } from './session-deps.js';
+import { watchDeadline } from './watch-deadline.js';
+
+export interface WatchNetworkDeps extends SessionDeps {
+  lookUp: LookUp;
+  contactTokens: ContactTokens;
+  addressing: Addressing;
+  optional: OptionalQueries;
+  onCreds(): void;
+  onOpen(): void;
+}
+
+/** Listens to all that the network says by itself, and hands it to where it is dealt with. */
+export function watchNetwork(deps: WatchNetworkDeps): void {
+  const { sock, events, end, optional } = deps;
+  const onFailed = (error: unknown) => end.begin(toFailureOutcome(error));
+  // Its farewell is part of the end.
+  sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || optional.noteFrame());
+  confirmUnread(sock);
+  answerPings(sock);
+  sock.ev.on('creds.update', () => deps.onCreds());
+  sock.ev.on('connection.update', ({ connection }) => {
+    if (connection === 'open') deps.onOpen();
+  });
+  watchReceipts(deps);
+  holdMessages(sock, { onMessage: (message) => events.onMessage?.(message), onFailed });
+  watchMigration(sock, {
+    onNamespace: (namespace) => migrate(deps, namespace),
+    onSetting: (isEnabled) => deps.addressing.noteMigrationSetting(isEnabled),
+    onFailed,
+  });
+  watchNumbers(sock, (people) => events.onNumbersKnown?.(people));
+  watchRestriction(sock, () => events.onRestrictionNews?.());
+  watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
+}
+
+function watchReceipts(deps: WatchNetworkDeps): void {
+  const { sock, auth, end, logger, lookUp, contactTokens, events, getMessage, recipientOf } = deps;
+  const recipients = new Recipients({ sock, lookUp, recipientOf });
+  const retries = new RetryAnswers({
+    ...{ sock, recipients, logger, signal: end.signal },
+    resend: async (request) => {
+      if (getMessage) await resendMessages({ sock, lookUp, contactTokens, getMessage }, request);
+    },
+    hasMessage: async (id) => (await getMessage?.(id)) !== undefined,
+    saveCreds: () => auth.saveCreds(),
+  });
+  holdReceipts(sock, {
+    onReceipt: async (receipt, { attrs }) => {
+      const own = recipientOf ? await ownPart(recipients, receipt, attrs.participant ?? attrs.from ?? '') : receipt;
+      if (own.platformIds.length > 0) await events.onReceipt(own);
+    },
+    onRetry: async (node) => {
+      if (getMessage) await retries.answer(node);
+    },
+  });
+}
+
+/** What a receipt says of messages that its sender may have got. */
+async function ownPart(recipients: Recipients, receipt: Receipt, from: string): Promise<Receipt> {
+  const platformIds: string[] = [];
+  for (const [id, to] of await recipients.of(receipt.platformIds)) {
+    if ((await recipients.standingOf(from, to)) !== 'somebodyElse') platformIds.push(id);
+  }
+  return { ...receipt, platformIds };
+}
+
+async function migrate(
+  { caches, events, addressing }: WatchNetworkDeps,
+  namespace: Parameters<Addressing['learn']>[0],
+): Promise<void> {
+  // Who had no hidden identifier may have one now.
+  caches.contacts.clear();
+  caches.withoutLid.clear();
+  events.onLookUpsForgotten?.();
+  await addressing.learn(namespace);
+}

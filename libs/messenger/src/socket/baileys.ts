@@ -1,0 +1,74 @@
+// The one door to Baileys: nothing of it may run before the curve is in place, and libsignal is bounded and quiet.
+import '../keys/bounded-ratchet.js';
+import '../keys/fast-curve.js';
+import './silence-libsignal.js';
+import { Curve, type UserFacingSocketConfig } from '@whiskeysockets/baileys';
+import { fastCurve } from '../keys/fast-curve.js';
+
+export {
+  type AuthenticationCreds,
+  type AuthenticationState,
+  aesEncryptCTR,
+  areJidsSameUser,
+  type BinaryNode,
+  Browsers,
+  BufferJSON,
+  binaryNodeToString,
+  buildAckStanza,
+  buildPairingQRData,
+  bytesToCrockford,
+  type CacheStore,
+  Curve,
+  DEFAULT_CONNECTION_CONFIG,
+  DEFAULT_ORIGIN,
+  DisconnectReason,
+  derivePairingCodeKey,
+  extractE2ESessionFromRetryReceipt,
+  type FullJid,
+  generateSignalPubKey,
+  getAllBinaryNodeChildren,
+  getBinaryNodeChild,
+  getBinaryNodeChildBuffer,
+  getBinaryNodeChildren,
+  getBinaryNodeChildUInt,
+  getCompanionPlatformId,
+  getMediaKeys,
+  initAuthCreds,
+  jidDecode,
+  jidEncode,
+  jidNormalizedUser,
+  makeWASocket,
+  NACK_REASONS,
+  normalizeMessageContent,
+  prepareWAMessageMedia,
+  proto,
+  S_WHATSAPP_NET,
+  type SignalDataSet,
+  type SignalDataTypeMap,
+  USyncContactProtocol,
+  USyncQuery,
+  USyncUser,
+  type UserFacingSocketConfig,
+  unpadRandomMax16,
+  WA_CERT_DETAILS,
+  writeRandomPadMax16,
+} from '@whiskeysockets/baileys';
+
+/** A socket of the library, all layers. */
+export type BaileysSocket = ReturnType<typeof import('@whiskeysockets/baileys').makeWASocket>;
+export type BaileysLogger = NonNullable<UserFacingSocketConfig['logger']>;
+
+// Whoever imported Baileys before us left it with copies of the slow functions: its own wrapper gets the fast ones here.
+Curve.generateKeyPair = () => {
+  const { pubKey, privKey } = fastCurve.generateKeyPair();
+  return { public: pubKey.subarray(1), private: privKey };
+};
+Curve.sharedKey = (privateKey, publicKey) => fastCurve.calculateAgreement(publicKey, privateKey);
+Curve.sign = (privateKey, message) => fastCurve.calculateSignature(privateKey, message);
+Curve.verify = (publicKey, message, signature) => {
+  try {
+    return fastCurve.verifySignature(publicKey, message, signature);
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,42 @@
+import { captureRejectionSymbol, EventEmitter } from 'node:events';
+import type { MessengerTrust } from '@gateway/runtime/config/messenger-trust';
+import { type BaileysSocket, makeWASocket, type UserFacingSocketConfig } from './baileys.js';
+import { shareStorage } from './share-storage.js';
+import { withTrust } from './trust.js';
+
+export interface MakeSocketOptions {
+  trust: MessengerTrust;
+  /** What came from the server could not be read: the connection is of no use any more. */
+  onBroken(): void;
+}
+
+/**
+ * Makes a socket of the library whose failures stay its own.
+ *
+ * The library listens with async functions and leaves their rejections to the process: one frame that cannot be
+ * decrypted would end it, with the sessions of every other device. Node's `captureRejections` turns them into calls of
+ * a method; an emitter takes it over when it is made, so it is on while the library makes its emitters, synchronously.
+ */
+export function makeSocket(settings: UserFacingSocketConfig, { trust, onBroken }: MakeSocketOptions): BaileysSocket {
+  const before = EventEmitter.captureRejections;
+  EventEmitter.captureRejections = true;
+  try {
+    const sock = withTrust(trust, () => shareStorage(() => makeWASocket(settings)));
+    contain(sock, settings, onBroken);
+    return sock;
+  } finally {
+    EventEmitter.captureRejections = before;
+  }
+}
+
+function contain(sock: BaileysSocket, { logger }: UserFacingSocketConfig, onBroken: () => void): void {
+  const note = (error: unknown) => logger?.warn({ error }, 'a listener failed');
+  Object.assign(sock.ws, {
+    [captureRejectionSymbol](error: unknown, event: string) {
+      note(error);
+      if (event === 'message') onBroken();
+    },
+  });
+  // The library's event emitter hides behind a wrapper: its `error` event is where its rejections end up.
+  (sock.ev as unknown as EventEmitter).on('error', note);
+}

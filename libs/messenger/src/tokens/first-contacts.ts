@@ -1,0 +1,65 @@
+import type { HistoryCreds } from '../history/own-creds.js';
+import type { AuthState } from '../keys/auth-state.js';
+import type { ContactTokens } from './contact-tokens.js';
+
+/**
+ * Whether messages to strangers may go out. `awaitingHistory`: the device was linked a moment ago, and its phone has not
+ * sent the history with the salt yet; sent now, they would be refused. `refused`: several in a row were, for there is no
+ * salt; the others are spared that until one comes, or the device is linked anew.
+ */
+export type FirstContactStanding = 'open' | 'awaitingHistory' | 'refused';
+
+/** So long after its linking a device waits for the history: by default, and when the network wants what is made of the salt. */
+const HISTORY_MS = 5_000;
+export const HISTORY_WAIT_MS = 120_000;
+const MOST_REFUSED = 3;
+
+/** To be called when a phone has agreed to the linking; the credentials are to be saved then. */
+export function noteLinking(creds: HistoryCreds): void {
+  creds.linkedAtMs = Date.now();
+}
+
+/** What it needs to know is kept with the credentials: for the next session, and gone with the next linking. */
+export class FirstContacts {
+  readonly #deps: { auth: AuthState; tokens: Pick<ContactTokens, 'findGivers'> };
+
+  constructor(deps: { auth: AuthState; tokens: Pick<ContactTokens, 'findGivers'> }) {
+    this.#deps = deps;
+  }
+
+  get standing(): FirstContactStanding {
+    const { nctSalt, showsTokens, hasHistory, linkedAtMs, strangersRefused = 0 } = this.#creds;
+    if (nctSalt || showsTokens?.made === false) return 'open';
+    if (showsTokens?.made && strangersRefused >= MOST_REFUSED) return 'refused';
+    // Keys of another program had their history there: none will come.
+    if (hasHistory || linkedAtMs === undefined) return 'open';
+    const waitMs = showsTokens?.made ? HISTORY_WAIT_MS : HISTORY_MS;
+    // The clock of the process that linked it may be ahead of ours.
+    return Math.abs(Date.now() - linkedAtMs) < waitMs ? 'awaitingHistory' : 'open';
+  }
+
+  /** Counts if it was for a missing token. Rejects when keys cannot be read or written: then the session ends. */
+  async refused(number: string): Promise<void> {
+    const { nctSalt, showsTokens } = this.#creds;
+    if (nctSalt || !showsTokens?.made || !(await this.#isStranger(number))) return;
+    const refused = this.#creds.strangersRefused ?? 0;
+    if (refused < MOST_REFUSED) await this.#count(refused + 1);
+  }
+
+  async accepted(number: string): Promise<void> {
+    if (this.#creds.strangersRefused && (await this.#isStranger(number))) await this.#count(0);
+  }
+
+  async #isStranger(number: string): Promise<boolean> {
+    return (await this.#deps.tokens.findGivers([number])).size === 0;
+  }
+
+  async #count(refused: number): Promise<void> {
+    this.#creds.strangersRefused = refused;
+    await this.#deps.auth.saveCreds();
+  }
+
+  get #creds(): HistoryCreds {
+    return this.#deps.auth.creds;
+  }
+}

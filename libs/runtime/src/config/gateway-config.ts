@@ -1,0 +1,135 @@
+import Joi from 'joi';
+import type { LoggerOptions, LogLevel } from '../logs/logger.js';
+import { type EncryptionKey, parseEncryptionKeys } from './encryption-keys.js';
+import { isRealNetwork, type MessengerTrust, parseMessengerTrust } from './messenger-trust.js';
+
+/** The settings every service shares. Each is an environment variable of that name, or of that and `_FILE`. */
+export interface GatewayConfig {
+  /** The one data store: `redis://` or `rediss://`. Default: the Redis of this machine. */
+  REDIS_URL: string;
+  /** First part of all Redis keys: separates installations that share a Redis. Default `gw`. */
+  KEY_PREFIX: string;
+  /** The account holder whose devices these are. There is one for now: `main`. */
+  WORKSPACE: string;
+  /** Keys for what messages say, at rest, `id:64hex[,id:64hex...]`. The first seals, all open. Required. */
+  CONTENT_KEYS: EncryptionKey[];
+  /** The least important lines that are logged. Default `info`. */
+  LOG_LEVEL: LogLevel;
+  /** `json` or `pretty`; without it pretty in a terminal, JSON elsewhere. */
+  LOG_FORMAT?: 'json' | 'pretty';
+  /** Address of `/livez`, `/readyz` and `/metrics`: not for the public. Default: this machine only. */
+  OPS_HOST: string;
+  /** Port of the same; 0, the default, takes any free one. */
+  OPS_PORT: number;
+}
+
+/** The settings of services that open sessions of accounts: all but the API. */
+export interface CredentialConfig {
+  /** Keys for credentials and session keys of accounts, at rest; others than `CONTENT_KEYS`. The first seals, all open. Required. */
+  CREDENTIAL_KEYS: EncryptionKey[];
+}
+
+/** The settings of services that open sockets to the messenger network. */
+export interface SocketConfig {
+  /** Where the network's WebSocket is. Default: the real one. */
+  MESSENGER_URL: string;
+  /** Whom to believe to be the network. Default `production`; anything else is refused with the real network. */
+  MESSENGER_TRUST: MessengerTrust;
+  /** Version of the network's web client to appear as, such as `2.3000.1043857760`. Default: the one built in. `version set` of the command line goes before it. */
+  MESSENGER_VERSION?: string;
+}
+
+/** The pace that a device has unless an operator gave it another. */
+export interface PaceConfig extends SocketConfig {
+  /** Messages per minute and device, 0 for no limit. Default 20; against a stand-in (`MESSENGER_TRUST=root:...`) 0. Never 0 on the real network. */
+  PACE_PER_MINUTE: number;
+}
+
+const REAL_NETWORK_URL = 'wss://web.whatsapp.com/ws/chat';
+const CAREFUL_PACE_PER_MINUTE = 20;
+const port = () => Joi.number().integer().min(0).max(65_535);
+
+export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS: never }> = {
+  REDIS_URL: Joi.string()
+    .uri({ scheme: ['redis', 'rediss'] })
+    .default('redis://127.0.0.1:6379'),
+  KEY_PREFIX: Joi.string()
+    .pattern(/^[A-Za-z0-9_-]{1,40}$/)
+    .default('gw'),
+  WORKSPACE: Joi.string()
+    .pattern(/^[a-z0-9-]{1,40}$/)
+    .default('main'),
+  CONTENT_KEYS: Joi.string().custom(parseEncryptionKeys).required(),
+  ENCRYPTION_KEYS: Joi.forbidden().messages({
+    'any.unknown': '{{#label}} was split in two, CREDENTIAL_KEYS and CONTENT_KEYS: see docs/security.md',
+  }),
+  LOG_LEVEL: Joi.string().valid('debug', 'info', 'warn', 'error').default('info'),
+  LOG_FORMAT: Joi.string().valid('json', 'pretty'),
+  OPS_HOST: Joi.string().hostname().default('127.0.0.1'),
+  OPS_PORT: port().default(0),
+};
+
+export const credentialKeys: Joi.PartialSchemaMap<CredentialConfig> = {
+  CREDENTIAL_KEYS: Joi.string().custom(readCredentialKeys).required(),
+};
+
+// The order of the keys matters: each rule looks at the ones before it.
+export const socketKeys: Joi.PartialSchemaMap<SocketConfig> = {
+  MESSENGER_URL: Joi.string()
+    .uri({ scheme: ['ws', 'wss'] })
+    .custom(refusePlainRealNetwork)
+    .default(REAL_NETWORK_URL),
+  MESSENGER_TRUST: Joi.string().custom(readTrust).default({ kind: 'production' }),
+  MESSENGER_VERSION: Joi.string().pattern(/^\d{1,3}\.\d{1,5}\.\d{1,10}$/),
+};
+
+export const paceKeys: Joi.PartialSchemaMap<PaceConfig> = {
+  ...socketKeys,
+  PACE_PER_MINUTE: Joi.number().integer().min(0).max(100_000).custom(refuseUnlimited).default(defaultPace),
+};
+
+/** How a service logs, by its settings. */
+export function loggerOptions(config: GatewayConfig, service: string): LoggerOptions {
+  const { LOG_LEVEL: level, LOG_FORMAT: format } = config;
+  return { service, level, ...(format && { pretty: format === 'pretty' }) };
+}
+
+/** A key of both rings would be in the hands of the API, too. */
+function readCredentialKeys(text: string, helpers: Joi.CustomHelpers): EncryptionKey[] {
+  const keys = parseEncryptionKeys(text);
+  const { CONTENT_KEYS: contents } = helpers.state.ancestors[0] as Partial<GatewayConfig>;
+  if (Array.isArray(contents) && keys.some(({ key }) => contents.some((other) => other.key.equals(key)))) {
+    throw new Error('must not have a key of CONTENT_KEYS');
+  }
+  return keys;
+}
+
+function refusePlainRealNetwork(url: string): string {
+  if (isRealNetwork(url) && !url.toLowerCase().startsWith('wss:'))
+    throw new Error('must be wss:// for the real network');
+  return url;
+}
+
+function readTrust(text: string, helpers: Joi.CustomHelpers): MessengerTrust {
+  const trust = parseMessengerTrust(text);
+  if (trust.kind !== 'production' && leadsToRealNetwork(helpers)) {
+    throw new Error('must be production for the real network');
+  }
+  return trust;
+}
+
+function refuseUnlimited(perMinute: number, helpers: Joi.CustomHelpers): number {
+  if (perMinute === 0 && leadsToRealNetwork(helpers)) {
+    throw new Error('must not be 0 on the real network: unpaced bulk gets accounts banned');
+  }
+  return perMinute;
+}
+
+function leadsToRealNetwork(helpers: Joi.CustomHelpers): boolean {
+  const { MESSENGER_URL: url } = helpers.state.ancestors[0] as Partial<SocketConfig>;
+  return url !== undefined && isRealNetwork(url);
+}
+
+function defaultPace({ MESSENGER_TRUST: trust }: Partial<SocketConfig>): number {
+  return trust?.kind === 'root' ? 0 : CAREFUL_PACE_PER_MINUTE;
+}

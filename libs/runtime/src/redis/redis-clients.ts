@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { Redis, type RedisOptions } from 'ioredis';
+import { GatewayError } from '../errors.js';
+import type { Logger } from '../logs/logger.js';
+
+export interface RedisClientsOptions {
+  /** `redis://` or `rediss://`, with user, password and database if there are any. */
+  url: string;
+  logger: Logger;
+  /** Shown by `CLIENT LIST`. */
+  name?: string;
+  /** How `queue` treats an outage: like `commands` (the default) for workers, like `failFast` where a caller waits. */
+  queueLike?: 'commands' | 'failFast';
+}
+
+/** One connection per purpose: they differ in what happens while Redis is away. */
+export interface RedisClients {
+  /** Waits for Redis as long as it takes, and sends what is asked in one turn of the event loop together. For owners and workers. */
+  commands: Redis;
+  /** Fails in under 3 s when Redis does not answer. For whoever has a caller waiting. */
+  failFast: Redis;
+  /** For BullMQ alone: it teaches its connection two hundred commands, which every pipeline there has to carry. */
+  queue: Redis;
+  /** Only for subscriptions; renews them by itself after an outage. */
+  subscriber: Redis;
+  /** Rejects when Redis has not answered on all of them within `timeoutMs`. */
+  waitForReady(timeoutMs?: number): Promise<void>;
+  /** Closes all. Safe to repeat. */
+  close(): Promise<void>;
+}
+
+const CLOSE_TIMEOUT_MS = 1_000;
+const PING_EVERY_MS = 10_000;
+
+/**
+ * How each purpose treats an outage. `socketTimeout` counts only while an answer is outstanding: it finds connections
+ * whose other end vanished without a word, which the kernel alone would keep for a quarter of an hour.
+ */
+const PURPOSES = {
+  // 60 s: longer than a BullMQ worker blocks, as workers copy these options. They also require `null` retries.
+  commands: { maxRetriesPerRequest: null, enableAutoPipelining: true, socketTimeout: 60_000 },
+  failFast: {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 2_000,
+    connectTimeout: 2_000,
+    // No longer than a command: the next pipeline only goes out when this one has ended, and would take its time anew.
+    socketTimeout: 2_000,
+    enableAutoPipelining: true,
+  },
+  subscriber: { maxRetriesPerRequest: null, socketTimeout: 5_000 },
+} as const satisfies Record<string, RedisOptions>;
+
+/** Makes the connections of a process. They connect at once, and again after every outage. */
+export function createRedisClients(options: RedisClientsOptions): RedisClients {
+  const { url, logger, name = 'gateway', queueLike = 'commands' } = options;
+  const make = (behaviour: keyof typeof PURPOSES, purpose: string = behaviour) => {
+    const client = new Redis(url, { ...PURPOSES[behaviour], retryStrategy, connectionName: `${name}-${purpose}` });
+    logOutages(client, logger.child({ connection: purpose }));
+    return client;
+  };
+  const clients = {
+    commands: make('commands'),
+    failFast: make('failFast'),
+    queue: allowWhenFull(make(queueLike, 'queue')),
+    subscriber: make('subscriber'),
+  };
+  const all = Object.values(clients);
+  const pings = setInterval(() => ping(clients.subscriber), PING_EVERY_MS).unref();
+  return {
+    ...clients,
+    waitForReady: async (timeoutMs = 10_000) => {
+      await Promise.all(all.map((client) => waitForReady(client, timeoutMs)));
+    },
+    close: async () => {
+      clearInterval(pings);
+      await Promise.all(all.map(closeClient));
+    },
+  };
+}
+
+/**
+ * BullMQ's scripts run also when Redis is full, as ours do that keep up what was accepted: what they work on are the
+ * wake-ups of sends that are in Redis already. Without it a worker loses its jobs, and asks for the next one without a pause.
+ */
+function allowWhenFull(client: Redis): Redis {
+  const define = client.defineCommand.bind(client);
+  client.defineCommand = (name, definition) =>
+    define(name, { ...definition, lua: `#!lua flags=allow-oom\n${definition.lua}` });
+  return client;
+}
+
+/** Quick at first, for restarts; never slower than a second, as a user may be waiting. */
+function retryStrategy(tries: number): number {
+  return Math.min(50 * 2 ** tries, 1_000) * (0.75 + Math.random() / 2);
+}
+
+/** An outage is two lines, not one per attempt to connect. */
+function logOutages(client: Redis, logger: Logger): void {
+  let away = false;
+  client.on('error', (error) => {
+    if (!away) logger.warn('redis connection lost', { error });
+    away = true;
+  });
+  client.on('ready', () => {
+    if (away) logger.info('redis connection restored');
+    away = false;
+  });
+}
+
+/** Keeps a silent connection from going stale unnoticed. */
+function ping(client: Redis): void {
+  if (client.status === 'ready') client.ping().catch(() => {});
+}
+
+/** Failed attempts to connect do not end the wait: only time does. */
+function waitForReady(client: Redis, timeoutMs: number): Promise<void> {
+  if (client.status === 'ready') return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      client.off('ready', done);
+      reject(new GatewayError({ code: 'redis_away', message: 'Redis does not answer' }));
+    }, timeoutMs);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    client.once('ready', done);
+  });
+}
+
+async function closeClient(client: Redis): Promise<void> {
+  if (client.status === 'end') return;
+  const ended = once(client, 'end', { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) }).catch(() => {});
+  if (client.status === 'ready') client.quit().catch(() => client.disconnect());
+  else client.disconnect();
+  await ended;
+  client.disconnect();
+}

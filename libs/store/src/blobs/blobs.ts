@@ -1,0 +1,205 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/content/message-content';
+import { type DeviceAddress, type MessageId, parseMessageId, type Workspace } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { type Store, writeAlways } from '../core/store.js';
+import { keyIdOf, LONGEST_HEADER_BYTES } from '../core/vault.js';
+
+/**
+ * Files, each stored once per workspace under the hash of its bytes, sealed, in pieces of a size that Redis moves quickly.
+ * Each send that needs one holds it, for a few minutes until it is promised, so that a process which dies before that
+ * blocks the quota for no longer. A blob goes when the last of them lets it go, and dies by itself when the time of all of
+ * them is over.
+ *
+ * Blobs lie in the slot of the workspace, so that one step keeps its quota, and sends in those of devices. So the step that
+ * closes a send only leaves a note; `releaseBlobs` carries it out.
+ */
+const CHUNK_BYTES = 512 * 1024;
+/** Longer than any request takes from its file to its promise. */
+const RESERVED_MS = 10 * 60_000;
+
+interface Blob {
+  hash: string;
+  sizeBytes: number;
+}
+
+interface Hold extends Blob {
+  /** The name under which one send holds it. */
+  holder: string;
+}
+
+export interface NewBlob {
+  bytes: Buffer;
+  nowMs: number;
+  /** Bytes that the workspace's blobs may take together. */
+  quotaBytes: number;
+}
+
+/** SHA-256, hex: the name of a blob. */
+function hashBlob(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/**
+ * Stores a file unless it is there already, for one more holder; `full` when the quota has no room. It lives for ten
+ * minutes, until `keepBlob`. Safe to repeat, also at the same time. Holds nothing where it rejects.
+ */
+export async function putBlob(
+  store: Store,
+  workspace: Workspace,
+  { bytes, nowMs, quotaBytes }: NewBlob,
+): Promise<{ kind: 'stored'; hash: string; holder: string } | { kind: 'full' }> {
+  const hash = hashBlob(bytes);
+  const holder = randomBytes(9).toString('base64url');
+  const keys = keysOf(store, workspace, { hash, sizeBytes: bytes.length });
+  const diesAtMs = nowMs + RESERVED_MS;
+  const reserve = () =>
+    store.run(
+      'reserve-blob',
+      [...keys.books, ...keys.chunks],
+      [hash, bytes.length, holder, nowMs, diesAtMs, quotaBytes],
+    );
+  const reply = await reserve();
+  if (reply === 'full') return { kind: 'full' };
+  try {
+    if (reply === 'write' || !(await isOpenable(store, keys.chunks))) {
+      await writeChunks(store, keys.chunks, { bytes, diesAtMs });
+      // Another send may have asked for a longer life meanwhile: all chunks get the longest.
+      await reserve();
+    }
+  } catch (thrown) {
+    await letGoOf(store, workspace, { hash, sizeBytes: bytes.length, holder });
+    throw thrown;
+  }
+  return { kind: 'stored', hash, holder };
+}
+
+/** One after the other: a pipeline would hold the whole file once more. */
+async function writeChunks(
+  store: Store,
+  chunks: readonly string[],
+  { bytes, diesAtMs }: { bytes: Buffer; diesAtMs: number },
+): Promise<void> {
+  for (const [index, key] of chunks.entries()) {
+    const piece = bytes.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
+    await store.run('write-chunk', [key], [store.vault.seal(piece, 'file', key), diesAtMs]);
+  }
+}
+
+/**
+ * The blob of a send that is about to be promised lives until that has expired. Safe to repeat. `false` when it has gone:
+ * the send must not be promised. `true` for a send without one.
+ */
+export async function keepBlob(store: Store, address: DeviceAddress, messageId: MessageId): Promise<boolean> {
+  const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
+  const [hold, expiresAtMs] = await store.redis.hmget(record, 'blob', 'expiresAtMs');
+  if (!hold) return true;
+  const { hash, sizeBytes, holder } = parseHold(hold);
+  const { books, chunks } = keysOf(store, address.workspace, { hash, sizeBytes });
+  const diesAtMs = Number(expiresAtMs) + LIMITS.blobGraceSeconds * 1000;
+  const kept = await store.run('keep-blob', [books[0], books[3], ...chunks], [hash, holder, diesAtMs]);
+  return kept === 1;
+}
+
+/** Lets go of the blob of a send that was not written down. Never rejects: the blob dies soon by itself. */
+export async function dropBlob(store: Store, workspace: Workspace, content: MediaContent): Promise<void> {
+  await letGoOf(store, workspace, parseHold(holdOf(content)));
+}
+
+async function letGoOf(store: Store, workspace: Workspace, hold: Hold): Promise<void> {
+  await releaseBlob(store, workspace, hold).catch(() => {});
+}
+
+/** The bytes of a blob, `undefined` when it is gone. Throws when they cannot be opened, or are not what they were. */
+export async function readBlob(
+  store: Store,
+  workspace: Workspace,
+  { hash, sizeBytes }: Blob,
+): Promise<Buffer | undefined> {
+  const bytes = Buffer.allocUnsafe(sizeBytes);
+  let at = 0;
+  for (const key of keysOf(store, workspace, { hash, sizeBytes }).chunks) {
+    const sealed = await store.redis.getBuffer(key);
+    if (!sealed) return undefined;
+    at += store.vault.open(sealed, 'file', key).copy(bytes, at);
+  }
+  if (hashBlob(bytes) !== hash) throw new Error('a blob is not what its name says');
+  return bytes;
+}
+
+/** What a send's record says of its blob. */
+export function holdOf({ blob, sizeBytes, blobHolder }: MediaContent): string {
+  return `${blob}:${sizeBytes}:${blobHolder}`;
+}
+
+function parseHold(hold: string): Hold {
+  const [hash = '', bytes, holder = ''] = hold.split(':');
+  return { hash, sizeBytes: Number(bytes), holder };
+}
+
+async function releaseBlob(store: Store, workspace: Workspace, { hash, sizeBytes, holder }: Hold): Promise<void> {
+  const { books, chunks } = keysOf(store, workspace, { hash, sizeBytes });
+  await store.run('release-blob', [...books, ...chunks], [hash, holder]);
+}
+
+/** Lets go of the blobs of a device's sends that have ended since. Needs no lease; safe to repeat, also at the same time. */
+export async function releaseBlobs(store: Store, address: DeviceAddress): Promise<void> {
+  const { releasedBlobs } = deviceKeys(store.space, address);
+  for (const hold of await store.redis.smembers(releasedBlobs)) {
+    await releaseBlob(store, address.workspace, parseHold(hold));
+    await store.redis.srem(releasedBlobs, hold);
+  }
+}
+
+/** Where the network keeps a blob as a medium of this type; `undefined` when it was not uploaded, or is forgotten. */
+export async function readUpload(
+  store: Store,
+  address: DeviceAddress,
+  { blob, type }: { blob: string; type: MediaType },
+): Promise<MediaUpload | undefined> {
+  const key = deviceKeys(store.space, address).blobUpload(blob, type);
+  const sealed = await store.redis.getBuffer(key);
+  // Uploaded again by anyone who cannot open it.
+  return sealed && isKnown(store, sealed)
+    ? (JSON.parse(store.vault.open(sealed, 'upload', key).toString()) as MediaUpload)
+    : undefined;
+}
+
+/** Remembers an upload for later sends, other processes, and phones that ask again. */
+export async function keepUpload(
+  store: Store,
+  address: DeviceAddress,
+  { blob, type, upload, untilMs }: { blob: string; type: MediaType; upload: MediaUpload; untilMs: number },
+): Promise<void> {
+  const key = deviceKeys(store.space, address).blobUpload(blob, type);
+  await writeAlways(store, 'SET', key, store.vault.seal(JSON.stringify(upload), 'upload', key), 'PXAT', untilMs);
+}
+
+/** Another send uses the same upload: it is remembered for as long as that one needs. */
+export async function extendUpload(
+  store: Store,
+  address: DeviceAddress,
+  { blob, type, untilMs }: { blob: string; type: MediaType; untilMs: number },
+): Promise<void> {
+  const key = deviceKeys(store.space, address).blobUpload(blob, type);
+  const leftMs = await store.redis.pttl(key);
+  if (Date.now() + leftMs < untilMs) await store.redis.pexpireat(key, untilMs);
+}
+
+/** Whether the file that is there is of use: one that is sealed with a key of others, or of the past, is written anew. */
+async function isOpenable(store: Store, chunks: readonly string[]): Promise<boolean> {
+  const heads = await Promise.all(chunks.map((key) => store.redis.getrangeBuffer(key, 0, LONGEST_HEADER_BYTES)));
+  return heads.every((head) => isKnown(store, head));
+}
+
+function isKnown(store: Store, sealed: Buffer): boolean {
+  return store.vault.keyIds('contents').includes(keyIdOf(sealed));
+}
+
+function keysOf(store: Store, workspace: Workspace, { hash, sizeBytes }: Blob) {
+  const { blobs, blobSizes, blobBytes, blobHolders, blobChunk } = workspaceKeys(store.space, workspace);
+  const chunks = Array.from({ length: Math.ceil(sizeBytes / CHUNK_BYTES) }, (_, index) => blobChunk(hash, index));
+  const books = [blobs, blobSizes, blobBytes, blobHolders(hash)] as const;
+  return { books, chunks };
+}

@@ -1,0 +1,141 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { EncryptionKey } from '@gateway/runtime/config/encryption-keys';
+import { GatewayError } from '@gateway/runtime/errors';
+
+/**
+ * The two rings of keys. `credentials`: anyone who has these can be the accounts; the API never gets them. `contents`: what
+ * messages say and to what they belong.
+ */
+export type KeyRing = 'credentials' | 'contents';
+
+/** What values are sealed for, each with a key of its own, and the ring that it is made from. */
+export const RINGS = {
+  account: 'credentials',
+  session: 'credentials',
+  content: 'contents',
+  reply: 'contents',
+  file: 'contents',
+  upload: 'contents',
+  received: 'contents',
+  question: 'contents',
+  repeat: 'contents',
+  idKey: 'contents',
+  linkCode: 'contents',
+} as const satisfies Record<string, KeyRing>;
+
+export type SealPurpose = keyof typeof RINGS;
+
+export type KeyRings = Record<KeyRing, readonly EncryptionKey[]>;
+
+/** Encrypts what must not lie open in Redis: keys of accounts and content of messages. */
+export interface Vault {
+  /** @param place key name and field: a value copied to another place does not open. */
+  seal(plain: Uint8Array | string, purpose: SealPurpose, place: string): Buffer;
+  /**
+   * Throws `UnknownKeyError` for a key or a layout that this process does not know (yet), and another error when the value
+   * was changed or moved.
+   */
+  open(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
+  /** The same value under the key that seals now; with the day on which it was written first. Throws as `open` does. */
+  reseal(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
+  /** The key ids of a ring, the one that seals in front. */
+  keyIds(ring: KeyRing): string[];
+}
+
+/**
+ * Sealed by someone who knows more than this process: a key that is not configured here, or a later layout. It is no
+ * reason to give the value up: in a rolling change the other processes know it, and this one will.
+ */
+export class UnknownKeyError extends GatewayError {
+  constructor(fields: { ring: KeyRing; keyId?: string }) {
+    super({ code: 'unknown_key', message: 'sealed with an encryption key that is not configured here', fields });
+  }
+}
+
+const VERSION = 2;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+/** Version, length of the key id, day. */
+const FIXED_HEADER_BYTES = 4;
+export const MS_PER_DAY = 86_400_000;
+
+/**
+ * AES-256-GCM. Layout: version (1), length of the key id (1), key id, day of writing (2, days since 1970),
+ * iv (12), data, tag (16). The header and the place are authenticated. The day lets old sessions be pruned without
+ * opening them. The key is derived for the purpose (HKDF-SHA256, RFC 5869): the configured one encrypts nothing itself.
+ * @param rings of each the first key seals, all of them open; a ring without keys does neither.
+ */
+export function createVault(rings: KeyRings): Vault {
+  const derived = new Map<string, Buffer>();
+  const keyFor = (purpose: SealPurpose, keyId: string | undefined): Buffer => {
+    const name = `${purpose}/${keyId}`;
+    const known = derived.get(name);
+    if (known) return known;
+    const ring = RINGS[purpose];
+    const key = rings[ring].find(({ id }) => id === keyId);
+    if (!key) throw new UnknownKeyError({ ring, ...(keyId !== undefined && { keyId }) });
+    const subkey = Buffer.from(hkdfSync('sha256', key.key, '', `messenger-gateway/${purpose}`, 32));
+    derived.set(name, subkey);
+    return subkey;
+  };
+
+  const seal = (
+    plain: Uint8Array | string,
+    { purpose, place, day }: { purpose: SealPurpose; place: string; day: number },
+  ) => {
+    const keyId = rings[RINGS[purpose]][0]?.id;
+    const key = keyFor(purpose, keyId);
+    const header = makeHeader(keyId!, day);
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad(header, place));
+    return Buffer.concat([header, iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  };
+  const open = (sealed: Buffer, purpose: SealPurpose, place: string) => {
+    const { header, keyId, version } = readHeader(sealed);
+    if (version > VERSION) throw new UnknownKeyError({ ring: RINGS[purpose], keyId });
+    const key = keyFor(purpose, keyId);
+    const iv = sealed.subarray(header.length, header.length + IV_BYTES);
+    const data = sealed.subarray(header.length + IV_BYTES, sealed.length - TAG_BYTES);
+    const decipher = createDecipheriv('aes-256-gcm', key, iv).setAAD(aad(header, place));
+    decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
+    return Buffer.concat([decipher.update(data), decipher.final()]);
+  };
+
+  return {
+    seal: (plain, purpose, place) => seal(plain, { purpose, place, day: Math.floor(Date.now() / MS_PER_DAY) }),
+    open,
+    reseal(sealed, purpose, place) {
+      const plain = open(sealed, purpose, place);
+      const { header } = readHeader(sealed);
+      return seal(plain, { purpose, place, day: header.readUInt16BE(header.length - 2) });
+    },
+    keyIds: (ring) => rings[ring].map(({ id }) => id),
+  };
+}
+
+/** So many bytes of a value tell its key. */
+export const LONGEST_HEADER_BYTES = FIXED_HEADER_BYTES + 255;
+
+/** The id of the key that a value is sealed with, by its first bytes; empty for what is no sealed value. */
+export function keyIdOf(head: Buffer): string {
+  return (head[0] ?? 0) < VERSION ? '' : head.toString('ascii', 2, 2 + (head[1] ?? 0));
+}
+
+function makeHeader(keyId: string, day: number): Buffer {
+  return Buffer.concat([Buffer.of(VERSION, keyId.length), Buffer.from(keyId, 'ascii'), Buffer.of(day >> 8, day & 255)]);
+}
+
+function readHeader(sealed: Buffer): { header: Buffer; keyId: string; version: number } {
+  const version = sealed[0] ?? 0;
+  const headerBytes = FIXED_HEADER_BYTES + (sealed[1] ?? 0);
+  if (version < VERSION || sealed.length < headerBytes + IV_BYTES + TAG_BYTES) throw new Error('not a sealed value');
+  return {
+    header: sealed.subarray(0, headerBytes),
+    keyId: sealed.toString('ascii', 2, headerBytes - 2),
+    version,
+  };
+}
+
+function aad(header: Buffer, place: string): Buffer {
+  return Buffer.concat([header, Buffer.from(place)]);
+}

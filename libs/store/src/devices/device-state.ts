@@ -1,0 +1,144 @@
+import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { ringDoorbell } from '../core/doorbells.js';
+import type { Store } from '../core/store.js';
+import type { Lease } from '../fleet/leases.js';
+import { toRestriction } from './restrictions.js';
+
+export interface DeviceState {
+  desired?: DesiredState;
+  observed?: ObservedState;
+  /** Why messages to new contacts wait, where they do. */
+  restriction?: HeldRestriction;
+  leaseHeld: boolean;
+  /** Whether credentials lie in Redis: of a linked account, or of an attempt to link one. */
+  hasKeys: boolean;
+}
+
+export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
+  const keys = deviceKeys(store.space, address);
+  const reply = await store.run(
+    'read-device-state',
+    [keys.desired, keys.observed, keys.restriction, keys.lease, keys.creds],
+    [],
+  );
+  const [desired, observed, held, lease, creds] = reply as [string[], string[], string[], number, number];
+  const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
+  const wanted = toFields(desired);
+  if (wanted.want) state.desired = wanted as unknown as DesiredState;
+  const seen = toFields(observed);
+  if (seen.status) state.observed = toObserved({ ...seen, ...openCode(store, keys.observed, seen.code) });
+  const restriction = toRestriction(toFields(held));
+  if (restriction) state.restriction = restriction;
+  return state;
+}
+
+const placeOfCode = (key: string) => `${key}/code`;
+
+/** Empty where it cannot be opened: the next code is a few seconds away. */
+function openCode(store: Store, key: string, sealed: string | undefined): { code?: string } {
+  if (sealed === undefined) return {};
+  try {
+    return { code: store.vault.open(Buffer.from(sealed, 'base64'), 'linkCode', placeOfCode(key)).toString() };
+  } catch {
+    return { code: '' };
+  }
+}
+
+function toFields(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let i = 0; i + 1 < flat.length; i += 2) fields[flat[i]!] = flat[i + 1]!;
+  return fields;
+}
+
+/**
+ * The user wants an account on this device; that of a parked one comes back, unless `forceNew`. Safe to repeat: a running
+ * attempt goes on. Ring `desired` afterwards.
+ */
+export async function requestLink(
+  store: Store,
+  address: DeviceAddress,
+  request: { attemptId: string; method: LinkMethod; phone?: string; forceNew: boolean },
+): Promise<{ outcome: 'started' | 'inProgress' | 'alreadyLinked'; attemptId: string }> {
+  const { desired } = deviceKeys(store.space, address);
+  const { attemptId, method, phone = '', forceNew } = request;
+  const args = [attemptId, method, phone, forceNew ? '1' : '0', Date.now()];
+  const outcome = (await store.run('request-link', [desired], args)) as 'started' | 'inProgress' | 'alreadyLinked';
+  return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
+}
+
+/** The user wants no account. The answer arrives as `observed.logout` under the attempt id. Ring `desired` afterwards. */
+export async function requestUnlink(
+  store: Store,
+  address: DeviceAddress,
+  request: { attemptId: string },
+): Promise<{ outcome: 'requested' | 'nothingLinked'; attemptId: string }> {
+  const keys = deviceKeys(store.space, address);
+  const reply = await store.run('request-unlink', [keys.desired, keys.creds], [request.attemptId, Date.now()]);
+  const [outcome, attemptId] = reply as ['requested' | 'nothingLinked', string];
+  return { outcome, attemptId };
+}
+
+/** Ends an attempt that nobody answered. Does nothing when the device has moved on. */
+export async function cancelLink(
+  store: Store,
+  address: DeviceAddress,
+  attempt: { attemptId: string; reason: Reason },
+): Promise<boolean> {
+  const keys = deviceKeys(store.space, address);
+  const args = [attempt.attemptId, attempt.reason, Date.now()];
+  return (await store.run('cancel-link', [keys.desired, keys.observed, keys.creds], args)) === 1;
+}
+
+/**
+ * The owner writes what it sees, and with `want` what is wanted from now on. Answers `moved`, having written nothing,
+ * when the user has asked for something else since the owner read `actedOn`. Throws `FencedError` for a stale owner.
+ */
+export async function recordObserved(
+  store: Store,
+  lease: Lease,
+  change: { actedOn: DesiredState | undefined; observed: Omit<ObservedState, 'sinceMs'>; want?: Want },
+): Promise<'ok' | 'moved'> {
+  const keys = deviceKeys(store.space, lease.address);
+  const { code } = change.observed;
+  const sealed = code && store.vault.seal(code, 'linkCode', placeOfCode(keys.observed)).toString('base64');
+  const observed = { ...change.observed, sinceMs: Date.now(), ...(sealed && { code: sealed }) };
+  const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
+  const reply = await store.run(
+    'record-observed',
+    [keys.lease, keys.desired, keys.observed],
+    [lease.token, change.actedOn?.attemptId ?? '', change.want ?? '', ...fields.flat().map(String)],
+  );
+  if (reply === 'fenced') throw new FencedError({ step: 'record observed' });
+  return reply as 'ok' | 'moved';
+}
+
+/**
+ * Writes what the owner of a device sees, under the attempt that it acts on, and tells whoever waits for it; nothing
+ * (`moved`) when the user has asked for something else. Throws `FencedError` for a stale owner.
+ */
+export async function reportObserved(
+  store: Store,
+  lease: Lease,
+  actedOn: DesiredState,
+  observed: Omit<ObservedState, 'sinceMs' | 'attemptId'>,
+  want?: Want,
+): Promise<'ok' | 'moved'> {
+  const attempt = actedOn.attemptId ? { attemptId: actedOn.attemptId } : {};
+  const change = { actedOn, observed: { ...observed, ...attempt }, ...(want && { want }) };
+  const outcome = await recordObserved(store, lease, change);
+  await ringDoorbell(store, { topic: 'observed', ...lease.address });
+  return outcome;
+}
+
+function toObserved(fields: Record<string, string>): ObservedState {
+  const { sinceMs, codeExpiresAtMs, notBeforeMs, code, ...rest } = fields;
+  const observed = { ...rest, sinceMs: Number(sinceMs) } as unknown as ObservedState;
+  if (code) observed.code = code;
+  if (codeExpiresAtMs !== undefined) observed.codeExpiresAtMs = Number(codeExpiresAtMs);
+  if (notBeforeMs !== undefined) observed.notBeforeMs = Number(notBeforeMs);
+  return observed;
+}

@@ -1,0 +1,146 @@
+import { type OwnerQuestion, parseOwnerQuestion } from '@gateway/contracts/devices/owner-questions';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { ringDoorbell } from '../core/doorbells.js';
+import type { Store } from '../core/store.js';
+import { MS_PER_DAY } from '../core/vault.js';
+import type { Lease } from '../fleet/leases.js';
+
+/** Each has up to 1,000 numbers in it. */
+const MAX_WAITING = 20;
+/** As long as anybody waits for the answer, and no longer: there may be numbers in it. */
+const TTL_MS = (LIMITS.contactsWaitSeconds + 5) * 1000;
+const COUNTER_TTL_MS = 2 * MS_PER_DAY;
+
+export interface AskedQuestion {
+  /** Names the question and its answer; the same again asks the next owner what the last one did not answer. */
+  id: string;
+  question: OwnerQuestion;
+  /** How much it counts towards the device's cap of the day. */
+  quota?: { count: number; cap: number; nowMs: number };
+}
+
+/** `busy`: too many questions wait already. `capped`: it would go over the quota; nothing was counted. */
+export async function askOwner(
+  store: Store,
+  address: DeviceAddress,
+  { id, question, quota }: AskedQuestion,
+): Promise<'asked' | 'busy' | 'capped'> {
+  const keys = deviceKeys(store.space, address);
+  const sealed = store.vault.seal(JSON.stringify(question), 'question', placeOf(store, address, id)).toString('base64');
+  const { count, cap, nowMs } = quota ?? { count: 0, cap: 0, nowMs: 0 };
+  const outcome = await store.run(
+    'ask-owner',
+    [keys.questions, keys.contactChecks(Math.floor(nowMs / MS_PER_DAY))],
+    [id, sealed, TTL_MS, MAX_WAITING, count, cap, COUNTER_TTL_MS],
+  );
+  await ringDoorbell(store, { topic: 'questions', ...address });
+  return outcome as 'asked' | 'busy' | 'capped';
+}
+
+export interface AnswerProgress {
+  /** Whether the owner of the device has taken the question, or one that has died since. */
+  taken: 'byOwner' | 'byFormerOwner' | undefined;
+  /** The owner has too many questions already. */
+  isRefused: boolean;
+  /** How many parts there are. */
+  parts: number;
+}
+
+/** How far an answer is, without reading it: callers are woken by each other's doorbells. */
+export async function readAnswerProgress(store: Store, address: DeviceAddress, id: string): Promise<AnswerProgress> {
+  const keys = deviceKeys(store.space, address);
+  const [[taken, refused], fields, lease] = await Promise.all([
+    store.redis.hmget(keys.answer(id), 'taken', 'refused'),
+    store.redis.hlen(keys.answer(id)),
+    store.redis.get(keys.lease),
+  ]);
+  const isRefused = refused != null;
+  const parts = fields - (taken != null ? 1 : 0) - (isRefused ? 1 : 0);
+  if (taken == null) return { taken: undefined, isRefused, parts };
+  return { taken: taken === lease ? 'byOwner' : 'byFormerOwner', isRefused, parts };
+}
+
+/** The parts of an answer that there are, by name. */
+export async function readAnswerParts(store: Store, address: DeviceAddress, id: string): Promise<Map<string, string>> {
+  const { taken, refused, ...parts } = await store.redis.hgetall(deviceKeys(store.space, address).answer(id));
+  return new Map(Object.entries(parts));
+}
+
+/**
+ * Takes a question back, and what it counted, when no owner has begun to answer it; whether that was so. Safe to repeat.
+ */
+export async function withdrawQuestion(
+  store: Store,
+  address: DeviceAddress,
+  { id, quota }: Pick<AskedQuestion, 'id' | 'quota'>,
+): Promise<boolean> {
+  const keys = deviceKeys(store.space, address);
+  const counter = keys.contactChecks(Math.floor((quota?.nowMs ?? 0) / MS_PER_DAY));
+  const asked = [keys.questions, keys.answer(id), counter];
+  return (await store.run('withdraw-question', asked, [id, quota?.count ?? 0])) === 'unanswered';
+}
+
+/** The answer is not waited for any more: an owner that works on it may stop. Safe to repeat. */
+export async function forgetQuestion(
+  store: Store,
+  address: DeviceAddress,
+  asked: Pick<AskedQuestion, 'id' | 'quota'>,
+): Promise<void> {
+  const isGone = await withdrawQuestion(store, address, asked);
+  if (!isGone) await store.redis.unlink(deviceKeys(store.space, address).answer(asked.id));
+}
+
+export interface TakenQuestion {
+  id: string;
+  /** `undefined`: asked by another version, or not to be opened. */
+  question: OwnerQuestion | undefined;
+}
+
+/** The owner takes all questions that wait, and says so. Throws `FencedError` for a stale owner. */
+export async function takeQuestions(store: Store, lease: Lease): Promise<TakenQuestion[]> {
+  const keys = deviceKeys(store.space, lease.address);
+  const flat = await store.run('take-questions', [keys.lease, keys.questions], [lease.token]);
+  if (flat === 'fenced') throw new FencedError({ step: 'take questions' });
+  const questions: TakenQuestion[] = [];
+  for (let i = 0; i + 1 < (flat as string[]).length; i += 2) {
+    const [id, sealed] = (flat as string[]).slice(i, i + 2) as [string, string];
+    questions.push({ id, question: open(store, lease.address, { id, sealed }) });
+  }
+  await Promise.all(
+    questions.map(({ id }) => writeOwnerAnswer(store, lease, { id, part: 'taken', value: lease.token })),
+  );
+  return questions;
+}
+
+/** Whether anybody still waits for the answer. Rings when it is written. Throws `FencedError` for a stale owner. */
+export async function writeOwnerAnswer(
+  store: Store,
+  lease: Lease,
+  { id, part, value }: { id: string; part: string; value: string },
+): Promise<boolean> {
+  const keys = deviceKeys(store.space, lease.address);
+  const outcome = await store.run('answer-question', [keys.lease, keys.answer(id)], [lease.token, part, value, TTL_MS]);
+  if (outcome === 'fenced') throw new FencedError({ step: 'answer a question' });
+  if (outcome === 'ok') await ringDoorbell(store, { topic: 'answers', ...lease.address });
+  return outcome === 'ok';
+}
+
+function open(
+  store: Store,
+  address: DeviceAddress,
+  { id, sealed }: { id: string; sealed: string },
+): OwnerQuestion | undefined {
+  try {
+    const plain = store.vault.open(Buffer.from(sealed, 'base64'), 'question', placeOf(store, address, id));
+    return parseOwnerQuestion(plain.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function placeOf(store: Store, address: DeviceAddress, id: string): string {
+  return `${deviceKeys(store.space, address).questions}:${id}`;
+}

@@ -1,0 +1,35 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import type { Store } from '../core/store.js';
+import type { Lease } from '../fleet/leases.js';
+
+/** A query is left out when the ends of the connection during it, in a row, come to this: two, or four without a word. */
+const MAX_BLAME = 4;
+const BLAME = { spoken: 2, wordless: 1 };
+/** Then it is tried again: it may have been a bad network both times, or the network has changed its mind. */
+const LEFT_OUT_MS = 24 * 60 * 60_000;
+
+/** The queries that ended the connection of this account whenever they were asked: its owner, whichever process that is, leaves them out. */
+export async function readLeftOut(store: Store, address: DeviceAddress): Promise<Set<string>> {
+  const ends = await store.redis.hgetall(deviceKeys(store.space, address).queryEnds);
+  return new Set(Object.keys(ends).filter((query) => Number(ends[query]) >= MAX_BLAME));
+}
+
+/**
+ * The network has ended the connection. @param wasOpen each query that can be left out: whether it was without an answer.
+ * @param end whether the network said that it ends it. A path that breaks often looks like a network that hangs up, and a
+ * new owner does not know yet what is answered: so that counts for half.
+ * Returns those that are left out from now on. Throws `FencedError` for a stale owner.
+ */
+export async function noteEnd(
+  store: Store,
+  lease: Lease,
+  { wasOpen, end }: { wasOpen: Record<string, boolean>; end: keyof typeof BLAME },
+): Promise<string[]> {
+  const keys = deviceKeys(store.space, lease.address);
+  const args = [lease.token, MAX_BLAME, LEFT_OUT_MS, JSON.stringify(wasOpen), BLAME[end]];
+  const reply = await store.run('note-end', [keys.lease, keys.queryEnds], args);
+  if (reply === 'fenced') throw new FencedError({ step: 'note end' });
+  return reply as string[];
+}

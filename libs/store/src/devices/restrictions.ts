@@ -1,0 +1,42 @@
+import type { HeldRestriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import type { Store } from '../core/store.js';
+import type { Lease } from '../fleet/leases.js';
+
+/** Why messages to new contacts of a device wait; `undefined` when they do not. */
+export async function readRestriction(store: Store, address: DeviceAddress): Promise<HeldRestriction | undefined> {
+  return toRestriction(await store.redis.hgetall(deviceKeys(store.space, address).restriction));
+}
+
+export function toRestriction({ kind, untilMs, sinceMs }: Record<string, string>): HeldRestriction | undefined {
+  if (!kind) return undefined;
+  const restriction = { kind: kind as RestrictionKind, sinceMs: Number(sinceMs) };
+  return untilMs ? { ...restriction, untilMs: Number(untilMs) } : restriction;
+}
+
+/** The numbers whose messages the network refused under the restriction. */
+export async function readRefusedContacts(store: Store, address: DeviceAddress): Promise<string[]> {
+  return store.redis.smembers(deviceKeys(store.space, address).refusedContacts);
+}
+
+/**
+ * Remembers a restriction, and the numbers that were refused since the last time; `undefined` forgets it and all of
+ * them. Safe to repeat. Throws `FencedError` for a stale owner.
+ */
+export async function recordRestriction(
+  store: Store,
+  lease: Lease,
+  restriction: HeldRestriction | undefined,
+  refused: readonly string[] = [],
+): Promise<void> {
+  const keys = deviceKeys(store.space, lease.address);
+  const { kind = '', untilMs = '', sinceMs = '' } = restriction ?? {};
+  const reply = await store.run(
+    'record-restriction',
+    [keys.lease, keys.restriction, keys.refusedContacts],
+    [lease.token, kind, untilMs, sinceMs, ...refused],
+  );
+  if (reply === 'fenced') throw new FencedError({ step: 'record restriction' });
+}

@@ -1,0 +1,63 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { Store } from '../core/store.js';
+
+export type MemberService = 'sender' | 'connection';
+
+export interface Member {
+  id: string;
+  /** Devices it holds, and how many it may. */
+  held: number;
+  capacity: number;
+}
+
+/** A process that has not been heard of for this long does not count any more. */
+const MEMBER_TTL_MS = 6_000;
+
+/**
+ * Says that this process lives; answers all that do.
+ * @param ttlMs shorter than that of leases, so that the devices of a dead process are assigned anew before they are free.
+ */
+export async function beatHeart(
+  store: Store,
+  workspace: Workspace,
+  service: MemberService,
+  { self, ttlMs }: { self: Member; ttlMs: number },
+): Promise<Member[]> {
+  const keys = workspaceKeys(store.space, workspace);
+  const load = JSON.stringify({ held: self.held, capacity: self.capacity });
+  const flat = await store.run(
+    'beat-heart',
+    [keys.members(service), keys.memberLoads(service)],
+    [self.id, ttlMs, load],
+  );
+  return toMembers(flat as string[]);
+}
+
+export async function listMembers(store: Store, workspace: Workspace, service: MemberService): Promise<Member[]> {
+  const keys = workspaceKeys(store.space, workspace);
+  return toMembers(
+    (await store.run('list-members', [keys.members(service), keys.memberLoads(service)], [MEMBER_TTL_MS])) as string[],
+  );
+}
+
+/** Leaves the set at once, so that nothing is given to a process that stops. */
+export async function leaveMembers(
+  store: Store,
+  workspace: Workspace,
+  service: MemberService,
+  id: string,
+): Promise<void> {
+  const keys = workspaceKeys(store.space, workspace);
+  // No transaction, which a full Redis refuses; the set alone says who lives.
+  await Promise.all([store.redis.zrem(keys.members(service), id), store.redis.hdel(keys.memberLoads(service), id)]);
+}
+
+function toMembers(flat: string[]): Member[] {
+  const members: Member[] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const load = JSON.parse(flat[i + 1]!) as Partial<Member>;
+    members.push({ id: flat[i]!, held: load.held ?? 0, capacity: load.capacity ?? 0 });
+  }
+  return members.sort((a, b) => (a.id < b.id ? -1 : 1));
+}

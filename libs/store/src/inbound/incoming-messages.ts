@@ -1,0 +1,47 @@
+import { readWish } from '@gateway/contracts/people/opt-outs';
+import type { Store } from '../core/store.js';
+import type { Lease } from '../fleet/leases.js';
+import { joinOptOut, type Person, recordStart, recordStop } from '../workspace/hidden-opt-outs.js';
+import { type ReceivedMessage, recordReceived } from './received-messages.js';
+
+/** Whether the number is only that of a pair in the keys, which the account's phone may have made up. */
+type Writer = Person & { isPhoneStored?: true };
+
+/**
+ * Writes down what somebody wrote: first whether they want messages at all, then the message, for replies to it. The
+ * wish counts for the whole workspace and is written by stale owners too: it was said, whoever heard it.
+ *
+ * Safe to repeat. Answers what has changed. Throws `FencedError` for a stale owner.
+ */
+export async function recordIncoming(
+  store: Store,
+  lease: Lease,
+  { message, nowMs }: { message: ReceivedMessage & Writer & { atMs: number }; nowMs: number },
+): Promise<'optedOut' | 'optedIn' | undefined> {
+  const { atMs, hiddenId: _, isPhoneStored: __, ...received } = message;
+  const change = await recordWish(store, lease, message);
+  await recordReceived(store, lease, { message: received, nowMs });
+  return change;
+}
+
+async function recordWish(
+  store: Store,
+  { address: { workspace } }: Lease,
+  { text, ...writer }: Writer & { text: string; atMs: number },
+): Promise<'optedOut' | 'optedIn' | undefined> {
+  const person = namedOnly(writer);
+  switch (readWish(text)) {
+    case 'stop':
+      return (await recordStop(store, workspace, person)) ? 'optedOut' : undefined;
+    case 'start':
+      return (await recordStart(store, workspace, person)) ? 'optedIn' : undefined;
+    default:
+      await joinOptOut(store, workspace, person);
+      return undefined;
+  }
+}
+
+/** A wish under a hidden identifier counts for each number that leads to it; it is not given to one that may be of another. */
+function namedOnly({ phone, hiddenId, isPhoneStored, atMs }: Writer & { atMs: number }): Person & { atMs: number } {
+  return isPhoneStored && hiddenId !== undefined ? { hiddenId, atMs } : { phone, hiddenId, atMs };
+}

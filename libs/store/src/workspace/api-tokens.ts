@@ -1,0 +1,148 @@
+import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } from '@gateway/contracts/api-token';
+import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { type Store, writeAlways } from '../core/store.js';
+
+/** What is kept of a token: enough to recognise it, nothing to make it from. */
+export interface ApiToken {
+  keyId: string;
+  /** For people. */
+  name: string;
+  /** SHA-256 of the whole token, hex. */
+  hash: string;
+  /** Acts on this device only; without one on the workspace's default device. */
+  device?: DeviceId;
+  scopes: readonly ApiTokenScope[];
+  /** Whose sends it may read and cancel: its own key id, or that of the first token that it was rotated from. */
+  owner: string;
+  createdAtMs: number;
+  expiresAtMs?: number;
+  revokedAtMs?: number;
+  /** To the minute. */
+  lastUsedAtMs?: number;
+}
+
+const USE_INTERVAL_MS = 60_000;
+
+export interface NewToken {
+  name: string;
+  device?: DeviceId;
+  /** Default `DEFAULT_SCOPES`. */
+  scopes?: readonly ApiTokenScope[];
+  /** Default its own key id. */
+  owner?: string;
+  expiresAtMs?: number;
+}
+
+/** Makes a token. The value is returned this once and stored nowhere. */
+export async function createApiToken(
+  store: Store,
+  workspace: Workspace,
+  options: NewToken,
+): Promise<{ value: string; token: ApiToken }> {
+  const { keyId, token: value, hash } = makeApiToken();
+  const token: ApiToken = { keyId, hash, createdAtMs: Date.now(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
+  const keys = workspaceKeys(store.space, workspace);
+  const fields = Object.entries({ ...token, scopes: token.scopes.join() });
+  await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
+  await writeAlways(store, 'SADD', keys.tokens, keyId);
+  return { value, token };
+}
+
+/**
+ * Makes a token that takes the place of another: the same name, device, scopes and owner, and unless told otherwise the
+ * same lifetime. The old one works until it is revoked. `undefined` when there is no such token.
+ */
+export async function rotateApiToken(
+  store: Store,
+  workspace: Workspace,
+  keyId: string,
+  { expiresAtMs }: { expiresAtMs?: number | undefined },
+): Promise<{ value: string; token: ApiToken } | undefined> {
+  const old = await findApiToken(store, workspace, keyId);
+  if (!old) return undefined;
+  const { name, device, scopes, owner } = old;
+  const endMs = expiresAtMs ?? (old.expiresAtMs && Date.now() + old.expiresAtMs - old.createdAtMs);
+  const next = { name, scopes, owner, ...(device && { device }), ...(endMs && { expiresAtMs: endMs }) };
+  return createApiToken(store, workspace, next);
+}
+
+/** Works within a second, on every replica of the api. `undefined` when there is no such token. */
+export async function setApiTokenScopes(
+  store: Store,
+  workspace: Workspace,
+  keyId: string,
+  scopes: readonly ApiTokenScope[],
+): Promise<ApiToken | undefined> {
+  if (!(await findApiToken(store, workspace, keyId))) return undefined;
+  await writeAlways(store, 'HSET', workspaceKeys(store.space, workspace).token(keyId), 'scopes', scopes.join());
+  return findApiToken(store, workspace, keyId);
+}
+
+/** By the key id that the token carries: no index, no search. */
+export async function findApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
+  const fields = await store.redis.hgetall(workspaceKeys(store.space, workspace).token(keyId));
+  return fields.hash ? toApiToken(keyId, fields) : undefined;
+}
+
+/** Which of these key ids are those of tokens, in one command. */
+export async function areApiTokens(store: Store, workspace: Workspace, keyIds: readonly string[]): Promise<boolean[]> {
+  const found = await store.redis.smismember(workspaceKeys(store.space, workspace).tokens, ...keyIds);
+  return found.map((isMember) => isMember === 1);
+}
+
+/** Whether it opens the door now: neither revoked nor past its end. */
+export function isUsable({ revokedAtMs, expiresAtMs }: ApiToken, nowMs: number): boolean {
+  return revokedAtMs === undefined && (expiresAtMs === undefined || nowMs < expiresAtMs);
+}
+
+/** All tokens, oldest first, revoked and expired ones too. */
+export async function listApiTokens(store: Store, workspace: Workspace): Promise<ApiToken[]> {
+  const keyIds = await store.redis.smembers(workspaceKeys(store.space, workspace).tokens);
+  const tokens = await Promise.all(keyIds.map((keyId) => findApiToken(store, workspace, keyId)));
+  return tokens.filter((token) => token !== undefined).sort((a, b) => a.createdAtMs - b.createdAtMs);
+}
+
+/** Works within a second, on every replica of the api. Safe to repeat: the first time counts. */
+export async function revokeApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
+  const token = await findApiToken(store, workspace, keyId);
+  if (!token) return undefined;
+  await writeAlways(store, 'HSETNX', workspaceKeys(store.space, workspace).token(keyId), 'revokedAtMs', Date.now());
+  return findApiToken(store, workspace, keyId);
+}
+
+/** Remembers that a token was used, here and in Redis; writes at most once a minute per token, on however many replicas. */
+export async function recordTokenUse(
+  store: Store,
+  workspace: Workspace,
+  token: ApiToken,
+  nowMs: number,
+): Promise<void> {
+  if (nowMs - (token.lastUsedAtMs ?? 0) < USE_INTERVAL_MS) return;
+  token.lastUsedAtMs = nowMs;
+  const key = workspaceKeys(store.space, workspace).token(token.keyId);
+  await store.run('record-token-use', [key], [nowMs, USE_INTERVAL_MS]);
+}
+
+function toApiToken(keyId: string, fields: Record<string, string>): ApiToken {
+  const token: ApiToken = {
+    keyId,
+    name: fields.name ?? '',
+    hash: fields.hash ?? '',
+    scopes: toScopes(fields.scopes),
+    owner: fields.owner || keyId,
+    createdAtMs: Number(fields.createdAtMs),
+  };
+  if (fields.device) token.device = fields.device;
+  for (const time of ['expiresAtMs', 'revokedAtMs', 'lastUsedAtMs'] as const) {
+    if (fields[time]) token[time] = Number(fields[time]);
+  }
+  return token;
+}
+
+/** Names that this version does not know give nothing; a token from before there were scopes has no list. */
+function toScopes(list: string | undefined): readonly ApiTokenScope[] {
+  if (list === undefined) return DEFAULT_SCOPES;
+  const names = list.split(',');
+  return API_TOKEN_SCOPES.filter((scope) => names.includes(scope));
+}

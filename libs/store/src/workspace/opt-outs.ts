@@ -1,0 +1,204 @@
+import { crc32 } from 'node:zlib';
+import type { Workspace } from '@gateway/contracts/ids';
+import { digitsOfHiddenId, OPT_OUT_SOURCES, type OptOutSource } from '@gateway/contracts/people/opt-outs';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { ScriptArgument } from '../core/load-scripts.js';
+import type { Store } from '../core/store.js';
+
+/** A person who wants no messages from any device of the workspace. */
+export interface OptOut {
+  /** Digits, in the form that all ways to write the number share. */
+  phone?: string;
+  /** `digits@lid`: of a person whose number is not known. Its digits look like a number and are none. */
+  hiddenId?: string;
+  source: OptOutSource;
+  /** To the second. */
+  atMs: number;
+}
+
+/** Redis keeps hashes of this size as packed lists: 23 bytes a person, where one hash for all would take 72. */
+const BUCKETS = 4_096;
+const MAX_ADDED_AT_ONCE = 1_000;
+/** A value is seconds * this + source: one integer, which a packed list keeps in nine bytes. */
+const SOURCES = 8;
+
+/**
+ * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat.
+ * Answers how many are new, and how many were refused as the list had `max` people already.
+ * @param numbers or hidden identifiers. @param max without it no one is refused.
+ */
+export async function addOptOuts(
+  store: Store,
+  workspace: Workspace,
+  {
+    numbers,
+    source,
+    atMs,
+    max = Number.MAX_SAFE_INTEGER,
+  }: { numbers: readonly string[]; source: OptOutSource; atMs: number; max?: number },
+): Promise<{ added: number; refused: number }> {
+  const phones = [...new Set(numbers.map(entryOf))];
+  const total = { added: 0, refused: 0 };
+  for (let from = 0; from < phones.length; from += MAX_ADDED_AT_ONCE) {
+    const batch = phones.slice(from, from + MAX_ADDED_AT_ONCE);
+    const [added, refused] = await addBatch(store, workspace, { phones: batch, value: toValue(source, atMs), max });
+    total.added += added;
+    total.refused += refused;
+  }
+  return total;
+}
+
+async function addBatch(
+  store: Store,
+  workspace: Workspace,
+  { phones, value, max }: { phones: readonly string[]; value: number; max: number },
+): Promise<[added: number, refused: number]> {
+  const keys = workspaceKeys(store.space, workspace);
+  const list = [keys.optOutCount, keys.optOutBuckets];
+  const places = new Map<number, number>();
+  const args: ScriptArgument[] = [value, max];
+  for (const phone of phones) {
+    const bucket = bucketOf(phone);
+    if (!places.has(bucket)) places.set(bucket, list.push(keys.optOuts(bucket)));
+    args.push(places.get(bucket)!, bucket, phone);
+  }
+  return (await store.run('add-opt-outs', list, args)) as [number, number];
+}
+
+/** An operator takes somebody off the list, however they came onto it. `false`: they were not on it. Safe to repeat. */
+export async function removeOptOut(store: Store, workspace: Workspace, number: string): Promise<boolean> {
+  // A hidden identifier may lead to a number.
+  const found = await findOptOut(store, workspace, number);
+  return found !== undefined && remove(store, workspace, placeOf(found), '');
+}
+
+/** Somebody asks for messages again: that takes back what they asked for before, not what an operator decided. */
+export async function takeBackOptOut(
+  store: Store,
+  workspace: Workspace,
+  { number, atMs }: { number: string; atMs: number },
+): Promise<boolean> {
+  return remove(store, workspace, number, toSeconds(atMs));
+}
+
+async function remove(store: Store, workspace: Workspace, number: string, replySeconds: number | ''): Promise<boolean> {
+  const keys = workspaceKeys(store.space, workspace);
+  const phone = entryOf(number);
+  const bucket = bucketOf(phone);
+  const list = [keys.optOutCount, keys.optOutBuckets, keys.optOuts(bucket)];
+  return (await store.run('remove-opt-out', list, [phone, bucket, replySeconds])) === 1;
+}
+
+/** The entry of a number, however it is written, or of a hidden identifier; `undefined` when there is none. */
+export async function findOptOut(store: Store, workspace: Workspace, number: string): Promise<OptOut | undefined> {
+  const entry = entryOf(number);
+  const value = await store.redis.hget(workspaceKeys(store.space, workspace).optOuts(bucketOf(entry)), entry);
+  if (value === null) return undefined;
+  return leadsToNumber(value) ? findOptOut(store, workspace, value.slice(1)) : toOptOut(entry, value);
+}
+
+/** Those of the numbers whose people have opted out: one round trip, whatever their number. */
+export async function findOptedOut(
+  store: Store,
+  workspace: Workspace,
+  numbers: readonly string[],
+): Promise<Set<string>> {
+  const keys = workspaceKeys(store.space, workspace);
+  const phones = numbers.map(canonicalPhoneNumber);
+  const people = [...new Set(phones)];
+  const found = await Promise.all(people.map((phone) => store.redis.hexists(keys.optOuts(bucketOf(phone)), phone)));
+  const optedOut = new Set(people.filter((_, i) => found[i] === 1));
+  return new Set(numbers.filter((_, i) => optedOut.has(phones[i]!)));
+}
+
+/** Where an entry is on the list: for `after` of the next page. */
+export function placeOf({ phone, hiddenId }: OptOut): string {
+  return phone ?? hiddenId ?? '';
+}
+
+export async function countOptOuts(store: Store, workspace: Workspace): Promise<number> {
+  return Number((await store.redis.get(workspaceKeys(store.space, workspace).optOutCount)) ?? 0);
+}
+
+/**
+ * A page of the list, in an order of no meaning that does not change: whoever is on the list for the whole time is on
+ * exactly one page.
+ * @param after the `placeOf` the last one of the page before.
+ */
+export async function listOptOuts(
+  store: Store,
+  workspace: Workspace,
+  { after, limit }: { after?: string; limit: number },
+): Promise<OptOut[]> {
+  const keys = workspaceKeys(store.space, workspace);
+  const [bits, count] = await Promise.all([store.redis.getBuffer(keys.optOutBuckets), countOptOuts(store, workspace)]);
+  const last = after === undefined ? undefined : entryOf(after);
+  const first = last === undefined ? 0 : bucketOf(last);
+  const buckets = bucketsIn(bits).filter((bucket) => bucket >= first);
+  const page: OptOut[] = [];
+  // As many at a time as the page probably takes.
+  const step = Math.max(1, Math.ceil((limit * bucketsIn(bits).length) / Math.max(count, 1)));
+  for (let from = 0; from < buckets.length && page.length < limit; from += step) {
+    const read = buckets.slice(from, from + step).map((bucket) => store.redis.hgetall(keys.optOuts(bucket)));
+    for (const entries of await Promise.all(read)) page.push(...sorted(entries));
+    if (from === 0 && last !== undefined && buckets[0] === first) dropUpTo(page, last);
+  }
+  return page.slice(0, limit);
+}
+
+function sorted(entries: Record<string, string>): OptOut[] {
+  return Object.entries(entries)
+    .filter(([, value]) => !leadsToNumber(value))
+    .sort(([one], [other]) => compareEntries(one, other))
+    .map(([entry, value]) => toOptOut(entry, value));
+}
+
+function compareEntries(one: string, other: string): number {
+  return Number(BigInt(one) - BigInt(other));
+}
+
+/** Takes what earlier pages had from the beginning, which is all of the bucket of `after`. */
+function dropUpTo(page: OptOut[], after: string): void {
+  const bucket = bucketOf(after);
+  const next = page
+    .map((optOut) => entryOf(placeOf(optOut)))
+    .findIndex((entry) => bucketOf(entry) !== bucket || compareEntries(entry, after) > 0);
+  page.splice(0, next === -1 ? page.length : next);
+}
+
+function bucketsIn(bits: Buffer | null): number[] {
+  return Array.from({ length: (bits?.length ?? 0) * 8 }, (_, bucket) => bucket).filter(
+    (bucket) => (bits![bucket >> 3]! & (0x80 >> (bucket & 7))) !== 0,
+  );
+}
+
+/** The field of a person: digits of their number, or a minus and the digits of their hidden identifier. Redis packs both as integers. */
+export function entryOf(person: string): string {
+  const hidden = digitsOfHiddenId(person);
+  return hidden === undefined ? canonicalPhoneNumber(person) : `-${hidden}`;
+}
+
+/** What is no opt-out, but the number that a hidden identifier leads to: see hidden-opt-outs.ts. */
+function leadsToNumber(value: string): boolean {
+  return value.startsWith('-');
+}
+
+export function bucketOf(entry: string): number {
+  return crc32(entry) % BUCKETS;
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+function toValue(source: OptOutSource, atMs: number): number {
+  return toSeconds(atMs) * SOURCES + OPT_OUT_SOURCES.indexOf(source);
+}
+
+function toOptOut(entry: string, value: string): OptOut {
+  const source = OPT_OUT_SOURCES[Number(value) % SOURCES];
+  if (!source) throw new Error('an opt-out from a source that this version does not know');
+  const person = entry.startsWith('-') ? { hiddenId: `${entry.slice(1)}@lid` } : { phone: entry };
+  return { ...person, source, atMs: Math.floor(Number(value) / SOURCES) * 1000 };
+}

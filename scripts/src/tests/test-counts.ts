@@ -1,0 +1,41 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ROOT } from '../paths.js';
+
+/** What a run of tests leaves behind, as JSON: for `.ci/run`, and for the next run, which is balanced by it. */
+export interface TestCounts {
+  passed: number;
+  failed: number;
+  skipped: number;
+  /** Seconds that each test file took, by its path from the root. */
+  seconds: Record<string, number>;
+}
+
+/** A run that was started and has not come to its end: that is a failure. */
+const DIED: TestCounts = { passed: 0, failed: 1, skipped: 0, seconds: {} };
+/** As measured on a machine with two cores; only for balance, so that it may be out of date. */
+const KNOWN_SECONDS = `${ROOT}scripts/test-seconds.json`;
+/** As measured here by the last whole run. */
+const MEASURED_SECONDS = `${ROOT}build/test-seconds.json`;
+
+/** Written before a run begins; the run itself overwrites it when it ends. */
+export function announceRun(folder: string, name: string): string {
+  const file = join(folder, `${name}.json`);
+  writeCounts(file, DIED);
+  return file;
+}
+
+export function writeCounts(file: string, counts: TestCounts): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify(counts));
+}
+
+/** Remembers how long each file took, for the next time. */
+export function rememberSeconds(countFiles: readonly string[]): void {
+  const measured = countFiles.map((file) => (JSON.parse(readFileSync(file, 'utf8')) as TestCounts).seconds);
+  writeFileSync(MEASURED_SECONDS, `${JSON.stringify(Object.assign(readSeconds(), ...measured), undefined, 2)}\n`);
+}
+
+export function readSeconds(): Record<string, number> {
+  return JSON.parse(readFileSync(existsSync(MEASURED_SECONDS) ? MEASURED_SECONDS : KNOWN_SECONDS, 'utf8'));
+}

@@ -1,0 +1,198 @@
+import { deriveStatus, type LinkMethod, REASONS } from '@gateway/contracts/devices/device-state';
+import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
+import { ApiError } from '@gateway/runtime/errors';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { cancelLink, type DeviceState, readDeviceState, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
+import { listMembers } from '@gateway/store/fleet/members';
+import QRCode from 'qrcode';
+import type { ApiDeps } from '../api-deps.js';
+import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
+import type { Answer, Call, Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { waitForDevice } from './wait-for-device.js';
+
+interface ConnectQuery {
+  method: LinkMethod;
+  /** Digits; only used with `pairingCode`. */
+  phoneNumber?: string;
+  forceNew: boolean;
+  rawQrCode: boolean;
+}
+type ConnectCall = Call<ConnectQuery, Record<string, never>>;
+
+/**
+ * `GET|POST /connect`: links an account to the device. Asks the owner for a link and waits for its first code; opens no
+ * socket itself. Safe to repeat: while an attempt runs, every call answers with its current code.
+ */
+export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
+  methods: ['get', 'post'],
+  path: '/connect',
+  bucket: 'connect',
+  scope: 'connect',
+  query: Joi.object<ConnectQuery>({
+    method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode').description('How the phone is told.'),
+    phoneNumber: Joi.phoneNumber()
+      .description('Number of the account; required with `pairingCode`, not used otherwise.')
+      .when('method', { is: 'qrCode', otherwise: Joi.required() }),
+    forceNew: Joi.boolean()
+      .default(false)
+      .description(
+        'Log a linked account out first, for good, or start a new attempt; keys that were kept are not tried. The old link is gone before the new one is known ' +
+          'to work: an account that asks for a passkey by now cannot be linked again. Refused (409) where the last attempt ' +
+          'ended with that and the device has an account since, such as an imported one.',
+      ),
+    rawQrCode: Joi.boolean().default(false).description('Answer with the text of the QR code, not a picture.'),
+  }),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'connectDevice',
+    summary: 'Link an account',
+    description:
+      'Starts to link an account to the device and answers with the first code, or with the current code of the attempt ' +
+      'that is under way. The network replaces QR codes every few seconds: call again for the live one, and read ' +
+      '`/status` to learn when the phone has taken it. After the first scan the network wants a second one, of a new code: ' +
+      '`reason` is `scan_again` then, here and in `/status`; call again and show that code. A pairing code is answered ' +
+      'when the network has accepted it. A device that has an account already answers without a code. So does one that is ' +
+      '`disconnected` as `replaced`, when the network still takes its keys: they are tried once, and only if it refuses ' +
+      'them is there a code. While another client still uses them, the answer is 409, and the keys stay.',
+    answer: {
+      status: 200,
+      description: 'The code to scan or to enter, or the status of a device that is linked already.',
+      body: Joi.object({
+        status: Joi.string().valid('connecting', 'connected').required(),
+        reason: Joi.string()
+          .valid('scan_again')
+          .description('The phone has scanned one code and must scan this one, too.'),
+        qrCode: Joi.string().description('PNG as a data URL; with `rawQrCode` the text of the code.'),
+        pairingCode: Joi.string().description('Eight letters and digits to enter on the phone.'),
+      }),
+    },
+    errors: ['link_ended', 'passkey_required', 'no_sender', 'network_timeout'],
+  },
+
+  async handle(call, deps) {
+    const { store } = deps;
+    const { address, query } = call;
+    const before = await readDeviceState(store, address);
+    if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
+    if (query.forceNew) await keepLastLink(call, deps, before);
+    else refuseAfterPasskey(before, deps.clock.nowMs());
+    await requireVersion(deps);
+    // A new account brings keys: 300 kB.
+    if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent');
+    await requireSender(deps, before);
+    await ensureDevice(store, address);
+    const attemptId = await startLink(call, deps);
+    const result = await waitForCode(call, deps, attemptId);
+    if (!('code' in result)) return describeLinked(result);
+    const reason = result.scanAgain && { reason: 'scan_again' };
+    return { status: 200, body: { status: 'connecting', ...reason, ...(await showCode(result, query)) } };
+  },
+};
+
+/** No device logs in while the network refuses the version, and an old account must not be logged out for nothing. */
+async function requireVersion({ clientVersion }: ApiDeps): Promise<void> {
+  if (!(await clientVersion.read()).isRefused) return;
+  throw new ApiError('link_ended', { details: [{ path: [], message: REASONS.client_outdated }] });
+}
+
+/** Whoever links must be held by a sender afterwards. One that is linked already has its place. */
+async function requireSender({ store, workspace }: ApiDeps, { desired }: DeviceState): Promise<void> {
+  const senders = await listMembers(store, workspace, 'sender');
+  const hasPlace = desired?.want === 'linked';
+  if (!senders.some(({ held, capacity }) => hasPlace || held < capacity)) {
+    throw new ApiError('no_sender', { headers: { 'Retry-After': '10' } });
+  }
+}
+
+/** The attempt to wait for: a new one, or the one that runs. */
+async function startLink({ address, query }: ConnectCall, { store }: ApiDeps): Promise<string> {
+  const { method, phoneNumber, forceNew } = query;
+  const { attemptId } = await requestLink(store, address, {
+    attemptId: makeAttemptId(),
+    method,
+    forceNew,
+    ...(method === 'pairingCode' && phoneNumber !== undefined && { phone: phoneNumber }),
+  });
+  await ringDoorbell(store, { topic: 'desired', ...address });
+  return attemptId;
+}
+
+interface LiveCode {
+  code: string;
+  method: LinkMethod;
+  scanAgain: boolean;
+}
+
+/** The code of the attempt, or the state of a device that was linked while we waited. */
+async function waitForCode(
+  { address, signal }: ConnectCall,
+  deps: ApiDeps,
+  attemptId: string,
+): Promise<LiveCode | DeviceState> {
+  const found = await waitForDevice(deps, address, {
+    look: (state) => findCode(state, deps.clock.nowMs()),
+    timeoutMs: deps.waits.codeMs,
+    signal,
+  });
+  if (found) return found;
+  await endAttempt(deps, address, attemptId);
+  throw new ApiError('network_timeout');
+}
+
+function findCode(state: DeviceState, nowMs: number): LiveCode | DeviceState | undefined {
+  const { desired, observed, leaseHeld } = state;
+  if (desired?.want === 'linked') return state;
+  if (desired?.want !== 'linking') throw explainEnd(state);
+  // Another caller may have replaced our attempt by now: the code that is live is the answer to both. It dies with the
+  // socket of the process that showed it.
+  const isLive = leaseHeld && observed?.attemptId === desired.attemptId && (observed?.codeExpiresAtMs ?? 0) > nowMs;
+  if (!isLive || !observed?.code) return undefined;
+  const scanAgain = observed.reason === 'scan_again';
+  return { code: observed.code, method: desired.method ?? 'qrCode', scanAgain };
+}
+
+/** Why an attempt was over before it had a code. */
+function explainEnd({ desired, observed }: DeviceState): ApiError {
+  const reason = (observed?.attemptId === desired?.attemptId && observed?.reason) || 'disconnected';
+  if (reason === 'link_timeout') return new ApiError('network_timeout');
+  if (reason === 'passkey_required') return passkeyRequired();
+  return new ApiError('link_ended', { details: [{ path: [], message: REASONS[reason] }] });
+}
+
+function passkeyRequired(): ApiError {
+  const reason = 'passkey_required';
+  return new ApiError(reason, { reason, details: [{ path: [], message: REASONS[reason] }] });
+}
+
+/** An account asks for its passkey after the scan: for this long a call for the next code is answered with that. */
+const PASSKEY_NEWS_MS = 60_000;
+
+function refuseAfterPasskey({ desired, observed }: DeviceState, nowMs: number): void {
+  const isAnswer = desired?.want === 'unlinked' && observed?.attemptId === desired.attemptId;
+  if (!isAnswer || observed?.reason !== 'passkey_required') return;
+  if (nowMs - observed.sinceMs < PASSKEY_NEWS_MS) throw passkeyRequired();
+}
+
+/** The next attempt would fail in the same way, with the old link logged out: that takes an express `/disconnect`. */
+async function keepLastLink({ address }: ConnectCall, { store }: ApiDeps, { desired }: DeviceState): Promise<void> {
+  if (desired?.want !== 'linked' && desired?.want !== 'parked') return;
+  if ((await readDevice(store, address))?.asksForPasskey) throw passkeyRequired();
+}
+
+/** So that the next call starts anew instead of waiting for an attempt that nobody carries out. */
+async function endAttempt({ store }: ApiDeps, address: DeviceAddress, attemptId: string): Promise<void> {
+  await cancelLink(store, address, { attemptId, reason: 'link_timeout' });
+  await ringDoorbell(store, { topic: 'desired', ...address });
+}
+
+function describeLinked({ desired, observed, leaseHeld }: DeviceState): Answer {
+  return { status: 200, body: { status: deriveStatus(desired, observed, leaseHeld).status } };
+}
+
+async function showCode({ code, method }: LiveCode, { rawQrCode }: ConnectQuery): Promise<Record<string, string>> {
+  if (method === 'pairingCode') return { pairingCode: code };
+  return { qrCode: rawQrCode ? code : await QRCode.toDataURL(code, { type: 'image/png', margin: 2, width: 320 }) };
+}

@@ -1,0 +1,22 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
+import type { ApiDeps } from '../api-deps.js';
+import { type Wait, waitFor } from '../http/wait-for.js';
+
+export interface DeviceWait<Found> extends Pick<Wait<Found>, 'timeoutMs' | 'signal'> {
+  /** Called with each state until it finds what is waited for. What it throws ends the wait. */
+  look(state: DeviceState): Found | undefined;
+}
+
+/** Waits for a device's owner to write down what somebody waits for; ends as `waitFor` does. */
+export async function waitForDevice<Found>(
+  deps: Pick<ApiDeps, 'store' | 'doorbells' | 'clock'>,
+  address: DeviceAddress,
+  { look, ...wait }: DeviceWait<Found>,
+): Promise<Found | undefined> {
+  return waitFor(deps, address, {
+    ...wait,
+    topics: ['observed', 'desired'],
+    look: async () => look(await readDeviceState(deps.store, address)),
+  });
+}

@@ -1,0 +1,89 @@
+import type { ApiTokenScope } from '@gateway/contracts/api-token';
+import type { ApiErrorCode } from '@gateway/contracts/errors';
+import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import type { RateLimitBucket } from '@gateway/contracts/limits';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { DeviceState } from '@gateway/store/devices/device-state';
+import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { ObjectSchema } from 'joi';
+import type { ApiDeps } from '../api-deps.js';
+
+export type HttpMethod = 'get' | 'post' | 'delete';
+
+/** One request that passed every check, as a handler sees it: plain data, no `req` and no `res`. */
+export interface Call<Query, Body> {
+  requestId: string;
+  workspace: Workspace;
+  /** The device that the token acts on. */
+  address: DeviceAddress;
+  token: ApiToken;
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  body: Body;
+  /** As the caller wrote it; only for endpoints that know it. */
+  idempotencyKey?: string;
+  /** The state of the device, read once per request. */
+  readState(): Promise<DeviceState>;
+  /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
+  signal: AbortSignal;
+  logger: Logger;
+  /**
+   * Counts bytes that have come and that the request keeps in memory beside its body, until its answer is out. Throws 503
+   * when this process, or the share of the token, has no room.
+   */
+  hold(bytes: number): void;
+}
+
+/** `success: true` is added on the way out. */
+export interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+  headers?: Record<string, string>;
+}
+
+/** One kind of success: its status, and its body without `success`. */
+export interface AnswerDocs {
+  status: number;
+  description: string;
+  body: ObjectSchema;
+}
+
+/** What the API's own documents say beside the schemas of query and body. */
+export interface EndpointDocs {
+  /** Names the operation in generated clients. */
+  operationId: string;
+  /** A few words. */
+  summary: string;
+  description: string;
+  /** A body that may be sent as it is. */
+  example?: object;
+  answer: AnswerDocs;
+  /** Where success has more than one shape. */
+  otherAnswers?: readonly AnswerDocs[];
+  /** Beside those that every endpoint has. */
+  errors: readonly ApiErrorCode[];
+}
+
+/** Everything there is to know about one path: what it takes, how often, and what it does. */
+export interface Endpoint<Query = unknown, Body = unknown> {
+  /** More than one only where they mean the same. */
+  methods: readonly HttpMethod[];
+  path: string;
+  bucket: RateLimitBucket;
+  /** What a token must be allowed, else 403. */
+  scope: ApiTokenScope;
+  /** About the whole workspace: tokens of one device get a 403. */
+  ofWorkspace?: true;
+  query: ObjectSchema<Query>;
+  body: ObjectSchema<Body>;
+  /** Larger bodies are a 413, found out before they are read where the caller declares their length. */
+  maxBodyBytes: number;
+  /** Whether `attachment.base64` may make most of that. All else of a body is 1 MB at most. */
+  hasFile?: true;
+  /** Whether the device's state is asked for together with the count of the limit: one round trip less. */
+  readsState?: true;
+  /** Whether the header `Idempotency-Key` makes repeats safe. */
+  idempotent?: true;
+  docs: EndpointDocs;
+  handle(call: Call<Query, Body>, deps: ApiDeps): Promise<Answer>;
+}

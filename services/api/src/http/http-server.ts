@@ -1,0 +1,147 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { AddressInfo, ListenOptions } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
+import { takeOrMakeRequestId } from '@gateway/contracts/ids';
+import { sendAnswer } from '../sends/send-answer.js';
+import { Connections } from './connections.js';
+
+export interface HttpServerOptions {
+  host: string;
+  /** 0 takes any free one. */
+  port: number;
+  /** For a whole request, body included. */
+  requestTimeoutMs: number;
+  /** Connections that the system keeps until they are accepted; its own bound may be lower. */
+  backlog: number;
+  /** More of them are closed at once; before there are as many, idle ones are closed. */
+  maxConnections: number;
+  /** Called for each of these. */
+  onDrop: () => void;
+  /** How long a caller may leave what is written to it where it is. */
+  unreadMs?: number;
+  app: RequestListener;
+}
+
+export interface HttpServer {
+  port: number;
+  /** Takes no new connections, waits for the requests in flight, closes what is idle or has not asked for anything. */
+  close(): Promise<void>;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Longer than the 60 s of common load balancers: the side that closes must not be the one that does not know of a request. */
+const KEEP_ALIVE_MS = 65_000;
+const UNREAD_MS = 10_000;
+/** How long requests may still come, once it stops, on connections that are there. */
+const LAST_HEADS_MS = 500;
+
+/** Listens, with bounds on whatever a caller may do slowly. Rejects when the port is taken. */
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { host, port, requestTimeoutMs, backlog, maxConnections, onDrop, unreadMs = UNREAD_MS, app } = options;
+  const server = createServer({
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Node would answer for us, without a body.
+    requireHostHeader: false,
+  });
+  // Their bytes are limited; past 2,000 Node would drop the rest, a token among them, without a word.
+  server.maxHeadersCount = 0;
+  server.maxConnections = maxConnections;
+  server.on('drop', onDrop);
+  const connections = new Connections(server, { unreadMs, maxConnections });
+  const answer: RequestListener = (req, res) => {
+    if (connections.begin(req, res)) app(req, res);
+  };
+  server.on('request', answer);
+  // Who asks first whether to send a body is told by the answer, or by the step that reads it.
+  server.on('checkContinue', answer);
+  server.on('checkExpectation', answer);
+  server.on('connect', (req, socket) => answerTunnel(app, req, socket));
+  server.on('clientError', (error, socket) => {
+    if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket));
+  });
+  await listen(server, { port, host, backlog });
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, connections) };
+}
+
+function listen(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** A connection kept alive would hold up the stop for as long as its caller likes: each closes with its answer. */
+function closeServer(server: Server, connections: Connections): Promise<void> {
+  server.prependListener('request', (_req: IncomingMessage, res) => res.setHeader('Connection', 'close'));
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  // Nor would Node give up on a request whose head never comes: it looks for those no more once it is closing.
+  const silent = setTimeout(() => connections.closeUnanswered(), LAST_HEADS_MS);
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearInterval(idle);
+      clearTimeout(silent);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Node would hang up on whoever asks for a tunnel; here it is a method like any other, of no path that we know. */
+function answerTunnel(app: RequestListener, req: IncomingMessage, socket: Duplex): void {
+  if (!req.url?.startsWith('/')) req.url = '/';
+  const res = new ServerResponse(req);
+  res.shouldKeepAlive = false;
+  res.assignSocket(req.socket);
+  res.once('finish', () => socket.end());
+  socket.on('error', () => socket.destroy());
+  app(req, res as Parameters<RequestListener>[1]);
+}
+
+const BROKEN: Record<string, ApiErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+/**
+ * What is not HTTP, too large or too slow is answered in the same shape as all else: by the response of its request, with
+ * the headers that are known by then, or on the bare connection when no request was made out.
+ */
+function answerBroken(error: NodeJS.ErrnoException, socket: Duplex, res: ServerResponse | undefined): void {
+  const code = BROKEN[error.code ?? ''] ?? 'invalid_request';
+  const { status, message } = API_ERRORS[code];
+  const details = code === 'invalid_request' && { details: [{ path: [], message: 'must be valid HTTP' }] };
+  const body = { success: false, error: message, ...details };
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else if (!res || res.writableFinished) writeAnswer(socket, status, JSON.stringify(body));
+  // Its answer, or that of an earlier request, is on its way: there is nothing to add to it.
+  else if (res.headersSent || res.socket !== socket) socket.destroy();
+  else {
+    res.shouldKeepAlive = false;
+    sendAnswer(res, { status, body });
+  }
+}
+
+function writeAnswer(socket: Duplex, status: number, body: string): void {
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${takeOrMakeRequestId(undefined)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

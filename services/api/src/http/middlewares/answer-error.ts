@@ -1,0 +1,47 @@
+import { ApiError, toError } from '@gateway/runtime/errors';
+import { UnknownKeyError } from '@gateway/store/core/vault';
+import type { ErrorRequestHandler } from 'express';
+import type { ApiDeps } from '../../api-deps.js';
+import { noRoom } from '../../sends/redis-headroom.js';
+import { sendAnswer } from '../../sends/send-answer.js';
+import { bodyLength } from '../body/body-length.js';
+import { isRedisAway, isRedisFull } from '../is-redis-away.js';
+import { localsOf } from '../request-locals.js';
+
+/** Every failure leaves here, in the contract's shape: a stranger sees nothing of our insides. */
+export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
+  return (thrown: unknown, req, res, _next) => {
+    const error = toApiError(toError(thrown));
+    const { requestId, route } = localsOf(res);
+    if (error.status >= 500) {
+      const log = error.apiCode === 'internal' ? logger.error : logger.warn;
+      log('request failed with an error', { requestId, route, reason: error.apiCode, error: error.cause ?? error });
+    }
+    const body = {
+      success: false,
+      error: error.publicMessage,
+      ...(error.reason !== undefined && { reason: error.reason }),
+      ...(error.details && { details: error.details }),
+      ...(error.resetInSeconds !== undefined && { resetIn: error.resetInSeconds }),
+    };
+    // Its caller is still sending: there will be no next request on this connection.
+    if (!req.complete && bodyLength(req) > 0) res.shouldKeepAlive = false;
+    sendAnswer(res, { status: error.status, body, headers: error.headers });
+    // What is left of a body that nobody will read is let through to nowhere, so that the caller gets the answer.
+    if (!req.complete) req.resume();
+  };
+}
+
+function toApiError(error: Error): ApiError {
+  if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
+  if (isRedisFull(error)) return noRoom(error);
+  // A process with the key will answer, or this one when it has been started with it.
+  if (isRedisAway(error) || error instanceof UnknownKeyError)
+    return withRetryAfter(new ApiError('unavailable', { cause: error }));
+  return new ApiError('internal', { cause: error });
+}
+
+function withRetryAfter(error: ApiError): ApiError {
+  error.headers['Retry-After'] ??= '2';
+  return error;
+}

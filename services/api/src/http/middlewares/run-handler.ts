@@ -1,0 +1,60 @@
+import { readDefaultDevice } from '@gateway/store/devices/devices';
+import type { Request, RequestHandler, Response } from 'express';
+import type { ApiDeps } from '../../api-deps.js';
+import type { DeviceStates } from '../../devices/device-states.js';
+import { sendAnswer } from '../../sends/send-answer.js';
+import type { Call, Endpoint } from '../endpoint.js';
+import { accountOf, isOver, localsOf } from '../request-locals.js';
+
+/** The last step: hands plain data to the endpoint and writes what it answers. */
+export function runHandler<Query, Body>(
+  endpoint: Endpoint<Query, Body>,
+  deps: ApiDeps,
+  states: DeviceStates,
+): RequestHandler {
+  return async (req, res) => {
+    const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, states), deps);
+    sendAnswer(res, { ...answer, body: { success: true, ...body } });
+  };
+}
+
+async function toCall<Query, Body>(
+  req: Request,
+  res: Response,
+  deps: ApiDeps,
+  states: DeviceStates,
+): Promise<Call<Query, Body>> {
+  const locals = localsOf(res);
+  const { requestId, token, query, body, idempotencyKey } = locals;
+  const { store, workspace } = deps;
+  const address = { workspace, device: token!.device ?? (await readDefaultDevice(store, workspace)) };
+  return {
+    requestId,
+    workspace,
+    address,
+    token: token!,
+    params: req.params as Record<string, string>,
+    query: query as Query,
+    body: body as Body,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    readState() {
+      locals.state ??= states.read(address);
+      return locals.state;
+    },
+    // Made for the few that ask: most requests neither wait nor log.
+    get signal() {
+      return AbortSignal.any([whenGone(res), deps.stopping]);
+    },
+    get logger() {
+      return deps.logger.child({ requestId });
+    },
+    hold: (bytes) => accountOf(res, deps.bodies).take(bytes),
+  };
+}
+
+function whenGone(res: Response): AbortSignal {
+  const gone = new AbortController();
+  if (isOver(res)) gone.abort();
+  else res.once('close', () => gone.abort());
+  return gone.signal;
+}

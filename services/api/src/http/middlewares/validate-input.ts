@@ -1,0 +1,33 @@
+import type { ErrorDetail } from '@gateway/contracts/errors';
+import { LIMITS } from '@gateway/contracts/limits';
+import { ApiError } from '@gateway/runtime/errors';
+import type { RequestHandler } from 'express';
+import type { Endpoint } from '../endpoint.js';
+import { inputCheck } from '../input/check-input.js';
+import { localsOf } from '../request-locals.js';
+
+/** Check 5: query, body and the header of repeats; all problems at once. */
+export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): RequestHandler {
+  const checkQuery = inputCheck(endpoint.query);
+  const checkBody = inputCheck(endpoint.body);
+  return (req, res, next) => {
+    const { token: _checkedBefore, ...given } = req.query;
+    const query = checkQuery(given);
+    const body = checkBody(req.body ?? (req.body === null ? null : {}));
+    const idempotencyKey = endpoint.idempotent && req.get('idempotency-key');
+    const details: ErrorDetail[] = [...query.details, ...body.details, ...checkKey(idempotencyKey)];
+    if (details.length > 0) {
+      throw new ApiError('invalid_request', { details: details.slice(0, LIMITS.maxValidationDetails) });
+    }
+    Object.assign(localsOf(res), { query: query.value, body: body.value, idempotencyKey });
+    next();
+  };
+}
+
+const KEY = new RegExp(`^[\\x21-\\x7e]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`);
+
+function checkKey(key: string | undefined): ErrorDetail[] {
+  if (key === undefined || KEY.test(key)) return [];
+  const message = `must be 1 to ${LIMITS.maxIdempotencyKeyCharacters} printable characters without spaces`;
+  return [{ path: ['Idempotency-Key'], message }];
+}

@@ -1,0 +1,48 @@
+import { ApiError } from '@gateway/runtime/errors';
+import type { DeviceState } from '@gateway/store/devices/device-state';
+import type { ApiToken } from '@gateway/store/workspace/api-tokens';
+import type { Response } from 'express';
+import type { BodyAccount, BodyBudget } from './body/body-budget.js';
+
+/** What the checks found out about a request on its way through. */
+export interface RequestLocals {
+  requestId: string;
+  /** The template, for metrics and logs: `/send`, never the path as it was written. */
+  route?: string;
+  token?: ApiToken;
+  /** Of an address that is told of by one line for all that it asks. */
+  isQuiet?: boolean;
+  /** Of the device that the token acts on, once asked for. */
+  state?: Promise<Readonly<DeviceState>>;
+  /** What the request holds in memory; given back when its answer is out. */
+  account?: BodyAccount;
+  /** Of an endpoint's query and body, once validated. */
+  query?: unknown;
+  body?: unknown;
+  idempotencyKey?: string;
+}
+
+export function localsOf(res: Response): RequestLocals {
+  return res.locals as RequestLocals;
+}
+
+/** Whether a request was answered, or has no caller any more: nothing will come that gives back what is held for it. */
+export function isOver(res: Response): boolean {
+  return res.closed || res.req.socket.destroyed;
+}
+
+/** What a request with a token holds of the budget, from its first byte to the end of its answer. Throws when that is past. */
+export function accountOf(res: Response, budget: BodyBudget): BodyAccount {
+  if (isOver(res)) throw endedEarly();
+  const locals = localsOf(res);
+  if (!locals.account) {
+    locals.account = budget.account(locals.token!.keyId);
+    res.once('close', locals.account.release);
+  }
+  return locals.account;
+}
+
+/** The request ended before all of it had come. */
+export function endedEarly(): ApiError {
+  return new ApiError('invalid_request', { details: [{ path: [], message: 'the body ended early' }] });
+}

@@ -1,0 +1,67 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { ApiError } from '@gateway/runtime/errors';
+import { addOptOuts as addToList } from '@gateway/store/workspace/opt-outs';
+import type { Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+
+type NoQuery = Record<string, never>;
+
+interface AddBody {
+  /** Digits, doubles included. */
+  phone: string[];
+}
+
+/** 10,000 numbers with their separators. */
+const MAX_BODY_BYTES = LIMITS.maxRecipients * 50;
+
+/** `POST /opt-outs`: these people get no messages from the workspace any more. Safe to repeat. */
+export const addOptOuts: Endpoint<NoQuery, AddBody> = {
+  methods: ['post'],
+  path: '/opt-outs',
+  bucket: 'optOuts',
+  scope: 'opt-outs',
+  query: Joi.object<NoQuery>({}),
+  body: Joi.object<AddBody>({
+    phone: Joi.recipients().required().description('One phone number or a list of them.'),
+  }),
+  maxBodyBytes: MAX_BODY_BYTES,
+  docs: {
+    operationId: 'addOptOuts',
+    summary: 'Add people who want no messages',
+    description:
+      'From now on no device of the workspace sends them anything but one-time passwords: of sends that are queued, too, ' +
+      'they get nothing, and are `failed` with `recipient_opted_out`. Whoever is on the list already stays as they are. ' +
+      'The list holds 1,000,000 people unless the operator says otherwise: those who fit are added, and for the others it is a ' +
+      '422. People who answer STOP are never refused. Safe to repeat.',
+    example: { phone: ['447700900123', '447700900124'] },
+    answer: {
+      status: 200,
+      description: 'They are on the list.',
+      body: Joi.object({
+        added: Joi.number().integer().required().description('People who are new on the list.'),
+        unchanged: Joi.number().integer().required().description('People who were on it already.'),
+        duplicates: Joi.number().integer().required().description('Numbers in the request that are of one person.'),
+      }),
+    },
+    errors: ['opt_outs_full'],
+  },
+
+  async handle({ body, workspace, logger }, { store, clock, headroom, maxOptOuts }) {
+    await headroom.refuseWithoutRoom('urgent');
+    const people = new Set(body.phone.map(canonicalPhoneNumber)).size;
+    const wanted = { numbers: body.phone, source: 'api', atMs: clock.nowMs(), max: maxOptOuts } as const;
+    const { added, refused } = await addToList(store, workspace, wanted);
+    logger.info('opt-outs added', { added, refused });
+    if (refused > 0) throw full({ refused, maxOptOuts });
+    return {
+      status: 200,
+      body: { added, unchanged: people - added, duplicates: body.phone.length - people },
+    };
+  },
+};
+
+function full({ refused, maxOptOuts }: { refused: number; maxOptOuts: number }): ApiError {
+  const message = `${refused} people were not added: the list holds ${maxOptOuts}`;
+  return new ApiError('opt_outs_full', { details: [{ path: ['phone'], message }] });
+}

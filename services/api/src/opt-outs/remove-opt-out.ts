@@ -1,0 +1,44 @@
+import { removeOptOut as removeFromList } from '@gateway/store/workspace/opt-outs';
+import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
+import type { Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { describePerson, hiddenIdSchema, optedOutPhoneSchema, readPerson } from './opt-out-fields.js';
+
+type Nothing = Record<string, never>;
+
+/** `DELETE /opt-outs/{phone}`: somebody may get messages again. Safe to repeat. */
+export const removeOptOut: Endpoint<Nothing, Nothing> = {
+  methods: ['delete'],
+  path: '/opt-outs/:phone',
+  bucket: 'optOuts',
+  scope: 'opt-outs',
+  ofWorkspace: true,
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'removeOptOut',
+    summary: 'Take somebody off the list of opt-outs',
+    description:
+      'They get messages again, from the next one on. Only for people who have asked for it: whoever writes START is ' +
+      'taken off without a request. Safe to repeat.',
+    answer: {
+      status: 200,
+      description: 'They are not on the list.',
+      body: Joi.object({
+        phone: optedOutPhoneSchema.required(),
+        hiddenId: hiddenIdSchema,
+        removed: Joi.boolean().required().description('Whether they were on it.'),
+      }),
+    },
+    // For what is no percent-encoding.
+    errors: ['not_found'],
+  },
+
+  async handle({ params, workspace, logger }, { store }) {
+    const person = readPerson(params);
+    const removed = await removeFromList(store, workspace, person);
+    logger.info('opt-out removed', { removed });
+    return { status: 200, body: { ...describePerson(person), removed } };
+  },
+};

@@ -1,0 +1,53 @@
+import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
+import type { Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import {
+  describeOptOut,
+  describePerson,
+  hiddenIdSchema,
+  optedOutPhoneSchema,
+  optOutSourceSchema,
+  readPerson,
+} from './opt-out-fields.js';
+
+type Nothing = Record<string, never>;
+
+/** `GET /opt-outs/{phone}`: whether somebody wants messages. A number that is not on the list is an answer, no error. */
+export const showOptOut: Endpoint<Nothing, Nothing> = {
+  methods: ['get'],
+  path: '/opt-outs/:phone',
+  bucket: 'optOuts',
+  scope: 'opt-outs',
+  ofWorkspace: true,
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'showOptOut',
+    summary: 'Tell whether somebody opted out',
+    description: 'Looks one number up in the list of people who want no messages, however it is written.',
+    answer: {
+      status: 200,
+      description: 'Whether they are on the list.',
+      body: Joi.object({
+        phone: optedOutPhoneSchema.required(),
+        hiddenId: hiddenIdSchema,
+        optedOut: Joi.boolean().required(),
+        source: optOutSourceSchema,
+        at: Joi.string().description('Since when; ISO 8601.'),
+      }),
+    },
+    // For what is no percent-encoding.
+    errors: ['not_found'],
+  },
+
+  async handle({ params, workspace }, { store }) {
+    const person = readPerson(params);
+    const found = await findOptOut(store, workspace, person);
+    return {
+      status: 200,
+      body: { ...describePerson(person), optedOut: found !== undefined, ...(found && describeOptOut(found)) },
+    };
+  },
+};

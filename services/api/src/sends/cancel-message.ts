@@ -1,0 +1,55 @@
+import { sendStatus } from '@gateway/contracts/sends/statuses';
+import { releaseBlobs } from '@gateway/store/blobs/blobs';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { cancelSend } from '@gateway/store/sends/change-send';
+import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
+import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
+import type { Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { findMessage } from './find-message.js';
+
+type Nothing = Record<string, never>;
+
+/** `DELETE /messages/{messageId}`: cancels what has not been sent yet. Safe to repeat. */
+export const cancelMessage: Endpoint<Nothing, Nothing> = {
+  methods: ['delete'],
+  path: '/messages/:messageId',
+  bucket: 'messages',
+  scope: 'send',
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'cancelMessage',
+    summary: 'Cancel what has not been sent yet',
+    description: 'Recipients whose phones cannot have the message yet do not get it. Safe to repeat.',
+    answer: {
+      status: 200,
+      description: 'The send as it is now.',
+      body: Joi.object({
+        messageId: Joi.string().required(),
+        status: sendStatusSchema.required(),
+        counts: countsSchema.required(),
+      }),
+    },
+    errors: ['not_found'],
+  },
+
+  async handle({ params, workspace, token, logger }, { store }) {
+    const request = { id: params.messageId!, workspace, token };
+    const { address, send } = await findMessage(store, request);
+    const outcome = await cancelSend(store, address, send.messageId);
+    await ringDoorbell(store, { topic: 'sends', ...address });
+    await releaseBlobs(store, address);
+    logger.info('send cancelled', {
+      device: address.device,
+      messageId: send.messageId,
+      recipients: outcome?.cancelled,
+    });
+    const { send: after } = await findMessage(store, request);
+    return {
+      status: 200,
+      body: { messageId: send.messageId, status: sendStatus(after.counts), counts: after.counts },
+    };
+  },
+};

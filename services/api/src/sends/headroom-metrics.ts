@@ -1,0 +1,20 @@
+import { makeGauge, type Registry } from '@gateway/runtime/process/metrics';
+import type { RedisHeadroom } from './redis-headroom.js';
+
+/** How far Redis is filled. What is read is what the API knew last, and makes it ask anew. */
+export function addHeadroomMetrics(registry: Registry, headroom: RedisHeadroom): void {
+  makeGauge(registry, {
+    name: 'gateway_redis_bytes',
+    help: 'Memory of Redis: in use, promised to those who wait, in use by attachments, and its maxmemory (0 for none).',
+    labels: ['kind'],
+    collect: (gauge) => {
+      headroom.hasRoom().catch(() => {});
+      if (!headroom.known) return;
+      const { usedBytes, promisedBytes, fileBytes, limitBytes } = headroom.known;
+      gauge.set({ kind: 'used' }, usedBytes);
+      gauge.set({ kind: 'promised' }, promisedBytes);
+      gauge.set({ kind: 'files' }, fileBytes);
+      gauge.set({ kind: 'limit' }, limitBytes);
+    },
+  });
+}

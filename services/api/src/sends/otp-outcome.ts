@@ -1,0 +1,84 @@
+import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
+import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
+import { ApiError } from '@gateway/runtime/errors';
+import type { Store } from '@gateway/store/core/store';
+import { forgetRepeat, keepAnswer } from '@gateway/store/sends/idempotency';
+import { readRecipients, readSend } from '@gateway/store/sends/read-send';
+import type { ApiDeps } from '../api-deps.js';
+import type { Call } from '../http/endpoint.js';
+import { unlessRedisIsAway } from '../http/is-redis-away.js';
+import { waitFor } from '../http/wait-for.js';
+
+/** An OTP that was promised. */
+export interface Otp {
+  messageId: MessageId;
+  platformMessageId: string;
+  /** The device that it goes out from: of a repeat, that of the first request. */
+  address: DeviceAddress;
+  /** The Redis key of the caller's idempotency key. */
+  idempotencyKey?: string;
+}
+
+/** What is answered beside the request's own fields, and kept for repeats. */
+export interface OtpAnswer {
+  messageId: MessageId;
+  platformMessageId: string;
+  /** ISO 8601. Absent: not sent yet. */
+  sentAt?: string;
+}
+
+/**
+ * Waits for the network's verdict on an OTP, and settles what repeats of the request get: its success, or a new try.
+ * Throws 422 when it was not sent. A process that stops answers as if the time were over, for the OTP is promised, and
+ * so it does when Redis is away and stays away. When the caller is gone there is no answer, and a repeat waits for its own.
+ */
+export async function waitForOtp(
+  { signal }: Pick<Call<unknown, unknown>, 'signal'>,
+  deps: ApiDeps,
+  { messageId, platformMessageId, address, idempotencyKey: key }: Otp,
+): Promise<OtpAnswer> {
+  const { store, stopping } = deps;
+  const look = () => readOutcome(store, address, messageId).catch(unlessRedisIsAway);
+  const outcome = await waitFor(deps, address, {
+    topics: ['results'],
+    look,
+    timeoutMs: deps.waits.otpMs,
+    signal,
+  }).catch(async (thrown: unknown) => {
+    if (stopping.aborted) return undefined;
+    if (key && signal.aborted) await keepAnswer(store, { key, messageId, answer: {} });
+    throw thrown;
+  });
+  if (outcome && 'failure' in outcome) {
+    if (key) await forgetRepeat(store, key, messageId);
+    throw toApiError(outcome.failure);
+  }
+  const answer = { messageId, platformMessageId, ...(outcome && { sentAt: new Date(outcome.sentAtMs).toISOString() }) };
+  // A repeat that finds no answer waits for its own.
+  if (key) await keepAnswer(store, { key, messageId, answer }).catch(unlessRedisIsAway);
+  return answer;
+}
+
+/** `undefined` while it is queued. */
+async function readOutcome(
+  store: Store,
+  address: DeviceAddress,
+  messageId: MessageId,
+): Promise<{ sentAtMs: number } | { failure: string } | undefined> {
+  const { tag } = parseMessageId(messageId)!;
+  const [send, [recipient]] = await Promise.all([
+    readSend(store, address, messageId),
+    readRecipients(store, address, tag, { from: 0, limit: 1 }),
+  ]);
+  if (!send || !recipient || recipient.status === 'queued') return undefined;
+  const { status, errorCode, atMs } = recipient;
+  if (status === 'failed' || status === 'expired' || status === 'cancelled') {
+    return { failure: recipientErrorName(errorCode) ?? status };
+  }
+  return { sentAtMs: send.sentAtMs ?? atMs };
+}
+
+function toApiError(failure: string): ApiError {
+  if (failure === 'not_on_messenger') return new ApiError('not_on_messenger');
+  return new ApiError('otp_not_sent', { details: [{ path: ['phone'], message: failure }] });
+}

@@ -1,0 +1,174 @@
+import type { MessageContent, Reply } from '@gateway/contracts/content/message-content';
+import { LIMITS } from '@gateway/contracts/limits';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { ApiError } from '@gateway/runtime/errors';
+import type { NewSend } from '@gateway/store/sends/accept-send';
+import type { ApiDeps } from '../api-deps.js';
+import { type Attachment, attachmentSchema } from '../attachments/attachment-schema.js';
+import { type CheckedFile, fetchRemoteFile, readInlineFile, storeFile } from '../attachments/load-attachment.js';
+import { type PlacedText, placeText } from '../attachments/place-text.js';
+import { requireLinkedDevice } from '../devices/require-device.js';
+import type { Answer, Call, Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { words } from '../http/input/shown-text.js';
+import { handleOnce, type RepeatKey } from './answer-repeat.js';
+import { estimateFinishMs } from './estimate-finish.js';
+import { findReply } from './find-reply.js';
+import { recordSend } from './record-send.js';
+
+type NoQuery = Record<string, never>;
+
+interface SendBody {
+  /** Digits, doubles included. */
+  to: string[];
+  text?: string;
+  attachment?: Attachment;
+  existingMessageId?: string;
+}
+
+type SendCall = Call<NoQuery, SendBody>;
+
+/** The largest attachment as base64 beside 10,000 numbers and the longest text with every character escaped. */
+const MAX_BODY_BYTES = Math.ceil(LIMITS.maxAttachmentBytes / 3) * 4 + 2 * 1024 * 1024;
+
+/**
+ * `POST /send`: accepts a message to one recipient or to a list. Answers once it is written down and queued, with one
+ * id for all recipients; what becomes of them is `GET /messages/{id}`. Repeating it sends again, unless both requests
+ * carry the same `Idempotency-Key`.
+ */
+export const sendMessage: Endpoint<NoQuery, SendBody> = {
+  methods: ['post'],
+  path: '/send',
+  bucket: 'send',
+  scope: 'send',
+  query: Joi.object<NoQuery>({}),
+  body: Joi.object<SendBody>({
+    to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
+    text: words(LIMITS.maxTextCharacters).description(
+      'The text of the message, sent as it is written. White space, control characters and invisible marks alone are refused: phones would show an empty bubble.',
+    ),
+    attachment: attachmentSchema.description('A file, up to 10 MB. `text` goes with it.'),
+    existingMessageId: Joi.string()
+      .max(100)
+      .description(
+        'A message to answer: a `messageId` of this device and token, or the id at the network of one that they sent, or ' +
+          'the device received in the last 7 days, with the account that is linked now. Of a list each recipient quotes the ' +
+          'message that they got themselves. Sends of other tokens count as unknown, but for the scope `admin`.',
+      ),
+  })
+    .or('text', 'attachment')
+    .messages({ 'object.missing': 'either text or attachment must be provided' }),
+  maxBodyBytes: MAX_BODY_BYTES,
+  hasFile: true,
+  docs: {
+    operationId: 'sendMessage',
+    summary: 'Send a message to one recipient or to a list',
+    description:
+      'Accepts the message, and answers once it is written down and queued. One identifier stands for the whole list; ' +
+      '`/messages/{messageId}` shows what became of each recipient. What is not sent within 24 hours expires.\n\n' +
+      'A file goes out with `attachment.caption`, or else with `text`. With both, the text follows as a message of its ' +
+      'own, as do all words with stickers and sounds, and a text too long for a caption. A recipient is as far as the ' +
+      'last of their messages. Before they have the file, phones show the size of pictures, films and stickers, the ' +
+      'length of films and sounds, and a small preview of pictures, also of those sent as documents (JPEG, PNG, WebP and GIF ' +
+      'up to 16 megapixels, when it can be made within five seconds; they are sent in any case). Sounds are shown as ' +
+      'sounds, not as voice messages.',
+    example: {
+      to: ['447700900123', '447700900124'],
+      text: 'Our offer, as promised',
+      attachment: { type: 'document', url: 'https://example.com/offer.pdf' },
+    },
+    answer: {
+      status: 202,
+      description: 'Accepted: it will be sent, also if this service is restarted now.',
+      body: Joi.object({
+        messageId: Joi.string().required(),
+        status: Joi.string().valid('queued').required(),
+        recipients: Joi.number().integer().required().description('How many recipients get it.'),
+        duplicates: Joi.number().integer().required().description('Entries of `to` that name somebody once more.'),
+        estimatedFinishAt: Joi.string().required().description('ISO 8601; from the pace and the queue of the device.'),
+      }),
+    },
+    errors: ['no_device', 'idempotency_in_progress', 'queue_would_expire', 'idempotency_mismatch'],
+  },
+
+  idempotent: true,
+
+  async handle(call, deps) {
+    const { attachment } = call.body;
+    const inlineFile = attachment && (await readInlineFile(attachment));
+    return handleOnce(call, deps, {
+      again: async ({ messageId, answer }) => ({ status: 202, body: { messageId, ...answer } }),
+      handle: (repeat) => accept(call, deps, { inlineFile, repeat }),
+    });
+  },
+};
+
+async function accept(
+  call: SendCall,
+  deps: ApiDeps,
+  { inlineFile, repeat }: { inlineFile: CheckedFile | undefined; repeat: RepeatKey | undefined },
+): Promise<Answer> {
+  const { attachment, text } = call.body;
+  await requireLinkedDevice(deps.store, call.address);
+  const reply = await replyOf(call, deps);
+  const placed = attachment ? placeText(attachment, text) : {};
+  const plan = planSend(call, deps, placed);
+  const messages = plan.recipients.length * plan.parts;
+  await deps.headroom.refuseWithoutRoom('lists', messages);
+  const finishMs = await estimateFinishMs(deps, call.address, messages);
+  if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
+  const content = await toContent(call, deps, { placed, inlineFile });
+  const send = { ...plan, content, ...(reply && { reply }) };
+  const answer = {
+    status: 'queued',
+    recipients: send.recipients.length,
+    duplicates: call.body.to.length - send.recipients.length,
+    estimatedFinishAt: new Date(finishMs).toISOString(),
+  };
+  const messageId = await recordSend(call, deps, { send, answer, repeat });
+  return { status: 202, body: { messageId, ...answer } };
+}
+
+function planSend(
+  { body, token, requestId }: SendCall,
+  { clock }: ApiDeps,
+  { followingText }: PlacedText,
+): Omit<NewSend, 'content'> {
+  const nowMs = clock.nowMs();
+  return {
+    kind: body.attachment ? 'media' : 'text',
+    parts: followingText === undefined ? 1 : 2,
+    recipients: onePerPerson(body.to),
+    owner: token.owner,
+    requestId,
+    nowMs,
+    expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000,
+  };
+}
+
+/** As each is written first. */
+function onePerPerson(numbers: readonly string[]): string[] {
+  const people = new Map<string, string>();
+  for (const number of numbers) {
+    const person = canonicalPhoneNumber(number);
+    if (!people.has(person)) people.set(person, number);
+  }
+  return [...people.values()];
+}
+
+async function replyOf({ address, token, body }: SendCall, deps: ApiDeps): Promise<Reply | undefined> {
+  const { existingMessageId, to } = body;
+  return existingMessageId === undefined ? undefined : findReply(deps, { address, token }, { existingMessageId, to });
+}
+
+interface Parts {
+  placed: PlacedText;
+  inlineFile: CheckedFile | undefined;
+}
+
+async function toContent(call: SendCall, deps: ApiDeps, { placed, inlineFile }: Parts): Promise<MessageContent> {
+  const { text = '', attachment } = call.body;
+  if (!attachment) return { kind: 'text', text };
+  const file = inlineFile ?? (await fetchRemoteFile(attachment, call, deps));
+  return { ...(await storeFile(call, deps, { attachment, file })), ...placed };
+}

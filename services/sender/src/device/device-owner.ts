@@ -1,0 +1,364 @@
+import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { platformIds } from '@gateway/contracts/sends/platform-id';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
+import { FencedError, toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { contain, keepContained } from '@gateway/runtime/process/contain';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { UnknownKeyError } from '@gateway/store/core/vault';
+import { noteReplaced } from '@gateway/store/devices/count-replaced';
+import { retireKeys } from '@gateway/store/devices/device-keys';
+import { readDeviceState, reportObserved } from '@gateway/store/devices/device-state';
+import { readDevice, readIdKey } from '@gateway/store/devices/devices';
+import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/count-starts';
+import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
+import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/start-pause';
+import { TimeoutError } from 'p-queue';
+import type { ProcessDeps } from '../process-deps.js';
+import { ResultWriter } from '../scheduling/result-writer.js';
+import { WakeUp } from '../scheduling/wake-up.js';
+import { decideAfterClose } from './decide-after-close.js';
+import { DeviceSocket, type SocketEnd } from './device-socket.js';
+import { DeviceWork } from './device-work.js';
+import { ReconnectBackoff } from './reconnect-backoff.js';
+
+export type OwnerState = 'backingOff' | 'opening' | 'open' | 'waiting' | 'ended';
+
+/** Owners that ended with their process, or failed, in a row. One or two may have met a deployment. */
+const MANY_STARTS = 2;
+const LOG_OUT_MS = 5_000;
+/** A doorbell comes first; this is for lost ones. */
+const LOOK_MS = 5_000;
+/** A socket that the network lets wait uses no CPU: it goes on, and the next one may open. */
+const MAX_OPENING_MS = 3_000;
+
+/**
+ * Owns one device in this process, from the lease to its release:
+ *
+ *   opening -> open -> waiting (for the backoff) -> opening -> ... -> ended
+ *
+ * Before that it is `backingOff` if the owners before it failed one after the other, see `startPauseMs`. An
+ * uncaught error ends the owner from whose socket, timer or promise it came, and not the process.
+ * It ends when the lease is lost, when the device is not to be linked any more, or when it is told to hand over.
+ * Nothing is remembered across ownerships but what is in Redis.
+ */
+export class DeviceOwner {
+  state: OwnerState = 'opening';
+  /** Resolves when the lease is given back, or lost. */
+  readonly ended: Promise<void>;
+  /** It ended for a reason that may still be there: claiming the device again at once would be of no use. */
+  failed = false;
+  private readonly address: DeviceAddress;
+  private readonly logger: Logger;
+  private readonly backoff: ReconnectBackoff;
+  private readonly wakeUp = new WakeUp();
+  private readonly ending = new AbortController();
+  /** Redis counts this ownership until it has lasted, or ended as it should. */
+  private isCounted = false;
+  /** One message of lists at a time: one of them may have ended the owners before. */
+  private isCareful = false;
+  private socket: DeviceSocket | undefined;
+  private work: DeviceWork | undefined;
+
+  constructor(
+    private readonly deps: ProcessDeps,
+    private readonly lease: HeldLease,
+  ) {
+    this.address = lease.address;
+    this.logger = deps.logger.child({ device: lease.address.device, epoch: lease.epoch });
+    this.backoff = new ReconnectBackoff(deps.clock.monotonicMs);
+    lease.lost.addEventListener('abort', () => this.endSoon(), { once: true });
+    this.ended = contain(
+      (error) => this.failUncaught(error),
+      () => this.run(),
+    );
+  }
+
+  /** Something may have changed: called on doorbells. */
+  look(): void {
+    this.wakeUp.ring();
+    void this.work?.refreshPace();
+  }
+
+  /** Another process asks something that only this one can tell: called on doorbells. */
+  answerQuestions(): void {
+    this.work?.answerQuestions();
+  }
+
+  /** Gives the device to whoever claims it next; the list in flight goes over with the same ids. */
+  async handOver(): Promise<void> {
+    this.endSoon();
+    await this.ended;
+  }
+
+  private async run(): Promise<void> {
+    try {
+      await this.backOff();
+      if (this.mustEnd()) return;
+      // Not before: an owner that dies while it does nothing has not died of this device.
+      const starts = await noteStart(this.deps.store, this.lease);
+      this.isCounted = true;
+      this.isCareful = starts > MANY_STARTS;
+      const lasted = setTimeout(() => this.lasted(), this.deps.lastedMs ?? LASTED_MS);
+      this.ending.signal.addEventListener('abort', () => clearTimeout(lasted), { once: true });
+      const socket = await this.prepare();
+      await this.keepOpen(socket);
+    } catch (thrown) {
+      if (thrown instanceof UnknownKeyError) await this.waitForKey(thrown).catch((next) => this.fail(toError(next)));
+      else this.fail(toError(thrown));
+    } finally {
+      await this.release();
+      this.state = 'ended';
+    }
+  }
+
+  private lasted(): void {
+    this.isCareful = false;
+    void noteLasted(this.deps.store, this.lease).catch(() => {});
+  }
+
+  /** Until this process is started with the key, the value is sealed with another, or the device is not wanted any more. */
+  private async waitForKey(error: UnknownKeyError): Promise<void> {
+    this.state = 'waiting';
+    this.logger.error('device waits for an encryption key', { error, ...error.fields });
+    const { desired } = await readDeviceState(this.deps.store, this.address);
+    if (desired?.want === 'linked') await this.report(desired, { status: 'connecting', reason: 'keys_unreadable' });
+    while (!this.mustEnd()) {
+      const state = await readDeviceState(this.deps.store, this.address);
+      const isThere = await readIdKey(this.deps.store, this.address).then(Boolean, () => false);
+      if (isThere || state.desired?.want !== 'linked') return;
+      await this.wakeUp.wait(LOOK_MS);
+    }
+  }
+
+  /** Holds the device, so that no other process begins with it, and does nothing for as long as it should rest. */
+  private async backOff(): Promise<void> {
+    const { store, clock } = this.deps;
+    const failed = await readStarts(store, this.address);
+    const untilMs = clock.nowMs() + startPauseMs(failed);
+    if (untilMs <= clock.nowMs()) return;
+    this.state = 'backingOff';
+    this.logger.error('owners of the device failed one after the other, the next attempt waits', { failed });
+    const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
+    const { desired } = await readDeviceState(store, this.address);
+    const observed = { status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) } as const;
+    if (desired?.want === 'linked') await this.report(desired, observed);
+    while (!this.mustEnd() && clock.nowMs() < untilMs && (await isWanted())) {
+      await this.wakeUp.wait(Math.min(untilMs - clock.nowMs(), LOOK_MS));
+    }
+    this.state = 'opening';
+  }
+
+  /** Opens one socket after the other until it must end, or the device is not wanted any more. */
+  private async keepOpen(socket: DeviceSocket): Promise<void> {
+    while (!this.mustEnd()) {
+      const { desired, observed, hasKeys } = await readDeviceState(this.deps.store, this.address);
+      if (desired?.want !== 'linked') return this.letGo(socket, desired);
+      if (!hasKeys) return this.unlink(desired, { reason: 'logged_out', quarantine: false });
+      const end = socket.takeEnd();
+      const restMs = notBeforeMs(desired, observed) - this.deps.clock.nowMs();
+      if (end) await this.afterEnd(desired, end);
+      else if (socket.exists) await this.rest(LOOK_MS);
+      else if (restMs > 0) await this.wait(restMs);
+      else if (await this.deps.clientVersion.mayLogIn()) await this.open(socket, desired);
+      else await this.waitForVersion(desired, observed);
+    }
+  }
+
+  private async wait(ms: number): Promise<void> {
+    this.state = 'waiting';
+    await this.rest(Math.min(ms, LOOK_MS));
+  }
+
+  /** The network refuses the version of every device: none logs in before another one is set, which rings. */
+  private async waitForVersion(desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
+    if (observed?.reason !== 'client_outdated') {
+      await this.report(desired, { status: 'connecting', reason: 'client_outdated' });
+    }
+    await this.wait(LOOK_MS);
+  }
+
+  private async open(socket: DeviceSocket, desired: DesiredState): Promise<void> {
+    this.state = 'opening';
+    const options = { signal: this.ending.signal, timeout: MAX_OPENING_MS };
+    await this.deps.openings
+      .add(
+        keepContained(() => socket.open(desired)),
+        options,
+      )
+      .catch((thrown: unknown) => {
+        if (this.mustEnd()) return;
+        if (!(thrown instanceof TimeoutError)) throw thrown;
+        if (this.state === 'opening') this.state = 'waiting';
+      });
+  }
+
+  private opened(session: MessengerSession): void {
+    this.state = 'open';
+    this.backoff.opened();
+    this.logger.info('device connected');
+    this.work?.attach(session);
+  }
+
+  private async afterEnd(desired: DesiredState, end: SocketEnd): Promise<void> {
+    const next = decideAfterClose(end, this.deps.clock.nowMs());
+    this.deps.metrics.countDisconnect(end.kind);
+    this.logger.warn('socket ended', {
+      outcome: end.kind,
+      next: next.kind,
+      ...('code' in end && { networkCode: end.code }),
+      ...(end.serverWords !== undefined && { networkReason: end.serverWords }),
+    });
+    if (next.kind === 'release' || this.mustEnd()) return this.endSoon();
+    const words = end.serverWords === undefined ? {} : { networkReason: end.serverWords };
+    if (next.kind === 'unlink') return this.unlink(desired, { ...next, ...words });
+    if (end.kind === 'replaced' && (await this.noteReplaced()) === 'tooOften') return this.park(desired, words);
+    if (next.kind === 'reopen') await this.pause(desired, { ...next, ...words });
+    // A network that asks for it at each login gets no login after the other.
+    else if (this.state !== 'open') await this.pause(desired, { reason: 'restart', minMs: 0 });
+  }
+
+  /** The wait is written down: whoever owns the device next keeps to what the network asked for, too. */
+  private async pause(
+    desired: DesiredState,
+    { reason, minMs, networkReason }: { reason: Reason; minMs: number; networkReason?: string },
+  ): Promise<void> {
+    const notBeforeMs = Math.ceil(this.deps.clock.nowMs() + this.backoff.nextDelayMs(minMs));
+    await this.report(desired, { status: 'connecting', reason, notBeforeMs, ...(networkReason && { networkReason }) });
+  }
+
+  /** Until somebody rings; then sends in Redis are compared with what this process works on. */
+  private async rest(ms: number): Promise<void> {
+    await this.wakeUp.wait(ms);
+    if (!this.mustEnd()) void this.work?.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));
+  }
+
+  /**
+   * The user wants no account here, or another one. With a socket open the network is told; without one the lease goes
+   * to the connection service, which logs in to log out.
+   */
+  private async letGo(socket: DeviceSocket, desired: DesiredState | undefined): Promise<void> {
+    this.endSoon();
+    if (this.state !== 'open' || !socket.exists) return;
+    const logout = (await socket.logOut(LOG_OUT_MS)) ? 'confirmed' : 'unconfirmed';
+    await retireKeys(this.deps.store, this.lease, { quarantine: false });
+    if (desired?.want === 'unlinked') {
+      await this.report(desired, { status: 'disconnected', reason: 'disconnected', logout });
+    }
+  }
+
+  /** The account is gone from this device: said once, and for good. */
+  private async unlink(
+    desired: DesiredState,
+    { reason, quarantine, networkReason }: { reason: Reason; quarantine: boolean; networkReason?: string },
+  ): Promise<void> {
+    this.endSoon();
+    this.logger.error('device unlinked', { reason });
+    await retireKeys(this.deps.store, this.lease, { quarantine });
+    const words = networkReason === undefined ? {} : { networkReason };
+    await this.report(desired, { status: 'disconnected', reason, ...words }, 'unlinked');
+  }
+
+  private noteReplaced(): Promise<'once' | 'tooOften'> {
+    return noteReplaced(this.deps.store, this.lease, this.deps.clock.nowMs());
+  }
+
+  /** Another client uses the keys, and one of the two must go: which one is the user's to say. */
+  private async park(desired: DesiredState, words: { networkReason?: string }): Promise<void> {
+    this.endSoon();
+    this.logger.error('device parked: another client uses its keys');
+    await this.report(desired, { status: 'disconnected', reason: 'replaced', ...words }, 'parked');
+  }
+
+  private async prepare(): Promise<DeviceSocket> {
+    const { deps, lease, logger } = this;
+    const [device, idKey] = await Promise.all([
+      readDevice(deps.store, this.address),
+      readIdKey(deps.store, this.address),
+    ]);
+    if (!device || !idKey) throw new Error('a linked device without a record');
+    const shared = {
+      ...{ ...deps, lease, logger, device },
+      ids: platformIds(idKey),
+      results: new ResultWriter({ ...deps, lease }),
+      onFailed: (error: Error) => this.fail(error),
+    };
+    const socket = new DeviceSocket({
+      ...shared,
+      onOpen: (session) => this.opened(session),
+      onEnd: () => {
+        this.work?.detach();
+        this.wakeUp.ring();
+      },
+      onRestrictionNews: () => this.work?.hold.hasNews(),
+      onLookUpsForgotten: () => this.work?.forgetLookUps(),
+      onMet: (person) => this.work?.metSomebody(person),
+      onNumbersKnown: (people) => this.work?.numbersKnown(people),
+    });
+    this.socket = socket;
+    this.work = new DeviceWork({
+      ...shared,
+      isCareful: () => this.isCareful,
+      forgetPerson: (number) => socket.forgetPerson(number),
+      onStalled: (session) => {
+        this.work?.detach();
+        socket.giveUp(session);
+      },
+    });
+    await this.work.start();
+    return socket;
+  }
+
+  private async report(desired: DesiredState, observed: Omit<ObservedState, 'sinceMs'>, want?: Want): Promise<void> {
+    await reportObserved(this.deps.store, this.lease, desired, observed, want);
+  }
+
+  /**
+   * Lets go in an order in which the next owner waits for nothing but the last acks: no more work, the socket closed and
+   * its keys written, then the lease. The queue worker ends behind it; jobs that it still takes are given back.
+   */
+  private async release(): Promise<void> {
+    const { keeper, store } = this.deps;
+    await this.work?.stop();
+    await this.socket?.close().catch((thrown: unknown) => {
+      this.logger.warn('session not closed', { error: toError(thrown) });
+    });
+    // Not waited for: Redis may be away, which is no fault of the device either.
+    if (this.isCounted && !this.failed) void noteEnded(store, this.lease).catch(() => {});
+    await keeper.release(this.lease);
+    await ringDoorbell(store, { topic: 'lease', ...this.address });
+    await this.work?.ended();
+  }
+
+  private fail(error: Error): void {
+    if (this.state === 'ended') return;
+    if (error instanceof FencedError) this.logger.warn('ownership lost', { error });
+    else {
+      this.failed = true;
+      this.logger.error('owner failed, the device is given back', { error });
+    }
+    this.endSoon();
+  }
+
+  private failUncaught(error: Error): void {
+    this.deps.metrics.countContained();
+    if (this.state === 'ended') this.logger.error('uncaught error of a device that was given back', { error });
+    else this.fail(error);
+  }
+
+  private endSoon(): void {
+    this.ending.abort();
+    this.wakeUp.ring();
+  }
+
+  private mustEnd(): boolean {
+    return this.ending.signal.aborted;
+  }
+}
+
+/** When the network may be asked again, in ms since 1970: as the last owner found, for this wish of the user. */
+function notBeforeMs(desired: DesiredState, observed: ObservedState | undefined): number {
+  if (observed?.status !== 'connecting' || observed.attemptId !== desired.attemptId) return 0;
+  return observed.notBeforeMs ?? 0;
+}

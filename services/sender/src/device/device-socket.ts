@@ -1,0 +1,253 @@
+import { versionNumbers } from '@gateway/contracts/devices/client-version';
+import type { DesiredState } from '@gateway/contracts/devices/device-state';
+import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
+import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
+import { createSessionCaches, forgetCached } from '@gateway/messenger/lookup/session-caches';
+import { openSession } from '@gateway/messenger/session/open-session';
+import {
+  type EndOfConnection,
+  OPTIONAL_QUERIES,
+  type OptionalQuery,
+} from '@gateway/messenger/session/optional-queries';
+import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
+import type { KnownPerson, MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';
+import type { Endpoint } from '@gateway/messenger/socket/trust';
+import type { Clock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import { deviceKeyStore } from '@gateway/store/devices/device-keys';
+import { reportObserved } from '@gateway/store/devices/device-state';
+import { noteEnd, readLeftOut } from '@gateway/store/devices/query-ends';
+import type { ClientVersion } from '@gateway/store/fleet/client-version';
+import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
+import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
+import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
+import { messageOf, recipientOf } from '../preparing/message-of.js';
+import type { ResultWriter } from '../scheduling/result-writer.js';
+import type { SenderMetrics } from '../sender-metrics.js';
+import { recordLateRefusal, recordReceipt } from './receipts.js';
+
+/** Why a socket is no more. `stalled`: we gave it up, because the network did not answer on it. */
+export type SocketEnd = (DisconnectOutcome | { kind: 'stalled' }) & {
+  /** The reason that the server gave, in its own words. */
+  serverWords?: string;
+};
+
+export interface SocketDeps {
+  store: Store;
+  lease: HeldLease;
+  clock: Clock;
+  logger: Logger;
+  metrics: SenderMetrics;
+  endpoint: Endpoint;
+  clientVersion: ClientVersion;
+  ackTimeoutMs: number;
+  ids: PlatformIds;
+  results: ResultWriter;
+  /** The account is logged in, and its state written: messages may go out. */
+  onOpen(session: MessengerSession): void;
+  onEnd(): void;
+  /** The network has changed what the account may do. */
+  onRestrictionNews(): void;
+  /** What was looked up is not known any more. */
+  onLookUpsForgotten(): void;
+  /** Somebody wrote to the account. */
+  onMet(person: Person): void;
+  /** These numbers and hidden identifiers belong together. */
+  onNumbersKnown(people: readonly KnownPerson[]): void;
+  /** What the socket reported could not be written. */
+  onFailed(error: Error): void;
+}
+
+type MessageEvents = Pick<
+  SessionEvents,
+  'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews' | 'onLookUpsForgotten' | 'onNumbersKnown'
+>;
+
+/** The sockets of one device, one after the other, and what they report. */
+export class DeviceSocket {
+  private readonly caches = createSessionCaches();
+  private connecting: Promise<MessengerSession> | undefined;
+  private session: MessengerSession | undefined;
+  private end: SocketEnd | undefined;
+  private stalled = false;
+  private account: { phone: string; name?: string } | undefined;
+  private profilePic: string | undefined;
+
+  constructor(private readonly deps: SocketDeps) {}
+
+  /** Connecting, or connected. */
+  get exists(): boolean {
+    return this.session !== undefined || this.connecting !== undefined;
+  }
+
+  /** Why the last socket ended: said once. */
+  takeEnd(): SocketEnd | undefined {
+    const { end } = this;
+    this.end = undefined;
+    return end;
+  }
+
+  /** Starts a socket; resolves when it is logged in, or has ended. */
+  async open(desired: DesiredState): Promise<void> {
+    const decided = defer<void>();
+    try {
+      this.connecting = this.connect(desired, decided.resolve);
+      this.session = await this.connecting;
+    } catch (thrown) {
+      if (!(thrown instanceof KeysUnreadableError)) throw thrown;
+      return this.ended({ kind: 'keysUnreadable' });
+    } finally {
+      this.connecting = undefined;
+    }
+    await decided.promise;
+  }
+
+  /** Ends the socket, and waits for its keys to be written. Safe to repeat. */
+  async close(): Promise<void> {
+    await this.connecting?.catch(() => undefined);
+    await this.session?.close();
+  }
+
+  /** Removes what is kept about a person, in memory and in Redis; answers how much of which kind. Safe to repeat. */
+  async forgetPerson(number: string): Promise<Record<string, number>> {
+    const { store, lease } = this.deps;
+    const names = await namesOfPerson(store, lease.address, number);
+    forgetCached(this.caches, names);
+    const removed = await forgetPerson(store, lease.address, number);
+    // What was read, and written down again, in between.
+    forgetCached(this.caches, names);
+    await this.session?.forgetResends(names);
+    this.deps.onLookUpsForgotten();
+    return removed;
+  }
+
+  /** The network does not answer on this socket: another one may be better. Safe to repeat. */
+  giveUp(session: MessengerSession): void {
+    if (this.session !== session) return;
+    this.stalled = true;
+    void session.close();
+  }
+
+  /** Removes the device from the account; whether the network has confirmed that. */
+  async logOut(timeoutMs: number): Promise<boolean> {
+    const { session } = this;
+    const confirmed = await session?.logOut(timeoutMs).then(
+      () => true,
+      () => false,
+    );
+    await session?.close();
+    return confirmed ?? false;
+  }
+
+  private async connect(desired: DesiredState, onDecided: () => void): Promise<MessengerSession> {
+    const { store, lease, endpoint, clientVersion, ackTimeoutMs, ids, logger } = this.deps;
+    const { version } = await clientVersion.read();
+    const leftOut = await readLeftOut(store, lease.address);
+    return openSession({
+      keyStore: deviceKeyStore(store, lease),
+      caches: this.caches,
+      endpoint,
+      clientVersion: versionNumbers(version),
+      leftOut: new Set(OPTIONAL_QUERIES.filter((query) => leftOut.has(query))),
+      logger,
+      getMessage: (platformId) => messageOf({ store, address: lease.address, ids }, platformId),
+      recipientOf: (platformId) => recipientOf({ store, address: lease.address, ids }, platformId),
+      assertMayWrite: () => lease.assertHeld(),
+      ackTimeoutMs,
+      events: {
+        ...this.messageEvents(),
+        onCode: () => {},
+        onLinked: () => {},
+        onOpen: (account) => {
+          this.account = account;
+          void clientVersion.noteAccepted(version);
+          this.guard(this.opened(desired, onDecided));
+        },
+        onRenamed: (name) => {
+          if (this.account) this.account.name = name;
+          this.guard(this.showProfile(desired));
+        },
+        onVersionDeadline: (expiresAtMs) => void clientVersion.noteDeadline(version, expiresAtMs),
+        onClosed: async (outcome, { serverWords, suspects, isSaid }) => {
+          // Before it is decided what to do next: another login would be refused, too.
+          if (refusesVersion(outcome)) await clientVersion.noteRefusal(version).catch(() => {});
+          if (suspects) await this.noteEnd(suspects, isSaid ? 'spoken' : 'wordless');
+          // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
+          const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;
+          this.ended(serverWords === undefined ? end : { ...end, serverWords });
+          onDecided();
+        },
+      },
+    });
+  }
+
+  /** Before the next socket opens, which must know what to leave out. */
+  private async noteEnd(suspects: readonly OptionalQuery[], end: EndOfConnection): Promise<void> {
+    const wasOpen = Object.fromEntries(OPTIONAL_QUERIES.map((query) => [query, suspects.includes(query)]));
+    try {
+      for (const query of await noteEnd(this.deps.store, this.deps.lease, { wasOpen, end })) {
+        this.deps.logger.warn('a query that ends the connection is left out for a day', { query });
+      }
+    } catch (thrown) {
+      this.deps.logger.warn('end of a connection not noted', { error: toError(thrown) });
+    }
+  }
+
+  private messageEvents(): MessageEvents {
+    const { store, lease, clock, metrics } = this.deps;
+    return {
+      onReceipt: (receipt) => {
+        metrics.countReceipts(receipt.kind, receipt.platformIds.length);
+        const recorded = recordReceipt(this.deps, receipt);
+        this.guard(recorded);
+        // The network repeats what we do not confirm: a receipt survives the end of this process.
+        return recorded;
+      },
+      onMessage: (message) => {
+        const recorded = recordIncoming(store, lease, { message, nowMs: clock.nowMs() }).then((change) => {
+          if (change) metrics.countOptOutReply(change);
+        });
+        this.guard(recorded);
+        this.deps.onMet(message);
+        return recorded;
+      },
+      onNumbersKnown: (people) => this.deps.onNumbersKnown(people),
+      onRestrictionNews: () => this.deps.onRestrictionNews(),
+      onLookUpsForgotten: () => this.deps.onLookUpsForgotten(),
+      onLateRefusal: (refusal) => this.guard(recordLateRefusal(this.deps, refusal)),
+    };
+  }
+
+  private async opened(desired: DesiredState, onDecided: () => void): Promise<void> {
+    const { session } = this;
+    if (!session) return;
+    await this.showProfile(desired);
+    if (this.session !== session) return;
+    this.deps.onOpen(session);
+    onDecided();
+    this.profilePic = await session.fetchProfilePicture().catch(() => undefined);
+    if (this.profilePic && this.session === session) await this.showProfile(desired);
+  }
+
+  private async showProfile(desired: DesiredState): Promise<void> {
+    const { account, profilePic } = this;
+    if (!account || !this.session) return;
+    const profile = { phone: account.phone, name: account.name ?? account.phone, ...(profilePic && { profilePic }) };
+    await reportObserved(this.deps.store, this.deps.lease, desired, { status: 'connected', ...profile });
+  }
+
+  private ended(end: SocketEnd): void {
+    this.session = undefined;
+    this.stalled = false;
+    this.end = end;
+    this.deps.onEnd();
+  }
+
+  private guard(work: Promise<unknown>): void {
+    void work.catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
+  }
+}

@@ -1,0 +1,160 @@
+import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
+import type { KnownPerson, MessengerSession } from '@gateway/messenger/session/session-types';
+import { type Consumer, createConsumer } from '@gateway/queue/consumer';
+import { sleep } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { type Device, readDevice } from '@gateway/store/devices/devices';
+import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
+import { dropAbandonedSends } from '@gateway/store/sends/accept-send';
+import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
+import { WakeJobs } from '../fleet/wake-jobs.js';
+import { MediaUploads } from '../preparing/media-uploads.js';
+import type { ProcessDeps } from '../process-deps.js';
+import { DeviceScheduler } from '../scheduling/device-scheduler.js';
+import type { NewContactHold } from '../scheduling/new-contact-hold.js';
+import type { ResultWriter } from '../scheduling/result-writer.js';
+import { OptOutJoins } from './opt-out-joins.js';
+import { QuestionDesk } from './question-desk.js';
+import { SessionPruner } from './session-pruner.js';
+
+export interface WorkDeps extends ProcessDeps {
+  lease: HeldLease;
+  logger: Logger;
+  device: Device;
+  ids: PlatformIds;
+  results: ResultWriter;
+  /** See `SchedulerDeps`. */
+  isCareful(): boolean;
+  onFailed(error: Error): void;
+  forgetPerson(number: string): Promise<Record<string, number>>;
+  onStalled(session: MessengerSession): void;
+}
+
+const QUEUE_CONCURRENCY = 200;
+const CONSUMER_CLOSE_MS = 2_000;
+
+/** The sends of one device: the worker of its queue, the scheduler that sends, and the sends that lost their job. */
+export class DeviceWork {
+  private readonly scheduler: DeviceScheduler;
+  private readonly wakeJobs: WakeJobs;
+  private readonly pruner: SessionPruner;
+  private readonly desk: QuestionDesk;
+  private readonly joins: OptOutJoins;
+  private lastRefresh: Promise<void> = Promise.resolve();
+  private nextRefresh: Promise<void> | undefined;
+  private consumer: Consumer | undefined;
+  private consumerClosed: Promise<void> | undefined;
+
+  constructor(private readonly deps: WorkDeps) {
+    this.scheduler = new DeviceScheduler({
+      ...deps,
+      uploads: new MediaUploads(deps),
+      pace: deps.device.pace ?? deps.defaultPace,
+    });
+    this.wakeJobs = new WakeJobs(deps);
+    this.pruner = new SessionPruner(deps);
+    this.desk = new QuestionDesk(deps);
+    this.joins = new OptOutJoins(deps);
+  }
+
+  /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
+  async start(): Promise<void> {
+    const { store, queueConnection, lease, logger } = this.deps;
+    await this.scheduler.hold.load();
+    await this.compareSends({ isStart: true });
+    this.consumer = createConsumer({
+      connection: queueConnection,
+      space: store.space,
+      address: lease.address,
+      handlers: { send: (job) => this.scheduler.roster.handleJob(job) },
+      concurrency: QUEUE_CONCURRENCY,
+      logger,
+    });
+    this.desk.look();
+  }
+
+  attach(session: MessengerSession): void {
+    this.scheduler.attach(session);
+    this.desk.attach(session);
+    this.joins.attach(session);
+  }
+
+  detach(): void {
+    this.scheduler.detach();
+    this.desk.detach();
+    this.joins.detach();
+  }
+
+  /** The session has forgotten them. */
+  forgetLookUps(): void {
+    this.scheduler.forgetLookUps();
+  }
+
+  /** What the network says of the account beside its answers to messages. */
+  get hold(): NewContactHold {
+    return this.scheduler.hold;
+  }
+
+  metSomebody(person: Person): void {
+    this.scheduler.metSomebody(person);
+  }
+
+  numbersKnown(people: readonly KnownPerson[]): void {
+    this.scheduler.numbersKnown(people);
+    this.joins.numbersKnown(people);
+  }
+
+  /** An operator may have given the device another pace. */
+  async refreshPace(): Promise<void> {
+    const { store, lease, defaultPace } = this.deps;
+    const device = await readDevice(store, lease.address).catch(() => undefined);
+    if (device) this.scheduler.keepPace(device.pace ?? defaultPace);
+  }
+
+  /**
+   * Compares the sends in Redis with what this process works on; who asks during a run shares the one behind it. Rejects
+   * when Redis, or our lease, is not there.
+   */
+  refreshSends(): Promise<void> {
+    this.nextRefresh ??= this.lastRefresh
+      .catch(() => {})
+      .then(() => {
+        this.nextRefresh = undefined;
+        this.lastRefresh = this.compareSends();
+        return this.lastRefresh;
+      });
+    return this.nextRefresh;
+  }
+
+  private async compareSends(options: { isStart?: boolean } = {}): Promise<void> {
+    const { store, producer, clock, lease } = this.deps;
+    await dropAbandonedSends(store, lease.address, {
+      nowMs: clock.nowMs(),
+      hasJob: (messageId) => producer.hasSend(lease.address, messageId),
+    });
+    await this.scheduler.refresh();
+    await this.wakeJobs.addMissing(this.scheduler.roster, options);
+    await this.pruner.tick();
+  }
+
+  /** Another process asks something that only this one can tell. */
+  answerQuestions(): void {
+    this.desk.look();
+  }
+
+  /** No more messages; resolves when the last acks are in, or late. The worker takes no more jobs either. */
+  async stop(): Promise<void> {
+    // The worker first: it would take the jobs again that the scheduler gives back.
+    this.consumerClosed = this.consumer?.close().catch((thrown: unknown) => {
+      this.deps.logger.warn('queue worker not closed', { error: toError(thrown) });
+    });
+    this.desk.stop();
+    await this.scheduler.stop();
+  }
+
+  /** Resolves when the worker has ended; one that cannot reach Redis does not keep us. */
+  async ended(): Promise<void> {
+    await Promise.race([this.consumerClosed, sleep(CONSUMER_CLOSE_MS)]);
+  }
+}

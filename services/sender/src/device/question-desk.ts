@@ -1,0 +1,178 @@
+import { CONTACTS_PER_PART, type ContactFacts, type OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
+import { LIMITS } from '@gateway/contracts/limits';
+import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
+import type { Clock } from '@gateway/runtime/clock';
+import { defer } from '@gateway/runtime/deferred';
+import { FencedError, toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
+import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
+import { joinOptOuts } from './join-opt-outs.js';
+
+export interface DeskDeps {
+  store: Store;
+  lease: HeldLease;
+  clock: Clock;
+  logger: Logger;
+  /** Answers what was removed, by kind. */
+  forgetPerson(number: string): Promise<Record<string, number>>;
+  /** The lease is lost. */
+  onFailed(error: Error): void;
+}
+
+interface Waiting {
+  id: string;
+  numbers: readonly string[];
+  untilMs: number;
+}
+
+/** In memory, each with up to 1,000 numbers. */
+const MAX_WAITING = 20;
+/** The API gives up then, too. */
+const ANSWER_MS = LIMITS.contactsWaitSeconds * 1000;
+/** For a connection that is just being made; after it the answer is that nothing is known. */
+const SESSION_MS = 5_000;
+
+/**
+ * Answers what other processes ask the owner of a device. Questions are taken at once, which tells that the device has a
+ * sender, and answered one after the other: however many callers there are, they cost the device one look-up at a time,
+ * and that one gives way to a message that a person waits for.
+ */
+export class QuestionDesk {
+  private readonly waiting: Waiting[] = [];
+  /** Resolves when there is a session, or nothing is answered any more. */
+  private attached = defer<void>();
+  private answering: string | undefined;
+  private session: MessengerSession | undefined;
+  private isExamining = false;
+  private isStopped = false;
+
+  constructor(private readonly deps: DeskDeps) {}
+
+  attach(session: MessengerSession): void {
+    this.session = session;
+    this.attached.resolve();
+  }
+
+  detach(): void {
+    if (!this.session) return;
+    this.session = undefined;
+    this.attached = defer();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.waiting.length = 0;
+    this.attached.resolve();
+  }
+
+  /** Takes what was asked. Called on doorbells; who asks rings again when a doorbell was lost. */
+  look(): void {
+    if (this.isStopped) return;
+    void this.take().catch((thrown: unknown) => this.failed(toError(thrown)));
+  }
+
+  private async take(): Promise<void> {
+    const { store, lease, clock, logger } = this.deps;
+    for (const { id, question } of await takeQuestions(store, lease)) {
+      if (!question) logger.warn('a question that this version does not know');
+      else if (question.kind !== 'contacts') void this.answerBeside(id, question);
+      else if (this.knows(id)) logger.debug('a question that is being answered was asked again');
+      else if (this.waiting.length >= MAX_WAITING) await this.write(id, 'refused', 'busy');
+      else this.waiting.push({ id, numbers: question.numbers, untilMs: clock.monotonicMs() + ANSWER_MS });
+    }
+    if (this.answering === undefined) void this.answerAll();
+  }
+
+  private knows(id: string): boolean {
+    return this.answering === id || this.waiting.some((each) => each.id === id);
+  }
+
+  private async answerAll(): Promise<void> {
+    for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
+      this.answering = next.id;
+      await this.answer(next).catch((thrown: unknown) => this.failed(toError(thrown)));
+    }
+    this.answering = undefined;
+  }
+
+  private async answer({ id, numbers, untilMs }: Waiting): Promise<void> {
+    for (let part = 0; part * CONTACTS_PER_PART < numbers.length; part++) {
+      if (this.isOver(untilMs)) return;
+      // A connection may be lost and made anew in the middle.
+      await this.awaitSession();
+      if (this.isOver(untilMs)) return;
+      const from = part * CONTACTS_PER_PART;
+      const facts = await this.factsOf(numbers.slice(from, from + CONTACTS_PER_PART));
+      const isWanted = await this.write(id, String(part), JSON.stringify(facts));
+      if (!isWanted) return;
+    }
+  }
+
+  private isOver(untilMs: number): boolean {
+    return this.isStopped || this.deps.clock.monotonicMs() > untilMs;
+  }
+
+  private async awaitSession(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, SESSION_MS);
+      void this.attached.promise.then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** For an operator who looks into one device: not behind the checks of contacts, and one at a time. */
+  private async answerBeside(id: string, question: Exclude<OwnerQuestion, { kind: 'contacts' }>): Promise<void> {
+    if (this.isExamining) return void this.write(id, 'refused', 'busy').catch(() => {});
+    this.isExamining = true;
+    try {
+      if (question.kind !== 'forget') await this.awaitSession();
+      const found = await this.examine(question).catch(() => undefined);
+      await this.write(id, '0', JSON.stringify(found ?? null));
+    } catch (thrown) {
+      this.failed(toError(thrown));
+    } finally {
+      this.isExamining = false;
+    }
+  }
+
+  private examine(question: Exclude<OwnerQuestion, { kind: 'contacts' }>): Promise<unknown> {
+    if (question.kind === 'forget') return this.deps.forgetPerson(question.number);
+    const { session } = this;
+    if (!session) return Promise.resolve(undefined);
+    return question.kind === 'trace' ? session.trace(question.seconds * 1000) : session.examine();
+  }
+
+  /** Both ask the session; one that has ended knows nothing. */
+  private async factsOf(numbers: readonly string[]): Promise<ContactFacts[]> {
+    const { session } = this;
+    const [found, acquainted] = await Promise.all([
+      session?.lookUp(numbers).catch(() => undefined),
+      session?.findAcquainted(numbers).catch(() => undefined),
+    ]);
+    // The API asks the list of opt-outs next, by number.
+    if (session && found) await joinOptOuts(this.deps, session, numbers);
+    return numbers.map((number) => ({
+      onMessenger: toOnMessenger(found?.get(number)),
+      hasConversation: acquainted ? acquainted.has(number) : null,
+    }));
+  }
+
+  private write(id: string, part: string, value: string): Promise<boolean> {
+    return writeOwnerAnswer(this.deps.store, this.deps.lease, { id, part, value });
+  }
+
+  /** Redis away is nothing to end a connection for: the caller asks again. */
+  private failed(error: Error): void {
+    if (this.isStopped) return;
+    if (error instanceof FencedError) this.deps.onFailed(error);
+    else this.deps.logger.warn('a question was not answered', { error });
+  }
+}
+
+function toOnMessenger(result: LookUpResult | undefined): boolean | null {
+  return result && 'exists' in result ? result.exists : null;
+}

@@ -1,0 +1,105 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { contactOfSession } from '@gateway/messenger/keys/contact-of-session';
+import type { Clock } from '@gateway/runtime/clock';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import {
+  anyKeyCursor,
+  deviceKeyStore,
+  findUnusedKeys,
+  forgetIdentities,
+  forgetSession,
+} from '@gateway/store/devices/device-keys';
+import type { Device } from '@gateway/store/devices/devices';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { forgetNames, NAME_TYPES, type NameType } from '@gateway/store/workspace/people';
+
+/** With 256 buckets a walk over all sessions takes four hours, or longer where there are very many. */
+const STEP_EVERY_MS = 60_000;
+const SESSIONS_PER_STEP = 500;
+/** Fewer, for names are not written again while they are in use: each round opens all of them. */
+const NAMES_PER_STEP = 100;
+const UNUSED_MS = LIMITS.sessionUnusedSeconds * 1000;
+
+/**
+ * Forgets sessions with contacts that were not used for 30 days, a few at a time, so that the keys of a device do not
+ * grow for ever; and the names, tokens and identities of people without a session, once these are as old: of those whose
+ * session went, or moved to their hidden identifier, and of those who were only looked up. Keys of groups, which came with an imported account or with an older version, go as
+ * late: nothing here reads them. When a session was used last, its stored value says itself: each message writes
+ * it. So one with a message in flight is never among them, and Redis looks again before it forgets one.
+ */
+export class SessionPruner {
+  private readonly cursors = {
+    ...{ session: anyKeyCursor(), 'identity-key': anyKeyCursor(), 'sender-key': anyKeyCursor() },
+    ...{ 'lid-mapping': anyKeyCursor(), 'device-list': anyKeyCursor(), tctoken: anyKeyCursor() },
+  };
+  private dueAtMs: number;
+
+  constructor(
+    private readonly deps: {
+      store: Store;
+      lease: Lease;
+      device: Pick<Device, 'account'>;
+      clock: Clock;
+      logger: Logger;
+    },
+  ) {
+    this.dueAtMs = deps.clock.monotonicMs() + STEP_EVERY_MS;
+  }
+
+  /** Called often. Rejects with `FencedError` for a stale owner. */
+  async tick(): Promise<void> {
+    const { clock } = this.deps;
+    if (clock.monotonicMs() < this.dueAtMs) return;
+    this.dueAtMs = clock.monotonicMs() + STEP_EVERY_MS;
+    const beforeMs = clock.nowMs() - UNUSED_MS;
+    await this.pruneSessions(beforeMs);
+    await this.pruneIdentities(beforeMs);
+    await this.pruneGroupKeys(beforeMs);
+    for (const type of NAME_TYPES) await this.pruneNames(type, beforeMs);
+  }
+
+  private async pruneSessions(beforeMs: number): Promise<void> {
+    const { store, lease, logger } = this.deps;
+    const ids = await this.findUnused('session', { limit: SESSIONS_PER_STEP, beforeMs });
+    const forgotten = await Promise.all(
+      ids.map((id) => forgetSession(store, lease, { id, contact: contactOfSession(id), beforeMs })),
+    );
+    const count = forgotten.filter(Boolean).length;
+    if (count > 0) logger.info('unused sessions forgotten', { sessions: count });
+  }
+
+  private async pruneIdentities(beforeMs: number): Promise<void> {
+    const { store, lease, logger } = this.deps;
+    const ids = await this.findUnused('identity-key', { limit: SESSIONS_PER_STEP, beforeMs });
+    const identities = await forgetIdentities(store, lease, { ids, beforeMs });
+    if (identities > 0) logger.info('identities without a session forgotten', { identities });
+  }
+
+  private async pruneGroupKeys(beforeMs: number): Promise<void> {
+    const { store, lease, logger } = this.deps;
+    const ids = await this.findUnused('sender-key', { limit: SESSIONS_PER_STEP, beforeMs });
+    if (ids.length === 0) return;
+    const keys = ids.map((id) => ({ type: 'sender-key', id, value: null }));
+    await deviceKeyStore(store, lease).commit({ keys });
+    logger.info('unused keys of groups forgotten', { keys: ids.length });
+  }
+
+  private async pruneNames(type: NameType, beforeMs: number): Promise<void> {
+    const { store, lease, device, logger } = this.deps;
+    const ids = await this.findUnused(type, { limit: NAMES_PER_STEP, beforeMs });
+    const names = await forgetNames(store, lease, { type, ids, own: device.account, beforeMs });
+    if (names > 0) logger.info('names of people without a session forgotten', { type, names });
+  }
+
+  private async findUnused(
+    type: keyof typeof this.cursors,
+    { limit, beforeMs }: { limit: number; beforeMs: number },
+  ): Promise<string[]> {
+    const { store, lease } = this.deps;
+    const cursor = this.cursors[type];
+    const { ids, next } = await findUnusedKeys(store, lease.address, { type, cursor, limit, beforeMs });
+    this.cursors[type] = next;
+    return ids;
+  }
+}

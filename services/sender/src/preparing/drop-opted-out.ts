@@ -1,0 +1,75 @@
+import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
+import { isOptedOut } from '@gateway/store/workspace/hidden-opt-outs';
+import { findOptedOut } from '@gateway/store/workspace/opt-outs';
+import type { SchedulerDeps } from '../scheduling/device-scheduler.js';
+import type { OpenSend } from '../scheduling/open-send.js';
+
+type UnsentDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'results' | 'metrics'>;
+
+/** Those of a batch who take messages. The others cost neither a look-up nor a place in the pace. */
+export async function dropOptedOut<Upcoming extends { index: number; to: string }>(
+  deps: UnsentDeps,
+  send: OpenSend,
+  upcoming: Upcoming[],
+): Promise<Upcoming[]> {
+  const numbers = upcoming.map(({ to }) => to);
+  const optedOut = await findIn(deps, send, numbers);
+  const dropped = upcoming.filter(({ to }) => optedOut.has(to));
+  await Promise.all(dropped.map(({ index }) => failUnsent(deps, send, index, 'recipient_opted_out')));
+  return upcoming.filter(({ to }) => !optedOut.has(to));
+}
+
+/** A recipient by all their names; one who takes every message is not named. */
+type Recipient =
+  | { kind: 'exempt' }
+  | { kind: 'named'; numbers: readonly string[]; hiddenId: string | undefined; storedHiddenId?: string };
+
+/**
+ * Who a recipient is. What was looked up may be forgotten since: then it is asked for here, and not by the message itself,
+ * which would go out to a person whose wish is not known. `undefined`: it was not told.
+ */
+export async function identify(
+  session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf' | 'namedHiddenIdOf'>,
+  send: OpenSend,
+  to: string,
+): Promise<Recipient | undefined> {
+  if (isExempt(send)) return { kind: 'exempt' };
+  try {
+    const found = (await session.lookUp([to])).get(to);
+    if (!found || 'error' in found || !found.exists) return undefined;
+    const hiddenId = session.namedHiddenIdOf(to);
+    const storedHiddenId = hiddenId === undefined ? await session.hiddenIdOf(to) : undefined;
+    const numbers = [to, session.numberOf(to)];
+    return { kind: 'named', numbers, hiddenId, ...(storedHiddenId !== undefined && { storedHiddenId }) };
+  } catch {
+    // The session has ended, or will in a moment as its keys cannot be read.
+    return undefined;
+  }
+}
+
+/** Whether a person has opted out, under any of their names: also with a STOP that came without a number. */
+export async function hasOptedOut({ store, lease }: UnsentDeps, recipient: Recipient): Promise<boolean> {
+  return recipient.kind === 'named' && isOptedOut(store, lease.address.workspace, recipient);
+}
+
+async function findIn({ store, lease }: UnsentDeps, send: OpenSend, numbers: readonly string[]): Promise<Set<string>> {
+  return isExempt(send) ? new Set() : findOptedOut(store, lease.address.workspace, numbers);
+}
+
+/** A code goes out all the same: the person has just asked for it. */
+function isExempt({ record }: OpenSend): boolean {
+  return record.kind === 'otp';
+}
+
+/** Says of a recipient that they get nothing (more) of this send, and why. */
+export async function failUnsent(
+  { results, metrics }: UnsentDeps,
+  send: OpenSend,
+  recipient: number,
+  error: OwnRecipientError,
+): Promise<void> {
+  metrics.countUnsent(error, 1);
+  await results.write(send.tag, { recipient, part: 0, event: 'failed', errorCode: ownErrorCode(error) });
+  send.settled(recipient);
+}

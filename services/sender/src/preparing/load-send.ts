@@ -1,0 +1,117 @@
+import { contentOfPart, type MessageContent } from '@gateway/contracts/content/message-content';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { toError } from '@gateway/runtime/errors';
+import { UnknownKeyError } from '@gateway/store/core/vault';
+import { openSend } from '@gateway/store/sends/accept-send';
+import { recordResults } from '@gateway/store/sends/change-send';
+import {
+  type RecipientView,
+  readContent,
+  readRecipients,
+  readSend,
+  type SendRecord,
+  type StoredContent,
+} from '@gateway/store/sends/read-send';
+import type { SchedulerDeps } from '../scheduling/device-scheduler.js';
+import { OpenSend } from '../scheduling/open-send.js';
+import type { LoadOptions } from '../scheduling/send-roster.js';
+import { loadQuotes } from './load-quotes.js';
+
+type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'metrics' | 'ids'>;
+
+/**
+ * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
+ * is opened here: its job exists, so it is promised. One whose content cannot be read fails as a whole, or it would
+ * come back for ever; but one that is sealed with a key of others waits: a minute later it is loaded again (`WakeJobs`), and
+ * at once by a process that has the key.
+ */
+export async function loadSend(deps: LoadDeps, messageId: string, options: LoadOptions): Promise<OpenSend | undefined> {
+  const { store, lease } = deps;
+  const tag = parseMessageId(messageId)?.tag;
+  if (!tag) return undefined;
+  // One connection keeps them in this order, in one packet: an OTP has no time for four round trips.
+  const [, record, recipients, stored] = await Promise.all([
+    openSend(store, lease.address, messageId),
+    readSend(store, lease.address, messageId),
+    readRecipients(store, lease.address, tag, { from: 0, limit: LIMITS.maxRecipients }),
+    readContent(store, lease.address, tag).catch(toError),
+  ]);
+  if (record?.state !== 'open') return undefined;
+  const loaded = await checkContent(deps, { record, recipients, stored });
+  if (!loaded) return undefined;
+  const { content, reply } = loaded;
+  await noteKeyIsThere(deps, record, recipients);
+  const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, reply);
+  return new OpenSend({ record, recipients, content, quoteFor, ...options });
+}
+
+async function checkContent(
+  deps: LoadDeps,
+  {
+    record,
+    recipients,
+    stored,
+  }: {
+    record: SendRecord;
+    recipients: readonly RecipientView[];
+    stored: StoredContent | Error | undefined;
+  },
+): Promise<StoredContent | undefined> {
+  const { logger, metrics } = deps;
+  const queued = recipients.filter(({ status }) => status === 'queued').map(({ index }) => index);
+  if (stored instanceof UnknownKeyError) {
+    logger.warn('send waits for the encryption key of its content', { messageId: record.messageId, ...stored.fields });
+    metrics.countAwaitingKey();
+    await settleRecipients(deps, record, queued, { event: 'held', errorCode: AWAITING_KEY });
+    return undefined;
+  }
+  if (stored instanceof Error) {
+    logger.error('content of a send cannot be read', { messageId: record.messageId, error: stored });
+  } else if (isKnown(stored?.content) && stored && contentOfPart(stored.content, record.parts - 1)) {
+    return stored;
+  } else {
+    logger.error('send has no content that this version knows', { messageId: record.messageId });
+  }
+  await failRecipients(deps, record, queued, 'content_unreadable');
+  return undefined;
+}
+
+function isKnown(stored: MessageContent | undefined): stored is MessageContent {
+  return stored?.kind === 'text' || stored?.kind === 'media';
+}
+
+/** Says of recipients that they will get nothing, and why. */
+export async function failRecipients(
+  deps: Pick<LoadDeps, 'store' | 'lease' | 'clock' | 'metrics'>,
+  record: SendRecord,
+  recipients: readonly number[],
+  error: OwnRecipientError,
+): Promise<void> {
+  deps.metrics.countUnsent(error, recipients.length);
+  await settleRecipients(deps, record, recipients, { event: 'failed', errorCode: ownErrorCode(error) });
+}
+
+const AWAITING_KEY = ownErrorCode('awaiting_key');
+
+/** They wait for their turn now. */
+async function noteKeyIsThere(deps: LoadDeps, record: SendRecord, recipients: readonly RecipientView[]): Promise<void> {
+  const waited = recipients.filter(({ status, errorCode }) => status === 'queued' && errorCode === AWAITING_KEY);
+  const indexes = waited.map(({ index }) => index);
+  await settleRecipients(deps, record, indexes, { event: 'held', errorCode: 0 });
+}
+
+/** The same, or that they wait. */
+async function settleRecipients(
+  { store, lease, clock }: Pick<LoadDeps, 'store' | 'lease' | 'clock'>,
+  record: SendRecord,
+  recipients: readonly number[],
+  { event, errorCode }: { event: 'failed' | 'held'; errorCode: number },
+): Promise<void> {
+  const chunk = 1_000;
+  for (let from = 0; from < recipients.length; from += chunk) {
+    const events = recipients.slice(from, from + chunk).map((recipient) => ({ recipient, part: 0, event, errorCode }));
+    await recordResults(store, lease, { tag: record.tag, nowMs: clock.nowMs(), events });
+  }
+}

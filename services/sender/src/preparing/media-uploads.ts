@@ -1,0 +1,75 @@
+import type { MediaContent, MediaUpload } from '@gateway/contracts/content/message-content';
+import { LIMITS } from '@gateway/contracts/limits';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
+import type { Clock } from '@gateway/runtime/clock';
+import { keepContained } from '@gateway/runtime/process/contain';
+import { extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/blobs/blobs';
+import type { Store } from '@gateway/store/core/store';
+import type { Lease } from '@gateway/store/fleet/leases';
+import PQueue from 'p-queue';
+import type { OpenSend } from '../scheduling/open-send.js';
+
+export type UploadOutcome =
+  | { kind: 'uploaded'; upload: MediaUpload }
+  /** The stored file is gone, or cannot be opened: no other try will find it. */
+  | { kind: 'unreadable'; error: Error };
+
+/** So old an upload is not used for a new send: the network forgets files after a month, and phones may be off for weeks. */
+const FRESH_MS = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * Brings the files of a device's sends to the network, each once: whichever send or process needs one next finds where
+ * it is in Redis. Files are in memory only while they are uploaded.
+ */
+export class MediaUploads {
+  /** Under way, by blob and type: two sends of one file wait for the same upload. */
+  private readonly running = new Map<string, Promise<UploadOutcome>>();
+
+  /** A device whose files go nowhere waits with these few of them; the turn is then another device's. */
+  private readonly own = new PQueue({ concurrency: 2 });
+
+  constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock; uploads: PQueue }) {}
+
+  /** Rejects when the network did not take the file now: try again later. */
+  ensure(session: MessengerSession, send: OpenSend, media: MediaContent): Promise<UploadOutcome> {
+    const name = `${media.blob} ${media.type}`;
+    const running = this.running.get(name);
+    if (running) return running;
+    const started = this.find(send, media)
+      .then((upload) => (upload ? { kind: 'uploaded' as const, upload } : this.upload(session, send, media)))
+      .finally(() => this.running.delete(name));
+    this.running.set(name, started);
+    return started;
+  }
+
+  private async find(send: OpenSend, media: MediaContent): Promise<MediaUpload | undefined> {
+    const { store, lease, clock } = this.deps;
+    const known = await readUpload(store, lease.address, media);
+    if (!known || clock.nowMs() - known.atMs > FRESH_MS) return undefined;
+    await extendUpload(store, lease.address, { ...media, untilMs: neededUntilMs(send) });
+    return known;
+  }
+
+  private upload(session: MessengerSession, send: OpenSend, media: MediaContent): Promise<UploadOutcome> {
+    const { store, lease, uploads } = this.deps;
+    const work = async (): Promise<UploadOutcome> => {
+      const bytes = await this.readFile(media);
+      if (bytes instanceof Error) return { kind: 'unreadable', error: bytes };
+      const upload = await session.uploadMedia(media, bytes);
+      await keepUpload(store, lease.address, { ...media, upload, untilMs: neededUntilMs(send) });
+      return { kind: 'uploaded', upload };
+    };
+    return this.own.add(() => uploads.add(keepContained(work)));
+  }
+
+  private async readFile({ blob, sizeBytes }: MediaContent): Promise<Buffer | Error> {
+    const { store, lease } = this.deps;
+    const bytes = await readBlob(store, lease.address.workspace, { hash: blob, sizeBytes });
+    return bytes ?? new Error('the stored file is gone');
+  }
+}
+
+/** Phones may ask for a message again for as long as its send is kept. */
+function neededUntilMs({ record }: OpenSend): number {
+  return record.expiresAtMs + LIMITS.sendRetentionSeconds * 1000;
+}

@@ -1,0 +1,236 @@
+import type { Pace } from '@gateway/contracts/devices/pace';
+import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
+import { toError } from '@gateway/runtime/errors';
+import type { SchedulerDeps } from '../scheduling/device-scheduler.js';
+import type { FirstContactHold } from '../scheduling/first-contact-hold.js';
+import type { NewContactHold } from '../scheduling/new-contact-hold.js';
+import type { HoldReason, OpenSend } from '../scheduling/open-send.js';
+import type { SendRoster } from '../scheduling/send-roster.js';
+import { dropOptedOut, failUnsent } from './drop-opted-out.js';
+import { failRecipients } from './load-send.js';
+
+export interface PreparationDeps extends Omit<SchedulerDeps, 'pace'> {
+  roster: SendRoster;
+  hold: NewContactHold;
+  firstContacts: FirstContactHold;
+  currentSession(): MessengerSession | undefined;
+  currentPace(): Pace;
+  /** Recipients or a file are ready, or are not to be. */
+  onPrepared(): void;
+}
+
+interface Recipient {
+  index: number;
+  /** Digits. */
+  to: string;
+}
+
+interface FailedLookUp {
+  index: number;
+  /** The network's, or the session's own. */
+  code: number;
+}
+
+const NO_ANSWER = 408;
+const LOOK_UP_BATCH = 100;
+const MAX_LOOK_UPS = 4;
+
+/** What happens to the recipients and the file of a send before its messages go out. */
+export class SendPreparation {
+  private lookUps = 0;
+
+  constructor(private readonly deps: PreparationDeps) {}
+
+  /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
+  lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
+    for (const send of this.deps.roster.inTurn()) {
+      if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && send.record.kind !== 'otp') return;
+      const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
+      if (batch.length === 0) continue;
+      this.lookUps++;
+      send.lookingUp = true;
+      void this.lookUp(session, send, batch)
+        .catch((error: unknown) => this.deps.onFailed(toError(error)))
+        .finally(() => {
+          this.lookUps--;
+          send.lookingUp = false;
+          this.deps.onPrepared();
+        });
+    }
+  }
+
+  /** Under a slow pace, no more than what goes out within a minute: an answer should be fresh when it is used. */
+  private lookUpLimit(): number {
+    const { messagesPerMinute } = this.deps.currentPace();
+    return messagesPerMinute === 0 ? LOOK_UP_BATCH : Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
+  }
+
+  private async lookUp(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<void> {
+    const { logger } = this.deps;
+    const holdsBefore = this.holdsOn();
+    const allowed = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
+    const wanted = await this.holdBackTokenless(session, send, allowed);
+    const numbers = wanted.map(({ to }) => to);
+    const found = await session.lookUp(numbers, { urgent: send.record.kind === 'otp' }).catch((thrown: unknown) => {
+      const { messageId, record } = send;
+      logger.warn('look-up failed', { messageId, requestId: record.requestId, error: toError(thrown) });
+      return new Map<string, LookUpResult>();
+    });
+    const ready: number[] = [];
+    const failed: FailedLookUp[] = [];
+    for (const { index, to } of wanted) {
+      const result = found.get(to) ?? { error: NO_ANSWER };
+      if ('error' in result) failed.push({ index, code: result.error });
+      else if (result.exists) ready.push(index);
+      else await failUnsent(this.deps, send, index, 'not_on_messenger');
+    }
+    await this.noteLookedUp(send, ready);
+    if (this.isCurrent(session)) await this.lookUpLater(send, failed);
+    else send.putBack(failed.map(({ index }) => index));
+    // They were let through before messages to new contacts had to wait.
+    const isOutdated = this.holdsOn().some((reason) => !holdsBefore.includes(reason));
+    if (this.isCurrent(session) && !isOutdated) send.addReady(ready);
+    else send.putBack(ready);
+  }
+
+  /** After a pause that doubles; meanwhile those who look at the send see what its recipients wait for. */
+  private async lookUpLater(send: OpenSend, failed: readonly FailedLookUp[]): Promise<void> {
+    const { metrics, logger, results, clock } = this.deps;
+    if (failed.length === 0) return;
+    for (const { code } of failed) metrics.countFailedLookUp(code);
+    const networkCodes = [...new Set(failed.map(({ code }) => code))];
+    const { messageId, record } = send;
+    const fields = { messageId, requestId: record.requestId, recipients: failed.length, networkCodes };
+    logger.warn('recipients could not be looked up, tried again later', fields);
+    const errorCode = ownErrorCode('looked_up_again');
+    await Promise.all(
+      failed.map(async ({ index }) => {
+        const status = await results.write(send.tag, { recipient: index, part: 0, event: 'held', errorCode });
+        send.lookedUpAgain.add(index);
+        if (status === 'queued') send.retryLater(index, clock.nowMs());
+        else send.settled(index);
+      }),
+    );
+  }
+
+  /** They wait for nothing but their turn any more. */
+  private async noteLookedUp(send: OpenSend, recipients: readonly number[]): Promise<void> {
+    const waited = recipients.filter((recipient) => send.endWait(recipient));
+    const event = { part: 0, event: 'held', errorCode: 0 } as const;
+    await Promise.all(waited.map((recipient) => this.deps.results.write(send.tag, { recipient, ...event })));
+  }
+
+  /** Under a restriction only acquaintances go on. Returns who does; strangers are not even looked up. */
+  private async holdBackNew(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<Recipient[]> {
+    if (!this.deps.hold.isOn) return batch;
+    const known = await this.findKnown(session, batch);
+    if (!known) {
+      send.putBack(batch.map(({ index }) => index));
+      return [];
+    }
+    const strangers = batch.filter(({ to }) => !known.has(to));
+    await this.holdBack(send, strangers);
+    return batch.filter(({ to }) => known.has(to));
+  }
+
+  /** Without the salt only those go on whose own token can be shown; the others are not looked up before it is there. */
+  private async holdBackTokenless(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<Recipient[]> {
+    if (!this.deps.firstContacts.isOn || batch.length === 0) return batch;
+    const givers = await session.findGivers(batch.map(({ to }) => to)).catch(() => undefined);
+    if (!givers) {
+      send.putBack(batch.map(({ index }) => index));
+      return [];
+    }
+    const strangers = batch.filter(({ to }) => !givers.has(to));
+    await this.holdBack(send, strangers, 'awaiting_history');
+    return batch.filter(({ to }) => givers.has(to));
+  }
+
+  private holdsOn(): HoldReason[] {
+    const { hold, firstContacts } = this.deps;
+    return [
+      ...(hold.isOn ? ['new_contacts_held' as const] : []),
+      ...(firstContacts.isOn ? ['awaiting_history' as const] : []),
+    ];
+  }
+
+  /** `undefined`: the session has ended, or will in a moment as its keys cannot be read. */
+  private findKnown(session: MessengerSession, batch: Recipient[]): Promise<Set<string> | undefined> {
+    const numbers = batch.map(({ to }) => to);
+    return this.deps.hold.findKnown(session, numbers).catch(() => undefined);
+  }
+
+  /** They wait for the end of a restriction, or for the history, and those who look at the send see that. */
+  async holdBack(
+    send: OpenSend,
+    recipients: readonly Recipient[],
+    reason: HoldReason = 'new_contacts_held',
+  ): Promise<void> {
+    const fresh = recipients.filter(({ index }) => !send.isMarkedHeld(index, reason));
+    this.deps.metrics.countHeld(fresh.length);
+    await Promise.all(
+      recipients.map(async ({ index, to }) => {
+        if (!send.isMarkedHeld(index, reason) && !(await this.markHeld(send, index, reason))) send.settled(index);
+        // While this was written the reason may have ended, or they may have written to us.
+        else if (this.stillHolds(reason, to)) send.hold([index], reason);
+        else send.putBack([index]);
+      }),
+    );
+  }
+
+  private stillHolds(reason: HoldReason, to: string): boolean {
+    const { hold, firstContacts } = this.deps;
+    return (reason === 'new_contacts_held' ? hold : firstContacts).holds(to);
+  }
+
+  /** `false`: it was cancelled meanwhile. */
+  private async markHeld({ tag }: OpenSend, recipient: number, reason: HoldReason): Promise<boolean> {
+    const errorCode = ownErrorCode(reason);
+    return (await this.deps.results.write(tag, { recipient, part: 0, event: 'held', errorCode })) === 'queued';
+  }
+
+  /** Files go to the network while recipients are looked up; one upload serves them all. */
+  startUploads(session: MessengerSession): void {
+    for (const send of this.deps.roster.inTurn()) {
+      if (send.uploading || !send.mayUpload(this.deps.clock.nowMs())) continue;
+      send.uploading = true;
+      void this.upload(session, send)
+        .catch((error: unknown) => this.deps.onFailed(toError(error)))
+        .finally(() => {
+          send.uploading = false;
+          this.deps.onPrepared();
+        });
+    }
+  }
+
+  private async upload(session: MessengerSession, send: OpenSend): Promise<void> {
+    const { uploads, clock, logger } = this.deps;
+    if (send.content.kind !== 'media') return;
+    const fields = { messageId: send.messageId, requestId: send.record.requestId };
+    const outcome = await uploads
+      .ensure(session, send, send.content)
+      .catch((thrown: unknown) => ({ kind: 'failed' as const, error: toError(thrown) }));
+    switch (outcome.kind) {
+      case 'uploaded':
+        return send.uploaded(outcome.upload);
+      case 'unreadable':
+        logger.error('attachment cannot be read', { ...fields, error: outcome.error });
+        return this.giveUp(send, 'attachment_unreadable');
+      case 'failed':
+        // Without this session it could not have gone well: that was no try.
+        if (!this.isCurrent(session)) return;
+        logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
+        if (!send.retryUpload(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
+    }
+  }
+
+  /** Nobody has got anything of this send by us, and nobody will. */
+  private async giveUp(send: OpenSend, error: OwnRecipientError): Promise<void> {
+    await failRecipients(this.deps, send.record, send.takeUnsent(), error);
+  }
+
+  private isCurrent(session: MessengerSession): boolean {
+    return this.deps.currentSession() === session;
+  }
+}

@@ -1,0 +1,350 @@
+import type { Pace } from '@gateway/contracts/devices/pace';
+import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
+import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
+import type { KnownPerson, MessengerSession } from '@gateway/messenger/session/session-types';
+import type { Clock } from '@gateway/runtime/clock';
+import { FencedError, toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { releaseBlobs } from '@gateway/store/blobs/blobs';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
+import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
+import { openSend } from '@gateway/store/sends/accept-send';
+import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/sends/change-send';
+import { readSend } from '@gateway/store/sends/read-send';
+import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
+import { WritersWithoutNumber } from '../device/writers-without-number.js';
+import { failUnsent, hasOptedOut, identify } from '../preparing/drop-opted-out.js';
+import { loadSend } from '../preparing/load-send.js';
+import type { MediaUploads } from '../preparing/media-uploads.js';
+import { SendPreparation } from '../preparing/send-preparation.js';
+import type { SenderMetrics } from '../sender-metrics.js';
+import { FailureLines } from './failure-lines.js';
+import { FirstContactHold } from './first-contact-hold.js';
+import { NewContactHold } from './new-contact-hold.js';
+import type { OpenSend, WorkItem } from './open-send.js';
+import type { ResultWriter } from './result-writer.js';
+import { SendRoster } from './send-roster.js';
+import { Verdicts } from './verdicts.js';
+import { WakeUp } from './wake-up.js';
+
+export interface SchedulerDeps {
+  store: Store;
+  lease: HeldLease;
+  clock: Clock;
+  logger: Logger;
+  metrics: SenderMetrics;
+  ids: PlatformIds;
+  pace: Pace;
+  results: ResultWriter;
+  uploads: MediaUploads;
+  /** Whether the owners before this one ended one after the other, and this one has not lasted yet. */
+  isCareful(): boolean;
+  /** A write was refused, or failed in a way that leaves us unsure of our lease: the owner must end. */
+  onFailed(error: Error): void;
+  /** An ack did not come in time: this session is not to be trusted any more. */
+  onStalled(session: MessengerSession): void;
+}
+
+/** The library serialises sends on one mutex: one at work and one behind it keep it busy. */
+const MAX_RELAYS = 2;
+/** Messages written and not yet acknowledged: 300 a second at a round trip of 100 ms. An OTP comes behind them. */
+const MAX_UNACKED = 32;
+/** Beyond that, for OTPs alone: a full list must not make them wait for an ack. */
+const MAX_UNACKED_OTPS = 16;
+const LAST_ACKS_MS = 500;
+
+/**
+ * Decides, message by message, what the device sends next: OTPs first, then the open lists in turn. Before each
+ * message it asks the pace, and claims the recipient in Redis, which also checks lease, cancel, expiry, and
+ * whether they have opted out.
+ *
+ * Without a session (before the first, between two) everything waits; lists also until it has caught up with what people
+ * wrote meanwhile, for a STOP may be among it. `stop` is final.
+ */
+export class DeviceScheduler {
+  readonly roster: SendRoster;
+  /** Of messages to people whom the account has no conversation with. */
+  readonly hold: NewContactHold;
+  /** Of messages to people to whom the account can show no token yet. */
+  private readonly firstContacts: FirstContactHold;
+  private readonly preparation: SendPreparation;
+  private readonly wakeUp = new WakeUp();
+  private readonly writers = new WritersWithoutNumber();
+  private readonly failures: FailureLines;
+  private readonly verdicts: Verdicts;
+  private session: MessengerSession | undefined;
+  /** The session, once lists may go out on it. */
+  private caughtUp: MessengerSession | undefined;
+  private relays = 0;
+  /** The message that is under way, if any is, is to stay alone. */
+  private isAlone = false;
+  private unacked = 0;
+  /** When the network last said anything of a message, by the monotonic clock. */
+  private answeredAtMs = 0;
+  private stopped = false;
+  private pace: Pace;
+
+  constructor(private readonly deps: SchedulerDeps) {
+    this.pace = deps.pace;
+    this.failures = new FailureLines(deps.logger);
+    this.roster = this.makeRoster();
+    this.hold = this.makeHold();
+    this.firstContacts = this.makeFirstContacts();
+    this.preparation = this.makePreparation();
+    const { hold, firstContacts, preparation, failures } = this;
+    this.verdicts = new Verdicts({ ...deps, hold, firstContacts, preparation, failures });
+    void this.pump().catch((error: unknown) => deps.onFailed(toError(error)));
+  }
+
+  attach(session: MessengerSession): void {
+    this.session = session;
+    this.hold.attach(session);
+    this.firstContacts.attach(session);
+    void session.historyTaken.then(() => this.wakeUp.ring());
+    void session.caughtUp.then(() => {
+      if (this.session === session) this.caughtUp = session;
+      this.wakeUp.ring();
+    });
+    this.wakeUp.ring();
+  }
+
+  /** From the next message on. */
+  keepPace(pace: Pace): void {
+    this.pace = pace;
+  }
+
+  detach(): void {
+    this.session = undefined;
+    this.caughtUp = undefined;
+    this.hold.detach();
+    this.firstContacts.detach();
+    this.forgetLookUps();
+  }
+
+  /** Those who are ready are looked up again, and pass its checks again. */
+  forgetLookUps(): void {
+    for (const send of this.roster.inTurn()) send.forgetLookUps();
+    this.wakeUp.ring();
+  }
+
+  /** A person wrote to the account: they may be one of those who are held, once their number is known. */
+  metSomebody({ phone, hiddenId }: Person): void {
+    if (phone !== undefined) this.met(phone);
+    else if (hiddenId !== undefined) this.writers.add(hiddenId);
+  }
+
+  /** These numbers and hidden identifiers belong together. Called often. */
+  numbersKnown(people: readonly KnownPerson[]): void {
+    for (const { phone, hiddenId } of people) if (this.writers.take(hiddenId)) this.met(phone);
+  }
+
+  private met(phone: string): void {
+    this.hold.metSomebody(phone);
+    this.firstContacts.metSomebody(phone);
+  }
+
+  /** Looks at cancels and expiries. Called on each tick and doorbell. */
+  async refresh(): Promise<void> {
+    const { store, lease, clock } = this.deps;
+    for (const messageId of await expireSends(store, lease, clock.nowMs())) this.roster.drop(messageId);
+    await eraseSpentOtps(store, lease.address, clock.nowMs());
+    await releaseBlobs(store, lease.address);
+    const dropCancelled = async (send: OpenSend) => {
+      const record = await readSend(store, lease.address, send.messageId);
+      if (!record || record.cancelledAtMs) send.dropCancelled();
+    };
+    await Promise.all(this.roster.inTurn().map(dropCancelled));
+    this.settleAll();
+  }
+
+  /** Takes no more work, waits a moment for acks that are under way, and gives all jobs back. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.wakeUp.ring();
+    const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
+    while (this.unacked > 0 && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
+    this.detach();
+    this.hold.stop();
+    this.roster.stop();
+    this.failures.writeAll();
+  }
+
+  private makeRoster(): SendRoster {
+    const { store, lease, clock, logger, onFailed } = this.deps;
+    return new SendRoster({
+      address: lease.address,
+      monotonicMs: clock.monotonicMs,
+      nowMs: clock.nowMs,
+      promise: (messageId) => openSend(store, lease.address, messageId),
+      load: (messageId, options) => loadSend(this.deps, messageId, options),
+      onLoaded: () => this.settleAll(),
+      onFinished: (send) => {
+        const { messageId, record } = send;
+        const { requestId, kind } = record;
+        this.failures.end(send);
+        logger.info('send finished', { messageId, requestId });
+        if (kind === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
+      },
+      onUnloadable: ({ messageId, requestId }, error) => {
+        if (error instanceof FencedError) onFailed(error);
+        else logger.error('send cannot be loaded', { messageId, requestId, error });
+      },
+    });
+  }
+
+  private makeHold(): NewContactHold {
+    return new NewContactHold({
+      ...this.deps,
+      onHeld: () => this.forgetLookUps(),
+      onLifted: () => {
+        this.roster.resume();
+        this.wakeUp.ring();
+      },
+      findHeld: (isWanted) => this.roster.findHeld(isWanted),
+      onMet: (phone) => {
+        this.roster.release(phone);
+        this.wakeUp.ring();
+      },
+    });
+  }
+
+  private makeFirstContacts(): FirstContactHold {
+    return new FirstContactHold({
+      ...this.deps,
+      onHeld: () => this.forgetLookUps(),
+      onLifted: () => this.roster.resume(),
+      onMet: (phone) => {
+        this.roster.release(phone);
+        this.wakeUp.ring();
+      },
+    });
+  }
+
+  private makePreparation(): SendPreparation {
+    return new SendPreparation({
+      ...this.deps,
+      ...{ roster: this.roster, hold: this.hold, firstContacts: this.firstContacts },
+      currentSession: () => this.session,
+      currentPace: () => this.pace,
+      onPrepared: () => this.settleAll(),
+    });
+  }
+
+  private settleAll(): void {
+    this.roster.settle();
+    this.wakeUp.ring();
+  }
+
+  private async pump(): Promise<void> {
+    while (!this.stopped) {
+      const session = this.session;
+      this.hold.tick();
+      this.firstContacts.tick();
+      this.roster.wake();
+      this.failures.tick(this.deps.clock.nowMs());
+      const otpWaits = this.roster.otpWaits;
+      if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
+      if (session) this.preparation.startUploads(session);
+      const otpOnly = otpWaits || this.caughtUp !== session;
+      const isAlone = !otpOnly && this.roster.wantsAlone({ isCareful: this.deps.isCareful() });
+      if (!session || !this.maySend({ otpOnly, isAlone })) {
+        await this.wakeUp.wait(1_000);
+        continue;
+      }
+      const waitMs = await takePace(this.deps.store, this.deps.lease, {
+        pace: this.pace,
+        nowMs: this.deps.clock.nowMs(),
+      });
+      if (waitMs > 0) await this.wakeUp.wait(waitMs);
+      else this.sendNext(session, { isAlone });
+    }
+  }
+
+  private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
+    // One that goes out alone holds up the others until its ack comes, and until theirs have.
+    const isIdle = this.relays + this.unacked === 0;
+    if ((isAlone || this.isAlone) && !isIdle) return false;
+    if (isAlone) return true;
+    // What ends this process, too, is then known by being the only one in flight.
+    if (this.deps.isCareful() && !isIdle && !this.roster.hasReady({ otpOnly: true })) return false;
+    const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
+    return this.relays < MAX_RELAYS && !isFull && this.roster.hasReady({ otpOnly });
+  }
+
+  private sendNext(session: MessengerSession, { isAlone }: { isAlone: boolean }): void {
+    const item = isAlone ? this.roster.takeAlone() : this.roster.takeNext({ otpOnly: this.caughtUp !== session });
+    if (!item) return;
+    this.relays++;
+    this.isAlone = isAlone;
+    if (isAlone) this.logAlone(item);
+    void this.relay(session, item)
+      .catch((error: unknown) => this.deps.onFailed(toError(error)))
+      .finally(() => {
+        this.relays--;
+        this.wakeUp.ring();
+      });
+  }
+
+  private logAlone({ send: { messageId, record }, recipient: recipientIndex }: WorkItem): void {
+    const fields = { messageId, requestId: record.requestId, recipientIndex };
+    this.deps.logger.warn('several owners ended with this message in flight: it goes out alone', fields);
+  }
+
+  private async relay(session: MessengerSession, item: WorkItem): Promise<void> {
+    const { store, lease, clock, ids } = this.deps;
+    const { send, recipient, part, to, content } = item;
+    const person = await identify(session, send, to);
+    if (!person) {
+      // Their next look-up says what is to be done: it has pauses, and reasons.
+      send.putBack([recipient]);
+      return this.roster.settle();
+    }
+    // Both in one round trip, and the list after the mark: whoever opts out before it gets nothing.
+    const [claim, optedOut] = await Promise.all([
+      claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
+      hasOptedOut(this.deps, person),
+    ]);
+    if (claim !== 'claimed') return this.skip(item, claim);
+    if (optedOut) {
+      await failUnsent(this.deps, send, recipient, 'recipient_opted_out');
+      return this.roster.settle();
+    }
+    const platformId = ids.make({ tag: send.tag, recipient, part });
+    try {
+      const { ack } = await session.send({ to, platformId, content });
+      this.awaitAck(session, item, ack);
+    } catch (thrown) {
+      await this.verdicts.notWritten(item, toError(thrown));
+      this.roster.settle();
+    }
+  }
+
+  private awaitAck(session: MessengerSession, item: WorkItem, ack: Promise<AckOutcome>): void {
+    const { clock } = this.deps;
+    const writtenAtMs = clock.monotonicMs();
+    this.unacked++;
+    void ack
+      .then((outcome) => {
+        // A session on which later messages were answered is alive: then it is this one message that is not.
+        if (outcome.kind !== 'unacknowledged') this.answeredAtMs = clock.monotonicMs();
+        else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
+        return this.verdicts.settle(item, outcome);
+      })
+      .then(() => this.roster.settle())
+      .catch((error: unknown) => this.deps.onFailed(toError(error)))
+      .finally(() => {
+        this.unacked--;
+        this.wakeUp.ring();
+      });
+  }
+
+  private async skip({ send, recipient, part }: WorkItem, claim: 'settled' | 'cancelled' | 'expired'): Promise<void> {
+    // A receipt for a former owner's try may have settled this part and not the next.
+    if (claim === 'settled') send.acceptedPart(recipient, part);
+    else send.settled(recipient);
+    if (claim === 'cancelled') send.dropCancelled();
+    if (claim === 'expired') await this.refresh();
+    this.roster.settle();
+  }
+}

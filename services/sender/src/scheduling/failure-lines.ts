@@ -1,0 +1,60 @@
+import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
+import type { OpenSend } from './open-send.js';
+
+interface Line {
+  messageId: string;
+  sentence: string;
+  fields: LogFields;
+  recipients: number;
+  writeAtMs: number;
+}
+
+/** Whether or not the send has ended by then. */
+const GATHER_MS = 60_000;
+
+/**
+ * The log of messages that went wrong: one line for all of a send that did for the same reason, when the send is over or
+ * after a minute. A list of 10,000 bad numbers is news once.
+ */
+export class FailureLines {
+  private readonly lines = new Map<string, Line>();
+
+  constructor(private readonly logger: Logger) {}
+
+  /** @param failure.reason tells this failure from others of its sentence. */
+  count(
+    { messageId, record: { requestId } }: OpenSend,
+    failure: { sentence: string; reason: string | number; fields: LogFields; nowMs: number },
+  ): void {
+    const { sentence, reason, fields, nowMs } = failure;
+    const key = `${messageId} ${sentence} ${reason}`;
+    const line = this.lines.get(key);
+    if (line) line.recipients++;
+    else {
+      const first = { messageId, sentence, fields: { messageId, requestId, ...fields }, recipients: 1 };
+      this.lines.set(key, { ...first, writeAtMs: nowMs + GATHER_MS });
+    }
+  }
+
+  /** Those that are due. Called often. */
+  tick(nowMs: number): void {
+    this.write(({ writeAtMs }) => writeAtMs <= nowMs);
+  }
+
+  /** Those of a send that is over. */
+  end({ messageId }: OpenSend): void {
+    this.write((line) => line.messageId === messageId);
+  }
+
+  writeAll(): void {
+    this.write(() => true);
+  }
+
+  private write(isDue: (line: Line) => boolean): void {
+    for (const [key, line] of this.lines) {
+      if (!isDue(line)) continue;
+      this.lines.delete(key);
+      this.logger.warn(line.sentence, { ...line.fields, recipients: line.recipients });
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { HeldRestriction, Restriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
+
+export type HoldState =
+  | { kind: 'free' }
+  /** A message was refused as one to a stranger, and the network is being asked whether this limit is the reason. */
+  | { kind: 'suspected'; limit: RestrictionKind }
+  | { kind: 'restricted'; restriction: HeldRestriction };
+
+export type HoldAnswer = Restriction | 'free' | 'silence';
+
+/** The network may lift a restriction before its end; news of it can get lost. */
+const ASK_AGAIN_MS = 15 * 60_000;
+/** After its end by our clock; and after a question without an answer, with pauses that double. */
+const ASK_SOON_MS = 5_000;
+/** As often as the web client asks an account that is free; plus up to a quarter, so that a fleet spreads out. */
+const ASK_FREE_MS = 60 * 60_000;
+/** So long without an answer, people are tried one by one. */
+const SILENCE_MS = 10 * 60_000;
+const TRIAL_PAUSE_MS = 15 * 60_000;
+
+/** The code of an account that has used up its quota; the other, 463, may stand for a lock. */
+const CAPPED = 475;
+
+export function limitOf(code: number): RestrictionKind {
+  return code === CAPPED ? 'new_chat_cap' : 'reach_out_time_lock';
+}
+
+export function afterAnswer(state: HoldState, said: HoldAnswer, nowMs: number): HoldState {
+  if (said === 'free') return { kind: 'free' };
+  const sinceMs = restrictionOf(state)?.sinceMs ?? nowMs;
+  if (said !== 'silence') return { kind: 'restricted', restriction: { ...said, sinceMs } };
+  // A refusal is word enough for now; of its end we know nothing yet.
+  if (state.kind === 'suspected') return { kind: 'restricted', restriction: { kind: state.limit, sinceMs } };
+  return state;
+}
+
+/** When the network is asked, unless news come before. */
+export function nextQuestionAtMs(state: HoldState, silences: number, nowMs: number): number {
+  if (state.kind === 'suspected') return nowMs;
+  if (silences > 0) return nowMs + Math.min(ASK_SOON_MS * 2 ** (silences - 1), ASK_AGAIN_MS);
+  if (state.kind === 'free') return nowMs + ASK_FREE_MS * (1 + Math.random() / 4);
+  const { untilMs = Number.POSITIVE_INFINITY } = state.restriction;
+  return untilMs > nowMs ? Math.min(untilMs, nowMs + ASK_AGAIN_MS) : nowMs + ASK_SOON_MS;
+}
+
+/**
+ * When the next of those who wait is tried although the network has not lifted the restriction: when it has not
+ * answered for a while, and not before the end that it named. `undefined`: it answers.
+ */
+export function nextTrialAtMs(
+  { untilMs = 0 }: HeldRestriction,
+  { silentSinceMs, triedAtMs }: { silentSinceMs: number | undefined; triedAtMs: number },
+): number | undefined {
+  if (silentSinceMs === undefined) return undefined;
+  return Math.max(silentSinceMs + SILENCE_MS, untilMs, triedAtMs + TRIAL_PAUSE_MS);
+}
+
+/** The limit that the next question is about, if it is about one. */
+export function limitInDoubt(state: HoldState): RestrictionKind | undefined {
+  return state.kind === 'suspected' ? state.limit : restrictionOf(state)?.kind;
+}
+
+export function restrictionOf(state: HoldState): HeldRestriction | undefined {
+  return state.kind === 'restricted' ? state.restriction : undefined;
+}

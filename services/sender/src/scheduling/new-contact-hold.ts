@@ -1,0 +1,310 @@
+import type { RestrictionKind } from '@gateway/contracts/devices/restriction';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
+import type { Clock } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import { readRefusedContacts, readRestriction, recordRestriction } from '@gateway/store/devices/restrictions';
+import type { Lease } from '@gateway/store/fleet/leases';
+import type { SenderMetrics } from '../sender-metrics.js';
+import {
+  afterAnswer,
+  type HoldAnswer,
+  type HoldState,
+  limitInDoubt,
+  limitOf,
+  nextQuestionAtMs,
+  nextTrialAtMs,
+  restrictionOf,
+} from './hold-state.js';
+
+export interface HoldDeps {
+  store: Store;
+  lease: Lease;
+  clock: Clock;
+  logger: Logger;
+  metrics: SenderMetrics;
+  /** From now on messages to new contacts wait. */
+  onHeld(): void;
+  /** From now on nobody waits. */
+  onLifted(): void;
+  /** This person, who may be one of those who wait, is no stranger any more. */
+  onMet(phone: string): void;
+  /** The number of one of those who wait, of whom this is true, as it was typed. */
+  findHeld(isWanted: (number: string) => boolean): string | undefined;
+  onFailed(error: Error): void;
+}
+
+interface Answered {
+  isHeld: boolean;
+  /** Which question it was. */
+  question: number;
+}
+
+/** A restriction that was announced so lately explains a refusal, though it may be over when the network is asked. */
+const NEWS_MS = 10_000;
+
+/**
+ * Whether messages to new contacts wait, because the network restricts the account:
+ *
+ *   free -> suspected (a message was refused) -> free, or restricted
+ *   free, or restricted (there are news, or it should be over) -> free, or restricted
+ *
+ * What follows suspicion, news and time is an answer of the network, see `afterAnswer`: an attempt for each of those who
+ * wait would make it worse. Asking is a query and no attempt; `nextQuestionAtMs` says when.
+ *
+ * A network that does not answer cannot end a hold, so people are tried then, one at a time, see `nextTrialAtMs`: the
+ * first message that is accepted ends the hold.
+ * What it knows is kept in Redis, for the next owner and for people.
+ */
+export class NewContactHold {
+  private state: HoldState = { kind: 'free' };
+  /** What the keys do not say of people, by canonical number: refused as strangers, or met, while the hold was on. */
+  private readonly standings = new Map<string, 'refused' | 'met'>();
+  private session: MessengerSession | undefined;
+  /** Under way: it ends with the answer, before that is written down. */
+  private question: Promise<Answered> | undefined;
+  /** Questions so far. */
+  private asked = 0;
+  private askAtMs = Number.POSITIVE_INFINITY;
+  private newsAtMs = Number.NEGATIVE_INFINITY;
+  /** Questions in turn that were not answered. */
+  private silences = 0;
+  /** When the first of those was asked. */
+  private silentSinceMs: number | undefined;
+  /** The one who is being tried, by canonical number. */
+  private trial: string | undefined;
+  /** Those who were, since all others were: each has their turn before one is tried again. */
+  private readonly tried = new Set<string>();
+  private triedAtMs = Number.NEGATIVE_INFINITY;
+  private stopped = false;
+
+  constructor(private readonly deps: HoldDeps) {}
+
+  get isOn(): boolean {
+    return this.state.kind !== 'free';
+  }
+
+  /** Whether a stranger's message waits. Not of those who have written since they were last looked at. */
+  holds(number: string): boolean {
+    return this.isOn && this.standingOf(number) !== 'met';
+  }
+
+  /** What the former owner knew. */
+  async load(): Promise<void> {
+    const { store, lease } = this.deps;
+    for (const number of await readRefusedContacts(store, lease.address)) this.note(number, 'refused');
+    const restriction = await readRestriction(store, lease.address);
+    if (restriction) this.enter({ kind: 'restricted', restriction });
+  }
+
+  /** News from the time without a connection have come by now. An account that looks free is asked about as well. */
+  attach(session: MessengerSession): void {
+    this.session = session;
+    this.askAtMs = 0;
+  }
+
+  detach(): void {
+    this.session = undefined;
+  }
+
+  /** The metrics count those that this process works on. */
+  stop(): void {
+    this.stopped = true;
+    this.count(this.state, -1);
+  }
+
+  /** Those who may be written to: people whom the account has a conversation with. */
+  async findKnown(session: MessengerSession, numbers: readonly string[]): Promise<Set<string>> {
+    const acquainted = await session.findAcquainted(numbers);
+    const isKnown = (number: string) => {
+      const standing = this.standingOf(number);
+      return standing ? standing === 'met' : acquainted.has(number);
+    };
+    return new Set(numbers.filter(isKnown));
+  }
+
+  /**
+   * The network refused a message because its recipient is new. Resolves with whether others of its kind would be, too:
+   * then it waits with them; else the network, asked after this refusal, knows of no restriction (any more).
+   */
+  async wasRefused(number: string, code: number): Promise<boolean> {
+    this.note(number, 'refused');
+    if (this.state.kind === 'restricted') {
+      // Of a trial, too: it was one because the network did not say whether it restricts anything.
+      this.endTrial(number);
+      await this.record([canonicalPhoneNumber(number)]);
+      return true;
+    }
+    const { asked } = this;
+    const answer = await this.suspect(code);
+    // One that was asked before this refusal says nothing of a restriction that has begun since.
+    return answer.isHeld || answer.question > asked ? answer.isHeld : (await this.suspect(code)).isHeld;
+  }
+
+  private suspect(code: number): Promise<Answered> {
+    if (this.state.kind === 'free') this.enter({ kind: 'suspected', limit: limitOf(code) });
+    return this.ask();
+  }
+
+  /** Whether the network has announced lately that it restricts something, or nothing more. */
+  get hasLateNews(): boolean {
+    return this.deps.clock.monotonicMs() - this.newsAtMs < NEWS_MS;
+  }
+
+  /** The network accepted a message. To the one who was tried: then it lets others through as well. */
+  async wasAccepted(number: string): Promise<void> {
+    if (!this.endTrial(number) || this.state.kind !== 'restricted') return;
+    this.enter({ kind: 'free' });
+    await this.record([]);
+    this.deps.onLifted();
+  }
+
+  /** The network has changed its mind, one way or the other. */
+  hasNews(): void {
+    this.askAtMs = 0;
+    this.newsAtMs = this.deps.clock.monotonicMs();
+  }
+
+  /** Somebody wrote to us: they are no stranger any more, and may be one of those who wait. */
+  metSomebody(phone: string): void {
+    if (!this.isOn) return;
+    this.note(phone, 'met');
+    this.deps.onMet(phone);
+  }
+
+  /** Called often. */
+  tick(): void {
+    if (!this.session || this.question) return;
+    if (this.deps.clock.nowMs() < this.askAtMs) this.tryOne();
+    else void this.ask().catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
+  }
+
+  private tryOne(): void {
+    if (this.state.kind !== 'restricted') return;
+    const { clock, logger, onMet } = this.deps;
+    const { silentSinceMs, triedAtMs } = this;
+    const dueAtMs = nextTrialAtMs(this.state.restriction, { silentSinceMs, triedAtMs });
+    if (dueAtMs === undefined || clock.nowMs() < dueAtMs) return;
+    const number = this.findUntried();
+    if (number === undefined) return;
+    logger.warn('the network does not say what it restricts: one message to a new contact is tried');
+    this.triedAtMs = clock.nowMs();
+    this.trial = canonicalPhoneNumber(number);
+    this.tried.add(this.trial);
+    this.note(number, 'met');
+    onMet(number);
+  }
+
+  private findUntried(): string | undefined {
+    const found = this.deps.findHeld((number) => !this.tried.has(canonicalPhoneNumber(number)));
+    if (found === undefined) this.tried.clear();
+    return found ?? this.deps.findHeld(() => true);
+  }
+
+  /** Whether this was about the one who is being tried. */
+  private endTrial(number: string): boolean {
+    if (this.trial === undefined || this.trial !== canonicalPhoneNumber(number)) return false;
+    this.trial = undefined;
+    return true;
+  }
+
+  /** Whether the account is restricted. Those who ask before there is an answer share one question. */
+  private ask(): Promise<Answered> {
+    this.question ??= this.askNetwork();
+    return this.question;
+  }
+
+  private async askNetwork(): Promise<Answered> {
+    // News that come from here on want a question of their own, as does a refusal after the answer.
+    this.askAtMs = Number.POSITIVE_INFINITY;
+    const about = limitInDoubt(this.state);
+    const question = ++this.asked;
+    const said = await this.awaitAnswer(about);
+    this.question = undefined;
+    if (this.stopped) return { isHeld: this.isOn, question };
+    // Refused after the question, and for a limit that it was not about.
+    const isBeside = this.state.kind === 'suspected' && about !== this.state.limit;
+    return said === 'free' && isBeside ? this.ask() : { isHeld: await this.follow(said), question };
+  }
+
+  private async awaitAnswer(about: RestrictionKind | undefined): Promise<HoldAnswer> {
+    if (!this.session) return 'silence';
+    return this.session.readRestriction(about).then(
+      (said) => said ?? 'free',
+      (thrown: unknown) => {
+        // Without a hold nothing waits for the answer.
+        const level = this.isOn ? 'warn' : 'debug';
+        this.deps.logger[level]('the network did not say what it restricts', { error: toError(thrown) });
+        return 'silence';
+      },
+    );
+  }
+
+  private async follow(said: HoldAnswer): Promise<boolean> {
+    const before = this.state;
+    this.countSilence(said);
+    this.enter(afterAnswer(before, said, this.deps.clock.nowMs()));
+    // Of this answer: while it is written, the next message may be refused.
+    const { isOn } = this;
+    const isKept = before.kind === 'restricted' || this.state.kind === 'restricted';
+    if (isKept && this.state !== before) await this.record(this.refused());
+    if (before.kind !== 'free' && !this.isOn) this.deps.onLifted();
+    return isOn;
+  }
+
+  private forgetPeople(): void {
+    this.standings.clear();
+    this.tried.clear();
+    this.trial = undefined;
+  }
+
+  private countSilence(said: HoldAnswer): void {
+    this.silences = said === 'silence' ? this.silences + 1 : 0;
+    this.silentSinceMs = said === 'silence' ? (this.silentSinceMs ?? this.deps.clock.nowMs()) : undefined;
+  }
+
+  /** The one place where the state changes. */
+  private enter(state: HoldState): void {
+    const before = this.state;
+    this.state = state;
+    this.askAtMs = Math.min(this.askAtMs, nextQuestionAtMs(state, this.silences, this.deps.clock.nowMs()));
+    this.count(before, -1);
+    this.count(state, 1);
+    this.log(before, state);
+    if (state.kind === 'free') this.forgetPeople();
+    else if (before.kind === 'free') this.deps.onHeld();
+  }
+
+  private count(state: HoldState, change: 1 | -1): void {
+    const restriction = restrictionOf(state);
+    if (restriction) this.deps.metrics.countRestricted(restriction.kind, change);
+  }
+
+  private log(before: HoldState, after: HoldState): void {
+    const { logger } = this.deps;
+    const [was, is] = [restrictionOf(before), restrictionOf(after)];
+    if (!is && was) logger.info('the network restricts the account no more');
+    if (is && (is.kind !== was?.kind || is.untilMs !== was.untilMs)) {
+      logger.warn('messages to new contacts are held: the network restricts the account', { ...is });
+    }
+  }
+
+  private standingOf(number: string): 'refused' | 'met' | undefined {
+    return this.standings.get(canonicalPhoneNumber(number));
+  }
+
+  private note(number: string, standing: 'refused' | 'met'): void {
+    this.standings.set(canonicalPhoneNumber(number), standing);
+  }
+
+  private refused(): string[] {
+    return [...this.standings].filter(([, standing]) => standing === 'refused').map(([number]) => number);
+  }
+
+  private async record(refused: readonly string[]): Promise<void> {
+    const { store, lease } = this.deps;
+    await recordRestriction(store, lease, restrictionOf(this.state), refused);
+  }
+}

@@ -1,0 +1,57 @@
+import type { SendTag } from '@gateway/contracts/ids';
+import type { RecipientStatus } from '@gateway/contracts/sends/statuses';
+import { type Clock, sleep } from '@gateway/runtime/clock';
+import type { Store } from '@gateway/store/core/store';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
+
+interface Batch {
+  events: RecipientEvent[];
+  written: Promise<(RecipientStatus | undefined)[]>;
+}
+
+/** The first news of a send are written at once, as somebody may wait for an OTP; those that follow so soon, together. */
+const GATHER_MS = 5;
+
+/**
+ * Writes acks and receipts to Redis under the lease, in order, those of one send that arrive together in one step.
+ * A rejected promise is a `FencedError`, or Redis itself: the news are then lost here and found again by the next
+ * owner, who repeats the same ids.
+ */
+export class ResultWriter {
+  private readonly open = new Map<SendTag, Batch>();
+  /** Sends that were written to a moment ago: over when the next step may go. */
+  private readonly pauses = new Map<SendTag, Promise<void>>();
+
+  constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock }) {}
+
+  /** Resolves with the recipient's status once this is written; `undefined` when there is no such recipient. */
+  async write(tag: SendTag, event: RecipientEvent): Promise<RecipientStatus | undefined> {
+    const batch = this.open.get(tag) ?? this.openBatch(tag);
+    const position = batch.events.push(event) - 1;
+    return (await batch.written)[position];
+  }
+
+  private openBatch(tag: SendTag): Batch {
+    const events: RecipientEvent[] = [];
+    const turn = this.pauses.get(tag) ?? new Promise<void>((resolve) => setImmediate(resolve));
+    const written = turn.then(() => this.flush(tag, events));
+    const batch = { events, written };
+    this.open.set(tag, batch);
+    return batch;
+  }
+
+  private async flush(tag: SendTag, events: RecipientEvent[]): Promise<(RecipientStatus | undefined)[]> {
+    this.open.delete(tag);
+    this.pause(tag);
+    const { store, lease, clock } = this.deps;
+    return recordResults(store, lease, { tag, nowMs: clock.nowMs(), events });
+  }
+
+  private pause(tag: SendTag): void {
+    const over = sleep(GATHER_MS).then(() => {
+      if (this.pauses.get(tag) === over) this.pauses.delete(tag);
+    });
+    this.pauses.set(tag, over);
+  }
+}

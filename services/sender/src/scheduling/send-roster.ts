@@ -1,0 +1,317 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { SendJob } from '@gateway/contracts/jobs';
+import { spellingsOf } from '@gateway/contracts/people/phone-number';
+import type { JobOutcome } from '@gateway/queue/consumer';
+import { toError } from '@gateway/runtime/errors';
+import { runInContext } from '@gateway/runtime/logs/context';
+import type { SendRecord } from '@gateway/store/sends/read-send';
+import type { OpenSend, Rest, WorkItem } from './open-send.js';
+
+export interface RosterDeps {
+  address: DeviceAddress;
+  monotonicMs(): number;
+  nowMs(): number;
+  /** Makes sure that a send with a job is promised: its job ends while it waits. */
+  promise(messageId: string): Promise<unknown>;
+  /** `undefined`: nothing is left to do. */
+  load(messageId: string, options: LoadOptions): Promise<OpenSend | undefined>;
+  /** A send is active, or its place is free: `settle` is due. */
+  onLoaded(): void;
+  onFinished(send: OpenSend): void;
+  /** One that got a place without a job cannot be loaded: it waits for a job. */
+  onUnloadable(job: SendJob, error: Error): void;
+}
+
+export interface LoadOptions {
+  /** Ends what brought the send here. */
+  finish: () => void;
+  /** Of a send that gave up its place. */
+  rest?: Rest | undefined;
+}
+
+/** A send of which everybody who is left waits: strangers for the network, others for the end of a pause. */
+interface Aside {
+  job: SendJob;
+  /** The numbers of those who are held, 8 bytes each, and not the send: there may be thousands of long lists. */
+  held: Float64Array;
+  rest: Rest | undefined;
+}
+
+/** How a send that was aside is taken up again. */
+interface Return {
+  rest: Rest | undefined;
+  /** These people are the first of it. */
+  first?: ReadonlySet<string>;
+}
+
+/** So that of 200 slots of the queue worker an OTP always finds one. */
+const MAX_LISTS = 150;
+/** So long after its job came an OTP has the device to itself. Longer, and one that is stuck would hold up the lists. */
+const OTP_FIRST_MS = 1_000;
+
+/**
+ * The sends of a device and where each is:
+ *
+ *   parked -> loading -> active -> finished
+ *                          |
+ *                        aside (everybody who is left waits for the network to lift a restriction, or, where a list
+ *                               waits for the place, for the end of a pause)
+ *
+ * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs next to
+ * nothing in this process and nothing in the queue: its job is done, and should this process end, the next owner finds
+ * the record.
+ * OTPs are never parked.
+ */
+export class SendRoster {
+  private readonly active = new Map<string, OpenSend>();
+  private readonly loading = new Map<string, SendJob['priority']>();
+  private otpFirstUntilMs = 0;
+  private readonly parked = new Map<string, Return & { job: SendJob }>();
+  private readonly aside = new Map<string, Aside>();
+  /** When the first pause of those aside ends. */
+  private wakeAtMs = Number.POSITIVE_INFINITY;
+  private stopped = false;
+
+  constructor(private readonly deps: RosterDeps) {}
+
+  has(messageId: string): boolean {
+    return [this.active, this.loading, this.parked, this.aside].some((place) => place.has(messageId));
+  }
+
+  /** How many lists more may be active. */
+  get room(): number {
+    return Math.max(0, MAX_LISTS - this.active.size - this.loading.size);
+  }
+
+  /** Works on a send until nothing is left to do for now, or until this owner ends. */
+  async handleJob(job: SendJob): Promise<JobOutcome> {
+    if (this.stopped) return { kind: 'later', delayMs: 0 };
+    if (this.has(job.messageId)) return { kind: 'done' };
+    if (job.priority === 'otp' || this.room > 0) await this.work(job);
+    else {
+      this.park(job);
+      await this.deps.promise(job.messageId);
+      this.fillPlaces();
+    }
+    return this.stopped ? { kind: 'later', delayMs: 0 } : { kind: 'done' };
+  }
+
+  /** Gives a send a place behind those that have come before. */
+  park(job: SendJob, back: Return = NEW): void {
+    this.parked.set(job.messageId, { job, ...back });
+  }
+
+  /**
+   * From its job to its message an OTP has the device to itself. What lists do meanwhile would come before it: their
+   * look-ups fill the event loop, and their messages the library's queue.
+   */
+  get otpWaits(): boolean {
+    if (this.deps.monotonicMs() >= this.otpFirstUntilMs) return false;
+    for (const priority of this.loading.values()) if (priority === 'otp') return true;
+    for (const send of this.active.values()) if (isOtp(send) && send.wantsToGo) return true;
+    return false;
+  }
+
+  hasReady({ otpOnly }: { otpOnly: boolean }): boolean {
+    for (const send of this.active.values()) if (send.hasReady && (!otpOnly || isOtp(send))) return true;
+    return false;
+  }
+
+  /**
+   * Whether the next message is to go out with nothing else under way: after all others, for it may end this process. Where
+   * owners have ended in a row, nothing of a suspect send goes out before one has lasted: the pauses between owners would
+   * grow with each, and codes and other lists wait for their ends. Elsewhere a recipient who is the only suspect of a send
+   * has their turn at once, as they may be innocent.
+   */
+  wantsAlone({ isCareful }: { isCareful: boolean }): boolean {
+    const sends = [...this.active.values()];
+    const waiting = sends.filter((send) => send.hasAlone && !(isCareful && send.isSuspect));
+    if (waiting.length === 0) return false;
+    if (!isCareful && waiting.some((send) => !send.isSuspect)) return true;
+    return this.loading.size === 0 && !sends.some((send) => !send.isSuspect && send.wantsToGo);
+  }
+
+  takeAlone(): WorkItem | undefined {
+    return this.inTurn()
+      .find((send) => send.hasAlone)
+      ?.takeAlone();
+  }
+
+  /** OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */
+  inTurn(): OpenSend[] {
+    const sends = [...this.active.values()];
+    const lists = sends.filter((send) => !isOtp(send)).sort((a, b) => a.suspicion - b.suspicion);
+    return [...sends.filter(isOtp), ...lists];
+  }
+
+  takeNext({ otpOnly = false } = {}): WorkItem | undefined {
+    for (const send of this.inTurn()) {
+      if (otpOnly && !isOtp(send)) return undefined;
+      const item = send.takeReady();
+      if (!item) continue;
+      // To the back of the map: the next list has its turn.
+      this.active.delete(send.messageId);
+      this.active.set(send.messageId, send);
+      return item;
+    }
+    return undefined;
+  }
+
+  /** Lets go of sends with nothing left to do, or nothing for now, and takes others in their place. */
+  settle(): void {
+    for (const send of this.active.values()) {
+      if (send.lookingUp || send.uploading) continue;
+      if (send.isHeld) this.setAside(send);
+      else if (send.isDone) this.end(send);
+      // Its job is done: the slots of the worker are for those that have something to do.
+      else if (send.rests) send.finish();
+    }
+    this.fillPlaces();
+  }
+
+  private fillPlaces(): void {
+    for (const { job, ...back } of this.parked.values()) {
+      if (this.room === 0) this.freePlace();
+      if (this.room === 0) return;
+      this.parked.delete(job.messageId);
+      this.start(job, back);
+    }
+  }
+
+  /** Sends whose pause is over get a place, or wait for one behind those that have come before. Called often. */
+  wake(): void {
+    const nowMs = this.deps.nowMs();
+    if (nowMs < this.wakeAtMs) return;
+    this.wakeAtMs = Number.POSITIVE_INFINITY;
+    for (const { job, rest } of this.takeAside((aside) => isDue(aside, nowMs))) this.restart(job, { rest });
+    for (const { rest } of this.aside.values())
+      this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Its time is over: a place that it may still have is free. */
+  drop(messageId: string): void {
+    this.parked.delete(messageId);
+    this.aside.delete(messageId);
+    this.active.get(messageId)?.dropWaiting();
+  }
+
+  /** The end of a restriction: all who waited for it go on. */
+  resume(): void {
+    for (const send of this.active.values()) send.releaseHeld();
+    for (const { job, rest } of this.takeAside(({ held }) => held.length > 0)) this.restart(job, { rest });
+  }
+
+  /** One person waits no more, in whatever way their number is written; the others do. */
+  release(phone: string): void {
+    const numbers = new Set(spellingsOf(phone));
+    for (const send of this.active.values()) send.releaseHeld(numbers);
+    const waits = ({ held }: Aside) => [...numbers].some((number) => held.includes(Number(number)));
+    for (const { job, rest } of this.takeAside(waits)) this.restart(job, { rest, first: numbers });
+  }
+
+  /** The number of one of those who wait for the end of a restriction. */
+  findHeld(isWanted: (number: string) => boolean): string | undefined {
+    for (const send of this.active.values()) {
+      const found = send.heldNumbers().find(isWanted);
+      if (found !== undefined) return found;
+    }
+    for (const { held } of this.aside.values()) {
+      const found = held.find((number) => isWanted(String(number)));
+      if (found !== undefined) return String(found);
+    }
+    return undefined;
+  }
+
+  /** Gives all jobs back. */
+  stop(): void {
+    this.stopped = true;
+    for (const send of this.active.values()) send.finish();
+    this.active.clear();
+    this.parked.clear();
+    this.aside.clear();
+  }
+
+  /** Of those that only wait for the end of a pause the one that has had no turn for the longest time goes aside. */
+  private freePlace(): void {
+    const nowMs = this.deps.nowMs();
+    for (const send of this.active.values()) {
+      const rest = send.restAt(nowMs);
+      if (!rest) continue;
+      this.setAside(send, rest);
+      return;
+    }
+  }
+
+  private setAside(send: OpenSend, rest?: Rest): void {
+    const held = Float64Array.from(send.heldNumbers(), Number);
+    this.aside.set(send.messageId, { job: toJob(this.deps.address, send.record), held, rest });
+    this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
+    this.active.delete(send.messageId);
+    send.finish();
+  }
+
+  private end(send: OpenSend): void {
+    this.active.delete(send.messageId);
+    this.deps.onFinished(send);
+    send.finish();
+  }
+
+  private takeAside(isWanted: (aside: Aside) => boolean): Aside[] {
+    const taken = [...this.aside.values()].filter(isWanted);
+    for (const { job } of taken) this.aside.delete(job.messageId);
+    return taken;
+  }
+
+  private restart(job: SendJob, back: Return): void {
+    if (job.priority === 'otp' || this.room > 0) this.start(job, back);
+    else this.park(job, back);
+  }
+
+  private start(job: SendJob, back: Return): void {
+    this.work(job, back).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
+  }
+
+  private async work(job: SendJob, back = NEW): Promise<void> {
+    const { messageId, device, requestId } = job;
+    if (job.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
+    await runInContext({ requestId, messageId, device }, async () => {
+      await new Promise<void>((resolve, reject) => {
+        this.load(job, { ...back, finish: resolve }).then((isActive) => {
+          if (!isActive) resolve();
+        }, reject);
+      });
+    });
+  }
+
+  private async load(
+    { messageId, priority }: SendJob,
+    { finish, rest, first }: Return & { finish: () => void },
+  ): Promise<boolean> {
+    this.loading.set(messageId, priority);
+    try {
+      const send = await this.deps.load(messageId, { finish, rest });
+      if (!send || this.stopped) return false;
+      if (first) send.putFirst(first);
+      this.active.set(messageId, send);
+      return true;
+    } finally {
+      this.loading.delete(messageId);
+      this.deps.onLoaded();
+    }
+  }
+}
+
+const NEW: Return = { rest: undefined };
+
+function isDue({ rest }: Aside, nowMs: number): boolean {
+  return rest !== undefined && rest.untilMs <= nowMs;
+}
+
+function isOtp({ record }: OpenSend): boolean {
+  return record.kind === 'otp';
+}
+
+/** What wakes a send up: the same whoever does it. */
+export function toJob(address: DeviceAddress, { messageId, kind, requestId }: SendRecord): SendJob {
+  return { v: 1, ...address, messageId, priority: kind === 'otp' ? 'otp' : 'bulk', requestId };
+}
