@@ -1,7 +1,8 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
-import { MINUTE_MS, useHoldStage } from './support/hold-stage.js';
+import { ADDRESS, MINUTE_MS, useHoldStage } from './support/hold-stage.js';
 
 describe('the hold of messages to new contacts, when the network does not answer', () => {
   const { stage, session, makeHold, attached, answered, stored } = useHoldStage();
@@ -10,7 +11,8 @@ describe('the hold of messages to new contacts, when the network does not answer
     const hold = attached();
     stage.said = new Error('silence');
     expect(await hold.wasRefused('17', 463)).to.equal(true);
-    expect(await stored()).to.deep.equal({ kind: 'reach_out_time_lock', sinceMs: stage.nowMs });
+    const { nowMs } = stage;
+    expect(await stored()).to.deep.equal({ kind: 'reach_out_time_lock', sinceMs: nowMs, silentSinceMs: nowMs });
     stage.said = undefined;
     stage.nowMs += 5_000;
     hold.tick();
@@ -43,6 +45,9 @@ describe('the hold of messages to new contacts, when the network does not answer
     hold.tick();
     await answered();
     hold.tick();
+    // Comes after what was written on the same connection.
+    await stage.store.redis.ping();
+    await answered();
   }
   async function held(): Promise<NewContactHold> {
     const hold = attached();
@@ -101,14 +106,59 @@ describe('the hold of messages to new contacts, when the network does not answer
     hold.stop();
   });
 
-  it('ends for the next owner too', async () => {
-    (await held()).stop();
+  /** The next owner, which asks at its login and gets no answer. */
+  async function handedOver(hold: NewContactHold): Promise<NewContactHold> {
+    hold.stop();
     const next = makeHold();
     await next.load();
     next.attach(session);
     await pass(next, 0);
-    await pass(next, 10 * MINUTE_MS);
+    return next;
+  }
+
+  it('goes on for the next owner, whose ten minutes have begun already', async () => {
+    const first = await held();
+    await pass(first, 6 * MINUTE_MS);
+    const next = await handedOver(first);
+    await pass(next, 4 * MINUTE_MS - 1);
+    expect(stage.calls.at(-1)).to.equal('held');
+    await pass(next, 1);
     expect(stage.calls.at(-1)).to.equal('met 17');
     next.stop();
+  });
+
+  it('tries no one sooner because the device was handed over', async () => {
+    const first = await held();
+    await pass(first, 10 * MINUTE_MS);
+    expect(await first.wasRefused('17', 463)).to.equal(true);
+    const next = await handedOver(first);
+    await pass(next, 15 * MINUTE_MS - 1);
+    expect(stage.calls.filter((call) => call.startsWith('met'))).to.deep.equal(['met 17']);
+    await pass(next, 1);
+    expect(stage.calls.at(-1)).to.match(/^met/);
+    next.stop();
+  });
+
+  it('begins anew after an answer, for the next owner too', async () => {
+    const first = await held();
+    stage.said = { kind: 'reach_out_time_lock' };
+    await pass(first, 6 * MINUTE_MS);
+    stage.said = new Error('silence');
+    const next = await handedOver(first);
+    await pass(next, 10 * MINUTE_MS - 1);
+    expect(stage.calls.at(-1)).to.equal('held');
+    await pass(next, 1);
+    expect(stage.calls.at(-1)).to.equal('met 17');
+    next.stop();
+  });
+
+  it('lets go of no one for an owner that is stale', async () => {
+    const hold = await held();
+    const { redis, space } = stage.store;
+    await redis.set(deviceKeys(space, ADDRESS).lease, 'b:2');
+    await pass(hold, 10 * MINUTE_MS);
+    await eventually(() => stage.calls.includes('fenced'));
+    expect(stage.calls).to.deep.equal(['held', 'fenced']);
+    hold.stop();
   });
 });

@@ -201,7 +201,8 @@ describe('the hold of messages to new contacts', () => {
     stage.said = new Error('silence');
     expect(await hold.wasRefused('17', 475)).to.equal(true);
     expect(stage.abouts).to.deep.equal(['new_chat_cap']);
-    expect(await stored()).to.deep.equal({ kind: 'new_chat_cap', sinceMs: stage.nowMs });
+    const { nowMs } = stage;
+    expect(await stored()).to.deep.equal({ kind: 'new_chat_cap', sinceMs: nowMs, silentSinceMs: nowMs });
     hold.stop();
   });
 

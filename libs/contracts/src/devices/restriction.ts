@@ -13,7 +13,11 @@ export interface Restriction {
   untilMs?: number;
 }
 
-/** The same as a device remembers it. */
+/** The same as a device remembers it, whoever owns it. */
 export interface HeldRestriction extends Restriction {
   sinceMs: number;
+  /** When the first of the questions about it was left unanswered, of those since the last answer. */
+  silentSinceMs?: number;
+  /** When somebody was last written to although it had not been lifted. */
+  triedAtMs?: number;
 }

@@ -10,10 +10,16 @@ export async function readRestriction(store: Store, address: DeviceAddress): Pro
   return toRestriction(await store.redis.hgetall(deviceKeys(store.space, address).restriction));
 }
 
-export function toRestriction({ kind, untilMs, sinceMs }: Record<string, string>): HeldRestriction | undefined {
+export function toRestriction(fields: Record<string, string>): HeldRestriction | undefined {
+  const { kind, untilMs, sinceMs, silentSinceMs, triedAtMs } = fields;
   if (!kind) return undefined;
-  const restriction = { kind: kind as RestrictionKind, sinceMs: Number(sinceMs) };
-  return untilMs ? { ...restriction, untilMs: Number(untilMs) } : restriction;
+  return {
+    kind: kind as RestrictionKind,
+    sinceMs: Number(sinceMs),
+    ...(untilMs && { untilMs: Number(untilMs) }),
+    ...(silentSinceMs && { silentSinceMs: Number(silentSinceMs) }),
+    ...(triedAtMs && { triedAtMs: Number(triedAtMs) }),
+  };
 }
 
 /** The numbers whose messages the network refused under the restriction. */
@@ -32,11 +38,11 @@ export async function recordRestriction(
   refused: readonly string[] = [],
 ): Promise<void> {
   const keys = deviceKeys(store.space, lease.address);
-  const { kind = '', untilMs = '', sinceMs = '' } = restriction ?? {};
+  const { kind = '', untilMs = '', sinceMs = '', silentSinceMs = '', triedAtMs = '' } = restriction ?? {};
   const reply = await store.run(
     'record-restriction',
     [keys.lease, keys.restriction, keys.refusedContacts],
-    [lease.token, kind, untilMs, sinceMs, ...refused],
+    [lease.token, kind, untilMs, sinceMs, silentSinceMs, triedAtMs, ...refused],
   );
   if (reply === 'fenced') throw new FencedError({ step: 'record restriction' });
 }

@@ -27,11 +27,18 @@ export function limitOf(code: number): RestrictionKind {
 
 export function afterAnswer(state: HoldState, said: HoldAnswer, nowMs: number): HoldState {
   if (said === 'free') return { kind: 'free' };
-  const sinceMs = restrictionOf(state)?.sinceMs ?? nowMs;
-  if (said !== 'silence') return { kind: 'restricted', restriction: { ...said, sinceMs } };
+  const held = restrictionOf(state);
+  if (said !== 'silence') {
+    const { sinceMs = nowMs, triedAtMs } = held ?? {};
+    return { kind: 'restricted', restriction: { ...said, sinceMs, ...(triedAtMs && { triedAtMs }) } };
+  }
+  const silence = { silentSinceMs: nowMs };
   // A refusal is word enough for now; of its end we know nothing yet.
-  if (state.kind === 'suspected') return { kind: 'restricted', restriction: { kind: state.limit, sinceMs } };
-  return state;
+  if (state.kind === 'suspected') {
+    return { kind: 'restricted', restriction: { kind: state.limit, sinceMs: nowMs, ...silence } };
+  }
+  if (!held || held.silentSinceMs !== undefined) return state;
+  return { kind: 'restricted', restriction: { ...held, ...silence } };
 }
 
 /** When the network is asked, unless news come before. */
@@ -47,10 +54,7 @@ export function nextQuestionAtMs(state: HoldState, silences: number, nowMs: numb
  * When the next of those who wait is tried although the network has not lifted the restriction: when it has not
  * answered for a while, and not before the end that it named. `undefined`: it answers.
  */
-export function nextTrialAtMs(
-  { untilMs = 0 }: HeldRestriction,
-  { silentSinceMs, triedAtMs }: { silentSinceMs: number | undefined; triedAtMs: number },
-): number | undefined {
+export function nextTrialAtMs({ untilMs = 0, silentSinceMs, triedAtMs = 0 }: HeldRestriction): number | undefined {
   if (silentSinceMs === undefined) return undefined;
   return Math.max(silentSinceMs + SILENCE_MS, untilMs, triedAtMs + TRIAL_PAUSE_MS);
 }

@@ -71,13 +71,10 @@ export class NewContactHold {
   private newsAtMs = Number.NEGATIVE_INFINITY;
   /** Questions in turn that were not answered. */
   private silences = 0;
-  /** When the first of those was asked. */
-  private silentSinceMs: number | undefined;
   /** The one who is being tried, by canonical number. */
   private trial: string | undefined;
   /** Those who were, since all others were: each has their turn before one is tried again. */
   private readonly tried = new Set<string>();
-  private triedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
 
   constructor(private readonly deps: HoldDeps) {}
@@ -177,20 +174,24 @@ export class NewContactHold {
   /** Called often. */
   tick(): void {
     if (!this.session || this.question) return;
-    if (this.deps.clock.nowMs() < this.askAtMs) this.tryOne();
-    else void this.ask().catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
+    const work: Promise<unknown> = this.deps.clock.nowMs() < this.askAtMs ? this.tryOne() : this.ask();
+    void work.catch((thrown: unknown) => this.deps.onFailed(toError(thrown)));
   }
 
-  private tryOne(): void {
+  private async tryOne(): Promise<void> {
     if (this.state.kind !== 'restricted') return;
     const { clock, logger, onMet } = this.deps;
-    const { silentSinceMs, triedAtMs } = this;
-    const dueAtMs = nextTrialAtMs(this.state.restriction, { silentSinceMs, triedAtMs });
+    const { restriction } = this.state;
+    const dueAtMs = nextTrialAtMs(restriction);
     if (dueAtMs === undefined || clock.nowMs() < dueAtMs) return;
     const number = this.findUntried();
     if (number === undefined) return;
+    const trying: HoldState = { kind: 'restricted', restriction: { ...restriction, triedAtMs: clock.nowMs() } };
+    this.enter(trying);
+    // Before it goes out: the next owner waits as long, however soon it comes.
+    await this.record([]);
+    if (this.state !== trying || this.stopped) return;
     logger.warn('the network does not say what it restricts: one message to a new contact is tried');
-    this.triedAtMs = clock.nowMs();
     this.trial = canonicalPhoneNumber(number);
     this.tried.add(this.trial);
     this.note(number, 'met');
@@ -244,7 +245,7 @@ export class NewContactHold {
 
   private async follow(said: HoldAnswer): Promise<boolean> {
     const before = this.state;
-    this.countSilence(said);
+    this.silences = said === 'silence' ? this.silences + 1 : 0;
     this.enter(afterAnswer(before, said, this.deps.clock.nowMs()));
     // Of this answer: while it is written, the next message may be refused.
     const { isOn } = this;
@@ -258,11 +259,6 @@ export class NewContactHold {
     this.standings.clear();
     this.tried.clear();
     this.trial = undefined;
-  }
-
-  private countSilence(said: HoldAnswer): void {
-    this.silences = said === 'silence' ? this.silences + 1 : 0;
-    this.silentSinceMs = said === 'silence' ? (this.silentSinceMs ?? this.deps.clock.nowMs()) : undefined;
   }
 
   /** The one place where the state changes. */
