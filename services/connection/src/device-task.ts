@@ -15,6 +15,7 @@ import { reportObserved } from '@gateway/store/devices/device-state';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 
 export interface TaskDeps {
   store: Store;
@@ -85,8 +86,8 @@ type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onReceipt'> & {
 
 /**
  * A socket of this device, closed as soon as `signal` is aborted. The connection service never sends messages, so it
- * has none to repeat: phones that ask for one are heard by the next sender. What people write meanwhile is kept: it
- * comes with the login, whatever that is for.
+ * has none to repeat: phones that ask for one are heard by the next sender. What people write meanwhile is kept, and
+ * whose number is heard of: it comes with the login, whatever that is for.
  */
 export async function openSessionUntil(
   signal: AbortSignal,
@@ -97,6 +98,7 @@ export async function openSessionUntil(
   const { onOpen = () => {}, ...others } = events;
   const closed = defer<TaskEnd>();
   const { version } = await task.clientVersion.read();
+  const joins = new OptOutJoins(task);
   const session: MessengerSession = await openSession({
     ...rest,
     keyStore: deviceKeyStore(task.store, task.lease),
@@ -111,12 +113,15 @@ export async function openSessionUntil(
       ...others,
       onOpen: (account) => {
         void task.clientVersion.noteAccepted(version);
+        joins.attach(session);
         onOpen(account, session);
       },
+      onNumbersKnown: (people) => joins.numbersKnown(people),
       onMessage: async (message) =>
         void (await recordIncoming(task.store, task.lease, { message, nowMs: task.clock.nowMs() })),
       onVersionDeadline: (expiresAtMs) => void task.clientVersion.noteDeadline(version, expiresAtMs),
       onClosed: (outcome, { serverWords }) => {
+        joins.detach();
         const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
         logEnd(task.logger, end);
         if (!refusesVersion(outcome)) closed.resolve(end);

@@ -159,6 +159,18 @@ describe('people who opted out, end to end', function () {
     });
   });
 
+  it('are found also when the network does not answer for their number at first', async () => {
+    const [number] = makeNumbers(1, 76) as [string];
+    const person = 'lid:144000000000076';
+    await write(person, 'STOP');
+    await eventually(() => isOptedOut('144000000000076@lid'));
+    const match = { account: ACCOUNT, xmlns: 'usync' };
+    const refusal = simulator.network.faults.add({ on: 'iq', do: { error: 500 }, match, count: 1 });
+    await reveal(person, number);
+    await eventually(() => isOptedOut(number), { what: 'joined' });
+    expect(refusal.hits).to.equal(1);
+  });
+
   it('are found when the history of another device of the workspace names their number', async () => {
     const [number] = makeNumbers(1, 77) as [string];
     const person = 'lid:144000000000077';
@@ -193,11 +205,15 @@ describe('people who opted out, end to end', function () {
   });
 
   it('are heard also while no sender has the device', async () => {
-    const [number] = makeNumbers(1, 87) as [string];
+    const [number, ofHidden] = makeNumbers(2, 87) as [string, string];
+    const person = 'lid:144000000000087';
     await gateway.waitForStatus('connected');
     await gateway.senders.at(-1)!.stop();
-    await write(number, 'توقف');
+    await Promise.all([write(number, 'توقف'), write(person, 'STOP')]);
     await eventually(() => isOptedOut(number), { timeoutMs: 20_000 });
+    await eventually(() => isOptedOut('144000000000087@lid'));
+    await reveal(person, ofHidden);
+    await eventually(() => isOptedOut(ofHidden), { what: 'joined' });
     expect(gateway.connections).to.include(await gateway.findOwner());
     await gateway.addSender();
   });

@@ -8,13 +8,13 @@ import { type Device, readDevice } from '@gateway/store/devices/devices';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { dropAbandonedSends } from '@gateway/store/sends/accept-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
+import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import { WakeJobs } from '../fleet/wake-jobs.js';
 import { MediaUploads } from '../preparing/media-uploads.js';
 import type { ProcessDeps } from '../process-deps.js';
 import { DeviceScheduler } from '../scheduling/device-scheduler.js';
 import type { NewContactHold } from '../scheduling/new-contact-hold.js';
 import type { ResultWriter } from '../scheduling/result-writer.js';
-import { OptOutJoins } from './opt-out-joins.js';
 import { QuestionDesk } from './question-desk.js';
 import { SessionPruner } from './session-pruner.js';
 

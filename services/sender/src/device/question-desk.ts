@@ -8,7 +8,7 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
-import { joinOptOuts } from './join-opt-outs.js';
+import { joinOptOuts } from '@gateway/store/workspace/join-opt-outs';
 
 export interface DeskDeps {
   store: Store;
