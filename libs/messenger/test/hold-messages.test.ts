@@ -62,6 +62,19 @@ describe('receiving a message', () => {
     await eventually(() => !isKept(id));
   });
 
+  it('says once it is written down that its writer may be the person whom the keys have by a number', async () => {
+    const { keys } = device.keyStore;
+    keys.set('lid-mapping/144000000000098_reverse', Buffer.from('"4917099"'));
+    keys.set('lid-mapping/4917099', Buffer.from('"144000000000098"'));
+    const order: unknown[] = [];
+    const test = await open(async () => void order.push('written'));
+    Object.assign(test.options.events, { onNumbersKnown: (people: unknown) => order.push(people) });
+    friend = 'lid:144000000000098';
+    const id = await write('STOP');
+    await eventually(() => !isKept(id));
+    expect(order).to.deep.equal(['written', [{ phone: '4917099', hiddenId: '144000000000098@lid' }]]);
+  });
+
   it('is confirmed to the network only when it is written down', async () => {
     const written = defer<void>();
     const heard: IncomingMessage[] = [];

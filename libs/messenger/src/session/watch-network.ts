@@ -16,6 +16,7 @@ import type { BinaryNode } from '../socket/baileys.js';
 import type { ContactTokens } from '../tokens/contact-tokens.js';
 import type { OptionalQueries } from './optional-queries.js';
 import type { SessionDeps } from './session-deps.js';
+import type { IncomingMessage, SessionEvents } from './session-types.js';
 import { watchDeadline } from './watch-deadline.js';
 
 export interface WatchNetworkDeps extends SessionDeps {
@@ -40,7 +41,7 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
     if (connection === 'open') deps.onOpen();
   });
   watchReceipts(deps);
-  holdMessages(sock, { onMessage: (message) => events.onMessage?.(message), onFailed });
+  holdMessages(sock, { onMessage: (message) => takeMessage(events, message), onFailed });
   watchMigration(sock, {
     onNamespace: (namespace) => migrate(deps, namespace),
     onSetting: (isEnabled) => deps.addressing.noteMigrationSetting(isEnabled),
@@ -49,6 +50,13 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
   watchNumbers(sock, (people) => events.onNumbersKnown?.(people));
   watchRestriction(sock, () => events.onRestrictionNews?.());
   watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
+}
+
+async function takeMessage(events: SessionEvents, message: IncomingMessage): Promise<void> {
+  await events.onMessage?.(message);
+  const { phone, hiddenId, isPhoneStored } = message;
+  // What they want may be known only now, and under this name: later than the pair.
+  if (isPhoneStored && phone && hiddenId) events.onNumbersKnown?.([{ phone, hiddenId }]);
 }
 
 function watchReceipts(deps: WatchNetworkDeps): void {
