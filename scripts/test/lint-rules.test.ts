@@ -52,6 +52,8 @@ const OTHERS = {
   'libs/store/src/env.ts': "import { env } from 'node:process';\n\nexport const home = env.HOME;\n",
   'libs/store/src/circle-a.ts': "import { b } from './circle-b.js';\n\nexport const a = () => b();\n",
   'libs/store/src/circle-b.ts': "import { a } from './circle-a.js';\n\nexport const b = () => a();\n",
+  'libs/store/src/type-a.ts': "import type { B } from './type-b.js';\n\nexport type A = B | 1;\n",
+  'libs/store/src/type-b.ts': "import type { A } from './type-a.js';\n\nexport type B = A[];\n",
   'libs/store/src/line.ts': "import { a } from './circle-a.js';\n\nexport const c = () => a();\n",
 };
 
@@ -87,6 +89,7 @@ describe('the lint rules', () => {
 
   it('find imports that go in a circle', () => {
     expect(complaints).to.include('noImportCycles libs/store/src/circle-a.ts');
+    expect(complaints).to.include('noImportCycles libs/store/src/type-a.ts');
     expect(complaints).not.to.include('noImportCycles libs/store/src/line.ts');
   });
 

@@ -1,5 +1,5 @@
+import type { KeyChanges } from '@gateway/messenger/keys/key-store-port';
 import { KeyWriter } from '@gateway/messenger/keys/key-writer';
-import type { KeyChanges } from '@gateway/messenger/session/session-types';
 import { FencedError } from '@gateway/runtime/errors';
 import { expect } from 'chai';
 import { MemoryKeyStore } from './support/memory-key-store.js';

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
-import { type LinkMethod, watchLinking } from '@gateway/messenger/linking/watch-linking';
+import type { LinkMethod } from '@gateway/messenger/linking/link-method';
+import { watchLinking } from '@gateway/messenger/linking/watch-linking';
 import type { SessionEvents } from '@gateway/messenger/session/session-types';
 import { type BaileysSocket, type BinaryNode, initAuthCreds } from '@gateway/messenger/socket/baileys';
 import { DEFAULT_BROWSER } from '@gateway/messenger/socket/socket-settings';

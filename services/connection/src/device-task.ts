@@ -1,7 +1,7 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
 import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
-import type { LinkMethod } from '@gateway/messenger/linking/watch-linking';
+import type { LinkMethod } from '@gateway/messenger/linking/link-method';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
 import type { MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';

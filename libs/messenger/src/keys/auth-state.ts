@@ -2,7 +2,6 @@ import { FencedError, toError } from '@gateway/runtime/errors';
 import { isLinked } from '../linking/linked-account.js';
 import { ABSENT, type SessionCaches } from '../lookup/session-caches.js';
 import { KeysUnreadableError } from '../session/session-errors.js';
-import type { KeyChanges, KeyStorePort } from '../session/session-types.js';
 import {
   type AuthenticationCreds,
   type AuthenticationState,
@@ -14,6 +13,7 @@ import {
 import { isTokenValid, nowSeconds } from '../tokens/token-buckets.js';
 import { encodeBounded } from './bound-session.js';
 import { decodeKey } from './key-codec.js';
+import type { KeyChanges, KeyStorePort } from './key-store-port.js';
 import { KeyWriter } from './key-writer.js';
 
 type KeyType = keyof SignalDataTypeMap;

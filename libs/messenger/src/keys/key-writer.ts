@@ -1,6 +1,6 @@
 import { toError } from '@gateway/runtime/errors';
 import { SessionEndedError } from '../session/session-errors.js';
-import type { KeyChanges, KeyStorePort } from '../session/session-types.js';
+import type { KeyChanges, KeyStorePort } from './key-store-port.js';
 
 type KeyChange = NonNullable<KeyChanges['keys']>[number];
 

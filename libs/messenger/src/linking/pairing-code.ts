@@ -6,8 +6,8 @@ import {
   getBinaryNodeChildren,
 } from '../socket/baileys.js';
 import { askForPairingCode } from './ask-for-pairing-code.js';
+import type { CodeDisplay, LinkingDeps } from './code-display.js';
 import { FIRST_CODE_MS, NEXT_CODE_MS } from './qr-codes.js';
-import type { CodeDisplay, LinkingDeps } from './watch-linking.js';
 
 /** A code can be typed for this long, and this often. */
 const CODE_MS = 180_000;

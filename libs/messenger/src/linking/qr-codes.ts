@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BinaryNode, buildPairingQRData, getBinaryNodeChild, getBinaryNodeChildren } from '../socket/baileys.js';
-import type { CodeDisplay, LinkingDeps } from './watch-linking.js';
+import type { CodeDisplay, LinkingDeps } from './code-display.js';
 
 /** The library shows the first code for a minute and each of the others for 20 s. */
 export const FIRST_CODE_MS = 60_000;

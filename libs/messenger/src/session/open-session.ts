@@ -2,7 +2,8 @@ import type { ReadyContent } from '@gateway/contracts/content/message-content';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { toFailureOutcome } from '../codes/disconnect-outcomes.js';
 import { openAuthState, readLinkedCreds } from '../keys/auth-state.js';
-import type { LinkMethod } from '../linking/watch-linking.js';
+import type { KeyStorePort } from '../keys/key-store-port.js';
+import type { LinkMethod } from '../linking/link-method.js';
 import type { SessionCaches } from '../lookup/session-caches.js';
 import { makeSocket } from '../socket/make-socket.js';
 import { type BrowserName, socketSettings } from '../socket/socket-settings.js';
@@ -13,7 +14,7 @@ import type { OptionalQuery } from './optional-queries.js';
 import { Session } from './session.js';
 import { SessionEnd } from './session-end.js';
 import { NotLinkedError } from './session-errors.js';
-import type { KeyStorePort, MessengerSession, SessionEvents } from './session-types.js';
+import type { MessengerSession, SessionEvents } from './session-types.js';
 
 export interface OpenSessionOptions {
   keyStore: KeyStorePort;

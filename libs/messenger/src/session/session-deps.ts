@@ -1,7 +1,7 @@
 import type { ReadyContent } from '@gateway/contracts/content/message-content';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { AuthState } from '../keys/auth-state.js';
-import type { LinkMethod } from '../linking/watch-linking.js';
+import type { LinkMethod } from '../linking/link-method.js';
 import type { SessionCaches } from '../lookup/session-caches.js';
 import type { BaileysSocket } from '../socket/baileys.js';
 import type { BrowserName } from '../socket/socket-settings.js';

@@ -4,7 +4,7 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import { LRUCache } from 'lru-cache';
 import { namespaceOf } from '../addressing/addressing-state.js';
 import { authorOfQuote } from '../addressing/author-of-quote.js';
-import type { LinkMethod } from '../linking/watch-linking.js';
+import type { LinkMethod } from '../linking/link-method.js';
 import { asCacheStore, type SessionCaches } from '../lookup/session-caches.js';
 import { toQuotingProto } from '../sending/quote.js';
 import type { StanzaTrace } from '../tracing/stanza-trace.js';

@@ -1,4 +1,4 @@
-import type { KeyChanges, KeyStorePort } from '@gateway/messenger/session/session-types';
+import type { KeyChanges, KeyStorePort } from '@gateway/messenger/keys/key-store-port';
 
 /** A key store in memory, with the faults that a real one has. */
 export class MemoryKeyStore implements KeyStorePort {

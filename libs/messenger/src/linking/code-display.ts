@@ -1,0 +1,31 @@
+import type { DisconnectOutcome } from '../codes/disconnect-outcomes.js';
+import type { AuthState } from '../keys/auth-state.js';
+import type { SessionEvents } from '../session/session-types.js';
+import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
+import type { BrowserName } from '../socket/socket-settings.js';
+import type { LinkMethod } from './link-method.js';
+
+export interface LinkingDeps {
+  sock: BaileysSocket;
+  auth: Pick<AuthState, 'creds'>;
+  browser: BrowserName;
+  link: LinkMethod;
+  onCode: SessionEvents['onCode'];
+  /** The attempt is over without an account. */
+  onEnded(outcome: DisconnectOutcome): void;
+  /** Aborted when the session ends. */
+  signal: AbortSignal;
+}
+
+export interface Linking {
+  /** Codes still to be shown; many until the network has sent them, and as long as a typed code is good. */
+  codesLeft(): number;
+}
+
+/** What shows the codes of an attempt, and what the network may ask of it. */
+export interface CodeDisplay extends Linking {
+  /** The network has retired the secret that the code on the screen advertises. */
+  retireSecret(): void;
+  /** A step of linking by a typed code. `ours`: the library must not see it. */
+  takeStep(node: BinaryNode): 'ours' | 'library';
+}
