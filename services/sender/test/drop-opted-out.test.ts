@@ -1,11 +1,11 @@
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import { identify } from '@gateway/sender/preparing/drop-opted-out';
-import type { OpenSend } from '@gateway/sender/scheduling/open-send';
+import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { expect } from 'chai';
 
 const TYPED = '5531987654321';
-const LIST = { record: { kind: 'text' } } as OpenSend;
-const OTP = { record: { kind: 'otp' } } as OpenSend;
+const LIST = { record: { kind: 'text' } } as SendProgress;
+const OTP = { record: { kind: 'otp' } } as SendProgress;
 
 describe('who a recipient is, as they are claimed', () => {
   let known: boolean;

@@ -1,6 +1,6 @@
 import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
 import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
-import type { OpenSend } from '@gateway/sender/scheduling/open-send';
+import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { expect } from 'chai';
 
 describe('the log of messages that went wrong', () => {
@@ -12,7 +12,7 @@ describe('the log of messages that went wrong', () => {
       warn: (sentence: string, fields?: LogFields) => written.push([sentence, fields]),
     } as Partial<Logger> as Logger);
   });
-  const send = (messageId: string) => ({ messageId, record: { requestId: `request of ${messageId}` } }) as OpenSend;
+  const send = (messageId: string) => ({ messageId, record: { requestId: `request of ${messageId}` } }) as SendProgress;
   const refuse = (messageId: string, code: number, nowMs = 0) =>
     lines.count(send(messageId), { sentence: 'refused', reason: code, fields: { networkCode: code }, nowMs });
 

@@ -2,7 +2,7 @@ import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { type PreparationDeps, SendPreparation } from '@gateway/sender/preparing/send-preparation';
-import { OpenSend } from '@gateway/sender/scheduling/open-send';
+import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
@@ -18,8 +18,8 @@ describe('holding recipients back', () => {
     [written, counted, onWrite] = [[], 0, () => 'queued'];
   });
 
-  function makeSend({ errorCode = 0, kind = 'text' as 'text' | 'otp' } = {}): OpenSend {
-    return new OpenSend({
+  function makeSend({ errorCode = 0, kind = 'text' as 'text' | 'otp' } = {}): SendProgress {
+    return new SendProgress({
       record: {
         ...{ messageId: 'msg_1', tag: '0', state: 'open', kind, total: 3, parts: 1 },
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
@@ -32,7 +32,7 @@ describe('holding recipients back', () => {
       finish: () => {},
     });
   }
-  const holdBackAll = (send: OpenSend) =>
+  const holdBackAll = (send: SendProgress) =>
     new SendPreparation({
       hold,
       metrics: { countHeld: (count: number) => (counted += count) },
@@ -43,7 +43,7 @@ describe('holding recipients back', () => {
         },
       },
     } as unknown as PreparationDeps).holdBack(send, send.takeForLookUp(10, 0));
-  const waiting = (send: OpenSend) => send.takeForLookUp(10, 0).map(({ index }) => index);
+  const waiting = (send: SendProgress) => send.takeForLookUp(10, 0).map(({ index }) => index);
 
   it('lets those go of whom it is written when the restriction has ended, whoever looks at the send meanwhile', async () => {
     const send = makeSend();
@@ -75,7 +75,7 @@ describe('holding recipients back', () => {
     } as unknown as MessengerSession;
     let prepared = false;
     new SendPreparation({
-      ...{ hold: { isOn: false }, firstContacts: { isOn: false }, roster: { inTurn: () => [send] } },
+      ...{ hold: { isOn: false }, firstContacts: { isOn: false }, sends: { inTurn: () => [send] } },
       logger: { warn: (...line: unknown[]) => lines.push(line) },
       clock: { nowMs: () => 0 },
       currentSession: () => undefined,

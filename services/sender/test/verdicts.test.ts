@@ -4,8 +4,8 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
 import { FirstContactHold } from '@gateway/sender/scheduling/first-contact-hold';
-import type { OpenSend } from '@gateway/sender/scheduling/open-send';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
+import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { Verdicts } from '@gateway/sender/scheduling/verdicts';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
@@ -19,7 +19,7 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
   const { stage, attached } = useHoldStage();
   const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
   const metrics = createSenderMetrics(createMetrics('test'), () => ({}));
-  let send: OpenSend;
+  let send: SendProgress;
   let verdicts: Verdicts;
   let hold: ReturnType<typeof attached>;
 

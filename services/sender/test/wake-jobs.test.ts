@@ -2,8 +2,8 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { createLogger } from '@gateway/runtime/logs/logger';
-import { WakeJobs } from '@gateway/sender/fleet/wake-jobs';
-import { SendRoster } from '@gateway/sender/scheduling/send-roster';
+import { WakeJobs } from '@gateway/sender/device/wake-jobs';
+import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -15,7 +15,7 @@ describe('sends without a job', () => {
   let space: RedisSpace;
   let lease: Lease;
   let producer: Producer;
-  let roster: SendRoster;
+  let sends: ActiveSends;
   let nowMs: number;
   let wakeJobs: WakeJobs;
 
@@ -23,7 +23,7 @@ describe('sends without a job', () => {
     space = await openRedisSpace();
     lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     producer = createProducer({ connection: space.clients.commands, space: space.store.space });
-    roster = new SendRoster({
+    sends = new ActiveSends({
       address,
       monotonicMs: () => nowMs,
       nowMs: () => nowMs,
@@ -60,16 +60,16 @@ describe('sends without a job', () => {
   it('get one from a new owner as far as there is room, and the others a place in the queue behind', async () => {
     const messageIds = await openMany(1_000);
     const otp = await open('otp');
-    await wakeJobs.addMissing(roster, { isStart: true });
+    await wakeJobs.addMissing(sends, { isStart: true });
     expect(await jobs(), 'lists, and the OTP').to.equal(151);
-    const parked = messageIds.filter((messageId) => roster.has(messageId));
+    const parked = messageIds.filter((messageId) => sends.has(messageId));
     expect(parked).to.have.length(850);
-    expect(roster.has(otp)).to.equal(false);
+    expect(sends.has(otp)).to.equal(false);
   });
 
   it('cost nothing on the ticks that follow', async () => {
     await openMany(300);
-    await wakeJobs.addMissing(roster, { isStart: true });
+    await wakeJobs.addMissing(sends, { isStart: true });
     const commands: string[] = [];
     const { redis } = space.store;
     space.store.redis = new Proxy(redis, {
@@ -80,7 +80,7 @@ describe('sends without a job', () => {
       },
     });
     nowMs += 5_000;
-    await wakeJobs.addMissing(roster);
+    await wakeJobs.addMissing(sends);
     expect(commands).to.deep.equal(['zrange']);
     expect(await jobs()).to.equal(150);
   });
@@ -88,13 +88,13 @@ describe('sends without a job', () => {
   it('are left to the job that the api has just added, and get another when that was lost', async () => {
     const messageId = await open();
     nowMs += 1_999;
-    await wakeJobs.addMissing(roster);
+    await wakeJobs.addMissing(sends);
     expect(await jobs()).to.equal(0);
     nowMs += 1;
-    await wakeJobs.addMissing(roster);
-    await wakeJobs.addMissing(roster);
+    await wakeJobs.addMissing(sends);
+    await wakeJobs.addMissing(sends);
     expect(await jobs()).to.equal(1);
-    expect(roster.has(messageId)).to.equal(false);
+    expect(sends.has(messageId)).to.equal(false);
   });
 
   it('do not keep each other from getting one when a record cannot be read', async () => {
@@ -104,7 +104,7 @@ describe('sends without a job', () => {
     );
     expect(broken).to.be.a('string');
     await space.clients.commands.hset(record!, 'v', 99);
-    await wakeJobs.addMissing(roster, { isStart: true });
+    await wakeJobs.addMissing(sends, { isStart: true });
     expect(await jobs()).to.equal(1);
   });
 });

@@ -1,4 +1,4 @@
-import { WritersWithoutNumber } from '@gateway/sender/device/writers-without-number';
+import { WritersWithoutNumber } from '@gateway/sender/scheduling/writers-without-number';
 import { expect } from 'chai';
 
 describe('people who write without a number', () => {

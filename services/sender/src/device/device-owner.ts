@@ -15,7 +15,7 @@ import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fle
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/start-pause';
 import { TimeoutError } from 'p-queue';
-import type { ProcessDeps } from '../process-deps.js';
+import type { ProcessDeps } from '../deps.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 import { decideAfterClose } from './decide-after-close.js';

@@ -1,6 +1,5 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
-import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
 import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
 import { createSessionCaches, forgetCached } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
@@ -12,22 +11,17 @@ import {
 import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
 import type { KnownPerson, MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
-import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
-import type { Logger } from '@gateway/runtime/logs/logger';
-import type { Store } from '@gateway/store/core/store';
 import { deviceKeyStore } from '@gateway/store/devices/device-keys';
 import { reportObserved } from '@gateway/store/devices/device-state';
 import { noteEnd, readLeftOut } from '@gateway/store/devices/query-ends';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
+import type { DeviceDeps } from '../deps.js';
 import { messageOf, recipientOf } from '../preparing/message-of.js';
-import type { ResultWriter } from '../scheduling/result-writer.js';
-import type { SenderMetrics } from '../sender-metrics.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
 
 /** Why a socket is no more. `stalled`: we gave it up, because the network did not answer on it. */
@@ -36,17 +30,10 @@ export type SocketEnd = (DisconnectOutcome | { kind: 'stalled' }) & {
   serverWords?: string;
 };
 
-export interface SocketDeps {
-  store: Store;
-  lease: HeldLease;
-  clock: Clock;
-  logger: Logger;
-  metrics: SenderMetrics;
+export interface SocketDeps extends DeviceDeps {
   endpoint: Endpoint;
   clientVersion: ClientVersion;
   ackTimeoutMs: number;
-  ids: PlatformIds;
-  results: ResultWriter;
   /** The account is logged in, and its state written: messages may go out. */
   onOpen(session: MessengerSession): void;
   onEnd(): void;
@@ -58,8 +45,6 @@ export interface SocketDeps {
   onMet(person: Person): void;
   /** These numbers and hidden identifiers belong together. */
   onNumbersKnown(people: readonly KnownPerson[]): void;
-  /** What the socket reported could not be written. */
-  onFailed(error: Error): void;
 }
 
 type MessageEvents = Pick<

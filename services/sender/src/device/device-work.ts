@@ -1,32 +1,23 @@
-import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
 import type { KnownPerson, MessengerSession } from '@gateway/messenger/session/session-types';
 import { type Consumer, createConsumer } from '@gateway/queue/consumer';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
-import type { Logger } from '@gateway/runtime/logs/logger';
 import { type Device, readDevice } from '@gateway/store/devices/devices';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { dropAbandonedSends } from '@gateway/store/sends/accept-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
-import { WakeJobs } from '../fleet/wake-jobs.js';
+import type { DeviceDeps, ProcessDeps } from '../deps.js';
 import { MediaUploads } from '../preparing/media-uploads.js';
-import type { ProcessDeps } from '../process-deps.js';
 import { DeviceScheduler } from '../scheduling/device-scheduler.js';
 import type { NewContactHold } from '../scheduling/new-contact-hold.js';
-import type { ResultWriter } from '../scheduling/result-writer.js';
 import { QuestionDesk } from './question-desk.js';
 import { SessionPruner } from './session-pruner.js';
+import { WakeJobs } from './wake-jobs.js';
 
-export interface WorkDeps extends ProcessDeps {
-  lease: HeldLease;
-  logger: Logger;
+export interface WorkDeps extends ProcessDeps, DeviceDeps {
   device: Device;
-  ids: PlatformIds;
-  results: ResultWriter;
   /** See `SchedulerDeps`. */
   isCareful(): boolean;
-  onFailed(error: Error): void;
   forgetPerson(number: string): Promise<Record<string, number>>;
   onStalled(session: MessengerSession): void;
 }
@@ -67,7 +58,7 @@ export class DeviceWork {
       connection: queueConnection,
       space: store.space,
       address: lease.address,
-      handlers: { send: (job) => this.scheduler.roster.handleJob(job) },
+      handlers: { send: (job) => this.scheduler.sends.handleJob(job) },
       concurrency: QUEUE_CONCURRENCY,
       logger,
     });
@@ -134,7 +125,7 @@ export class DeviceWork {
       hasJob: (messageId) => producer.hasSend(lease.address, messageId),
     });
     await this.scheduler.refresh();
-    await this.wakeJobs.addMissing(this.scheduler.roster, options);
+    await this.wakeJobs.addMissing(this.scheduler.sends, options);
     await this.pruner.tick();
   }
 

@@ -2,8 +2,8 @@ import type { DeviceAddress, DeviceId, Workspace } from '@gateway/contracts/ids'
 import { toError } from '@gateway/runtime/errors';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import { beatHeart, leaveMembers, type Member } from '@gateway/store/fleet/members';
+import type { ProcessDeps } from '../deps.js';
 import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
-import type { ProcessDeps } from '../process-deps.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 import { assignDevices } from './assign-devices.js';
 import { FleetView } from './fleet-view.js';

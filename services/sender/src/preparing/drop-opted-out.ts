@@ -2,15 +2,15 @@ import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/r
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { isOptedOut } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
-import type { SchedulerDeps } from '../scheduling/device-scheduler.js';
-import type { OpenSend } from '../scheduling/open-send.js';
+import type { DeviceDeps } from '../deps.js';
+import type { SendProgress } from '../scheduling/send-progress.js';
 
-type UnsentDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'results' | 'metrics'>;
+type UnsentDeps = Pick<DeviceDeps, 'store' | 'lease' | 'results' | 'metrics'>;
 
 /** Those of a batch who take messages. The others cost neither a look-up nor a place in the pace. */
 export async function dropOptedOut<Upcoming extends { index: number; to: string }>(
   deps: UnsentDeps,
-  send: OpenSend,
+  send: SendProgress,
   upcoming: Upcoming[],
 ): Promise<Upcoming[]> {
   const numbers = upcoming.map(({ to }) => to);
@@ -31,7 +31,7 @@ type Recipient =
  */
 export async function identify(
   session: Pick<MessengerSession, 'lookUp' | 'numberOf' | 'hiddenIdOf' | 'namedHiddenIdOf'>,
-  send: OpenSend,
+  send: SendProgress,
   to: string,
 ): Promise<Recipient | undefined> {
   if (isExempt(send)) return { kind: 'exempt' };
@@ -53,19 +53,23 @@ export async function hasOptedOut({ store, lease }: UnsentDeps, recipient: Recip
   return recipient.kind === 'named' && isOptedOut(store, lease.address.workspace, recipient);
 }
 
-async function findIn({ store, lease }: UnsentDeps, send: OpenSend, numbers: readonly string[]): Promise<Set<string>> {
+async function findIn(
+  { store, lease }: UnsentDeps,
+  send: SendProgress,
+  numbers: readonly string[],
+): Promise<Set<string>> {
   return isExempt(send) ? new Set() : findOptedOut(store, lease.address.workspace, numbers);
 }
 
 /** A code goes out all the same: the person has just asked for it. */
-function isExempt({ record }: OpenSend): boolean {
+function isExempt({ record }: SendProgress): boolean {
   return record.kind === 'otp';
 }
 
 /** Says of a recipient that they get nothing (more) of this send, and why. */
 export async function failUnsent(
   { results, metrics }: UnsentDeps,
-  send: OpenSend,
+  send: SendProgress,
   recipient: number,
   error: OwnRecipientError,
 ): Promise<void> {

@@ -14,12 +14,12 @@ import {
   type SendRecord,
   type StoredContent,
 } from '@gateway/store/sends/read-send';
-import type { SchedulerDeps } from '../scheduling/device-scheduler.js';
-import { OpenSend } from '../scheduling/open-send.js';
-import type { LoadOptions } from '../scheduling/send-roster.js';
+import type { DeviceDeps } from '../deps.js';
+import type { LoadOptions } from '../scheduling/active-sends.js';
+import { SendProgress } from '../scheduling/send-progress.js';
 import { loadQuotes } from './load-quotes.js';
 
-type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'metrics' | 'ids'>;
+type LoadDeps = Pick<DeviceDeps, 'store' | 'lease' | 'clock' | 'logger' | 'metrics' | 'ids'>;
 
 /**
  * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
@@ -27,7 +27,11 @@ type LoadDeps = Pick<SchedulerDeps, 'store' | 'lease' | 'clock' | 'logger' | 'me
  * come back for ever; but one that is sealed with a key of others waits: a minute later it is loaded again (`WakeJobs`), and
  * at once by a process that has the key.
  */
-export async function loadSend(deps: LoadDeps, messageId: string, options: LoadOptions): Promise<OpenSend | undefined> {
+export async function loadSend(
+  deps: LoadDeps,
+  messageId: string,
+  options: LoadOptions,
+): Promise<SendProgress | undefined> {
   const { store, lease } = deps;
   const tag = parseMessageId(messageId)?.tag;
   if (!tag) return undefined;
@@ -44,7 +48,7 @@ export async function loadSend(deps: LoadDeps, messageId: string, options: LoadO
   const { content, reply } = loaded;
   await noteKeyIsThere(deps, record, recipients);
   const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, reply);
-  return new OpenSend({ record, recipients, content, quoteFor, ...options });
+  return new SendProgress({ record, recipients, content, quoteFor, ...options });
 }
 
 async function checkContent(

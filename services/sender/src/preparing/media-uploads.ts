@@ -7,7 +7,7 @@ import { extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/b
 import type { Store } from '@gateway/store/core/store';
 import type { Lease } from '@gateway/store/fleet/leases';
 import PQueue from 'p-queue';
-import type { OpenSend } from '../scheduling/open-send.js';
+import type { SendProgress } from '../scheduling/send-progress.js';
 
 export type UploadOutcome =
   | { kind: 'uploaded'; upload: MediaUpload }
@@ -31,7 +31,7 @@ export class MediaUploads {
   constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock; uploads: PQueue }) {}
 
   /** Rejects when the network did not take the file now: try again later. */
-  ensure(session: MessengerSession, send: OpenSend, media: MediaContent): Promise<UploadOutcome> {
+  ensure(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
     const name = `${media.blob} ${media.type}`;
     const running = this.running.get(name);
     if (running) return running;
@@ -42,7 +42,7 @@ export class MediaUploads {
     return started;
   }
 
-  private async find(send: OpenSend, media: MediaContent): Promise<MediaUpload | undefined> {
+  private async find(send: SendProgress, media: MediaContent): Promise<MediaUpload | undefined> {
     const { store, lease, clock } = this.deps;
     const known = await readUpload(store, lease.address, media);
     if (!known || clock.nowMs() - known.atMs > FRESH_MS) return undefined;
@@ -50,7 +50,7 @@ export class MediaUploads {
     return known;
   }
 
-  private upload(session: MessengerSession, send: OpenSend, media: MediaContent): Promise<UploadOutcome> {
+  private upload(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
     const { store, lease, uploads } = this.deps;
     const work = async (): Promise<UploadOutcome> => {
       const bytes = await this.readFile(media);
@@ -70,6 +70,6 @@ export class MediaUploads {
 }
 
 /** Phones may ask for a message again for as long as its send is kept. */
-function neededUntilMs({ record }: OpenSend): number {
+function neededUntilMs({ record }: SendProgress): number {
   return record.expiresAtMs + LIMITS.sendRetentionSeconds * 1000;
 }

@@ -2,16 +2,18 @@ import type { Pace } from '@gateway/contracts/devices/pace';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import { toError } from '@gateway/runtime/errors';
-import type { SchedulerDeps } from '../scheduling/device-scheduler.js';
+import type { DeviceDeps } from '../deps.js';
+import type { ActiveSends } from '../scheduling/active-sends.js';
 import type { FirstContactHold } from '../scheduling/first-contact-hold.js';
 import type { NewContactHold } from '../scheduling/new-contact-hold.js';
-import type { HoldReason, OpenSend } from '../scheduling/open-send.js';
-import type { SendRoster } from '../scheduling/send-roster.js';
+import type { HoldReason, SendProgress } from '../scheduling/send-progress.js';
 import { dropOptedOut, failUnsent } from './drop-opted-out.js';
 import { failRecipients } from './load-send.js';
+import type { MediaUploads } from './media-uploads.js';
 
-export interface PreparationDeps extends Omit<SchedulerDeps, 'pace'> {
-  roster: SendRoster;
+export interface PreparationDeps extends DeviceDeps {
+  uploads: MediaUploads;
+  sends: ActiveSends;
   hold: NewContactHold;
   firstContacts: FirstContactHold;
   currentSession(): MessengerSession | undefined;
@@ -44,7 +46,7 @@ export class SendPreparation {
 
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
   lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
-    for (const send of this.deps.roster.inTurn()) {
+    for (const send of this.deps.sends.inTurn()) {
       if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && send.record.kind !== 'otp') return;
       const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
       if (batch.length === 0) continue;
@@ -66,7 +68,7 @@ export class SendPreparation {
     return messagesPerMinute === 0 ? LOOK_UP_BATCH : Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
   }
 
-  private async lookUp(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<void> {
+  private async lookUp(session: MessengerSession, send: SendProgress, batch: Recipient[]): Promise<void> {
     const { logger } = this.deps;
     const holdsBefore = this.holdsOn();
     const allowed = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
@@ -95,7 +97,7 @@ export class SendPreparation {
   }
 
   /** After a pause that doubles; meanwhile those who look at the send see what its recipients wait for. */
-  private async lookUpLater(send: OpenSend, failed: readonly FailedLookUp[]): Promise<void> {
+  private async lookUpLater(send: SendProgress, failed: readonly FailedLookUp[]): Promise<void> {
     const { metrics, logger, results, clock } = this.deps;
     if (failed.length === 0) return;
     for (const { code } of failed) metrics.countFailedLookUp(code);
@@ -115,14 +117,14 @@ export class SendPreparation {
   }
 
   /** They wait for nothing but their turn any more. */
-  private async noteLookedUp(send: OpenSend, recipients: readonly number[]): Promise<void> {
+  private async noteLookedUp(send: SendProgress, recipients: readonly number[]): Promise<void> {
     const waited = recipients.filter((recipient) => send.endWait(recipient));
     const event = { part: 0, event: 'held', errorCode: 0 } as const;
     await Promise.all(waited.map((recipient) => this.deps.results.write(send.tag, { recipient, ...event })));
   }
 
   /** Under a restriction only acquaintances go on. Returns who does; strangers are not even looked up. */
-  private async holdBackNew(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<Recipient[]> {
+  private async holdBackNew(session: MessengerSession, send: SendProgress, batch: Recipient[]): Promise<Recipient[]> {
     if (!this.deps.hold.isOn) return batch;
     const known = await this.findKnown(session, batch);
     if (!known) {
@@ -135,7 +137,11 @@ export class SendPreparation {
   }
 
   /** Without the salt only those go on whose own token can be shown; the others are not looked up before it is there. */
-  private async holdBackTokenless(session: MessengerSession, send: OpenSend, batch: Recipient[]): Promise<Recipient[]> {
+  private async holdBackTokenless(
+    session: MessengerSession,
+    send: SendProgress,
+    batch: Recipient[],
+  ): Promise<Recipient[]> {
     if (!this.deps.firstContacts.isOn || batch.length === 0) return batch;
     const givers = await session.findGivers(batch.map(({ to }) => to)).catch(() => undefined);
     if (!givers) {
@@ -163,7 +169,7 @@ export class SendPreparation {
 
   /** They wait for the end of a restriction, or for the history, and those who look at the send see that. */
   async holdBack(
-    send: OpenSend,
+    send: SendProgress,
     recipients: readonly Recipient[],
     reason: HoldReason = 'new_contacts_held',
   ): Promise<void> {
@@ -185,14 +191,14 @@ export class SendPreparation {
   }
 
   /** `false`: it was cancelled meanwhile. */
-  private async markHeld({ tag }: OpenSend, recipient: number, reason: HoldReason): Promise<boolean> {
+  private async markHeld({ tag }: SendProgress, recipient: number, reason: HoldReason): Promise<boolean> {
     const errorCode = ownErrorCode(reason);
     return (await this.deps.results.write(tag, { recipient, part: 0, event: 'held', errorCode })) === 'queued';
   }
 
   /** Files go to the network while recipients are looked up; one upload serves them all. */
   startUploads(session: MessengerSession): void {
-    for (const send of this.deps.roster.inTurn()) {
+    for (const send of this.deps.sends.inTurn()) {
       if (send.uploading || !send.mayUpload(this.deps.clock.nowMs())) continue;
       send.uploading = true;
       void this.upload(session, send)
@@ -204,7 +210,7 @@ export class SendPreparation {
     }
   }
 
-  private async upload(session: MessengerSession, send: OpenSend): Promise<void> {
+  private async upload(session: MessengerSession, send: SendProgress): Promise<void> {
     const { uploads, clock, logger } = this.deps;
     if (send.content.kind !== 'media') return;
     const fields = { messageId: send.messageId, requestId: send.record.requestId };
@@ -226,7 +232,7 @@ export class SendPreparation {
   }
 
   /** Nobody has got anything of this send by us, and nobody will. */
-  private async giveUp(send: OpenSend, error: OwnRecipientError): Promise<void> {
+  private async giveUp(send: SendProgress, error: OwnRecipientError): Promise<void> {
     await failRecipients(this.deps, send.record, send.takeUnsent(), error);
   }
 

@@ -1,47 +1,32 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
-import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import type { KnownPerson, MessengerSession } from '@gateway/messenger/session/session-types';
-import type { Clock } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
-import type { Logger } from '@gateway/runtime/logs/logger';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import type { Store } from '@gateway/store/core/store';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { openSend } from '@gateway/store/sends/accept-send';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
-import { WritersWithoutNumber } from '../device/writers-without-number.js';
+import type { DeviceDeps } from '../deps.js';
 import { failUnsent, hasOptedOut, identify } from '../preparing/drop-opted-out.js';
 import { loadSend } from '../preparing/load-send.js';
 import type { MediaUploads } from '../preparing/media-uploads.js';
 import { SendPreparation } from '../preparing/send-preparation.js';
-import type { SenderMetrics } from '../sender-metrics.js';
+import { ActiveSends } from './active-sends.js';
 import { FailureLines } from './failure-lines.js';
 import { FirstContactHold } from './first-contact-hold.js';
 import { NewContactHold } from './new-contact-hold.js';
-import type { OpenSend, WorkItem } from './open-send.js';
-import type { ResultWriter } from './result-writer.js';
-import { SendRoster } from './send-roster.js';
+import type { SendProgress, WorkItem } from './send-progress.js';
 import { Verdicts } from './verdicts.js';
 import { WakeUp } from './wake-up.js';
+import { WritersWithoutNumber } from './writers-without-number.js';
 
-export interface SchedulerDeps {
-  store: Store;
-  lease: HeldLease;
-  clock: Clock;
-  logger: Logger;
-  metrics: SenderMetrics;
-  ids: PlatformIds;
+export interface SchedulerDeps extends DeviceDeps {
   pace: Pace;
-  results: ResultWriter;
   uploads: MediaUploads;
   /** Whether the owners before this one ended one after the other, and this one has not lasted yet. */
   isCareful(): boolean;
-  /** A write was refused, or failed in a way that leaves us unsure of our lease: the owner must end. */
-  onFailed(error: Error): void;
   /** An ack did not come in time: this session is not to be trusted any more. */
   onStalled(session: MessengerSession): void;
 }
@@ -63,7 +48,7 @@ const LAST_ACKS_MS = 500;
  * wrote meanwhile, for a STOP may be among it. `stop` is final.
  */
 export class DeviceScheduler {
-  readonly roster: SendRoster;
+  readonly sends: ActiveSends;
   /** Of messages to people whom the account has no conversation with. */
   readonly hold: NewContactHold;
   /** Of messages to people to whom the account can show no token yet. */
@@ -88,7 +73,7 @@ export class DeviceScheduler {
   constructor(private readonly deps: SchedulerDeps) {
     this.pace = deps.pace;
     this.failures = new FailureLines(deps.logger);
-    this.roster = this.makeRoster();
+    this.sends = this.makeActiveSends();
     this.hold = this.makeHold();
     this.firstContacts = this.makeFirstContacts();
     this.preparation = this.makePreparation();
@@ -124,7 +109,7 @@ export class DeviceScheduler {
 
   /** Those who are ready are looked up again, and pass its checks again. */
   forgetLookUps(): void {
-    for (const send of this.roster.inTurn()) send.forgetLookUps();
+    for (const send of this.sends.inTurn()) send.forgetLookUps();
     this.wakeUp.ring();
   }
 
@@ -147,14 +132,14 @@ export class DeviceScheduler {
   /** Looks at cancels and expiries. Called on each tick and doorbell. */
   async refresh(): Promise<void> {
     const { store, lease, clock } = this.deps;
-    for (const messageId of await expireSends(store, lease, clock.nowMs())) this.roster.drop(messageId);
+    for (const messageId of await expireSends(store, lease, clock.nowMs())) this.sends.drop(messageId);
     await eraseSpentOtps(store, lease.address, clock.nowMs());
     await releaseBlobs(store, lease.address);
-    const dropCancelled = async (send: OpenSend) => {
+    const dropCancelled = async (send: SendProgress) => {
       const record = await readSend(store, lease.address, send.messageId);
       if (!record || record.cancelledAtMs) send.dropCancelled();
     };
-    await Promise.all(this.roster.inTurn().map(dropCancelled));
+    await Promise.all(this.sends.inTurn().map(dropCancelled));
     this.settleAll();
   }
 
@@ -166,13 +151,13 @@ export class DeviceScheduler {
     while (this.unacked > 0 && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
     this.detach();
     this.hold.stop();
-    this.roster.stop();
+    this.sends.stop();
     this.failures.writeAll();
   }
 
-  private makeRoster(): SendRoster {
+  private makeActiveSends(): ActiveSends {
     const { store, lease, clock, logger, onFailed } = this.deps;
-    return new SendRoster({
+    return new ActiveSends({
       address: lease.address,
       monotonicMs: clock.monotonicMs,
       nowMs: clock.nowMs,
@@ -198,12 +183,12 @@ export class DeviceScheduler {
       ...this.deps,
       onHeld: () => this.forgetLookUps(),
       onLifted: () => {
-        this.roster.resume();
+        this.sends.resume();
         this.wakeUp.ring();
       },
-      findHeld: (isWanted) => this.roster.findHeld(isWanted),
+      findHeld: (isWanted) => this.sends.findHeld(isWanted),
       onMet: (phone) => {
-        this.roster.release(phone);
+        this.sends.release(phone);
         this.wakeUp.ring();
       },
     });
@@ -213,9 +198,9 @@ export class DeviceScheduler {
     return new FirstContactHold({
       ...this.deps,
       onHeld: () => this.forgetLookUps(),
-      onLifted: () => this.roster.resume(),
+      onLifted: () => this.sends.resume(),
       onMet: (phone) => {
-        this.roster.release(phone);
+        this.sends.release(phone);
         this.wakeUp.ring();
       },
     });
@@ -224,7 +209,7 @@ export class DeviceScheduler {
   private makePreparation(): SendPreparation {
     return new SendPreparation({
       ...this.deps,
-      ...{ roster: this.roster, hold: this.hold, firstContacts: this.firstContacts },
+      ...{ sends: this.sends, hold: this.hold, firstContacts: this.firstContacts },
       currentSession: () => this.session,
       currentPace: () => this.pace,
       onPrepared: () => this.settleAll(),
@@ -232,7 +217,7 @@ export class DeviceScheduler {
   }
 
   private settleAll(): void {
-    this.roster.settle();
+    this.sends.settle();
     this.wakeUp.ring();
   }
 
@@ -241,13 +226,13 @@ export class DeviceScheduler {
       const session = this.session;
       this.hold.tick();
       this.firstContacts.tick();
-      this.roster.wake();
+      this.sends.wake();
       this.failures.tick(this.deps.clock.nowMs());
-      const otpWaits = this.roster.otpWaits;
+      const otpWaits = this.sends.otpWaits;
       if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);
       const otpOnly = otpWaits || this.caughtUp !== session;
-      const isAlone = !otpOnly && this.roster.wantsAlone({ isCareful: this.deps.isCareful() });
+      const isAlone = !otpOnly && this.sends.wantsAlone({ isCareful: this.deps.isCareful() });
       if (!session || !this.maySend({ otpOnly, isAlone })) {
         await this.wakeUp.wait(1_000);
         continue;
@@ -267,13 +252,13 @@ export class DeviceScheduler {
     if ((isAlone || this.isAlone) && !isIdle) return false;
     if (isAlone) return true;
     // What ends this process, too, is then known by being the only one in flight.
-    if (this.deps.isCareful() && !isIdle && !this.roster.hasReady({ otpOnly: true })) return false;
+    if (this.deps.isCareful() && !isIdle && !this.sends.hasReady({ otpOnly: true })) return false;
     const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
-    return this.relays < MAX_RELAYS && !isFull && this.roster.hasReady({ otpOnly });
+    return this.relays < MAX_RELAYS && !isFull && this.sends.hasReady({ otpOnly });
   }
 
   private sendNext(session: MessengerSession, { isAlone }: { isAlone: boolean }): void {
-    const item = isAlone ? this.roster.takeAlone() : this.roster.takeNext({ otpOnly: this.caughtUp !== session });
+    const item = isAlone ? this.sends.takeAlone() : this.sends.takeNext({ otpOnly: this.caughtUp !== session });
     if (!item) return;
     this.relays++;
     this.isAlone = isAlone;
@@ -298,7 +283,7 @@ export class DeviceScheduler {
     if (!person) {
       // Their next look-up says what is to be done: it has pauses, and reasons.
       send.putBack([recipient]);
-      return this.roster.settle();
+      return this.sends.settle();
     }
     // Both in one round trip, and the list after the mark: whoever opts out before it gets nothing.
     const [claim, optedOut] = await Promise.all([
@@ -308,7 +293,7 @@ export class DeviceScheduler {
     if (claim !== 'claimed') return this.skip(item, claim);
     if (optedOut) {
       await failUnsent(this.deps, send, recipient, 'recipient_opted_out');
-      return this.roster.settle();
+      return this.sends.settle();
     }
     const platformId = ids.make({ tag: send.tag, recipient, part });
     try {
@@ -316,7 +301,7 @@ export class DeviceScheduler {
       this.awaitAck(session, item, ack);
     } catch (thrown) {
       await this.verdicts.notWritten(item, toError(thrown));
-      this.roster.settle();
+      this.sends.settle();
     }
   }
 
@@ -331,7 +316,7 @@ export class DeviceScheduler {
         else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
         return this.verdicts.settle(item, outcome);
       })
-      .then(() => this.roster.settle())
+      .then(() => this.sends.settle())
       .catch((error: unknown) => this.deps.onFailed(toError(error)))
       .finally(() => {
         this.unacked--;
@@ -345,6 +330,6 @@ export class DeviceScheduler {
     else send.settled(recipient);
     if (claim === 'cancelled') send.dropCancelled();
     if (claim === 'expired') await this.refresh();
-    this.roster.settle();
+    this.sends.settle();
   }
 }

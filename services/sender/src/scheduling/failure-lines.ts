@@ -1,5 +1,5 @@
 import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
-import type { OpenSend } from './open-send.js';
+import type { SendProgress } from './send-progress.js';
 
 interface Line {
   messageId: string;
@@ -23,7 +23,7 @@ export class FailureLines {
 
   /** @param failure.reason tells this failure from others of its sentence. */
   count(
-    { messageId, record: { requestId } }: OpenSend,
+    { messageId, record: { requestId } }: SendProgress,
     failure: { sentence: string; reason: string | number; fields: LogFields; nowMs: number },
   ): void {
     const { sentence, reason, fields, nowMs } = failure;
@@ -42,7 +42,7 @@ export class FailureLines {
   }
 
   /** Those of a send that is over. */
-  end({ messageId }: OpenSend): void {
+  end({ messageId }: SendProgress): void {
     this.write((line) => line.messageId === messageId);
   }
 

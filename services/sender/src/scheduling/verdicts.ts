@@ -8,8 +8,8 @@ import type { SenderMetrics } from '../sender-metrics.js';
 import type { FailureLines } from './failure-lines.js';
 import type { FirstContactHold } from './first-contact-hold.js';
 import type { NewContactHold } from './new-contact-hold.js';
-import type { OpenSend, WorkItem } from './open-send.js';
 import type { ResultWriter } from './result-writer.js';
+import type { SendProgress, WorkItem } from './send-progress.js';
 
 export interface VerdictDeps {
   clock: Clock;
@@ -66,7 +66,11 @@ export class Verdicts {
     send.settled(recipient);
   }
 
-  private noteFailure(send: OpenSend, sentence: string, failure: { reason: string | number; fields: LogFields }): void {
+  private noteFailure(
+    send: SendProgress,
+    sentence: string,
+    failure: { reason: string | number; fields: LogFields },
+  ): void {
     this.deps.failures.count(send, { sentence, ...failure, nowMs: this.deps.clock.nowMs() });
   }
 

@@ -1,4 +1,5 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
+import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
@@ -6,8 +7,9 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { RedisClients } from '@gateway/runtime/redis/redis-clients';
 import type { Store } from '@gateway/store/core/store';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
-import type { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
+import type { HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import type PQueue from 'p-queue';
+import type { ResultWriter } from './scheduling/result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
 
 /** What all devices of a process share. */
@@ -30,4 +32,18 @@ export interface ProcessDeps {
   openings: PQueue;
   /** An ownership that holds for this long went well. For tests. */
   lastedMs?: number;
+}
+
+/** What the parts of one device share that send its messages, for as long as this process owns it. */
+export interface DeviceDeps {
+  store: Store;
+  lease: HeldLease;
+  clock: Clock;
+  /** Its lines name the device. */
+  logger: Logger;
+  metrics: SenderMetrics;
+  ids: PlatformIds;
+  results: ResultWriter;
+  /** A write was refused, or failed in a way that leaves us unsure of our lease: the owner must end. */
+  onFailed(error: Error): void;
 }

@@ -1,8 +1,8 @@
 import type { SendJob } from '@gateway/contracts/jobs';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
-import { OpenSend, type Rest } from '@gateway/sender/scheduling/open-send';
-import { SendRoster } from '@gateway/sender/scheduling/send-roster';
+import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
+import { type Rest, SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
@@ -10,8 +10,8 @@ const address = { workspace: 'main', device: 'a' };
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
 const PLACES = 150;
 
-describe('the roster of a device', () => {
-  let roster: SendRoster;
+describe('the active sends of a device', () => {
+  let sends: ActiveSends;
   let loaded: string[];
   let promised: string[];
   let finished: string[];
@@ -27,7 +27,7 @@ describe('the roster of a device', () => {
     [loaded, promised, finished, broken] = [[], [], [], []];
     [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
     suspects = new Map();
-    roster = new SendRoster({
+    sends = new ActiveSends({
       address,
       monotonicMs: () => nowMs,
       nowMs: () => nowMs,
@@ -37,15 +37,15 @@ describe('the roster of a device', () => {
         if (messageId.includes('broken')) throw new Error('unreadable');
         return messageId.includes('gone') ? undefined : makeSend(messageId, finish, rest);
       },
-      onLoaded: () => roster.settle(),
+      onLoaded: () => sends.settle(),
       onFinished: ({ messageId }) => finished.push(messageId),
       onUnloadable: ({ messageId, requestId }) => broken.push(`${messageId} of ${requestId}`),
     });
   });
 
-  function makeSend(messageId: string, finish: () => void, rest?: Rest): OpenSend {
+  function makeSend(messageId: string, finish: () => void, rest?: Rest): SendProgress {
     const kind = messageId.startsWith('otp') ? 'otp' : 'text';
-    return new OpenSend({
+    return new SendProgress({
       record: {
         ...{ messageId, tag: messageId, state: 'open', kind, total: 1, parts: 1 },
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
@@ -66,59 +66,59 @@ describe('the roster of a device', () => {
     priority: messageId.startsWith('otp') ? 'otp' : 'bulk',
   });
   const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `list-${from + i}`);
-  const active = () => roster.inTurn().map(({ messageId }) => messageId);
+  const active = () => sends.inTurn().map(({ messageId }) => messageId);
   /** Everybody gets the message. */
   function finish(messageId: string): void {
-    roster
+    sends
       .inTurn()
       .find((send) => send.messageId === messageId)!
       .takeUnsent();
-    roster.settle();
+    sends.settle();
   }
   async function fill(): Promise<void> {
-    for (const name of names(PLACES)) void roster.handleJob(job(name));
+    for (const name of names(PLACES)) void sends.handleJob(job(name));
     await eventually(() => active().length === PLACES);
   }
 
   /** Its people turn out to be strangers under a restriction. */
   async function hold(messageId: string): Promise<void> {
-    void roster.handleJob(job(messageId));
-    const send = await eventually(() => roster.inTurn().find((one) => one.messageId === messageId));
+    void sends.handleJob(job(messageId));
+    const send = await eventually(() => sends.inTurn().find((one) => one.messageId === messageId));
     send.hold(send.takeForLookUp(10, 0).map(({ index }) => index));
-    roster.settle();
+    sends.settle();
   }
 
   it('keeps lists back from the job of an OTP until its message goes out, a second at most', async () => {
-    void roster.handleJob(job('list-1'));
-    expect(roster.otpWaits).to.equal(false);
-    void roster.handleJob(job('otp-1'));
-    expect(roster.otpWaits).to.equal(true);
+    void sends.handleJob(job('list-1'));
+    expect(sends.otpWaits).to.equal(false);
+    void sends.handleJob(job('otp-1'));
+    expect(sends.otpWaits).to.equal(true);
     await eventually(() => active().includes('otp-1'));
-    for (const send of roster.inTurn()) {
+    for (const send of sends.inTurn()) {
       const [recipient] = send.takeForLookUp(1, nowMs);
       send.addReady([recipient!.index]);
     }
-    expect(roster.hasReady({ otpOnly: true })).to.equal(true);
-    expect(roster.otpWaits).to.equal(true);
-    expect(roster.takeNext()?.send.messageId).to.equal('otp-1');
-    expect(roster.otpWaits).to.equal(false);
-    expect(roster.hasReady({ otpOnly: true })).to.equal(false);
+    expect(sends.hasReady({ otpOnly: true })).to.equal(true);
+    expect(sends.otpWaits).to.equal(true);
+    expect(sends.takeNext()?.send.messageId).to.equal('otp-1');
+    expect(sends.otpWaits).to.equal(false);
+    expect(sends.hasReady({ otpOnly: true })).to.equal(false);
 
-    void roster.handleJob(job('otp-stuck'));
-    expect(roster.otpWaits).to.equal(true);
+    void sends.handleJob(job('otp-stuck'));
+    expect(sends.otpWaits).to.equal(true);
     nowMs += 1_000;
-    expect(roster.otpWaits).to.equal(false);
+    expect(sends.otpWaits).to.equal(false);
   });
 
   it('ends the jobs of lists without a place, and gives them one in the order of their arrival', async () => {
     await fill();
     const waiting = names(1_000, PLACES);
-    for (const name of waiting) expect(await roster.handleJob(job(name))).to.deep.equal({ kind: 'done' });
+    for (const name of waiting) expect(await sends.handleJob(job(name))).to.deep.equal({ kind: 'done' });
     expect(promised).to.deep.equal(waiting);
     expect(active()).to.have.length(PLACES);
     expect(loaded, 'nothing of them is read').to.have.length(PLACES);
-    expect(waiting.every((name) => roster.has(name))).to.equal(true);
-    expect(await roster.handleJob(job(waiting[5]!)), 'a second job').to.deep.equal({ kind: 'done' });
+    expect(waiting.every((name) => sends.has(name))).to.equal(true);
+    expect(await sends.handleJob(job(waiting[5]!)), 'a second job').to.deep.equal({ kind: 'done' });
     for (const name of names(3)) finish(name);
     await eventually(() => active().length === PLACES);
     expect(active().slice(-3)).to.deep.equal(waiting.slice(0, 3));
@@ -128,9 +128,9 @@ describe('the roster of a device', () => {
   describe('whose owners ended one after the other', () => {
     const isCareful = true;
     async function open(...messageIds: string[]): Promise<void> {
-      for (const messageId of messageIds) void roster.handleJob(job(messageId));
+      for (const messageId of messageIds) void sends.handleJob(job(messageId));
       await eventually(() => active().length === messageIds.length);
-      for (const send of roster.inTurn()) send.addReady(send.takeForLookUp(10, nowMs).map(({ index }) => index));
+      for (const send of sends.inTurn()) send.addReady(send.takeForLookUp(10, nowMs).map(({ index }) => index));
     }
 
     it('takes a suspect after all others, of whichever list', async () => {
@@ -138,18 +138,18 @@ describe('the roster of a device', () => {
       people = ['4915100000', '4915100001'];
       await open('list-1', 'list-2');
       const taken = [];
-      while (!roster.wantsAlone({ isCareful })) taken.push(roster.takeNext()!);
+      while (!sends.wantsAlone({ isCareful })) taken.push(sends.takeNext()!);
       expect(taken.map(({ send, recipient }) => `${send.messageId} ${recipient}`)).to.deep.equal([
         ...['list-2 0', 'list-2 1', 'list-1 1'],
       ]);
-      expect(roster.takeAlone()).to.include({ recipient: 0 });
+      expect(sends.takeAlone()).to.include({ recipient: 0 });
     });
 
     it('takes a suspect at once where its owners lasted, for it may be innocent', async () => {
       suspects.set('list-1', 1);
       await open('list-1', 'list-2');
-      expect(roster.wantsAlone({ isCareful: false })).to.equal(true);
-      expect(roster.wantsAlone({ isCareful })).to.equal(false);
+      expect(sends.wantsAlone({ isCareful: false })).to.equal(true);
+      expect(sends.wantsAlone({ isCareful })).to.equal(false);
     });
 
     it('takes nothing of a list with two suspects before an owner has lasted, nor before all other lists', async () => {
@@ -157,18 +157,18 @@ describe('the roster of a device', () => {
       people = ['4915100000', '4915100001', '4915100002'];
       await open('list-1', 'list-2');
       for (const recipient of [0, 1, 2]) {
-        expect(roster.wantsAlone({ isCareful: false })).to.equal(false);
-        expect(roster.takeNext()).to.deep.include({ recipient }).and.nested.include({ 'send.messageId': 'list-2' });
+        expect(sends.wantsAlone({ isCareful: false })).to.equal(false);
+        expect(sends.takeNext()).to.deep.include({ recipient }).and.nested.include({ 'send.messageId': 'list-2' });
       }
-      expect(roster.hasReady({ otpOnly: false })).to.equal(false);
-      expect(roster.wantsAlone({ isCareful })).to.equal(false);
-      expect(roster.wantsAlone({ isCareful: false })).to.equal(true);
+      expect(sends.hasReady({ otpOnly: false })).to.equal(false);
+      expect(sends.wantsAlone({ isCareful })).to.equal(false);
+      expect(sends.wantsAlone({ isCareful: false })).to.equal(true);
     });
   });
 
   it('always has a place for an OTP', async () => {
     await fill();
-    const done = roster.handleJob(job('otp-1'));
+    const done = sends.handleJob(job('otp-1'));
     await eventually(() => active()[0] === 'otp-1');
     finish('otp-1');
     expect(await done).to.deep.equal({ kind: 'done' });
@@ -176,53 +176,53 @@ describe('the roster of a device', () => {
 
   it('gives the place of one that cannot be loaded, or is over, to the next', async () => {
     await fill();
-    for (const name of ['broken', 'gone', 'expired', 'last']) await roster.handleJob(job(name));
-    roster.drop('expired');
+    for (const name of ['broken', 'gone', 'expired', 'last']) await sends.handleJob(job(name));
+    sends.drop('expired');
     finish('list-0');
     await eventually(() => active().includes('last'));
     expect(broken).to.deep.equal(['broken of r']);
     expect(loaded).not.to.include('expired');
-    expect(roster.has('broken')).to.equal(false);
+    expect(sends.has('broken')).to.equal(false);
   });
 
   it('sets a send aside of which everybody waits for the end of a restriction, and takes it up again', async () => {
     await fill();
-    const ended = [roster.handleJob(job('otp-1')), roster.handleJob(job('next'))];
+    const ended = [sends.handleJob(job('otp-1')), sends.handleJob(job('next'))];
     await eventually(() => active().length === PLACES + 1);
-    for (const send of roster.inTurn().slice(0, 11)) send.hold(send.takeForLookUp(10, 0).map(({ index }) => index));
-    roster.settle();
+    for (const send of sends.inTurn().slice(0, 11)) send.hold(send.takeForLookUp(10, 0).map(({ index }) => index));
+    sends.settle();
     expect(await Promise.all(ended), 'they take no slot of the worker').to.deep.equal([
       { kind: 'done' },
       { kind: 'done' },
     ]);
     await eventually(() => active().includes('next'));
     expect(active()).to.have.length(PLACES - 9);
-    expect(roster.has('otp-1')).to.equal(true);
+    expect(sends.has('otp-1')).to.equal(true);
     expect(finished).to.deep.equal([]);
-    roster.resume();
+    sends.resume();
     await eventually(() => active().length === PLACES + 1);
     expect(active()[0], 'an OTP is never parked').to.equal('otp-1');
-    expect(roster.has('list-9')).to.equal(true);
+    expect(sends.has('list-9')).to.equal(true);
   });
 
   it('names one of those who wait for the end of a restriction, of a send at work or aside', async () => {
-    expect(roster.findHeld(() => true)).to.equal(undefined);
+    expect(sends.findHeld(() => true)).to.equal(undefined);
     await hold('list-0');
     expect(active()).to.deep.equal([]);
-    expect(roster.findHeld(() => true)).to.equal('4915100000');
+    expect(sends.findHeld(() => true)).to.equal('4915100000');
     people = ['4915100001', '4915100002'];
-    void roster.handleJob(job('list-1'));
-    const send = await eventually(() => roster.inTurn().find(({ messageId }) => messageId === 'list-1'));
+    void sends.handleJob(job('list-1'));
+    const send = await eventually(() => sends.inTurn().find(({ messageId }) => messageId === 'list-1'));
     expect(
-      roster.findHeld(() => true),
+      sends.findHeld(() => true),
       'no recipient of that one waits yet',
     ).to.equal('4915100000');
     send.hold(send.takeForLookUp(1, 0).map(({ index }) => index));
-    expect(roster.findHeld(() => true)).to.equal('4915100001');
-    expect(roster.findHeld((number) => number !== '4915100001')).to.equal('4915100000');
-    roster.release('4915100000');
-    roster.release('4915100001');
-    expect(roster.findHeld(() => true)).to.equal(undefined);
+    expect(sends.findHeld(() => true)).to.equal('4915100001');
+    expect(sends.findHeld((number) => number !== '4915100001')).to.equal('4915100000');
+    sends.release('4915100000');
+    sends.release('4915100001');
+    expect(sends.findHeld(() => true)).to.equal(undefined);
   });
 
   it('takes up only the sends of the one who wrote, and them first', async () => {
@@ -232,18 +232,18 @@ describe('the roster of a device', () => {
     people = [3, 4, 5].map(number);
     await hold('list-3');
     people = ['4915100000', '5511987654324'];
-    void roster.handleJob(job('list-4'));
+    void sends.handleJob(job('list-4'));
     await eventually(() => active().includes('list-4'));
-    const [other, met] = roster.inTurn()[0]!.takeForLookUp(10, 0);
-    roster.inTurn()[0]!.hold([other!.index, met!.index]);
+    const [other, met] = sends.inTurn()[0]!.takeForLookUp(10, 0);
+    sends.inTurn()[0]!.hold([other!.index, met!.index]);
 
     loaded = [];
     people = [3, 4, 5].map(number);
-    roster.release('5511987654324');
+    sends.release('5511987654324');
     await eventually(() => active().includes('list-3'));
     expect(loaded).to.deep.equal(['list-3']);
     const numbersOf = (name: string) =>
-      roster
+      sends
         .inTurn()
         .find(({ messageId }) => messageId === name)!
         .takeForLookUp(10, 0)
@@ -254,14 +254,14 @@ describe('the roster of a device', () => {
   });
 
   describe('of which everybody was refused for now', () => {
-    const find = (name: string) => roster.inTurn().find(({ messageId }) => messageId === name)!;
+    const find = (name: string) => sends.inTurn().find(({ messageId }) => messageId === name)!;
     /** Its people are tried, and the network is busy. Returns how many were due. */
     function refuse(name: string): number {
       const send = find(name);
       const due = send.takeForLookUp(10, nowMs);
       send.addReady(due.map(({ index }) => index));
       for (let item = send.takeReady(); item; item = send.takeReady()) send.retryLater(item.recipient, nowMs);
-      roster.settle();
+      sends.settle();
       return due.length;
     }
     async function refuseAll(): Promise<void> {
@@ -272,26 +272,26 @@ describe('the roster of a device', () => {
     it('gives its place to a list that waits for one, and comes back when it is due', async () => {
       await refuseAll();
       expect(active(), 'no one waits for a place').to.have.length(PLACES);
-      for (const name of ['next', 'after it']) await roster.handleJob(job(name));
+      for (const name of ['next', 'after it']) await sends.handleJob(job(name));
       await eventually(() => active().includes('after it'));
       expect(active()).to.include('next');
       expect(active()).to.have.length(PLACES);
       const [first, second] = names(2);
       expect([first, second].map((name) => active().includes(name!))).to.deep.equal([false, false]);
       expect(
-        [first, second].map((name) => roster.has(name!)),
+        [first, second].map((name) => sends.has(name!)),
         'no job leads to it twice',
       ).to.deep.equal([true, true]);
       expect(finished).to.deep.equal([]);
 
       loaded = [];
       nowMs += 1_999;
-      roster.wake();
+      sends.wake();
       expect(loaded).to.deep.equal([]);
       nowMs += 1;
       finish('next');
       finish('after it');
-      roster.wake();
+      sends.wake();
       await eventually(() => active().includes(first!) && active().includes(second!));
     });
 
@@ -300,16 +300,16 @@ describe('the roster of a device', () => {
       for (const [i, waitMs] of [2_000, 4_000, 8_000].entries()) {
         const others = active().filter((name) => name !== 'list-0');
         expect(refuse('list-0'), `refusal ${i}`).to.equal(1);
-        await roster.handleJob(job(`next-${i}`));
+        await sends.handleJob(job(`next-${i}`));
         await eventually(() => active().includes(`next-${i}`));
         expect(active()).to.have.members([...others, `next-${i}`]);
         finish(others[0]!);
         loaded = [];
         nowMs += waitMs - 1;
-        roster.wake();
+        sends.wake();
         expect(loaded).to.deep.equal([]);
         nowMs += 1;
-        roster.wake();
+        sends.wake();
         await eventually(() => active().includes('list-0'));
       }
     });
@@ -318,14 +318,14 @@ describe('the roster of a device', () => {
       await fill();
       refuse('list-0');
       nowMs += 2_000;
-      await roster.handleJob(job('next'));
+      await sends.handleJob(job('next'));
       expect(active()).to.include('list-0').and.not.include('next');
       expect(refuse('list-0')).to.equal(1);
       await eventually(() => active().includes('next'));
     });
 
     it('frees the slots of the worker, of OTPs too, and keeps its place while no one wants it', async () => {
-      const ended = [roster.handleJob(job('otp-1')), roster.handleJob(job('list-1'))];
+      const ended = [sends.handleJob(job('otp-1')), sends.handleJob(job('list-1'))];
       await eventually(() => active().length === 2);
       for (const name of active()) refuse(name);
       expect(await Promise.all(ended)).to.deep.equal([{ kind: 'done' }, { kind: 'done' }]);
@@ -334,14 +334,14 @@ describe('the roster of a device', () => {
 
     it('is over when its time is over', async () => {
       await refuseAll();
-      await roster.handleJob(job('next'));
+      await sends.handleJob(job('next'));
       await eventually(() => active().includes('next'));
-      roster.drop('list-0');
-      expect(roster.has('list-0')).to.equal(false);
+      sends.drop('list-0');
+      expect(sends.has('list-0')).to.equal(false);
       finish('next');
       nowMs += 300_000;
       loaded = [];
-      roster.wake();
+      sends.wake();
       expect(loaded).to.deep.equal([]);
     });
 
@@ -349,18 +349,18 @@ describe('the roster of a device', () => {
       people = ['4915100000', '4915100001'];
       strangers = ['4915100000'];
       await fill();
-      for (const send of roster.inTurn()) {
+      for (const send of sends.inTurn()) {
         const [stranger, busy] = send.takeForLookUp(10, nowMs);
         send.hold([stranger!.index]);
         send.addReady([busy!.index]);
         send.takeReady();
         send.retryLater(busy!.index, nowMs);
       }
-      await roster.handleJob(job('next'));
+      await sends.handleJob(job('next'));
       await eventually(() => active().includes('next'));
       expect(active()).not.to.include('list-0');
       finish('next');
-      roster.release('4915100000');
+      sends.release('4915100000');
       await eventually(() => active().includes('list-0'));
       const send = find('list-0');
       send.addReady(send.takeForLookUp(10, nowMs).map(({ index }) => index));
@@ -369,10 +369,10 @@ describe('the roster of a device', () => {
   });
 
   it('gives its jobs back when it stops', async () => {
-    const given = roster.handleJob(job('list-0'));
+    const given = sends.handleJob(job('list-0'));
     await eventually(() => active().length === 1);
-    roster.stop();
+    sends.stop();
     expect(await given).to.deep.equal({ kind: 'later', delayMs: 0 });
-    expect(await roster.handleJob(job('list-1'))).to.deep.equal({ kind: 'later', delayMs: 0 });
+    expect(await sends.handleJob(job('list-1'))).to.deep.equal({ kind: 'later', delayMs: 0 });
   });
 });

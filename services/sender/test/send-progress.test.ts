@@ -1,5 +1,5 @@
 import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@gateway/contracts/sends/statuses';
-import { OpenSend } from '@gateway/sender/scheduling/open-send';
+import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { expect } from 'chai';
 
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
@@ -8,8 +8,8 @@ const recipient = (index: number, status: RecipientStatus = 'queued', tries = 0)
   ...{ partsInFlight: tries > 0 ? 1 : 0, partsInDoubt: 0, partsAcked: 0, errorCode: 0, atMs: 0 },
 });
 
-function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): OpenSend {
-  return new OpenSend({
+function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): SendProgress {
+  return new SendProgress({
     record: {
       ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: recipients.length, parts: 1 },
       ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
@@ -19,15 +19,15 @@ function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): Open
     finish: () => {},
   });
 }
-const lookUp = (send: OpenSend, { limit = 10, nowMs = 0 } = {}) =>
+const lookUp = (send: SendProgress, { limit = 10, nowMs = 0 } = {}) =>
   send.takeForLookUp(limit, nowMs).map(({ index }) => index);
 /** Looks everybody up who waits, and takes the first of them. */
-function take(send: OpenSend, nowMs = 0) {
+function take(send: SendProgress, nowMs = 0) {
   send.addReady(lookUp(send, { nowMs }));
   return send.takeReady();
 }
 
-describe('OpenSend', () => {
+describe('SendProgress', () => {
   it('works on those who are still queued, first on those whose phones may have the message already', () => {
     const send = openSend([recipient(0), recipient(1, 'sent', 1), recipient(2, 'queued', 1), recipient(3)]);
     expect(lookUp(send)).to.deep.equal([2, 0, 3]);
@@ -234,7 +234,7 @@ describe('OpenSend', () => {
   describe('of a file', () => {
     const upload = { url: '', directPath: '/x', mediaKey: '', fileSha256: '', fileEncSha256: '', atMs: 0 };
     const mediaSend = (recipients = [recipient(0), recipient(1)]) =>
-      new OpenSend({
+      new SendProgress({
         record: {
           ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'media', total: recipients.length, parts: 2 },
           ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },

@@ -13,7 +13,7 @@ import { pauseAfter, Retries } from './retries.js';
 
 /** One message to go out. */
 export interface WorkItem {
-  send: OpenSend;
+  send: SendProgress;
   recipient: number;
   part: number;
   /** Digits. */
@@ -45,7 +45,7 @@ const MAX_UPLOAD_TRIES = 12;
  * be what ends a process, and others in flight would share its fate. With two of them, so do all others of their send.
  * A send of a file waits for its upload first. Redis holds the truth; this is thrown away and rebuilt from it at any moment.
  */
-export class OpenSend {
+export class SendProgress {
   readonly messageId: MessageId;
   readonly tag: SendTag;
   readonly record: SendRecord;

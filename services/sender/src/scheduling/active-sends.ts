@@ -5,19 +5,19 @@ import type { JobOutcome } from '@gateway/queue/consumer';
 import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
-import type { OpenSend, Rest, WorkItem } from './open-send.js';
+import type { Rest, SendProgress, WorkItem } from './send-progress.js';
 
-export interface RosterDeps {
+export interface ActiveSendsDeps {
   address: DeviceAddress;
   monotonicMs(): number;
   nowMs(): number;
   /** Makes sure that a send with a job is promised: its job ends while it waits. */
   promise(messageId: string): Promise<unknown>;
   /** `undefined`: nothing is left to do. */
-  load(messageId: string, options: LoadOptions): Promise<OpenSend | undefined>;
+  load(messageId: string, options: LoadOptions): Promise<SendProgress | undefined>;
   /** A send is active, or its place is free: `settle` is due. */
   onLoaded(): void;
-  onFinished(send: OpenSend): void;
+  onFinished(send: SendProgress): void;
   /** One that got a place without a job cannot be loaded: it waits for a job. */
   onUnloadable(job: SendJob, error: Error): void;
 }
@@ -62,8 +62,8 @@ const OTP_FIRST_MS = 1_000;
  * the record.
  * OTPs are never parked.
  */
-export class SendRoster {
-  private readonly active = new Map<string, OpenSend>();
+export class ActiveSends {
+  private readonly active = new Map<string, SendProgress>();
   private readonly loading = new Map<string, SendJob['priority']>();
   private otpFirstUntilMs = 0;
   private readonly parked = new Map<string, Return & { job: SendJob }>();
@@ -72,7 +72,7 @@ export class SendRoster {
   private wakeAtMs = Number.POSITIVE_INFINITY;
   private stopped = false;
 
-  constructor(private readonly deps: RosterDeps) {}
+  constructor(private readonly deps: ActiveSendsDeps) {}
 
   has(messageId: string): boolean {
     return [this.active, this.loading, this.parked, this.aside].some((place) => place.has(messageId));
@@ -138,7 +138,7 @@ export class SendRoster {
   }
 
   /** OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */
-  inTurn(): OpenSend[] {
+  inTurn(): SendProgress[] {
     const sends = [...this.active.values()];
     const lists = sends.filter((send) => !isOtp(send)).sort((a, b) => a.suspicion - b.suspicion);
     return [...sends.filter(isOtp), ...lists];
@@ -242,7 +242,7 @@ export class SendRoster {
     }
   }
 
-  private setAside(send: OpenSend, rest?: Rest): void {
+  private setAside(send: SendProgress, rest?: Rest): void {
     const held = Float64Array.from(send.heldNumbers(), Number);
     this.aside.set(send.messageId, { job: toJob(this.deps.address, send.record), held, rest });
     this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
@@ -250,7 +250,7 @@ export class SendRoster {
     send.finish();
   }
 
-  private end(send: OpenSend): void {
+  private end(send: SendProgress): void {
     this.active.delete(send.messageId);
     this.deps.onFinished(send);
     send.finish();
@@ -307,7 +307,7 @@ function isDue({ rest }: Aside, nowMs: number): boolean {
   return rest !== undefined && rest.untilMs <= nowMs;
 }
 
-function isOtp({ record }: OpenSend): boolean {
+function isOtp({ record }: SendProgress): boolean {
   return record.kind === 'otp';
 }
 

@@ -6,7 +6,7 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { Lease } from '@gateway/store/fleet/leases';
 import { listOpenSends, readSend, type SendRecord } from '@gateway/store/sends/read-send';
-import { type SendRoster, toJob } from '../scheduling/send-roster.js';
+import { type ActiveSends, toJob } from '../scheduling/active-sends.js';
 
 /** A job that was added and has not led to its send being worked on is added again after this time. */
 const AGAIN_AFTER_MS = LIMITS.acceptingGraceSeconds * 1000;
@@ -15,7 +15,7 @@ const YOUNG_MS = 2_000;
 const READ_AT_ONCE = 100;
 
 /**
- * The record is the truth, the job a wake-up: whatever is open and has no place in the roster gets a job of this epoch,
+ * The record is the truth, the job a wake-up: whatever is open and has no place among the sends gets a job of this epoch,
  * or is parked where there is no room. Jobs can be lost (a flushed queue, a poison payload); sends cannot.
  */
 export class WakeJobs {
@@ -26,21 +26,23 @@ export class WakeJobs {
   ) {}
 
   /** @param options.isStart of this ownership: jobs that a former owner held are of no use now. */
-  async addMissing(roster: SendRoster, { isStart = false } = {}): Promise<void> {
+  async addMissing(sends: ActiveSends, { isStart = false } = {}): Promise<void> {
     const { store, lease, clock, producer } = this.deps;
-    const open = (await listOpenSends(store, lease.address)).filter((messageId) => !roster.has(messageId));
+    const open = (await listOpenSends(store, lease.address)).filter((messageId) => !sends.has(messageId));
     this.forgetAllBut(new Set(open));
     const due = open.filter((messageId) => !this.wasAddedLately(messageId));
-    // What is added now will be taken later: the roster does not count it yet.
-    let { room } = roster;
+    // What is added now will be taken later: they do not count it yet.
+    let { room } = sends;
     for (let from = 0; from < due.length; from += READ_AT_ONCE) {
-      const sends = await Promise.all(due.slice(from, from + READ_AT_ONCE).map((messageId) => this.readOne(messageId)));
-      for (const send of sends) {
-        if (!send) continue;
-        const job = toJob(lease.address, send);
-        if (!isStart && clock.nowMs() - send.createdAtMs < YOUNG_MS) this.addedAtMs.delete(send.messageId);
+      const records = await Promise.all(
+        due.slice(from, from + READ_AT_ONCE).map((messageId) => this.readOne(messageId)),
+      );
+      for (const record of records) {
+        if (!record) continue;
+        const job = toJob(lease.address, record);
+        if (!isStart && clock.nowMs() - record.createdAtMs < YOUNG_MS) this.addedAtMs.delete(record.messageId);
         else if (job.priority === 'otp' || room-- > 0) await producer.addSend(job, { epoch: lease.epoch });
-        else if (!roster.has(send.messageId)) roster.park(job);
+        else if (!sends.has(record.messageId)) sends.park(job);
       }
     }
   }
