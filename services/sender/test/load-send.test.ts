@@ -1,10 +1,12 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import type { Store } from '@gateway/store/core/store';
 import { acquireLease } from '@gateway/store/fleet/leases';
 import { acceptSend } from '@gateway/store/sends/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
@@ -13,33 +15,48 @@ import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'a' };
 
-describe('a send whose content cannot be read', () => {
+describe('loading a send', () => {
   let space: RedisSpace;
   beforeEach(async () => {
     space = await openRedisSpace();
   });
   afterEach(() => space.close());
 
-  it('fails as a whole, and its recipients are counted', async () => {
-    const { store } = space;
-    const nowMs = Date.now();
-    const { messageId } = await acceptSend(store, address, {
+  async function accept(): Promise<string> {
+    const { messageId } = await acceptSend(space.store, address, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511', '491512'] },
-      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
     });
-    const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-    await store.redis.hset(record, 'content', JSON.stringify({ kind: 'text', text: 'not sealed' }));
-    const registry = createMetrics('test');
+    return messageId;
+  }
+  async function load(store: Store, messageId: string, registry = createMetrics('test')) {
     const deps = {
       store,
       lease: (await acquireLease(store, address, { owner: 'a', ttlMs: 60_000 }))!,
-      clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
+      clock: systemClock,
       logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
       metrics: createSenderMetrics(registry, () => ({})),
       ids: platformIds(Buffer.alloc(16)),
     };
-    const options = { finish: () => {} };
-    expect(await loadSend(deps as Parameters<typeof loadSend>[0], messageId, options)).to.equal(undefined);
+    return loadSend(deps as Parameters<typeof loadSend>[0], messageId, { finish: () => {} });
+  }
+
+  it('opens it, also where Redis has lost the script for that and asks for it first', async () => {
+    const messageId = await accept();
+    const run: Store['run'] = async (name, keys, args) => {
+      if (name === 'open-send') await space.store.redis.ping();
+      return space.store.run(name, keys, args);
+    };
+    expect((await load({ ...space.store, run }, messageId))?.messageId).to.equal(messageId);
+  });
+
+  it('whose content cannot be read fails it as a whole, and its recipients are counted', async () => {
+    const { store } = space;
+    const messageId = await accept();
+    const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
+    await store.redis.hset(record, 'content', JSON.stringify({ kind: 'text', text: 'not sealed' }));
+    const registry = createMetrics('test');
+    expect(await load(store, messageId, registry)).to.equal(undefined);
     expect((await readSend(store, address, messageId))!.counts).to.include({ queued: 0, failed: 2 });
     const { values } = await registry.getSingleMetric('gateway_recipients_unsent_total')!.get();
     expect(values.map(({ labels, value }) => [labels.reason, value])).to.deep.equal([['content_unreadable', 2]]);

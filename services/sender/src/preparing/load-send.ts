@@ -36,13 +36,14 @@ export async function loadSend(
   const tag = parseMessageId(messageId)?.tag;
   if (!tag) return undefined;
   // One connection keeps them in this order, in one packet: an OTP has no time for four round trips.
-  const [, record, recipients, stored] = await Promise.all([
+  const [isOpen, record, recipients, stored] = await Promise.all([
     openSend(store, lease.address, messageId),
     readSend(store, lease.address, messageId),
     readRecipients(store, lease.address, tag, { from: 0, limit: LIMITS.maxRecipients }),
     readContent(store, lease.address, tag).catch(toError),
   ]);
-  if (record?.state !== 'open') return undefined;
+  // It may have been read a moment before it was opened: Redis, restarted, asks for the script first.
+  if (!isOpen || !record || record.state === 'closed') return undefined;
   const loaded = await checkContent(deps, { record, recipients, stored });
   if (!loaded) return undefined;
   const { content, reply } = loaded;
