@@ -91,6 +91,15 @@ describe('a person in sends', () => {
     expect(await readContent(space.store, address, tag)).to.equal(undefined);
   });
 
+  it('takes along what they have on their phones, too, when no one else is left', async () => {
+    const { tag } = await accept([TYPED, OTHER]);
+    for (const recipient of [0, 1]) await hear(tag, recipient, 'delivered');
+    await forget(tag);
+    expect(await readContent(space.store, address, tag)).to.not.equal(undefined);
+    await forgetRecipient(space.store, address, tag, OTHER);
+    expect(await readContent(space.store, address, tag)).to.equal(undefined);
+  });
+
   it('ends a send of which no one else is left', async () => {
     const { messageId, tag } = await accept([KNOWN]);
     await forget(tag);

@@ -3,6 +3,7 @@ import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
 import {
   cancelSend,
+  claimRecipient,
   eraseSpentOtps,
   expireSends,
   type RecipientEvent,
@@ -60,6 +61,18 @@ describe('the content of an OTP', () => {
 
   it('is erased when it expires', async () => {
     await expireSends(space.store, lease, Date.now() + 300_001);
+    expect(await content()).to.equal(undefined);
+  });
+
+  it('is erased when it expires although the phone may have it', async () => {
+    await claimRecipient(space.store, lease, { tag: tag(), recipient: 0, part: 0, nowMs: Date.now() });
+    await expireSends(space.store, lease, Date.now() + 300_001);
+    expect(await content()).to.equal(undefined);
+  });
+
+  it('is erased with the account that it was for, although the phone may have it', async () => {
+    await claimRecipient(space.store, lease, { tag: tag(), recipient: 0, part: 0, nowMs: Date.now() });
+    await cancelSend(space.store, address, messageId, { leaseOfOther: lease });
     expect(await content()).to.equal(undefined);
   });
 

@@ -13,10 +13,10 @@ import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
 /** Tests by the start of their path in `build/tests`. */
 const PACKAGES: Record<string, MutatedPackage> = {
-  contracts: { mutate: ['libs/contracts/dist/*.js'], tests: ['libs/contracts/test/'], withTables: false },
-  store: { mutate: ['libs/store/dist/*.js'], tests: ['libs/store/test/'], withTables: false },
+  contracts: { mutate: ['libs/contracts/dist/**/*.js'], tests: ['libs/contracts/test/'], withTables: false },
+  store: { mutate: ['libs/store/dist/**/*.js'], tests: ['libs/store/test/'], withTables: false },
   codes: {
-    mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes'].map((file) => `libs/messenger/dist/${file}.js`),
+    mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes'].map((file) => `libs/messenger/dist/codes/${file}.js`),
     tests: ['ack-outcomes', 'disconnect-outcomes', 'hang-ups'].map((file) => `libs/messenger/test/${file}.test.js`),
     // The codes are a table.
     withTables: true,
