@@ -1,11 +1,9 @@
 import { LIMITS } from '@gateway/contracts/limits';
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 const ACCOUNT = '491700000001';
@@ -15,20 +13,8 @@ const PLACES = 150;
 
 describe('more sends than places, each refused for now', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
-
-  beforeEach(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, senders: 2, env: { LEASE_TTL_MS: '1000' } });
-    await gateway.link(ACCOUNT);
-  });
-  afterEach(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
-  });
+  const { space, simulator, gateway, send } = useGateway({ senders: 2, env: { LEASE_TTL_MS: '1000' } });
+  before(() => gateway.link(ACCOUNT));
 
   /** As the API writes it down; a sender finds it by itself. */
   async function open(to: string, text: string): Promise<string> {
@@ -50,8 +36,7 @@ describe('more sends than places, each refused for now', function () {
     await ringDoorbell(space.store, { topic: 'sends', ...address });
     await eventually(() => rules.every(({ hits }) => hits > 0), { timeoutMs: 20_000, what: 'everybody refused' });
 
-    const { body } = await gateway.call('POST', '/send', { body: { to: later, text: 'later' } });
-    await gateway.waitForSend(body.messageId, { read: 5 }, { timeoutMs: 8_000 });
+    await gateway.waitForSend(await send(later, 'later'), { read: 5 }, { timeoutMs: 8_000 });
 
     faults.clear();
     await (await gateway.findOwner())!.kill();

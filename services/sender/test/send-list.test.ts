@@ -1,40 +1,26 @@
-import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
-import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import type { ServiceProcess } from '@gateway/testkit/service-process';
+import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 const ACCOUNT = '491700000001';
 
 describe('a list of recipients, end to end', function () {
   this.timeout(60_000);
-  let space: RedisSpace;
-  let simulator: Simulator;
-  let gateway: Gateway;
+  const { simulator, gateway, send, shown } = useGateway({ senders: 2, env: { LEASE_TTL_MS: '2000' } });
+  before(() => gateway.link(ACCOUNT));
 
-  beforeEach(async () => {
-    [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, senders: 2, env: { LEASE_TTL_MS: '2000' } });
-    await gateway.link(ACCOUNT);
-  });
-  afterEach(async () => {
-    await gateway.close();
-    await simulator.close();
-    await space.close();
-  });
-
-  const send = async (to: string[] | string, text: string): Promise<string> => {
-    const { status, body } = await gateway.call('POST', '/send', { body: { to, text } });
-    expect(status, JSON.stringify(body)).to.equal(202);
-    return body.messageId;
-  };
   const progress = async (messageId: string) => (await gateway.call('GET', `/messages/${messageId}`)).body;
   /** Each phone of `numbers` shows the text once. */
   async function expectShownOnce(numbers: string[], text: string): Promise<void> {
     const shown = (await readDeliveries(simulator, ACCOUNT)).filter((message) => message.text === text);
     expect(shown.map(({ to }) => to).sort()).to.deep.equal([...numbers].sort());
     expect(shown.every((message) => message.shown === 1)).to.equal(true);
+  }
+  async function ownerInMidList(text: string): Promise<ServiceProcess> {
+    await eventually(() => shown(ACCOUNT, text).length >= 50, { timeoutMs: 20_000, everyMs: 5 });
+    return (await gateway.findOwner())!;
   }
   const waitForCount = (messageId: string, status: string, count: number, timeoutMs = 45_000) =>
     gateway.waitForSend(messageId, { [status]: count }, { timeoutMs });
@@ -49,7 +35,7 @@ describe('a list of recipients, end to end', function () {
   });
 
   it('says of recipients who cannot be looked up that they wait for that, and sends when they can', async () => {
-    const numbers = makeNumbers(3, 2);
+    const numbers = makeNumbers(3, 4);
     const fault = { on: 'iq' as const, match: { xmlns: 'usync' }, do: { error: 503 } };
     const { id } = simulator.network.faults.add(fault);
     const messageId = await send(numbers, 'who are you?');
@@ -80,32 +66,22 @@ describe('a list of recipients, end to end', function () {
   it('survives SIGKILL of its sender in mid-list: another takes over, and every phone shows its message exactly once', async () => {
     const numbers = makeNumbers(500, 2);
     const messageId = await send(numbers, 'survivor');
-    await eventually(() => simulator.network.counters.shown >= 50, { timeoutMs: 20_000, everyMs: 5 });
-    const owner = await findOwner();
+    const owner = await ownerInMidList('survivor');
     await owner.kill();
-    expect(simulator.network.counters.shown, 'killed in mid-list').to.be.lessThan(500);
+    expect(shown(ACCOUNT, 'survivor').length, 'killed in mid-list').to.be.lessThan(500);
     await waitForCount(messageId, 'read', 500);
     await expectShownOnce(numbers, 'survivor');
     expect(simulator.network.counters.stanzasFromOlderLogin).to.equal(0);
   });
 
   it('hands over on SIGTERM in mid-list, without a loss and without a double', async () => {
+    await gateway.addSender();
     const numbers = makeNumbers(500, 3);
     const messageId = await send(numbers, 'handed over');
-    await eventually(() => simulator.network.counters.shown >= 50, { timeoutMs: 20_000, everyMs: 5 });
-    const owner = await findOwner();
+    const owner = await ownerInMidList('handed over');
     expect(await owner.stop()).to.equal(true);
-    expect(simulator.network.counters.shown, 'stopped in mid-list').to.be.lessThan(500);
+    expect(shown(ACCOUNT, 'handed over').length, 'stopped in mid-list').to.be.lessThan(500);
     await waitForCount(messageId, 'read', 500);
     await expectShownOnce(numbers, 'handed over');
   });
-
-  async function findOwner() {
-    const lease = await space.clients.commands.get(`${space.prefix}:{main/default}:lease`);
-    const owner = gateway.senders.find(({ logs }) =>
-      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
-    );
-    if (!owner) throw new Error(`no sender holds the lease ${lease}`);
-    return owner;
-  }
 });
