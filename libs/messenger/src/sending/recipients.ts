@@ -9,7 +9,7 @@ import { areJidsSameUser, type BaileysSocket, jidDecode, jidNormalizedUser } fro
 export interface RecipientsDeps {
   sock: BaileysSocket;
   lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice' | 'hasOwnDevice'>;
-  /** See `OpenSessionOptions`. Without it no one is known to be a recipient. */
+  /** See `SessionOptions`. Without it no one is known to be a recipient. */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
 }
 

@@ -1,53 +1,20 @@
-import type { ReadyContent } from '@gateway/contracts/content/message-content';
-import type { Logger } from '@gateway/runtime/logs/logger';
 import { toFailureOutcome } from '../codes/disconnect-outcomes.js';
 import { openAuthState, readLinkedCreds } from '../keys/auth-state.js';
 import type { KeyStorePort } from '../keys/key-store-port.js';
-import type { LinkMethod } from '../linking/link-method.js';
-import type { SessionCaches } from '../lookup/session-caches.js';
 import { makeSocket } from '../socket/make-socket.js';
-import { type BrowserName, socketSettings } from '../socket/socket-settings.js';
-import { assertSafeEndpoint, type Endpoint } from '../socket/trust.js';
+import { socketSettings } from '../socket/socket-settings.js';
+import { assertSafeEndpoint } from '../socket/trust.js';
 import { StanzaTrace } from '../tracing/stanza-trace.js';
 import { showLogins } from './login-counter.js';
-import type { OptionalQuery } from './optional-queries.js';
 import { Session } from './session.js';
+import type { SessionOptions } from './session-deps.js';
 import { SessionEnd } from './session-end.js';
 import { NotLinkedError } from './session-errors.js';
-import type { MessengerSession, SessionEvents } from './session-types.js';
+import type { MessengerSession } from './session-types.js';
 
-export interface OpenSessionOptions {
+export interface OpenSessionOptions extends SessionOptions {
   keyStore: KeyStorePort;
-  /** From `createSessionCaches()`; kept over reconnects, made anew with each lease. */
-  caches: SessionCaches;
-  endpoint: Endpoint;
-  logger: Logger;
-  /** Links a new device. Without effect when one is linked already: then the session logs in. */
-  link?: LinkMethod;
-  /**
-   * The content of a message sent earlier, for a phone that could not decrypt it; `undefined` when it is gone. Without this
-   * function requests of phones are not confirmed: the network says them again to the session that has it.
-   */
-  getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
-  /**
-   * The number that a message went to, as it was asked for; `undefined` for an id that is none of ours. Asked for each id
-   * that a phone names, so it should be cheap. Without this function no message goes out again, and every receipt counts.
-   */
-  recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
-  /** Called right before each frame that leaves; throws `FencedError` when the lease's deadline has passed. */
-  assertMayWrite(): void;
-  ackTimeoutMs: number;
-  /** Bound of one `send`, the wait for others included. Default 20 s. */
-  sendTimeoutMs?: number;
-  /** Bound of the time until the network lets us in, or hands out the first code. Default 30 s. */
-  openTimeoutMs?: number;
-  /** So long after the last that waited at the network it counts as all, also without the network's word. Default 60 s. */
-  catchUpQuietMs?: number;
-  browser?: BrowserName;
   clientVersion?: [number, number, number];
-  /** Queries not to be asked: they have ended connections of this account before. */
-  leftOut?: ReadonlySet<OptionalQuery>;
-  events: SessionEvents;
 }
 
 /**

@@ -11,26 +11,43 @@ import type { OptionalQuery } from './optional-queries.js';
 import type { SessionEnd } from './session-end.js';
 import type { SessionEvents } from './session-types.js';
 
-/** What a session is made of; see `OpenSessionOptions` for what its caller gives. */
-export interface SessionDeps {
+/** What the caller of `openSession` gives, for as long as the session lives. */
+export interface SessionOptions {
+  /** From `createSessionCaches()`; kept over reconnects, made anew with each lease. */
+  caches: SessionCaches;
+  endpoint: Endpoint;
+  logger: Logger;
+  /** Links a new device. Without effect when one is linked already: then the session logs in. */
+  link?: LinkMethod;
+  /**
+   * The content of a message sent earlier, for a phone that could not decrypt it; `undefined` when it is gone. Without this
+   * function requests of phones are not confirmed: the network says them again to the session that has it.
+   */
+  getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
+  /**
+   * The number that a message went to, as it was asked for; `undefined` for an id that is none of ours. Asked for each id
+   * that a phone names, so it should be cheap. Without this function no message goes out again, and every receipt counts.
+   */
+  recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
+  /** Called right before each frame that leaves; throws `FencedError` when the lease's deadline has passed. */
+  assertMayWrite(): void;
+  ackTimeoutMs: number;
+  /** Bound of one `send`, the wait for others included. Default 20 s. */
+  sendTimeoutMs?: number;
+  /** Bound of the time until the network lets us in, or hands out the first code. Default 30 s. */
+  openTimeoutMs?: number;
+  /** So long after the last that waited at the network it counts as all, also without the network's word. Default 60 s. */
+  catchUpQuietMs?: number;
+  browser?: BrowserName;
+  /** Queries not to be asked: they have ended connections of this account before. */
+  leftOut?: ReadonlySet<OptionalQuery>;
+  events: SessionEvents;
+}
+
+/** What a session is made of. */
+export interface SessionDeps extends SessionOptions {
   sock: BaileysSocket;
   auth: AuthState;
   end: SessionEnd;
-  caches: SessionCaches;
-  events: SessionEvents;
-  endpoint: Endpoint;
   trace: StanzaTrace;
-  logger: Logger;
-  link?: LinkMethod;
-  browser?: BrowserName;
-  /** Absent: see `OpenSessionOptions`. */
-  getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
-  recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
-  assertMayWrite(): void;
-  ackTimeoutMs: number;
-  sendTimeoutMs?: number;
-  openTimeoutMs?: number;
-  catchUpQuietMs?: number;
-  /** Queries not to be asked: they have ended connections before. */
-  leftOut?: ReadonlySet<OptionalQuery>;
 }
