@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findLuaFiles } from '@gateway/scripts/mutation/mutate-lua';
 import { ROOT } from '@gateway/scripts/paths';
 import { expect } from 'chai';
 
@@ -46,11 +47,10 @@ for (const folder of ['', 'scripts/mutation/']) {
 describe('the list of Lua mutations', () => {
   it('fits the Lua files, and names tests that exist', () => {
     const groups = JSON.parse(readFileSync(join(ROOT, 'scripts/mutation/lua.json'), 'utf8')) as MutationGroup[];
+    const files = findLuaFiles(ROOT);
     const stale = groups
       .flatMap(({ mutations }) => mutations)
-      .filter(
-        ({ file, from }) => readFileSync(join(ROOT, `libs/store/lua/${file}.lua`), 'utf8').split(from).length !== 2,
-      );
+      .filter(({ file, from }) => readFileSync(files.get(file) ?? '', 'utf8').split(from).length !== 2);
     expect(stale).to.deep.equal([]);
     expect(groups.flatMap(({ tests }) => tests).filter((test) => !existsSync(join(ROOT, test)))).to.deep.equal([]);
   });

@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { deviceKeyStore, retireKeys } from '@gateway/store/devices/device-keys';
-import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

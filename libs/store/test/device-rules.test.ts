@@ -1,5 +1,4 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { deviceKeyStore, retireKeys } from '@gateway/store/devices/device-keys';
 import {
   cancelLink,
   readDeviceState,
@@ -8,10 +7,11 @@ import {
   requestUnlink,
 } from '@gateway/store/devices/device-state';
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
-import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,5 +1,4 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { deviceKeyStore } from '@gateway/store/devices/device-keys';
 import {
   cancelLink,
   readDeviceState,
@@ -7,6 +6,7 @@ import {
   requestLink,
   requestUnlink,
 } from '@gateway/store/devices/device-state';
+import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,24 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/devices/device-keys';
 import { recordObserved } from '@gateway/store/devices/device-state';
-import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
-import { noteEnd } from '@gateway/store/devices/query-ends';
-import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { noteEnd } from '@gateway/store/devices/incidents/query-ends';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
-import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
-import { releaseRepeat } from '@gateway/store/sends/idempotency';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };
-const LUA = fileURLToPath(new URL('../../../../../libs/store/lua/', import.meta.url));
+const LUA = fileURLToPath(new URL('../../../../../libs/store/src/', import.meta.url));
 /** Every step that writes what only the owner of a device may write. */
 const FENCED = [
   ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send', 'forget-names'],
@@ -35,9 +36,9 @@ const FENCED = [
 ];
 
 function checkedScripts(): string[] {
-  const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
+  const files = readdirSync(LUA, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.lua'));
   const checked = files.filter((file) => readFileSync(LUA + file, 'utf8').includes('--- @include "check-lease"'));
-  return checked.map((file) => file.replace('.lua', ''));
+  return checked.map((file) => basename(file, '.lua'));
 }
 
 describe('an owner whose lease has passed on', () => {

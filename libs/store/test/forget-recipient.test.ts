@@ -4,7 +4,7 @@ import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { FORGOTTEN } from '@gateway/contracts/sends/send-layout';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
-import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

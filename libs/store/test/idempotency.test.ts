@@ -1,5 +1,5 @@
-import { acceptSendOnce, dropAbandonedSends, openSend } from '@gateway/store/sends/accept-send';
-import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/idempotency';
+import { acceptSendOnce, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

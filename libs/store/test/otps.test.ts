@@ -1,6 +1,6 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
-import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
   claimRecipient,

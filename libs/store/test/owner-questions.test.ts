@@ -8,7 +8,7 @@ import {
   takeQuestions,
   withdrawQuestion,
   writeOwnerAnswer,
-} from '@gateway/store/devices/owner-questions';
+} from '@gateway/store/devices/questions/owner-questions';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,6 +1,6 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/device-keys';
-import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { forgetPerson } from '@gateway/store/workspace/people';

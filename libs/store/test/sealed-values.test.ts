@@ -5,14 +5,14 @@ import { keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/
 import { countKeyUse, findSealed, resealAll } from '@gateway/store/core/sealed-values';
 import { createStore, type Store } from '@gateway/store/core/store';
 import { MS_PER_DAY, RINGS } from '@gateway/store/core/vault';
-import { deviceKeyStore, retireKeys } from '@gateway/store/devices/device-keys';
 import { readDeviceState, recordObserved } from '@gateway/store/devices/device-state';
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
-import { askOwner, takeQuestions } from '@gateway/store/devices/owner-questions';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
+import { askOwner, takeQuestions } from '@gateway/store/devices/questions/owner-questions';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
-import { acceptSendOnce } from '@gateway/store/sends/accept-send';
-import { findRepeat } from '@gateway/store/sends/idempotency';
+import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
+import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { readContent } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

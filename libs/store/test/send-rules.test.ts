@@ -2,7 +2,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
   claimRecipient,

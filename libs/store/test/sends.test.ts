@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { FencedError } from '@gateway/runtime/errors';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

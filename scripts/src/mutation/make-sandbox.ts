@@ -7,9 +7,9 @@ import { makeTemporaryFolder } from '../temporary-folder.js';
 const OURS = ['libs', 'services'].flatMap((parent) =>
   readdirSync(join(ROOT, parent)).map((name) => `${parent}/${name}`),
 );
-const COPIED = [
-  ...[...OURS, 'scripts'].flatMap((folder) => [`${folder}/dist`, `${folder}/lua`, `${folder}/package.json`]),
-];
+const COPIED = [...OURS, 'scripts'].flatMap((folder) => [`${folder}/dist`, `${folder}/package.json`]);
+/** Its Lua is loaded from there. */
+const LOADED = 'libs/store/src';
 
 /**
  * A copy of all that is built, with the dependencies of the original: what is changed in it changes no source, and the
@@ -17,7 +17,8 @@ const COPIED = [
  */
 export function makeSandbox(lifecycle: Lifecycle): string {
   const { path } = makeTemporaryFolder(lifecycle, 'mutate');
-  for (const part of [...COPIED, 'build/tests', 'package.json', 'README.md', 'deploy', 'docs']) copy(part, path);
+  for (const part of [...COPIED, LOADED, 'build/tests', 'package.json', 'README.md', 'deploy', 'docs'])
+    copy(part, path);
   for (const folder of ['', ...OURS].map((each) => join(each, 'node_modules'))) linkDependencies(folder, path);
   return path;
 }

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { GatewayError } from '@gateway/runtime/errors';
 import { launcherConfig } from '../config.js';
 import { ROOT } from '../paths.js';
 
 /** One change to one Lua file that takes a guarantee away. */
 interface Mutation {
-  /** In `libs/store/lua`, without `.lua`. */
+  /** Anywhere in `libs/store/src`, without `.lua`. */
   file: string;
   /** Stands there exactly once. */
   from: string;
@@ -61,9 +61,17 @@ export async function mutateLua(
   return score;
 }
 
+/** The Lua files of the store below a copy of the repository, by their names. */
+export function findLuaFiles(root: string): Map<string, string> {
+  const sources = join(root, 'libs/store/src');
+  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua'));
+  return new Map(files.map((path) => [basename(path, '.lua'), join(sources, path)]));
+}
+
 /** Returns what takes it back; `undefined` when the file has changed since the mutation was written down. */
 function apply(sandbox: string, { file, from, to }: Mutation): (() => void) | undefined {
-  const path = join(sandbox, `libs/store/lua/${file}.lua`);
+  const path = findLuaFiles(sandbox).get(file);
+  if (path === undefined) return undefined;
   const before = readFileSync(path, 'utf8');
   if (before.split(from).length !== 2) return undefined;
   writeFileSync(

@@ -1,6 +1,6 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { dropAbandonedSends } from '@gateway/store/sends/accept-send';
+import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
 import { expect } from 'chai';
 import { useTestApi } from './support/use-test-api.js';
 

@@ -1,5 +1,5 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { askOwner, takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
+import { askOwner, takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';

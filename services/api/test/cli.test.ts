@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { readDevice } from '@gateway/store/devices/devices';
-import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

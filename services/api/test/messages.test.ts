@@ -1,7 +1,7 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { createVault } from '@gateway/store/core/vault';
 import { setPace } from '@gateway/store/devices/devices';
-import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { expect } from 'chai';
 import { DEFAULT } from './support/device-owner.js';

@@ -1,7 +1,7 @@
 import { promiseSend } from '@gateway/api/sends/promise-send';
 import { parseApiToken } from '@gateway/contracts/api-token';
 import { createProducer } from '@gateway/queue/producer';
-import { acceptSend } from '@gateway/store/sends/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { listOpenSends } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';

@@ -1,5 +1,5 @@
 import { requestLink, requestUnlink } from '@gateway/store/devices/device-state';
-import { recordRestriction } from '@gateway/store/devices/restrictions';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
 import { useTestApi } from './support/use-test-api.js';

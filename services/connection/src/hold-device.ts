@@ -1,7 +1,7 @@
 import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
 import { sleep } from '@gateway/runtime/clock';
-import { noteReplaced, REPLACED_PAUSE_MS } from '@gateway/store/devices/count-replaced';
-import { retireKeys } from '@gateway/store/devices/device-keys';
+import { noteReplaced, REPLACED_PAUSE_MS } from '@gateway/store/devices/incidents/count-replaced';
+import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { backOff, underCount } from './count-hold.js';
 import {
   type DeviceTask,

@@ -1,6 +1,6 @@
-import { retireKeys } from '@gateway/store/devices/device-keys';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { notePasskeyDemand } from '@gateway/store/devices/devices';
+import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { CodeWriter } from './code-writer.js';
 import { type DeviceTask, observe, observeEnd, openSessionUntil, type TaskEnd } from './device-task.js';

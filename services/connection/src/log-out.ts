@@ -1,7 +1,7 @@
 import { phoneOfLinked } from '@gateway/messenger/linking/linked-account';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
-import { deviceKeyStore, retireKeys } from '@gateway/store/devices/device-keys';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { type DeviceTask, observe, openSessionUntil } from './device-task.js';
 
 /** To be let in, and to be heard: ten seconds together, for the user waits. */

@@ -1,5 +1,5 @@
 import { defer } from '@gateway/runtime/deferred';
-import { retireKeys } from '@gateway/store/devices/device-keys';
+import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { type DeviceTask, networkReasonOf, observe, openSessionUntil, type TaskEnd } from './device-task.js';
 import { LOG_IN_MS, readAccount } from './log-out.js';
 import { reasonOf } from './reason-of.js';

@@ -1,6 +1,6 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { noteReplaced } from '@gateway/store/devices/count-replaced';
+import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { readStarts } from '@gateway/store/fleet/count-starts';
 import { acquireLease, releaseLease } from '@gateway/store/fleet/leases';
 import { beatHeart } from '@gateway/store/fleet/members';

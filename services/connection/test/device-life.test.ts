@@ -3,7 +3,7 @@ import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { deviceKeyStore } from '@gateway/store/devices/device-keys';
+import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { eventually } from '@gateway/testkit/eventually';
 import { type Answer, Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';

@@ -1,5 +1,5 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { readRefusedContacts } from '@gateway/store/devices/restrictions';
+import { readRefusedContacts } from '@gateway/store/devices/incidents/restrictions';
 import { releaseLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';

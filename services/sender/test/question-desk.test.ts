@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { QuestionDesk } from '@gateway/sender/device/question-desk';
-import { askOwner, readAnswerProgress } from '@gateway/store/devices/owner-questions';
+import { askOwner, readAnswerProgress } from '@gateway/store/devices/questions/owner-questions';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { acquireLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';

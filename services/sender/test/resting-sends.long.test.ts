@@ -1,6 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';

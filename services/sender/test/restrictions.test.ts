@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
-import { readRestriction } from '@gateway/store/devices/restrictions';
+import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { listOpenSends } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';

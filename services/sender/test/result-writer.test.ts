@@ -3,7 +3,7 @@ import { FencedError } from '@gateway/runtime/errors';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { Store } from '@gateway/store/core/store';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
-import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -3,7 +3,7 @@ import { contactOfSession } from '@gateway/messenger/keys/contact-of-session';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { SessionPruner } from '@gateway/sender/device/session-pruner';
-import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/device-keys';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

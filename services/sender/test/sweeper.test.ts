@@ -6,7 +6,7 @@ import { sweep } from '@gateway/sender/fleet/sweeper';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { acquireLease } from '@gateway/store/fleet/leases';
-import { acceptSend, openSend } from '@gateway/store/sends/accept-send';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

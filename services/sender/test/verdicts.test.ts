@@ -9,7 +9,7 @@ import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { Verdicts } from '@gateway/sender/scheduling/verdicts';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
-import { acceptSend } from '@gateway/store/sends/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { expect } from 'chai';

@@ -1,5 +1,5 @@
 /**
- * What became of one recipient: libs/store/lua/record-results.lua says what may follow what. The order is the storage
+ * What became of one recipient: libs/store/src/sends/record-results.lua says what may follow what. The order is the storage
  * code: append only.
  */
 export const RECIPIENT_STATUSES = ['queued', 'sent', 'delivered', 'read', 'failed', 'expired', 'cancelled'] as const;

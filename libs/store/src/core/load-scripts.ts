@@ -1,29 +1,37 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
 
-const LUA = fileURLToPath(new URL('../../lua/', import.meta.url));
+/** The sources, from where the compiled module lies: the compiler copies no Lua. */
+const SOURCES = fileURLToPath(new URL('../../src/', import.meta.url));
 const INCLUDE = /^--- @include "([a-z-]+)"$/gm;
 
 export type ScriptArgument = string | number | Buffer;
 export type RunScript = (name: string, keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>;
 
 /**
- * The Lua files of `libs/store/lua`, by name, each with its includes in place. One file is one atomic step.
+ * The Lua files of this library, by name: each lies beside the TypeScript that runs it, and is one atomic step, or a part
+ * of several (`--- @include`).
  *
  * One that begins with `#!lua flags=allow-oom` runs also when Redis is at its `maxmemory`: all that ends or keeps up what
  * was accepted. Those without it are how callers put something new into Redis; they are refused then.
  */
 function readScripts(): Map<string, string> {
-  const scripts = new Map<string, string>();
-  for (const file of readdirSync(LUA)) {
-    if (!file.endsWith('.lua')) continue;
-    const source = readFileSync(LUA + file, 'utf8');
-    const whole = source.replace(INCLUDE, (_, name: string) => readFileSync(`${LUA}includes/${name}.lua`, 'utf8'));
-    scripts.set(file.slice(0, -'.lua'.length), whole);
-  }
-  return scripts;
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua'));
+  const sources = new Map(files.map((path) => [basename(path, '.lua'), readFileSync(join(SOURCES, path), 'utf8')]));
+  if (sources.size < files.length) throw new Error('two Lua files have the same name');
+  return new Map(
+    [...sources].map(([name, source]) => [
+      name,
+      source.replace(INCLUDE, (_, part: string) => {
+        const included = sources.get(part);
+        if (included === undefined) throw new Error(`${name} includes ${part}, which is not there`);
+        return included;
+      }),
+    ]),
+  );
 }
 
 /**

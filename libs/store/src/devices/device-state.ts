@@ -6,7 +6,7 @@ import { FencedError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '../core/doorbells.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
-import { toRestriction } from './restrictions.js';
+import { toRestriction } from './incidents/restrictions.js';
 
 export interface DeviceState {
   desired?: DesiredState;

@@ -6,7 +6,7 @@ import { FencedError } from '@gateway/runtime/errors';
 import type { ScriptArgument } from '../core/load-scripts.js';
 import type { Store } from '../core/store.js';
 import { MS_PER_DAY } from '../core/vault.js';
-import { BUCKETS, bucketOf } from '../devices/device-keys.js';
+import { BUCKETS, bucketOf } from '../devices/keys/device-keys.js';
 import type { Lease } from '../fleet/leases.js';
 import { readReceivedWriters } from '../inbound/received-messages.js';
 

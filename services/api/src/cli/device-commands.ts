@@ -6,7 +6,7 @@ import { isDeviceId } from '@gateway/contracts/ids';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices, readDefaultDevice, readDevice, setDefaultDevice, setPace } from '@gateway/store/devices/devices';
-import { readRestriction } from '@gateway/store/devices/restrictions';
+import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { listOpenSends, readBacklog } from '@gateway/store/sends/read-send';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from './cli-context.js';

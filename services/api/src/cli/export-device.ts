@@ -1,7 +1,7 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
-import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/device-keys';
 import { readDefaultDevice } from '@gateway/store/devices/devices';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
 import type { Lease } from '@gateway/store/fleet/leases';
 import { openAuthFolder } from './auth-folder.js';
 import type { CliContext } from './cli-context.js';

@@ -8,7 +8,7 @@ import {
   readAnswerParts,
   readAnswerProgress,
   withdrawQuestion,
-} from '@gateway/store/devices/owner-questions';
+} from '@gateway/store/devices/questions/owner-questions';
 import type { ApiDeps } from '../api-deps.js';
 import { type Wait, waitFor } from '../http/wait-for.js';
 

@@ -7,7 +7,7 @@ import {
   type Repeat,
   type RepeatClaim,
   releaseRepeat,
-} from '@gateway/store/sends/idempotency';
+} from '@gateway/store/sends/accepting/idempotency';
 import { readSend } from '@gateway/store/sends/read-send';
 import { stringify } from 'safe-stable-stringify';
 import type { ApiDeps } from '../api-deps.js';

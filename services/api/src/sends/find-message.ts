@@ -2,7 +2,7 @@ import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
 import { findDeviceByShortId } from '@gateway/store/devices/devices';
-import { openSend } from '@gateway/store/sends/accept-send';
+import { openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 

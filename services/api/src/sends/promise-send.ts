@@ -3,7 +3,7 @@ import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import { keepBlob } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { openSend } from '@gateway/store/sends/accept-send';
+import { openSend } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
 import { unlessRedisIsAway } from '../http/is-redis-away.js';
 

@@ -6,7 +6,7 @@ import {
   acceptSendOnce,
   type NewSend,
   SendsFullError,
-} from '@gateway/store/sends/accept-send';
+} from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import { inProgress, type RepeatKey } from './answer-repeat.js';

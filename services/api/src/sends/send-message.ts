@@ -2,7 +2,7 @@ import type { MessageContent, Reply } from '@gateway/contracts/content/message-c
 import { LIMITS } from '@gateway/contracts/limits';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
-import type { NewSend } from '@gateway/store/sends/accept-send';
+import type { NewSend } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
 import { type Attachment, attachmentSchema } from '../attachments/attachment-schema.js';
 import { type CheckedFile, fetchRemoteFile, readInlineFile, storeFile } from '../attachments/load-attachment.js';

@@ -3,7 +3,7 @@ import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/con
 import { LIMITS } from '@gateway/contracts/limits';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { readIdKey } from '@gateway/store/devices/devices';
-import type { NewSend } from '@gateway/store/sends/accept-send';
+import type { NewSend } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
 import { requireLinkedDevice } from '../devices/require-device.js';
 import type { Answer, Call, Endpoint } from '../http/endpoint.js';

@@ -4,7 +4,7 @@ import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuses';
 import { type Device, readDevice, readIdKey } from '@gateway/store/devices/devices';
-import { readRestriction } from '@gateway/store/devices/restrictions';
+import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { readPaceWaitMs } from '@gateway/store/sends/change-send';
 import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/sends/read-send';
 import type { ApiDeps } from '../api-deps.js';

@@ -1,6 +1,6 @@
 import { CONTACTS_PER_PART, type ContactFacts } from '@gateway/contracts/devices/owner-questions';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
-import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 import type { DeviceOwner } from './device-owner.js';
 

@@ -1,6 +1,6 @@
 import type { Reason } from '@gateway/contracts/devices/device-state';
 import { refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
-import { REPLACED_PAUSE_MS } from '@gateway/store/devices/count-replaced';
+import { REPLACED_PAUSE_MS } from '@gateway/store/devices/incidents/count-replaced';
 import type { SocketEnd } from './device-socket.js';
 
 /** What an owner does after its socket has ended. */

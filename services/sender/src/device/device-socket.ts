@@ -13,9 +13,9 @@ import type { KnownPerson, MessengerSession, SessionEvents } from '@gateway/mess
 import type { Endpoint } from '@gateway/messenger/socket/trust';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
-import { deviceKeyStore } from '@gateway/store/devices/device-keys';
 import { reportObserved } from '@gateway/store/devices/device-state';
-import { noteEnd, readLeftOut } from '@gateway/store/devices/query-ends';
+import { noteEnd, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
+import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';

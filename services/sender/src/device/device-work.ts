@@ -3,7 +3,7 @@ import { type Consumer, createConsumer } from '@gateway/queue/consumer';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { type Device, readDevice } from '@gateway/store/devices/devices';
-import { dropAbandonedSends } from '@gateway/store/sends/accept-send';
+import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import type { DeviceDeps, ProcessDeps } from '../deps.js';

@@ -6,7 +6,7 @@ import { defer } from '@gateway/runtime/deferred';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/owner-questions';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { joinOptOuts } from '@gateway/store/workspace/join-opt-outs';
 

@@ -3,14 +3,14 @@ import { contactOfSession } from '@gateway/messenger/keys/contact-of-session';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
+import type { Device } from '@gateway/store/devices/devices';
 import {
   anyKeyCursor,
   deviceKeyStore,
   findUnusedKeys,
   forgetIdentities,
   forgetSession,
-} from '@gateway/store/devices/device-keys';
-import type { Device } from '@gateway/store/devices/devices';
+} from '@gateway/store/devices/keys/device-keys';
 import type { Lease } from '@gateway/store/fleet/leases';
 import { forgetNames, NAME_TYPES, type NameType } from '@gateway/store/workspace/people';
 

@@ -8,7 +8,7 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { listDevices } from '@gateway/store/devices/devices';
 import type { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
-import { dropAbandonedSends } from '@gateway/store/sends/accept-send';
+import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
 import { eraseSpentOtps, expireSends, hasDueSends } from '@gateway/store/sends/change-send';
 
 export interface SweeperDeps {

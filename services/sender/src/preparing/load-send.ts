@@ -4,7 +4,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { toError } from '@gateway/runtime/errors';
 import { UnknownKeyError } from '@gateway/store/core/vault';
-import { openSend } from '@gateway/store/sends/accept-send';
+import { openSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
 import {
   type RecipientView,

@@ -4,7 +4,7 @@ import type { KnownPerson, MessengerSession } from '@gateway/messenger/session/s
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { openSend } from '@gateway/store/sends/accept-send';
+import { openSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';

@@ -5,7 +5,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { readRefusedContacts, readRestriction, recordRestriction } from '@gateway/store/devices/restrictions';
+import { readRefusedContacts, readRestriction, recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import type { Lease } from '@gateway/store/fleet/leases';
 import type { SenderMetrics } from '../sender-metrics.js';
 import {

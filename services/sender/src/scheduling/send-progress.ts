@@ -382,7 +382,7 @@ export class SendProgress {
   }
 }
 
-/** The same as libs/store/lua/includes/results.lua says. */
+/** The same as libs/store/src/sends/results.lua says. */
 function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
   return (partsInFlight | partsInDoubt | partsAcked) > 0;
 }

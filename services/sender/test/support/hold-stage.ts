@@ -6,7 +6,7 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
-import { readRestriction } from '@gateway/store/devices/restrictions';
+import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import type { ScriptArgument } from '../core/load-scripts.js';
-import type { Store } from '../core/store.js';
+import type { ScriptArgument } from '../../core/load-scripts.js';
+import type { Store } from '../../core/store.js';
 
 /** What the key of a caller will stand for. */
 export interface NewRepeat {

@@ -4,8 +4,8 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
-import { holdOf } from '../blobs/blobs.js';
-import type { Store } from '../core/store.js';
+import { holdOf } from '../../blobs/blobs.js';
+import type { Store } from '../../core/store.js';
 import { type NewRepeat, repeatFields } from './idempotency.js';
 
 export interface NewSend {

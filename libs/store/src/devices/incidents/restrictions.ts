@@ -2,8 +2,8 @@ import type { HeldRestriction, RestrictionKind } from '@gateway/contracts/device
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Store } from '../../core/store.js';
+import type { Lease } from '../../fleet/leases.js';
 
 /** Why messages to new contacts of a device wait; `undefined` when they do not. */
 export async function readRestriction(store: Store, address: DeviceAddress): Promise<HeldRestriction | undefined> {

@@ -1,8 +1,8 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Store } from '../../core/store.js';
+import type { Lease } from '../../fleet/leases.js';
 
 /** A query is left out when the ends of the connection during it, in a row, come to this: two, or four without a word. */
 const MAX_BLAME = 4;

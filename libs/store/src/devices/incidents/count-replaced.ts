@@ -1,7 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Store } from '../../core/store.js';
+import type { Lease } from '../../fleet/leases.js';
 
 const WINDOW_MS = 10 * 60_000;
 const TOO_OFTEN = 3;

@@ -3,10 +3,10 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { ringDoorbell } from '../core/doorbells.js';
-import type { Store } from '../core/store.js';
-import { MS_PER_DAY } from '../core/vault.js';
-import type { Lease } from '../fleet/leases.js';
+import { ringDoorbell } from '../../core/doorbells.js';
+import type { Store } from '../../core/store.js';
+import { MS_PER_DAY } from '../../core/vault.js';
+import type { Lease } from '../../fleet/leases.js';
 
 /** Each has up to 1,000 numbers in it. */
 const MAX_WAITING = 20;

@@ -2,10 +2,10 @@ import { crc32 } from 'node:zlib';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import type { ScriptArgument } from '../core/load-scripts.js';
-import type { Store } from '../core/store.js';
-import { MS_PER_DAY } from '../core/vault.js';
-import type { Lease } from '../fleet/leases.js';
+import type { ScriptArgument } from '../../core/load-scripts.js';
+import type { Store } from '../../core/store.js';
+import { MS_PER_DAY } from '../../core/vault.js';
+import type { Lease } from '../../fleet/leases.js';
 
 /** Keys are spread over this many hashes per type, so that no single one grows past what Redis moves at once. */
 export const BUCKETS = 256;
