@@ -11,14 +11,13 @@ import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { makeRoundTrips } from './support/round-trips.js';
 import { startController, TestDevice } from './support/test-controller.js';
 
 const ACCOUNT = '491700000032';
 const TTL_MS = 60_000;
 const [ADA, BEN] = makeNumbers(2, 32) as [string, string];
 const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
-/** For a confirmation that does not wait for what it confirms. */
-const longEnough = () => new Promise((resolve) => setTimeout(resolve, 150));
 
 /** Each gate has tests of its own. Here a device that the connection service has must be found to go through them. */
 describe('a device that the connection service has logged in', function () {
@@ -101,7 +100,8 @@ describe('a device that the connection service has logged in', function () {
     const steps = ['add-opt-outs', 'record-received'];
     between = async (name, run) => {
       if (!steps.includes(name)) return run();
-      await longEnough();
+      // Time for a confirmation that does not wait for what it confirms.
+      await makeRoundTrips(space, simulator, ACCOUNT);
       const reply = await run();
       stanzas.push(`written ${name}`);
       return reply;

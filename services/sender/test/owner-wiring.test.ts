@@ -24,14 +24,13 @@ import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import PQueue from 'p-queue';
+import { makeRoundTrips } from '../../connection/test/support/round-trips.js';
 import { startController, TestDevice } from '../../connection/test/support/test-controller.js';
 
 const ACCOUNT = '491700000031';
 const TTL_MS = 120_000;
 const LASTED_MS = 50;
 const [ADA, BEN, CLEO, DORA] = makeNumbers(4, 31) as [string, string, string, string];
-/** For a confirmation that does not wait for what it confirms. */
-const longEnough = () => new Promise((resolve) => setTimeout(resolve, 150));
 const ignore = () => {};
 const quiet = { ...createLogger({ service: 'test', level: 'error' }), debug: ignore, info: ignore, warn: ignore };
 const logger = { ...quiet, error: ignore, child: () => logger };
@@ -127,7 +126,8 @@ describe('the owner of a device', function () {
   it('writes a receipt down before the network hears that it arrived', async () => {
     between = async ({ name, args }, run) => {
       if (name !== 'record-results' || !(args.includes('delivered') || args.includes('read'))) return run();
-      await longEnough();
+      // Time for a confirmation that does not wait for what it confirms.
+      await makeRoundTrips(space, simulator, ACCOUNT);
       stanzas.push('written');
       return run();
     };
@@ -148,7 +148,8 @@ describe('the owner of a device', function () {
     const steps = ['add-opt-outs', 'record-received'];
     between = async ({ name }, run) => {
       if (!steps.includes(name)) return run();
-      await longEnough();
+      // Time for a confirmation that does not wait for what it confirms.
+      await makeRoundTrips(space, simulator, ACCOUNT);
       const reply = await run();
       stanzas.push(`written ${name}`);
       return reply;
