@@ -3,28 +3,14 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { FORGOTTEN } from '@gateway/contracts/sends/send-layout';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-
-const address = { workspace: 'main', device: 'a' };
-/** A number of Brazil, as it is typed and as the network knows it. */
-const TYPED = '5511987654321';
-const KNOWN = '551187654321';
-const OTHER = '447700900123';
+import { KNOWN, OTHER, TYPED, useLeasedDevice } from './support/use-leased-device.js';
 
 describe('a person in sends', () => {
-  let space: RedisSpace;
-  let lease: Lease;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
-  });
-  afterEach(() => space.close());
+  const { address, space, lease } = useLeasedDevice();
 
   async function accept(recipients: string[], { isOpen = true, kind = 'text' as SendKind } = {}) {
     const nowMs = Date.now();

@@ -1,27 +1,13 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { forgetPerson } from '@gateway/store/workspace/people';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-
-const address = { workspace: 'main', device: 'a' };
-/** A number of Brazil, as it is typed and as the network knows it. */
-const TYPED = '5511987654321';
-const KNOWN = '551187654321';
-const OTHER = '447700900123';
+import { KNOWN, OTHER, TYPED, useLeasedDevice } from './support/use-leased-device.js';
 
 describe('what the account of a device has kept about a person', () => {
-  let space: RedisSpace;
-  let lease: Lease;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
-  });
-  afterEach(() => space.close());
+  const { address, space, lease } = useLeasedDevice();
 
   const keyOf = (type: string, id: string, value: unknown = 'x') => ({
     ...{ type, id },

@@ -1,0 +1,21 @@
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { standIn } from '@gateway/testkit/stand-in';
+
+/** A number of Brazil, as it is typed and as the network knows it. */
+export const TYPED = '5511987654321';
+export const KNOWN = '551187654321';
+/** Somebody else's. */
+export const OTHER = '447700900123';
+
+/** A corner of Redis, and a device in it that the test owns: made anew for each test. */
+export function useLeasedDevice() {
+  const address = { workspace: 'main', device: 'a' };
+  const parts = {} as { space: RedisSpace; lease: Lease };
+  beforeEach(async () => {
+    parts.space = await openRedisSpace();
+    parts.lease = (await acquireLease(parts.space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => parts.space.close());
+  return { address, space: standIn(() => parts.space), lease: standIn(() => parts.lease) };
+}
