@@ -88,6 +88,31 @@ describe('what a message shows so that it may reach its recipient', () => {
     expect(await test.session.readRestriction('reach_out_time_lock')).to.equal(undefined);
   });
 
+  it('is what the settings of the network ask for: a token of the person (10518), else one made of the salt (24941)', async () => {
+    const [friend, stranger, another] = makeNumbers(3) as [string, string, string];
+    const { phone, keyStore, session } = await sessions.openLinked();
+    await sessions.admin('POST', `phones/${friend}/messages`, { to: phone, text: 'hi' });
+    await eventually(() => keyStore.keys.has(`tctoken/${lidOf(friend)}`));
+    await session.close();
+    /** What the network says of 10518 and 24941, to whom a message goes, and what it shows. */
+    const cases: [boolean, boolean, string, string[]][] = [
+      [false, true, friend, ['cstoken']],
+      [true, false, friend, ['tctoken']],
+      [true, false, stranger, []],
+      [false, false, friend, []],
+      [true, true, another, ['cstoken']],
+    ];
+    for (const [given, made, to, tokens] of cases) {
+      await change(phone, { props: { 10518: given, 24941: made }, tokensRequired: false });
+      const test = await sessions.open(keyStore, { caches: createSessionCaches() });
+      await test.next('open');
+      const kept = { given, made };
+      await eventually(() => expect((JSON.parse(keyStore.creds!) as HistoryCreds).showsTokens).to.deep.equal(kept));
+      expect(await send(test, to), JSON.stringify(kept)).to.deep.equal(accepted(tokens));
+      await test.session.close();
+    }
+  });
+
   it('is nothing that the network does not want, also when it says so only once', async () => {
     const [stranger] = makeNumbers(1) as [string];
     const test = await sessions.openLinked();

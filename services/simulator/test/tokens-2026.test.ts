@@ -94,6 +94,21 @@ describe('tokens of the profile 2026', () => {
     expect(await send('4922000000003', [made('4922000000003')])).to.equal(undefined);
   });
 
+  it('tells at each login which tokens it asks for: those that people give (10518), and those made of the salt (24941)', async () => {
+    const { state } = await network.link({}, '4922000000014');
+    const told = async () => {
+      const { socket } = connect(network.simulator, state);
+      const answer = await new Promise<BinaryNode>((resolve) => socket.ws.on('CB:iq,,props', resolve));
+      await socket.end(undefined);
+      const props = (answer.content as BinaryNode[])[0]!.content as BinaryNode[];
+      const values = new Map(props.map(({ attrs }) => [attrs.config_code, attrs.config_value]));
+      return { given: values.get('10518'), made: values.get('24941') };
+    };
+    expect(await told()).to.deep.equal({ given: 'true', made: 'true' });
+    await network.admin('PUT', '/admin/accounts/4922000000014', { props: { 24941: false } });
+    expect(await told()).to.deep.equal({ given: 'true', made: 'false' });
+  });
+
   it('shares the salt as a setting where an account has it there, in a patch that stock clients accept', async () => {
     const number = '4922000000013';
     const { network: simulated } = network.simulator;

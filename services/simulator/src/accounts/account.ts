@@ -30,6 +30,7 @@ export interface AccountState {
     | 'tokensRequired'
     | 'hasSalt'
     | 'saltIn'
+    | 'props'
     | 'rawId'
     | 'createdAtMs'
     | 'pushName'
@@ -58,6 +59,8 @@ export class Account {
   hasSalt = true;
   /** Where its clients find the salt: in the first history after the linking, or in the settings that they share. */
   saltIn: 'history' | 'settings' = 'history';
+  /** What the network tells its clients at a login about experiments, by code, where it differs from the usual. */
+  props: Record<string, boolean> = {};
   pushName: string;
   business = false;
   /** Its owner protected it with a passkey: no client links without it. */
@@ -97,11 +100,11 @@ export class Account {
   }
 
   save(): AccountState {
-    const { number, addressing, tokensRequired, hasSalt, saltIn, passkey, rawId, createdAtMs } = this;
+    const { number, addressing, tokensRequired, hasSalt, saltIn, props, passkey, rawId, createdAtMs } = this;
     const { pushName, business, status, picture, restrictions } = this;
     const { blocked, privacy, appState, contacts, tokens } = this;
     const devices = [...this.devices.values()].map((device) => device.save());
-    const network = { number, addressing, tokensRequired, hasSalt, saltIn, passkey, rawId, createdAtMs };
+    const network = { number, addressing, tokensRequired, hasSalt, saltIn, props, passkey, rawId, createdAtMs };
     const own = { ...network, pushName, business, status, picture, restrictions };
     return { own, sets: { blocked, privacy, appState, contacts, tokens }, devices, lastDeviceId: this.#lastDeviceId };
   }

@@ -15,11 +15,23 @@ export function accountView({ directory }: Network, account: Account): object {
     tokensRequired,
     hasSalt,
     saltIn,
+    props,
     restrictions,
     devices,
   } = account;
   const jids = { jid: directory.jidOf(number, 'pn'), lid: directory.jidOf(number, 'lid') };
-  const state = { pushName, business, passkey, backlog, addressing, tokensRequired, hasSalt, saltIn, restrictions };
+  const state = {
+    pushName,
+    business,
+    passkey,
+    backlog,
+    addressing,
+    tokensRequired,
+    hasSalt,
+    saltIn,
+    props,
+    restrictions,
+  };
   return { number, ...jids, ...state, devices: [...devices.values()].map(deviceView) };
 }
 

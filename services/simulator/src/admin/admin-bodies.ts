@@ -115,6 +115,7 @@ export interface AccountBody {
   readonly tokensRequired?: boolean;
   readonly hasSalt?: boolean;
   readonly saltIn?: 'history' | 'settings';
+  readonly props?: Record<string, boolean>;
   readonly backlog?: Partial<BacklogRules>;
   readonly restrictions?: {
     reachoutLockedUntilMs?: number;
@@ -131,6 +132,7 @@ const account = Joi.object({
   tokensRequired: Joi.boolean(),
   hasSalt: Joi.boolean(),
   saltIn: Joi.valid('history', 'settings'),
+  props: Joi.object().pattern(/^\d{1,6}$/, Joi.boolean()),
   backlog: Joi.object({
     endMarkMs: Joi.number().integer().min(0).allow(null),
     isWithheld: Joi.boolean(),

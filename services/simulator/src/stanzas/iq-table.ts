@@ -56,8 +56,9 @@ export const IQ_TABLE: Record<string, IqHandler> = {
 
 function propsOf({ rules, accounts }: Network, number: string): Record<string, string> {
   if (!rules.tellsMigration) return PROPS;
-  const isMigrated = accounts.ensure(number).addressing === 'lid';
-  return { ...PROPS, [MIGRATED]: String(isMigrated), [SALT_TOKENS]: 'true' };
+  const { addressing, props } = accounts.ensure(number);
+  const own = Object.entries(props).map(([code, value]) => [code, String(value)]);
+  return { ...PROPS, [MIGRATED]: String(addressing === 'lid'), [SALT_TOKENS]: 'true', ...Object.fromEntries(own) };
 }
 
 function answerProps({ network }: Server, { session, device }: Client, query: BinaryNode): void {
