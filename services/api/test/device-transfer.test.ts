@@ -15,6 +15,7 @@ import makeWASocket, { useMultiFileAuthState, WA_CERT_DETAILS } from '@whiskeyso
 import { expect } from 'chai';
 import pino from 'pino';
 import { muteSignalLibrary } from '../../simulator/test/support/mute-signal-library.js';
+import { renewSecret } from '../../simulator/test/support/stock-client.js';
 import { linkDevice } from './support/device-owner.js';
 
 const CLI = fileURLToPath(import.meta.resolve('@gateway/api/cli'));
@@ -37,8 +38,9 @@ describe('device import and export', function () {
   let folder: string;
 
   before(async () => {
-    // The stock client beside it links on no other.
-    simulator = await startSimulator({ profile: '2025' });
+    simulator = await startSimulator();
+    // The stock client beside it shows no tokens.
+    simulator.network.accounts.ensure(ACCOUNT).tokensRequired = false;
   });
   after(() => simulator.close());
   beforeEach(async () => {
@@ -59,7 +61,7 @@ describe('device import and export', function () {
     });
   }
 
-  /** An unmodified client on a folder, as the library's own documents show it: links when it has to. */
+  /** A stock client on a folder, as the library's own documents show it: links when it has to, also where codes are scanned twice. */
   async function openStock(path: string, number: string): Promise<{ socket: Stock; end(): Promise<void> }> {
     WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(simulator.rootPublicKeyHex, 'hex');
     const { state, saveCreds } = await useMultiFileAuthState(path);
@@ -70,10 +72,11 @@ describe('device import and export', function () {
         logger: pino({ level: 'silent' }),
       });
       socket.ev.on('creds.update', saveCreds);
+      renewSecret({ socket }, state, (qr) => {
+        void fetch(`${simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, { method: 'POST', body: qr });
+      });
       const opened = await new Promise<boolean>((resolve) => {
-        socket.ev.on('connection.update', ({ connection, qr }) => {
-          if (qr)
-            void fetch(`${simulator.adminUrl}/admin/mock-phone/scan-qr?number=${number}`, { method: 'POST', body: qr });
+        socket.ev.on('connection.update', ({ connection }) => {
           if (connection === 'open') resolve(true);
           if (connection === 'close') resolve(false);
         });
@@ -92,13 +95,14 @@ describe('device import and export', function () {
   }
   const textsTo = async (number: string) =>
     (await readDeliveries(simulator, ACCOUNT)).filter(({ to, shown }) => to === number && shown > 0).map((m) => m.text);
+  const lidOf = (number: string) => simulator.network.directory.jidOf(number, 'lid');
   const devicesOf = (number: string) => simulator.network.accounts.ensure(number).devices.size;
 
   it('take a session over from another program and give it back, without linking again', async () => {
     const [friend] = makeNumbers(1, 60) as [string];
     const starting = Gateway.start({ space, simulator });
     const stock = await openStock(folder, ACCOUNT);
-    await stock.socket.sendMessage(`${friend}@s.whatsapp.net`, { text: 'from a stock client' });
+    await stock.socket.sendMessage(lidOf(friend), { text: 'from a stock client' });
     await eventually(async () => (await textsTo(friend)).length === 1);
     await stock.end();
     const devices = devicesOf(ACCOUNT);
@@ -128,7 +132,7 @@ describe('device import and export', function () {
     }
 
     const again = await openStock(exported, ACCOUNT);
-    await again.socket.sendMessage(`${friend}@s.whatsapp.net`, { text: 'and back' });
+    await again.socket.sendMessage(lidOf(friend), { text: 'and back' });
     await eventually(async () => (await textsTo(friend)).length === 3);
     await again.end();
     expect(await textsTo(friend)).to.deep.equal(['from a stock client', 'from the gateway', 'and back']);

@@ -82,7 +82,7 @@ for (const profile of ['2026', '2025'] as const) {
 }
 
 describe('Baileys 6.7.24 on the network of 2025', () => {
-  const network = useSimulator({ profile: '2025' });
+  const network = useSimulator({ profile: '2025', refreshAfterScan: true, codeVerdictMs: 5 });
   const sockets: ReturnType<typeof makeStockSocket>[] = [];
 
   async function connect(state: StockState, onQr: (qr: string) => void = () => {}) {
@@ -106,6 +106,10 @@ describe('Baileys 6.7.24 on the network of 2025', () => {
 
   after(async () => {
     for (const socket of sockets) await Promise.resolve(socket.end(undefined)).catch(() => {});
+  });
+
+  it('knows nothing of second scans and late verdicts, also when they are asked for', () => {
+    expect(network.simulator.network.settings).to.include({ codeVerdictMs: 0, refreshAfterScan: false });
   });
 
   it('links, sends, is answered and logs out', async () => {

@@ -24,31 +24,35 @@ const MAIN = fileURLToPath(import.meta.resolve('@gateway/simulator/main'));
 /** The simulator as people run it. It ends with us, too. */
 async function startProcess(stateFile: string): Promise<Started> {
   const child = fork(MAIN, {
-    env: { SIMULATOR_PROFILE: '2025', SIMULATOR_STATE_FILE: stateFile },
+    env: { SIMULATOR_STATE_FILE: stateFile },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
   return { child, ...JSON.parse(line) };
 }
 
-async function ask(adminUrl: string, path: string): Promise<unknown> {
-  return (await fetch(adminUrl + path)).json();
+/** A stock client shows no tokens. */
+const OF_STOCK = { tokensRequired: false };
+
+async function ask(adminUrl: string, path: string, request?: RequestInit): Promise<unknown> {
+  return (await fetch(adminUrl + path, request)).json();
 }
 
 describe('a restart of the whole server', () => {
   muteSignalLibrary();
 
   it('keeps clients linked, sessions working and inboxes as they were', async () => {
-    const first = await startSimulator({ seed: 'restart', profile: '2025' });
+    const first = await startSimulator({ seed: 'restart' });
+    Object.assign(first.network.accounts.ensure('4912000000001'), OF_STOCK);
     const client = await linkByQr(first, {}, '4912000000001');
-    const jid = '4912000000002@s.whatsapp.net';
+    const jid = first.network.directory.jidOf('4912000000002', 'lid');
     await client.socket.sendMessage(jid, { text: 'before' });
     await eventually(() => [...first.network.phones.phone('4912000000002').inbox.rows()].length === 1);
     await client.socket.end(undefined);
     const state = first.saveState();
     await first.close();
 
-    const second = await startSimulator({ seed: 'restart', profile: '2025', state });
+    const second = await startSimulator({ seed: 'restart', state });
     const back = await logIn(second, client.state);
     await back.socket.sendMessage(jid, { text: 'after' });
     await eventually(() => {
@@ -61,16 +65,18 @@ describe('a restart of the whole server', () => {
   });
 
   it('keeps what waits for a phone that is off', async () => {
-    const first = await startSimulator({ seed: 'waiting', profile: '2025' });
+    const first = await startSimulator({ seed: 'waiting' });
     const client = await linkByQr(first);
+    Object.assign(first.network.accounts.ensure(client.number), OF_STOCK);
     first.network.phones.setHabits('4912000000003', { online: false });
-    await client.socket.sendMessage('4912000000003@s.whatsapp.net', { text: 'later' });
+    const jid = first.network.directory.jidOf('4912000000003', 'lid');
+    await client.socket.sendMessage(jid, { text: 'later' });
     await eventually(() => first.network.counters.acks === 1);
     await client.socket.end(undefined);
     const state = first.saveState();
     await first.close();
 
-    const second = await startSimulator({ seed: 'waiting', profile: '2025', state });
+    const second = await startSimulator({ seed: 'waiting', state });
     second.network.phones.setHabits('4912000000003', { online: true });
     second.office.phones.wake('4912000000003');
     const { inbox } = second.network.phones.phone('4912000000003');
@@ -82,8 +88,11 @@ describe('a restart of the whole server', () => {
     const folder = await mkdtemp(join(tmpdir(), 'simulator-'));
     const stateFile = join(folder, 'state');
     const first = await startProcess(stateFile);
+    const change = (number: string) =>
+      ask(first.adminUrl, `/admin/accounts/${number}`, { method: 'PUT', body: JSON.stringify(OF_STOCK) });
+    await change('4912000000004');
+    const { lid: jid } = (await change('4912000000005')) as { lid: string };
     const client = await linkByQr(first, {}, '4912000000004');
-    const jid = '4912000000005@s.whatsapp.net';
     await client.socket.sendMessage(jid, { text: 'before' });
     const textsOf = async ({ adminUrl }: Started) => {
       const rows = (await ask(adminUrl, '/admin/phones/4912000000005/messages')) as { text: string }[];
@@ -111,7 +120,7 @@ describe('a restart of the whole server', () => {
   });
 
   it('keeps what it knows of people and tokens, and starts with the usual where an older state says nothing', async () => {
-    const first = await startSimulator({ seed: 'identities', profile: '2026' });
+    const first = await startSimulator({ seed: 'identities' });
     const [person, account] = ['4912000000006', '4912000000007'];
     const { directory } = first.network;
     const nameless = directory.identities.addWithoutNumber('77001234567891');
@@ -122,7 +131,7 @@ describe('a restart of the whole server', () => {
     const state = first.saveState();
     await first.close();
 
-    const second = await startSimulator({ seed: 'identities', profile: '2026', state });
+    const second = await startSimulator({ seed: 'identities', state });
     expect(second.network.directory.jidOf(person, 'lid')).to.equal(lid);
     expect(second.network.directory.resolve('77001234567891@lid')).to.include({ number: nameless });
     expect(second.network.accounts.ensure(account)).to.include({ addressing: 'pn', hasSalt: false });
@@ -135,7 +144,7 @@ describe('a restart of the whole server', () => {
       for (const name of ['addressing', 'tokensRequired', 'hasSalt']) delete own[name];
       delete sets.tokens;
     }
-    const third = await startSimulator({ seed: 'identities', profile: '2026', state: serialize(older) });
+    const third = await startSimulator({ seed: 'identities', state: serialize(older) });
     expect(third.network.accounts.ensure(account)).to.include({
       addressing: 'lid',
       hasSalt: true,

@@ -115,7 +115,11 @@ export interface Linked {
  * Since 2026 the network retires the secret of a code when it is scanned. A stock client goes on showing it, and never
  * links; this makes a client choose another and show the same code with it, as an up-to-date one would.
  */
-export function renewSecret({ socket }: Attempt, { creds }: StockState, onQr: (qr: string) => void): void {
+export function renewSecret(
+  { socket }: Pick<Attempt, 'socket'>,
+  { creds }: Pick<StockState, 'creds'>,
+  onQr: (qr: string) => void,
+): void {
   let shown = '';
   socket.ev.on('connection.update', ({ qr }) => {
     if (!qr) return;
