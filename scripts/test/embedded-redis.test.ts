@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
-import { checkRedisSettings } from '@gateway/runtime/redis/redis-settings';
+import { refuseWrongSettings } from '@gateway/runtime/redis/redis-settings';
 import { startEmbeddedRedis } from '@gateway/scripts/redis/start-embedded-redis';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -28,7 +28,7 @@ describe('the embedded Redis', () => {
       const clients = createRedisClients({ url, logger });
       lifecycle.add('clients', () => clients.close());
       await clients.waitForReady();
-      expect(await checkRedisSettings(clients.commands)).to.deep.equal([]);
+      await refuseWrongSettings(clients.commands);
       expect(await clients.commands.get('key')).to.equal(expected);
       await clients.commands.set('key', 'kept');
       const pid = redisPid();

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findLuaFiles } from '@gateway/scripts/mutation/mutate-lua';
+import { findLuaFiles } from '@gateway/scripts/mutation/find-lua-files';
 import { ROOT } from '@gateway/scripts/paths';
 import { expect } from 'chai';
 

@@ -35,7 +35,7 @@ export function makeApiToken(): NewApiToken {
   const keyId = toBase32(randomBytes(10));
   const secret = toBase32(randomBytes(20));
   const token = `gw_${keyId}_${secret}${checksum(keyId, secret)}`;
-  return { keyId, token, hash: hashApiToken(token) };
+  return { keyId, token, hash: hashToken(token).toString('hex') };
 }
 
 /** The key id of a well-formed token. A mistyped one fails on its checksum, without a look-up. */
@@ -46,15 +46,15 @@ export function parseApiToken(token: string): { keyId: string } | undefined {
   return checksum(keyId, secret) === sum ? { keyId } : undefined;
 }
 
-export function hashApiToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
-}
-
 /** Compares in constant time. */
 export function matchesHash(token: string, hash: string): boolean {
   const expected = Buffer.from(hash, 'hex');
-  const actual = createHash('sha256').update(token).digest();
+  const actual = hashToken(token);
   return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
 }
 
 function checksum(keyId: string, secret: string): string {

@@ -1,4 +1,5 @@
-import { hashApiToken, makeApiToken, matchesHash, parseApiToken } from '@gateway/contracts/api-token';
+import { createHash } from 'node:crypto';
+import { makeApiToken, matchesHash, parseApiToken } from '@gateway/contracts/api-token';
 import { fromBase32, toBase32 } from '@gateway/contracts/base32';
 import { isDeviceId, makeMessageId, parseMessageId, shortDeviceId, takeOrMakeRequestId } from '@gateway/contracts/ids';
 import { expect } from 'chai';
@@ -35,7 +36,7 @@ describe('API tokens', () => {
     expect(parseApiToken(token)).to.deep.equal({ keyId });
     expect(matchesHash(token, hash)).to.equal(true);
     expect(matchesHash(makeApiToken().token, hash)).to.equal(false);
-    expect(hashApiToken(token)).to.equal(hash);
+    expect(hash).to.equal(createHash('sha256').update(token).digest('hex'));
     expect(hash).not.to.include(token.slice(20, 40));
   });
 

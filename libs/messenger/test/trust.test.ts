@@ -1,4 +1,5 @@
-import { assertGenuineChain, assertSafeEndpoint } from '@gateway/messenger/socket/trust';
+import { assertGenuineChain } from '@gateway/messenger/socket/genuine-chain';
+import { assertSafeEndpoint } from '@gateway/messenger/socket/trust';
 import { Curve, proto } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 

@@ -1,11 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { watchMigration } from '@gateway/messenger/addressing/watch-migration';
-import {
-  type BaileysSocket,
-  normalizeMessageContent,
-  proto,
-  writeRandomPadMax16,
-} from '@gateway/messenger/socket/baileys';
+import { type BaileysSocket, normalizeMessageContent, proto } from '@gateway/messenger/socket/baileys';
+import { writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 
 type Wrap = (message: proto.IMessage) => proto.IMessage;

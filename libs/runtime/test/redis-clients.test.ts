@@ -1,7 +1,8 @@
 import { systemClock } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
-import { checkRedisSettings } from '@gateway/runtime/redis/redis-settings';
+import { refuseWrongSettings } from '@gateway/runtime/redis/redis-settings';
 import { testRedisUrl } from '@gateway/testkit/config';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
@@ -64,22 +65,26 @@ describe('Redis clients', () => {
   });
 });
 
-describe('checkRedisSettings', () => {
-  const check = (info: string) => checkRedisSettings({ info: async () => info } as never);
+describe('refuseWrongSettings', () => {
+  /** What it says against a Redis that describes itself like this. */
+  const check = async (info: string) => {
+    const refusal = await refuseWrongSettings({ info: async () => info } as never).catch(toError);
+    return refusal?.message;
+  };
 
   it('is content with a Redis that keeps what it is given', async () => {
-    expect(await check('redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n')).to.deep.equal([]);
+    expect(await check('redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n')).to.equal(undefined);
   });
 
   it('names each setting that would lose messages', async () => {
-    const problems = await check('redis_version:6.0.16\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:0\r\n');
-    expect(problems).to.have.length(3);
-    expect(problems.join()).to.include('6.0.16').and.to.include('allkeys-lru').and.to.include('appendonly');
+    const refusal = await check('redis_version:6.0.16\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:0\r\n');
+    expect(refusal?.split(';')).to.have.length(3);
+    expect(refusal).to.include('6.0.16').and.to.include('allkeys-lru').and.to.include('appendonly');
   });
 
   it('wants 7.0, whose scripts can run on when it is full', async () => {
     const versionIsFine = async (version: string) =>
-      (await check(`redis_version:${version}\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n`)).length === 0;
+      (await check(`redis_version:${version}\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n`)) === undefined;
     expect(await versionIsFine('6.2.14')).to.equal(false);
     expect(await versionIsFine('7.0.0')).to.equal(true);
     expect(await versionIsFine('8.2.1')).to.equal(true);
@@ -88,7 +93,7 @@ describe('checkRedisSettings', () => {
   it('finds nothing wrong with the Redis of the tests', async () => {
     const clients = createRedisClients({ url: testRedisUrl(), logger });
     await clients.waitForReady();
-    expect(await checkRedisSettings(clients.commands)).to.deep.equal([]);
+    await refuseWrongSettings(clients.commands);
     await clients.close();
   });
 });

@@ -2,7 +2,6 @@ import type { SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
-import { FORGOTTEN } from '@gateway/contracts/sends/send-layout';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
@@ -35,7 +34,7 @@ describe('a person in sends', () => {
   it('gets nothing of what is queued, and the others do', async () => {
     const { messageId, tag } = await accept([OTHER, KNOWN, '4915111']);
     expect(await forget(tag)).to.equal(1);
-    expect(await show(tag)).to.deep.equal([`${OTHER} queued`, `${FORGOTTEN} cancelled`, '4915111 queued']);
+    expect(await show(tag)).to.deep.equal([`${OTHER} queued`, 'forgotten cancelled', '4915111 queued']);
     expect((await readSend(space.store, address, messageId))!.counts).to.include({ queued: 2, cancelled: 1 });
     expect((await readBacklog(space.store, address)).messages).to.equal(2);
     expect(await readContent(space.store, address, tag), 'for the others').to.not.equal(undefined);
@@ -51,7 +50,7 @@ describe('a person in sends', () => {
     const [first] = await readRecipients(space.store, address, tag, { from: 0, limit: 1 });
     expect([first!.status, recipientErrorName(first!.errorCode)]).to.deep.equal(['failed', 'person_forgotten']);
     await hear(tag, 0, 'acked');
-    expect(await show(tag)).to.deep.equal([`${FORGOTTEN} failed`, `${OTHER} queued`]);
+    expect(await show(tag)).to.deep.equal(['forgotten failed', `${OTHER} queued`]);
   });
 
   it('goes out of what is done, whose counts stay; with the last of them its content goes, too', async () => {
@@ -61,7 +60,7 @@ describe('a person in sends', () => {
     const { recipients } = { recipients: `${space.prefix}:{main/a}:send:${tag}:to` };
     const diesAt = await space.store.redis.pexpiretime(recipients);
     expect(await forget(tag)).to.equal(1);
-    expect(await show(tag)).to.deep.equal([`${FORGOTTEN} delivered`]);
+    expect(await show(tag)).to.deep.equal(['forgotten delivered']);
     expect((await readSend(space.store, address, messageId))!.counts).to.include({ delivered: 1, cancelled: 0 });
     expect(await readContent(space.store, address, tag)).to.equal(undefined);
     const { record } = sendKeys(space.store.space, address, tag);

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { GatewayError } from '@gateway/runtime/errors';
 import { launcherConfig } from '../config.js';
 import { ROOT } from '../paths.js';
+import { findLuaFiles } from './find-lua-files.js';
 
 /** One change to one Lua file that takes a guarantee away. */
 interface Mutation {
@@ -59,13 +60,6 @@ export async function mutateLua(
     }
   }
   return score;
-}
-
-/** The Lua files of the store below a copy of the repository, by their names. */
-export function findLuaFiles(root: string): Map<string, string> {
-  const sources = join(root, 'libs/store/src');
-  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua'));
-  return new Map(files.map((path) => [basename(path, '.lua'), join(sources, path)]));
 }
 
 /** Returns what takes it back; `undefined` when the file has changed since the mutation was written down. */

@@ -1,7 +1,8 @@
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { API_ERRORS } from '@gateway/contracts/errors';
-import { holdsTrunkZero, normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
+import { holdsTrunkZero } from '@gateway/contracts/people/holds-trunk-zero';
+import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';

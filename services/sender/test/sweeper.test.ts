@@ -2,7 +2,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
-import { sweep } from '@gateway/sender/fleet/sweeper';
+import { sweepDevices } from '@gateway/sender/fleet/sweep-devices';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { acquireLease } from '@gateway/store/fleet/leases';
@@ -33,7 +33,7 @@ describe('the sweeper', () => {
 
   const run = (aheadMs = 0) => {
     const clock = { ...systemClock, nowMs: () => Date.now() + aheadMs };
-    return sweep({ store: space.store, keeper, producer, clock, logger, workspace });
+    return sweepDevices({ store: space.store, keeper, producer, clock, logger, workspace });
   };
   async function send(device: string, { lifeMs = 60_000, open = true } = {}): Promise<string> {
     const address = { workspace, device };

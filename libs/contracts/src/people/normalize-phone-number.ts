@@ -1,4 +1,4 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { holdsTrunkZero } from './holds-trunk-zero.js';
 
 const SEPARATORS = /[\s\-.()[\]]/g;
 /** `+44 (0) 7700`: to be left out when called from abroad, in most countries. */
@@ -14,18 +14,4 @@ export function normalizePhoneNumber(input: string): string | undefined {
   if (ZERO_IN_BRACKETS.test(input)) return undefined;
   const digits = input.replace(SEPARATORS, '').replace(/^\+/, '');
   return INTERNATIONAL.test(digits) && !holdsTrunkZero(digits) ? digits : undefined;
-}
-
-/** Right behind what may be the code of a country. Most numbers have none there, and need no second look. */
-const EARLY_ZERO = /^\d{1,3}0/;
-
-/**
- * Whether digits are those of a number with its country code, and behind that the 0 of calls inside the country
- * (`44 0 7700 900123`), as the library would leave it out. A 0 that is part of the number, as in Italy and Côte d'Ivoire,
- * is none, and nor is that of a number which the library does not know: its data ages.
- */
-export function holdsTrunkZero(digits: string): boolean {
-  if (!EARLY_ZERO.test(digits)) return false;
-  const read = parsePhoneNumberFromString(`+${digits}`, { extract: false });
-  return read !== undefined && digits[read.countryCallingCode.length] === '0' && read.number !== `+${digits}`;
 }

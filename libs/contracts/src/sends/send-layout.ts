@@ -44,7 +44,7 @@ export function packRecipients(numbers: readonly string[]): Buffer {
 }
 
 /** In the place of a number that was taken out: zero in the packed form. */
-export const FORGOTTEN = 'forgotten';
+const FORGOTTEN = 'forgotten';
 
 export function unpackRecipients(packed: Buffer): string[] {
   const numbers: string[] = [];

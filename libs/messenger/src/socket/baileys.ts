@@ -51,7 +51,6 @@ export {
   type UserFacingSocketConfig,
   unpadRandomMax16,
   WA_CERT_DETAILS,
-  writeRandomPadMax16,
 } from '@whiskeysockets/baileys';
 
 /** A socket of the library, all layers. */

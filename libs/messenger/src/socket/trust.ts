@@ -1,8 +1,7 @@
 import { isRealNetwork, type MessengerTrust } from '@gateway/runtime/config/messenger-trust';
 import { GatewayError } from '@gateway/runtime/errors';
-import { isGenuine } from '../keys/fast-curve.js';
-import { UntrustedServerError } from '../session/session-errors.js';
 import { Curve, proto, WA_CERT_DETAILS } from './baileys.js';
+import { assertGenuineChain } from './genuine-chain.js';
 
 /** Where the network is, and whom to believe to be it. */
 export interface Endpoint {
@@ -80,45 +79,6 @@ Object.defineProperty(WA_CERT_DETAILS, 'PUBLIC_KEY', {
 function rootOf(trust: MessengerTrust): Buffer {
   if (trust.kind === 'root') return trust.publicKey;
   return trust.kind === 'insecure' ? standInChain().root : productionRoot;
-}
-
-/**
- * Throws unless root -> intermediate -> leaf are signed by each other, in date, and the leaf is about `serverKey`.
- * @param root Curve25519 public key, 32 bytes.
- */
-export function assertGenuineChain(
-  { leaf, intermediate }: proto.CertChain,
-  root: Uint8Array,
-  serverKey: Uint8Array,
-  nowMs: number,
-): void {
-  const issuer = readCertificate(intermediate, 'intermediate', root, nowMs);
-  const { key } = readCertificate(leaf, 'leaf', issuer.key, nowMs);
-  if (!Buffer.from(key).equals(serverKey)) throw new UntrustedServerError('the leaf is about another key');
-}
-
-function readCertificate(
-  certificate: proto.CertChain.INoiseCertificate | null | undefined,
-  name: string,
-  issuerKey: Uint8Array,
-  nowMs: number,
-) {
-  const { details, signature } = certificate ?? {};
-  if (!details || !signature) throw new UntrustedServerError(`no ${name} certificate`);
-  if (!isGenuine(issuerKey, details, signature)) throw new UntrustedServerError(`false signature of the ${name}`);
-  const { key, notBefore, notAfter } = proto.CertChain.NoiseCertificate.Details.decode(details);
-  if (!key) throw new UntrustedServerError(`no key in the ${name}`);
-  const now = nowMs / 1000;
-  if (now < seconds(notBefore) || now > seconds(notAfter, Number.POSITIVE_INFINITY)) {
-    throw new UntrustedServerError(`the ${name} is out of date`);
-  }
-  return { key };
-}
-
-/** Certificates without dates are valid always: stand-ins tend to leave them out. */
-function seconds(date: unknown, absent = 0): number {
-  const value = Number(date ?? 0);
-  return value > 0 ? value : absent;
 }
 
 let madeStandIn: { chain: proto.CertChain; root: Buffer } | undefined;

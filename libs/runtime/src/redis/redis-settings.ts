@@ -4,11 +4,18 @@ import { GatewayError } from '../errors.js';
 /** The oldest version whose scripts can say that they run also when it is full. */
 const MINIMUM_VERSION = [7, 0] as const;
 
-/**
- * What is wrong with the settings of a Redis that is to hold messages: nothing when the list is empty.
- * Reads `INFO` only, which managed services allow too.
- */
-export async function checkRedisSettings(client: Redis): Promise<string[]> {
+/** Throws `redis_settings` when this Redis could lose messages: a process that starts on it must not go on. */
+export async function refuseWrongSettings(client: Redis): Promise<void> {
+  const problems = await findProblems(client);
+  if (problems.length === 0) return;
+  throw new GatewayError({
+    code: 'redis_settings',
+    message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
+  });
+}
+
+/** Reads `INFO` only, which managed services allow too. */
+async function findProblems(client: Redis): Promise<string[]> {
   const info = parseInfo(await client.info());
   const problems: string[] = [];
   if (!isRecent(info.redis_version)) {
@@ -19,16 +26,6 @@ export async function checkRedisSettings(client: Redis): Promise<string[]> {
   }
   if (info.aof_enabled !== '1') problems.push('appendonly is off, must be on: a restart would lose accepted messages');
   return problems;
-}
-
-/** Throws `redis_settings` when this Redis could lose messages: a process that starts on it must not go on. */
-export async function refuseWrongSettings(client: Redis): Promise<void> {
-  const problems = await checkRedisSettings(client);
-  if (problems.length === 0) return;
-  throw new GatewayError({
-    code: 'redis_settings',
-    message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
-  });
 }
 
 function parseInfo(text: string): Record<string, string | undefined> {

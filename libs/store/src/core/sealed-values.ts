@@ -1,127 +1,6 @@
-import { restOfKey } from '@gateway/contracts/redis-keys';
+import { decodeSealed, findSealed, type SealedValue } from './find-sealed.js';
 import type { Store } from './store.js';
-import { type KeyRing, keyIdOf, LONGEST_HEADER_BYTES, RINGS, type SealPurpose } from './vault.js';
-
-interface Place {
-  /** What follows the device, or the workspace, in the key. */
-  keys: RegExp;
-  /** In a hash: these fields, or all of them. Without it the key itself is the value. */
-  fields?: readonly string[] | 'all';
-  /** In base64. */
-  isText?: true;
-}
-
-/** Where values lie that are sealed for each purpose: what is missing here would outlive its key. */
-const PLACES: Record<SealPurpose, Place> = {
-  account: { keys: /^creds(?::quarantined)?$/ },
-  session: { keys: /^keys:.+:\d+$/, fields: 'all' },
-  content: { keys: /^send:[^:]+$/, fields: ['content'] },
-  reply: { keys: /^send:[^:]+$/, fields: ['reply'] },
-  file: { keys: /^blob:[^:]+:\d+$/ },
-  upload: { keys: /^blob-upload:/ },
-  received: { keys: /^received$/, fields: 'all' },
-  question: { keys: /^questions$/, fields: 'all', isText: true },
-  repeat: { keys: /^idempotency:/, fields: ['fingerprint'] },
-  idKey: { keys: /^device$/, fields: ['idKey'] },
-  linkCode: { keys: /^observed$/, fields: ['code'], isText: true },
-};
-
-/** A value as it lies in Redis; unopened. */
-interface SealedValue {
-  purpose: SealPurpose;
-  ring: KeyRing;
-  keyId: string;
-  key: string;
-  /** Empty when the key itself is the value. */
-  field: string;
-  /** What it is bound to. */
-  place: string;
-  isText: boolean;
-}
-
-const KEYS_AT_ONCE = 500;
-const FIELDS_AT_ONCE = 500;
-
-/**
- * Everything that is sealed in this installation, a few hundred at a time, while all runs: what is there all the while is
- * among them, at times twice.
- */
-export async function* findSealed(store: Store): AsyncGenerator<SealedValue[]> {
-  let cursor = '0';
-  do {
-    const [next, keys] = await store.redis.scan(cursor, 'MATCH', `${store.space.prefix}:{*`, 'COUNT', KEYS_AT_ONCE);
-    cursor = next;
-    const places = keys.flatMap((key) => placesOf(store, key));
-    const single = await Promise.all(
-      places.filter(({ place }) => place.fields !== 'all').map((each) => readOne(store, each)),
-    );
-    yield single.flat();
-    for (const each of places.filter(({ place }) => place.fields === 'all')) yield* readHash(store, each);
-  } while (cursor !== '0');
-}
-
-interface FoundPlace {
-  purpose: SealPurpose;
-  place: Place;
-  key: string;
-}
-
-function placesOf(store: Store, key: string): FoundPlace[] {
-  const rest = restOfKey(store.space, key);
-  if (rest === undefined) return [];
-  return (Object.entries(PLACES) as [SealPurpose, Place][])
-    .filter(([, { keys }]) => keys.test(rest))
-    .map(([purpose, place]) => ({ purpose, place, key }));
-}
-
-async function readOne(store: Store, { purpose, place, key }: FoundPlace): Promise<SealedValue[]> {
-  const isText = place.isText === true;
-  if (place.fields === undefined) {
-    const head = await store.redis.getrangeBuffer(key, 0, LONGEST_HEADER_BYTES);
-    return head.length === 0 ? [] : [toValue({ purpose, key, field: '', isText, keyId: keyIdOf(head) })];
-  }
-  const fields = place.fields as readonly string[];
-  const values = await store.redis.hmgetBuffer(key, ...fields);
-  return fields.flatMap((field, i) => {
-    const value = values[i];
-    return value ? [toValue({ purpose, key, field, isText, keyId: keyIdOf(decode(value, isText)) })] : [];
-  });
-}
-
-async function* readHash(store: Store, { purpose, place, key }: FoundPlace): AsyncGenerator<SealedValue[]> {
-  const isText = place.isText === true;
-  if (isText) {
-    const all = Object.entries(await store.redis.hgetallBuffer(key));
-    return yield all.map(([field, value]) =>
-      toValue({ purpose, key, field, isText, keyId: keyIdOf(decode(value, true)) }),
-    );
-  }
-  let cursor = '0';
-  do {
-    const [next, ...found] = (await store.run('list-sealed', [key], [cursor, FIELDS_AT_ONCE])) as [string, ...string[]];
-    cursor = next;
-    const values: SealedValue[] = [];
-    for (let i = 0; i < found.length; i += 2)
-      values.push(toValue({ purpose, key, field: found[i]!, keyId: found[i + 1]!, isText }));
-    yield values;
-  } while (cursor !== '0');
-}
-
-function toValue(found: Omit<SealedValue, 'ring' | 'place'>): SealedValue {
-  const { purpose, key, field } = found;
-  return { ...found, ring: RINGS[purpose], place: toPlace(purpose, key, field) };
-}
-
-function toPlace(purpose: SealPurpose, key: string, field: string): string {
-  // Set aside as they are.
-  if (purpose === 'account') return key.replace(/:quarantined$/, '');
-  if (field === '') return key;
-  return purpose === 'question' ? `${key}:${field}` : `${key}/${field}`;
-}
-
-function decode(value: Buffer, isText: boolean): Buffer {
-  return isText ? Buffer.from(value.toString(), 'base64') : value;
-}
+import { type KeyRing, keyIdOf } from './vault.js';
 
 type ResealOutcome = 'resealed' | 'gone' | 'unopened';
 
@@ -136,7 +15,7 @@ async function resealValue(store: Store, value: SealedValue): Promise<ResealOutc
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const before = await (field === '' ? store.redis.getBuffer(key) : store.redis.hgetBuffer(key, field));
     if (!before) return 'gone';
-    const sealed = decode(before, isText);
+    const sealed = decodeSealed(before, isText);
     if (keyIdOf(sealed) === store.vault.keyIds(ring)[0]) return 'gone';
     let after: Buffer;
     try {
