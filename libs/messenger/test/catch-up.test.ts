@@ -211,8 +211,8 @@ describe('a session that was away, on the network of 2026', () => {
     }
     const written: string[] = [];
     const test = await sessions.open(device.keyStore);
-    Object.assign(test.options.events, {
-      onMessage: async ({ phone }: { phone: string }) => {
+    Object.assign(test.handlers, {
+      message: async ({ phone }: { phone: string }) => {
         await sleep(1);
         written.push(phone);
       },

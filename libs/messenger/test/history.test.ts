@@ -76,7 +76,7 @@ describe('the history of a newly linked device', () => {
       const trust = { kind: 'insecure' } as const;
       const agent = standInAgent({ url: sessions.simulator.socketUrl, trust });
       const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
-      const keeper = new HistoryKeeper({ sock, auth, caches, logger, agent, signal: end.signal, events: {} });
+      const keeper = new HistoryKeeper({ sock, auth, caches, logger, agent, signal: end.signal, onEvent: () => {} });
       const tell = async (notice: proto.Message.IHistorySyncNotification) => {
         const protocolMessage = { type: proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION };
         const content = { protocolMessage: { ...protocolMessage, historySyncNotification: notice } };

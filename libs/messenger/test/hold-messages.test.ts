@@ -1,4 +1,4 @@
-import type { IncomingMessage, SessionEvents } from '@gateway/messenger/session/session-types';
+import type { IncomingMessage } from '@gateway/messenger/session/session-events';
 import { defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -15,9 +15,9 @@ describe('receiving a message', () => {
   });
 
   /** Logs in, and takes messages with `onMessage`. */
-  async function open(onMessage?: SessionEvents['onMessage']): Promise<TestSession> {
+  async function open(onMessage?: (message: IncomingMessage) => void | Promise<void>): Promise<TestSession> {
     const test = await sessions.open(device.keyStore);
-    if (onMessage) Object.assign(test.options.events, { onMessage });
+    if (onMessage) test.handlers.message = onMessage;
     await test.next('open');
     return test;
   }
@@ -68,7 +68,7 @@ describe('receiving a message', () => {
     keys.set('lid-mapping/4917099', Buffer.from('"144000000000098"'));
     const order: unknown[] = [];
     const test = await open(async () => void order.push('written'));
-    Object.assign(test.options.events, { onNumbersKnown: (people: unknown) => order.push(people) });
+    test.handlers.numbersKnown = (people) => void order.push(people);
     friend = 'lid:144000000000098';
     const id = await write('STOP');
     await eventually(() => !isKept(id));

@@ -31,8 +31,8 @@ describe('messages that devices ask for again', () => {
     const [from, to] = [await sessions.link(undefined, 'pn'), await sessions.link(undefined, 'pn')];
     const [writer, reader] = [await openAnew(from), await openAnew(to)];
     const heard = new Set<string>();
-    const hear = ({ options }: TestSession) =>
-      Object.assign(options.events, { onMessage: ({ platformId }: { platformId: string }) => heard.add(platformId) });
+    const hear = ({ handlers }: TestSession) =>
+      Object.assign(handlers, { message: ({ platformId }: { platformId: string }) => heard.add(platformId) });
     hear(reader);
     const first = await send(writer, to.phone);
     await eventually(() => heard.has(first));

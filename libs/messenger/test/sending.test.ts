@@ -44,8 +44,8 @@ describe('sending a text', () => {
     const { keyStore } = await sessions.link();
     const heard: string[] = [];
     const dying = await sessions.open(keyStore);
-    Object.assign(dying.options.events, {
-      onReceipt({ kind }: { kind: string }) {
+    Object.assign(dying.handlers, {
+      receipt({ kind }: { kind: string }) {
         heard.push(`first ${kind}`);
         return kind === 'delivered' ? Promise.resolve() : new Promise(() => {});
       },
@@ -154,7 +154,7 @@ describe('sending a text', () => {
   it('knows who wrote first, and people by both spellings of a Brazilian number', async () => {
     const [from] = makeNumbers(1) as [string];
     const heard: string[] = [];
-    Object.assign(test.options.events, { onMessage: ({ phone }: { phone: string }) => heard.push(phone) });
+    Object.assign(test.handlers, { message: ({ phone }: { phone: string }) => heard.push(phone) });
     await sessions.admin('POST', `phones/${from}/messages`, JSON.stringify({ to: test.phone, text: 'hi' }));
     await eventually(() => heard.includes(from));
     await eventually(async () => (await test.session.findAcquainted([from])).has(from));
@@ -168,7 +168,7 @@ describe('sending a text', () => {
     const [soonMs, laterMs] = [3600, 7200].map((seconds) => Math.ceil(Date.now() / 1000 + seconds) * 1000);
     const restrict = (restrictions: object) => sessions.admin('PUT', `accounts/${test.phone}`, { restrictions });
     let news = 0;
-    Object.assign(test.options.events, { onRestrictionNews: () => news++ });
+    Object.assign(test.handlers, { restrictionNews: () => news++ });
     expect(await test.session.readRestriction()).to.equal(undefined);
     await restrict({ reachoutLockedUntilMs: soonMs });
     await eventually(() => news > 0);

@@ -2,13 +2,12 @@ import { EventEmitter } from 'node:events';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
 import { watchLinking } from '@gateway/messenger/linking/watch-linking';
-import type { SessionEvents } from '@gateway/messenger/session/session-types';
+import type { LinkingCode } from '@gateway/messenger/session/session-events';
 import { type BaileysSocket, type BinaryNode, initAuthCreds } from '@gateway/messenger/socket/baileys';
 import { DEFAULT_BROWSER } from '@gateway/messenger/socket/socket-settings';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
-type Code = Parameters<SessionEvents['onCode']>[0];
 const SERVER = '@s.whatsapp.net';
 const REFS = ['2@one', '2@two', '2@three'];
 
@@ -26,7 +25,7 @@ describe('what the network asks of a link', () => {
     for (const child of ['companion_reg_refresh', 'pair-device-rotate-qr']) {
       it(`shows the same reference with a new secret at once: ${child}`, async () => {
         await attempt.notify('companion_reg_refresh', child);
-        const [first, second] = attempt.codes as [Code, Code];
+        const [first, second] = attempt.codes as [LinkingCode, LinkingCode];
         expect(refOf(first)).to.equal('2@one');
         expect(refOf(second)).to.equal('2@one');
         expect(secretOf(second)).to.equal(attempt.creds.advSecretKey);
@@ -154,9 +153,9 @@ describe('what the network asks of a link', () => {
   });
 });
 
-const partsOf = ({ value }: Code) => value.split('#')[1]!.split(',');
-const refOf = (code: Code) => partsOf(code)[0];
-const secretOf = (code: Code) => partsOf(code)[3];
+const partsOf = ({ value }: LinkingCode) => value.split('#')[1]!.split(',');
+const refOf = (code: LinkingCode) => partsOf(code)[0];
+const secretOf = (code: LinkingCode) => partsOf(code)[3];
 
 interface Question {
   resolve(answer: BinaryNode): void;
@@ -168,7 +167,7 @@ function startAttempt(link: LinkMethod) {
   const end = new AbortController();
   const ws = new EventEmitter();
   const ev = new EventEmitter();
-  const codes: Code[] = [];
+  const codes: LinkingCode[] = [];
   const ends: DisconnectOutcome[] = [];
   const questions: Question[] = [];
   const state = { confirmed: 0, seenByLibrary: 0, confirmedAtEnd: [] as number[] };

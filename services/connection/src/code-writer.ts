@@ -1,8 +1,6 @@
-import type { SessionEvents } from '@gateway/messenger/session/session-types';
+import type { LinkingCode } from '@gateway/messenger/session/session-events';
 import { toError } from '@gateway/runtime/errors';
 import { type DeviceTask, observe } from './device-task.js';
-
-type Code = Parameters<SessionEvents['onCode']>[0];
 
 /**
  * Writes down the codes of an attempt for those who show them. One after the other, so that an older code never
@@ -11,11 +9,11 @@ type Code = Parameters<SessionEvents['onCode']>[0];
 export class CodeWriter {
   /** Resolves when the last code is written. */
   written: Promise<void> = Promise.resolve();
-  private next: Code | undefined;
+  private next: LinkingCode | undefined;
 
   constructor(private readonly task: DeviceTask) {}
 
-  write(code: Code): void {
+  write(code: LinkingCode): void {
     const isWaited = this.next !== undefined;
     this.next = code;
     if (!isWaited) this.written = this.written.then(() => this.writeNext());

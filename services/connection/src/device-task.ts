@@ -4,7 +4,8 @@ import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
-import type { MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';
+import type { SessionEvent } from '@gateway/messenger/session/session-events';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
 import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
@@ -65,14 +66,7 @@ export function networkReasonOf({ serverWords }: Pick<TaskEnd, 'serverWords'>): 
 /** Nothing is sent from here; the library asks for it all the same. */
 const ACK_TIMEOUT_MS = 15_000;
 
-const IGNORED: SessionEvents = {
-  onCode: () => {},
-  onLinked: () => {},
-  onOpen: () => {},
-  onReceipt: () => {},
-  onLateRefusal: () => {},
-  onClosed: () => {},
-};
+type ClosedEvent = Extract<SessionEvent, { kind: 'closed' }>;
 
 interface TaskSession {
   session: MessengerSession;
@@ -80,8 +74,14 @@ interface TaskSession {
   closed: Promise<TaskEnd>;
 }
 
-type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onReceipt'> & {
-  onOpen(account: { phone: string; name?: string }, session: MessengerSession): void;
+type TaskEvent = 'code' | 'linked' | 'open' | 'receipt';
+
+/** What a task does beside what all tasks do. */
+export type TaskHandlers = {
+  [Kind in TaskEvent]?: (
+    event: Extract<SessionEvent, { kind: Kind }>,
+    session: MessengerSession,
+  ) => void | Promise<void>;
 };
 
 /**
@@ -92,47 +92,61 @@ type OpenEvents = Pick<SessionEvents, 'onCode' | 'onLinked' | 'onReceipt'> & {
 export async function openSessionUntil(
   signal: AbortSignal,
   task: DeviceTask,
-  options: { events: Partial<OpenEvents>; link?: LinkMethod; openTimeoutMs?: number },
+  { on, ...options }: { on: TaskHandlers; link?: LinkMethod; openTimeoutMs?: number },
 ): Promise<TaskSession> {
-  const { events, ...rest } = options;
-  const { onOpen = () => {}, ...others } = events;
+  const { store, lease, clock, logger, clientVersion } = task;
   const closed = defer<TaskEnd>();
-  const { version } = await task.clientVersion.read();
+  const { version } = await clientVersion.read();
   const joins = new OptOutJoins(task);
+  const onEvent = (event: SessionEvent): void | Promise<void> => {
+    switch (event.kind) {
+      case 'open':
+        void clientVersion.noteAccepted(version);
+        joins.attach(session);
+        return on.open?.(event, session);
+      case 'code':
+        return on.code?.(event, session);
+      case 'linked':
+        return on.linked?.(event, session);
+      case 'receipt':
+        return on.receipt?.(event, session);
+      case 'message':
+        return recordIncoming(store, lease, { message: event.message, nowMs: clock.nowMs() }).then(() => {});
+      case 'numbersKnown':
+        return joins.numbersKnown(event.people);
+      case 'versionDeadline':
+        return void clientVersion.noteDeadline(version, event.expiresAtMs);
+      case 'closed':
+        joins.detach();
+        return noteEnd(event).then(closed.resolve);
+      // Nothing is sent from here; the next session looks its names up itself.
+      case 'renamed':
+      case 'lateRefusal':
+      case 'restrictionNews':
+      case 'lookUpsForgotten':
+        return;
+      default:
+        event satisfies never;
+    }
+  };
+  const noteEnd = async ({ outcome, circumstances }: ClosedEvent): Promise<TaskEnd> => {
+    const { serverWords } = circumstances;
+    const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
+    logEnd(logger, end);
+    // Before it is decided what to do next: another login would be refused, too.
+    if (refusesVersion(outcome)) await clientVersion.noteRefusal(version).catch(() => {});
+    return end;
+  };
   const session: MessengerSession = await openSession({
-    ...rest,
-    keyStore: deviceKeyStore(task.store, task.lease),
+    ...options,
+    keyStore: deviceKeyStore(store, lease),
     caches: createSessionCaches(),
     endpoint: task.endpoint,
     clientVersion: versionNumbers(version),
-    logger: task.logger,
-    assertMayWrite: () => task.lease.assertHeld(),
+    logger,
+    assertMayWrite: () => lease.assertHeld(),
     ackTimeoutMs: ACK_TIMEOUT_MS,
-    events: {
-      ...IGNORED,
-      ...others,
-      onOpen: (account) => {
-        void task.clientVersion.noteAccepted(version);
-        joins.attach(session);
-        onOpen(account, session);
-      },
-      onNumbersKnown: (people) => joins.numbersKnown(people),
-      onMessage: async (message) =>
-        void (await recordIncoming(task.store, task.lease, { message, nowMs: task.clock.nowMs() })),
-      onVersionDeadline: (expiresAtMs) => void task.clientVersion.noteDeadline(version, expiresAtMs),
-      onClosed: (outcome, { serverWords }) => {
-        joins.detach();
-        const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
-        logEnd(task.logger, end);
-        if (!refusesVersion(outcome)) closed.resolve(end);
-        // Before it is decided what to do next: another login would be refused, too.
-        else
-          void task.clientVersion
-            .noteRefusal(version)
-            .catch(() => {})
-            .then(() => closed.resolve(end));
-      },
-    },
+    onEvent,
   });
   const close = () => void session.close();
   signal.addEventListener('abort', close, { once: true });

@@ -49,11 +49,11 @@ async function waitForVersion(task: DeviceTask): Promise<void> {
 
 async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<TaskEnd> {
   const { closed } = await openSessionUntil(letGo, task, {
-    events: {
-      onOpen: ({ phone, name }, session) => {
+    on: {
+      open: ({ account: { phone, name } }, session) => {
         observe(task, { status: 'connected', phone, name: name ?? phone }).catch(() => session.close());
       },
-      onReceipt: () => new Promise(() => {}),
+      receipt: () => new Promise(() => {}),
     },
   });
   return closed;

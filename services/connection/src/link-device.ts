@@ -68,9 +68,9 @@ async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
   let phone: string | undefined;
   const codes = new CodeWriter(task);
   const { closed } = await openSessionUntil(signal, task, {
-    events: {
-      onCode: (code) => codes.write(code),
-      onLinked: (account) => {
+    on: {
+      code: ({ code }) => codes.write(code),
+      linked: ({ account }) => {
         phone = account.phone;
       },
     },

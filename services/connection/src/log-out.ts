@@ -53,7 +53,7 @@ async function logOut(task: DeviceTask): Promise<boolean> {
   if ((await task.clientVersion.read()).isRefused) return false;
   const opened = defer<void>();
   const { session, closed } = await openSessionUntil(task.signal, task, {
-    events: { onOpen: () => opened.resolve() },
+    on: { open: () => opened.resolve() },
     openTimeoutMs: LOG_IN_MS,
   });
   try {

@@ -34,7 +34,7 @@ export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'
 async function logIn(task: DeviceTask): Promise<TaskEnd | undefined> {
   const opened = defer<undefined>();
   const { session, closed } = await openSessionUntil(task.signal, task, {
-    events: { onOpen: () => opened.resolve(undefined), onReceipt: () => new Promise(() => {}) },
+    on: { open: () => opened.resolve(undefined), receipt: () => new Promise(() => {}) },
     openTimeoutMs: LOG_IN_MS,
   });
   const end = await Promise.race([opened.promise, closed]);

@@ -213,13 +213,8 @@ describe('the life of a device, end to end', function () {
         getMessage: async () => undefined,
         assertMayWrite: () => {},
         ackTimeoutMs: 1_000,
-        events: {
-          onCode: () => {},
-          onLinked: () => {},
-          onOpen: () => void opening.then(resolve),
-          onReceipt: () => {},
-          onLateRefusal: () => {},
-          onClosed: () => {},
+        onEvent: ({ kind }) => {
+          if (kind === 'open') void opening.then(resolve);
         },
       });
     });

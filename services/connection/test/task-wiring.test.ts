@@ -75,8 +75,8 @@ describe('a device that the connection service has logged in', function () {
       },
       clientVersion: new ClientVersion({ store, logger, clock }),
     };
-    const events = { onOpen: () => open.resolve() };
-    const opened = await openSessionUntil(stop.signal, task, { events });
+    const on = { open: () => open.resolve() };
+    const opened = await openSessionUntil(stop.signal, task, { on });
     ({ closed } = opened);
     await open.promise;
     await opened.session.caughtUp;

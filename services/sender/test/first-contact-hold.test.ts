@@ -56,8 +56,8 @@ describe('the hold of messages to people to whom no token can be shown', () => {
   });
 
   it('lets a person go who writes, once their token is there, and looks for it no longer than a minute', async () => {
-    hold.metSomebody('1');
-    hold.metSomebody('2');
+    hold.metPerson('1');
+    hold.metPerson('2');
     givers.add('1');
     await eventually(() => {
       hold.tick();

@@ -235,14 +235,14 @@ describe('the hold of messages to new contacts', () => {
   it('takes nobody for a stranger who has written since, in whatever way their number is written', async () => {
     const [typed, written] = ['551187654321', '5511987654321'];
     const hold = attached();
-    hold.metSomebody(written);
+    hold.metPerson(written);
     expect(stage.calls, 'no one waits').to.deep.equal([]);
     stage.said = { kind: 'new_chat_cap' };
     await hold.wasRefused(typed, 463);
     expect(await readRefusedContacts(stage.space.store, ADDRESS)).to.deep.equal([written]);
     expect(await hold.findKnown(session, ['17', typed, written])).to.deep.equal(new Set(['17']));
     expect([typed, written].map((number) => hold.holds(number))).to.deep.equal([true, true]);
-    hold.metSomebody(written);
+    hold.metPerson(written);
     expect(stage.calls).to.deep.equal(['held', `met ${written}`]);
     expect(await hold.findKnown(session, ['17', typed, written])).to.deep.equal(new Set(['17', typed, written]));
     expect([typed, written].map((number) => hold.holds(number))).to.deep.equal([false, false]);

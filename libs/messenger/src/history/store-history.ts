@@ -2,7 +2,7 @@ import { readAddressing, type StoredCreds } from '../addressing/addressing-state
 import type { AuthState } from '../keys/auth-state.js';
 import { ownUsers } from '../lookup/is-own-phone.js';
 import type { SessionCaches } from '../lookup/session-caches.js';
-import type { KnownPerson, SessionEvents } from '../session/session-types.js';
+import type { KnownPerson, OnSessionEvent } from '../session/session-events.js';
 import type { AuthenticationCreds } from '../socket/baileys.js';
 import { isTokenValid } from '../tokens/token-buckets.js';
 import type { HistoryCreds } from './own-creds.js';
@@ -11,7 +11,7 @@ import type { ConversationToken, HistoryFacts } from './read-history.js';
 export interface StoreHistoryDeps {
   auth: AuthState;
   caches: SessionCaches;
-  events: Pick<SessionEvents, 'onNumbersKnown'>;
+  onEvent: OnSessionEvent;
 }
 
 const KEYS_PER_COMMIT = 500;
@@ -41,7 +41,7 @@ function noteMigration(creds: AuthenticationCreds, timestamp: number): void {
 
 /** Only pairs of which neither side is known: what the network says in messages and answers is newer. */
 async function seedLids(
-  { auth: { creds, keys }, caches, events }: StoreHistoryDeps,
+  { auth: { creds, keys }, caches, onEvent }: StoreHistoryDeps,
   pairs: [pn: string, lid: string][],
 ): Promise<void> {
   const own = ownUsers(creds.me);
@@ -60,7 +60,7 @@ async function seedLids(
   }
   if (people.length === 0) return;
   await keys.set({ 'lid-mapping': entries });
-  events.onNumbersKnown?.(people);
+  void onEvent({ kind: 'numbersKnown', people });
 }
 
 async function storeTokens({ auth: { keys } }: StoreHistoryDeps, tokens: ConversationToken[]): Promise<void> {

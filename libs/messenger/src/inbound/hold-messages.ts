@@ -1,4 +1,4 @@
-import type { IncomingMessage } from '../session/session-types.js';
+import type { IncomingMessage } from '../session/session-events.js';
 import {
   areJidsSameUser,
   type BaileysSocket,

@@ -1,6 +1,6 @@
 import type { DisconnectOutcome } from '../codes/disconnect-outcomes.js';
 import type { AuthState } from '../keys/auth-state.js';
-import type { SessionEvents } from '../session/session-types.js';
+import type { LinkingCode } from '../session/session-events.js';
 import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
 import type { BrowserName } from '../socket/socket-settings.js';
 import type { LinkMethod } from './link-method.js';
@@ -10,7 +10,7 @@ export interface LinkingDeps {
   auth: Pick<AuthState, 'creds'>;
   browser: BrowserName;
   link: LinkMethod;
-  onCode: SessionEvents['onCode'];
+  onCode(code: LinkingCode): void;
   /** The attempt is over without an account. */
   onEnded(outcome: DisconnectOutcome): void;
   /** Aborted when the session ends. */

@@ -1,4 +1,4 @@
-import type { KnownPerson } from '../session/session-types.js';
+import type { KnownPerson } from '../session/session-events.js';
 import { type BaileysSocket, jidDecode } from '../socket/baileys.js';
 
 /** Tells which numbers and hidden identifiers belong together, when that is stored, by the library or by us. */

@@ -1,11 +1,11 @@
 import { type AckOutcome, toAckOutcome } from '../codes/ack-outcomes.js';
-import type { SessionEvents } from '../session/session-types.js';
+import type { LateRefusal } from '../session/session-events.js';
 import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
 
 export interface AckWatchDeps {
   sock: BaileysSocket;
   ackTimeoutMs: number;
-  onLateRefusal: SessionEvents['onLateRefusal'];
+  onLateRefusal(refusal: LateRefusal): void;
 }
 
 /** One message's wait for its ack. */

@@ -9,7 +9,7 @@ import type { Endpoint } from '../socket/trust.js';
 import type { StanzaTrace } from '../tracing/stanza-trace.js';
 import type { OptionalQuery } from './optional-queries.js';
 import type { SessionEnd } from './session-end.js';
-import type { SessionEvents } from './session-types.js';
+import type { OnSessionEvent } from './session-events.js';
 
 /** What the caller of `openSession` gives, for as long as the session lives. */
 export interface SessionOptions {
@@ -41,7 +41,7 @@ export interface SessionOptions {
   browser?: BrowserName;
   /** Queries not to be asked: they have ended connections of this account before. */
   leftOut?: ReadonlySet<OptionalQuery>;
-  events: SessionEvents;
+  onEvent: OnSessionEvent;
 }
 
 /** What a session is made of. */

@@ -2,80 +2,7 @@ import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts
 import type { Restriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
 import type { SessionReport } from '@gateway/contracts/devices/session-report';
 import type { AckOutcome } from '../codes/ack-outcomes.js';
-import type { DisconnectOutcome } from '../codes/disconnect-outcomes.js';
 import type { FirstContactStanding } from '../tokens/first-contacts.js';
-import type { OptionalQuery } from './optional-queries.js';
-
-/** What a session reports. Handlers must not throw; they are called in the order of the wire. */
-export interface SessionEvents {
-  /**
-   * A linking code to show: QR text, or the eight characters to type. Each replaces the one before. `scanAgain`: a phone
-   * has scanned one already, and the network wants it to scan this one, too.
-   */
-  onCode(code: { kind: 'qr' | 'pairing'; value: string; expiresAtMs: number; scanAgain?: true }): void;
-  /** The phone accepted; keys are committed. The network closes the socket next (restart). */
-  onLinked(account: { jid: string; phone: string; name?: string }): void;
-  onOpen(account: { jid: string; phone: string; name?: string }): void;
-  /** The account's name became known, or changed, after `onOpen`. */
-  onRenamed?(name: string): void;
-  /**
-   * The network is told that we have it when the returned promise resolves: written down by then, it survives the end of
-   * this process. When it rejects, or never settles, the network says it again at the next login.
-   */
-  onReceipt(receipt: { platformIds: string[]; kind: 'delivered' | 'read'; atMs: number }): void | Promise<void>;
-  /**
-   * Somebody wrote to the account; not in groups. After an absence also what came meanwhile. Confirmed as receipts are,
-   * and nothing else comes in before; when it rejects, the session ends.
-   */
-  onMessage?(message: IncomingMessage): void | Promise<void>;
-  /**
-   * The network took back an ack: an error for an id that was acknowledged before, or that nobody waits for any more.
-   * `isFinal`: the same message would be refused again.
-   */
-  onLateRefusal(refusal: { platformId: string; code: number; isFinal: boolean }): void;
-  /** The network has changed what the account may do: `readRestriction` tells what. Can come before `onOpen`. */
-  onRestrictionNews?(): void;
-  /** Which number and which hidden identifier are one person's: of each pair that the keys get, and often again. */
-  onNumbersKnown?(people: readonly KnownPerson[]): void;
-  /** People may have other names by now: what was looked up is not known any more. */
-  onLookUpsForgotten?(): void;
-  /** The network says when it will refuse our version; `undefined`: not any more. Can come before `onOpen`. */
-  onVersionDeadline?(expiresAtMs: number | undefined): void;
-  /** Exactly once, as the last event, when pending key writes are done. The session is of no use after it: open another. */
-  onClosed(outcome: DisconnectOutcome, circumstances: EndCircumstances): void;
-}
-
-/** What is known of the end of a connection beside what it means. */
-export interface EndCircumstances {
-  /** The reason that the server gave, in its own words; nothing that identifies a person. */
-  serverWords?: string;
-  /** When the network may have ended it over a question: the optional queries that it may be. Absent: it tells nothing. */
-  suspects?: OptionalQuery[];
-  /** The network said that it ends the connection; else it may be the path that broke. */
-  isSaid?: true;
-}
-
-/** A person by both names: digits, and `digits@lid`. */
-export interface KnownPerson {
-  phone: string;
-  hiddenId: string;
-}
-
-export interface IncomingMessage {
-  platformId: string;
-  /** Of its writer, as the network knows them. */
-  jid: string;
-  /** Of its writer, digits; absent when neither the network nor the keys tell. */
-  phone?: string;
-  /** `phone` is that of a pair in the keys: nothing that came with the message says so. */
-  isPhoneStored?: true;
-  /** Of its writer, as `digits@lid`, where the network tells. Its digits look like a number and are none. */
-  hiddenId?: string;
-  /** The beginning of what a person reads; empty for files without a caption. */
-  text: string;
-  /** When the network took it, to the second. */
-  atMs: number;
-}
 
 export interface OutgoingMessage {
   /** Digits. */
@@ -89,7 +16,7 @@ export type LookUpResult = { exists: true } | { exists: false } | { error: numbe
 
 export interface MessengerSession {
   /**
-   * Resolves when all that people wrote while the device was away has been reported, and `onMessage` is done with it; or
+   * Resolves when all that people wrote while the device was away has been reported, and written down; or
    * when the network has been silent about the rest for long. Never, when the session ends before.
    */
   readonly caughtUp: Promise<void>;

@@ -32,7 +32,8 @@ import { countLogin } from './login-counter.js';
 import { OptionalQueries } from './optional-queries.js';
 import type { SessionDeps } from './session-deps.js';
 import { SessionEndedError } from './session-errors.js';
-import type { EndCircumstances, LookUpResult, MessengerSession, OutgoingMessage } from './session-types.js';
+import type { Account, EndCircumstances } from './session-events.js';
+import type { LookUpResult, MessengerSession, OutgoingMessage } from './session-types.js';
 import { watchNetwork } from './watch-network.js';
 import { within } from './within.js';
 
@@ -51,7 +52,7 @@ const NAMELESS = '~';
  *
  * The end has two steps. It *begins* with the first reason, from the network or from us (a lost lease, unreadable keys,
  * a stall, `close`): from then on not one frame goes out. It is *over* when the socket is closed and the keys are
- * written; `onClosed` says so, once, as the last event.
+ * written; `closed` says so, once, as the last event.
  */
 export class Session implements MessengerSession {
   readonly caughtUp: Promise<void>;
@@ -75,11 +76,11 @@ export class Session implements MessengerSession {
   #hangUp: EndCircumstances = {};
   #isLinked: boolean;
   #name: string | undefined;
-  /** Settles when `onLinked` was called. */
+  /** Settles when `linked` was reported. */
   #linkedReport: Promise<void> = Promise.resolve();
 
   constructor(deps: SessionDeps) {
-    const { sock, auth, end, events, link } = deps;
+    const { sock, auth, end, link } = deps;
     this.#deps = deps;
     this.#isLinked = auth.creds.account !== undefined;
     this.#guard = guardWrites(sock, {
@@ -89,7 +90,7 @@ export class Session implements MessengerSession {
     this.#acks = new AckWatch({
       sock,
       ackTimeoutMs: deps.ackTimeoutMs,
-      onLateRefusal: (refusal) => events.onLateRefusal(refusal),
+      onLateRefusal: (refusal) => void deps.onEvent({ kind: 'lateRefusal', refusal }),
     });
     this.#optional = new OptionalQueries(deps.leftOut, deps.caches.answeredQueries);
     const first = this.#optional.besides();
@@ -231,13 +232,13 @@ export class Session implements MessengerSession {
   }
 
   #startLinking(link: LinkMethod): Linking {
-    const { sock, auth, end, events, browser } = this.#deps;
+    const { sock, auth, end, onEvent, browser } = this.#deps;
     return watchLinking({
       ...{ sock, auth, link, signal: end.signal },
       browser: browser ?? DEFAULT_BROWSER,
       onCode: (code) => {
         clearTimeout(this.#openTimer);
-        events.onCode(code);
+        void onEvent({ kind: 'code', code });
       },
       onEnded: (outcome) => end.begin(outcome),
     });
@@ -252,11 +253,11 @@ export class Session implements MessengerSession {
     this.#history.fetchWaiting();
     void this.#salt.seek();
     this.#name = this.#account().name;
-    this.#deps.events.onOpen(this.#account());
+    void this.#deps.onEvent({ kind: 'open', account: this.#account() });
   }
 
   #onCreds(): void {
-    const { auth, events } = this.#deps;
+    const { auth, onEvent } = this.#deps;
     const isNew = !this.#isLinked && auth.creds.account !== undefined;
     if (isNew) noteLinking(auth.creds);
     const saved = auth.saveCreds();
@@ -264,17 +265,17 @@ export class Session implements MessengerSession {
     saved.catch(() => {});
     if (isNew) {
       this.#isLinked = true;
-      this.#linkedReport = saved.then(() => events.onLinked(this.#account()));
+      this.#linkedReport = saved.then(() => onEvent({ kind: 'linked', account: this.#account() }));
       this.#linkedReport.catch(() => {});
     }
     const { name } = this.#account();
     if (this.#isOpen && name !== undefined && name !== this.#name) {
       this.#name = name;
-      events.onRenamed?.(name);
+      void onEvent({ kind: 'renamed', name });
     }
   }
 
-  #account(): { jid: string; phone: string; name?: string } {
+  #account(): Account {
     const { me } = this.#deps.auth.creds;
     const jid = me?.id ?? '';
     const name = me?.name ?? me?.verifiedName;
@@ -297,7 +298,7 @@ export class Session implements MessengerSession {
 
   /** Resolves when the session is over, after its last event. */
   async #awaitEnd(): Promise<void> {
-    const { end, auth, events } = this.#deps;
+    const { end, auth, onEvent } = this.#deps;
     await this.#awaitSocketEnd();
     clearTimeout(this.#openTimer);
     this.#acks.endAll();
@@ -310,10 +311,8 @@ export class Session implements MessengerSession {
       outcome = toFailureOutcome(error);
     }
     const serverWords = this.#serverWords();
-    events.onClosed(outcome, {
-      ...(serverWords !== undefined && { serverWords }),
-      ...this.#hangUp,
-    });
+    const circumstances = { ...(serverWords !== undefined && { serverWords }), ...this.#hangUp };
+    void onEvent({ kind: 'closed', outcome, circumstances });
   }
 
   #findSuspects(error: unknown): EndCircumstances {

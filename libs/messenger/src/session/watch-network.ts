@@ -16,7 +16,7 @@ import type { BinaryNode } from '../socket/baileys.js';
 import type { ContactTokens } from '../tokens/contact-tokens.js';
 import type { OptionalQueries } from './optional-queries.js';
 import type { SessionDeps } from './session-deps.js';
-import type { IncomingMessage, SessionEvents } from './session-types.js';
+import type { IncomingMessage, OnSessionEvent } from './session-events.js';
 import { watchDeadline } from './watch-deadline.js';
 
 export interface WatchNetworkDeps extends SessionDeps {
@@ -30,7 +30,7 @@ export interface WatchNetworkDeps extends SessionDeps {
 
 /** Listens to all that the network says by itself, and hands it to where it is dealt with. */
 export function watchNetwork(deps: WatchNetworkDeps): void {
-  const { sock, events, end, optional } = deps;
+  const { sock, onEvent, end, optional } = deps;
   const onFailed = (error: unknown) => end.begin(toFailureOutcome(error));
   // Its farewell is part of the end.
   sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || optional.noteFrame());
@@ -41,26 +41,26 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
     if (connection === 'open') deps.onOpen();
   });
   watchReceipts(deps);
-  holdMessages(sock, { onMessage: (message) => takeMessage(events, message), onFailed });
+  holdMessages(sock, { onMessage: (message) => takeMessage(onEvent, message), onFailed });
   watchMigration(sock, {
     onNamespace: (namespace) => migrate(deps, namespace),
     onSetting: (isEnabled) => deps.addressing.noteMigrationSetting(isEnabled),
     onFailed,
   });
-  watchNumbers(sock, (people) => events.onNumbersKnown?.(people));
-  watchRestriction(sock, () => events.onRestrictionNews?.());
-  watchDeadline(sock, (expiresAtMs) => events.onVersionDeadline?.(expiresAtMs));
+  watchNumbers(sock, (people) => void onEvent({ kind: 'numbersKnown', people }));
+  watchRestriction(sock, () => void onEvent({ kind: 'restrictionNews' }));
+  watchDeadline(sock, (expiresAtMs) => void onEvent({ kind: 'versionDeadline', expiresAtMs }));
 }
 
-async function takeMessage(events: SessionEvents, message: IncomingMessage): Promise<void> {
-  await events.onMessage?.(message);
+async function takeMessage(onEvent: OnSessionEvent, message: IncomingMessage): Promise<void> {
+  await onEvent({ kind: 'message', message });
   const { phone, hiddenId, isPhoneStored } = message;
   // What they want may be known only now, and under this name: later than the pair.
-  if (isPhoneStored && phone && hiddenId) events.onNumbersKnown?.([{ phone, hiddenId }]);
+  if (isPhoneStored && phone && hiddenId) void onEvent({ kind: 'numbersKnown', people: [{ phone, hiddenId }] });
 }
 
 function watchReceipts(deps: WatchNetworkDeps): void {
-  const { sock, auth, end, logger, lookUp, contactTokens, events, getMessage, recipientOf } = deps;
+  const { sock, auth, end, logger, lookUp, contactTokens, onEvent, getMessage, recipientOf } = deps;
   const recipients = new Recipients({ sock, lookUp, recipientOf });
   const retries = new RetryAnswers({
     ...{ sock, recipients, logger, signal: end.signal },
@@ -73,7 +73,7 @@ function watchReceipts(deps: WatchNetworkDeps): void {
   holdReceipts(sock, {
     onReceipt: async (receipt, { attrs }) => {
       const own = recipientOf ? await ownPart(recipients, receipt, attrs.participant ?? attrs.from ?? '') : receipt;
-      if (own.platformIds.length > 0) await events.onReceipt(own);
+      if (own.platformIds.length > 0) await onEvent({ kind: 'receipt', receipt: own });
     },
     onRetry: async (node) => {
       if (getMessage) await retries.answer(node);
@@ -91,12 +91,12 @@ async function ownPart(recipients: Recipients, receipt: Receipt, from: string): 
 }
 
 async function migrate(
-  { caches, events, addressing }: WatchNetworkDeps,
+  { caches, onEvent, addressing }: WatchNetworkDeps,
   namespace: Parameters<Addressing['learn']>[0],
 ): Promise<void> {
   // Who had no hidden identifier may have one now.
   caches.contacts.clear();
   caches.withoutLid.clear();
-  events.onLookUpsForgotten?.();
+  void onEvent({ kind: 'lookUpsForgotten' });
   await addressing.learn(namespace);
 }

@@ -1,7 +1,18 @@
 import type { ReadyContent } from '@gateway/contracts/content/message-content';
+import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
+import type { Receipt } from '@gateway/messenger/inbound/read-receipt';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { type OpenSessionOptions, openSession } from '@gateway/messenger/session/open-session';
-import type { EndCircumstances, MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';
+import type {
+  Account,
+  EndCircumstances,
+  IncomingMessage,
+  KnownPerson,
+  LateRefusal,
+  LinkingCode,
+  SessionEvent,
+} from '@gateway/messenger/session/session-events';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { FaultAction, FaultPoint } from '@gateway/simulator/faults/fault-book';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
@@ -9,20 +20,42 @@ import { eventually } from '@gateway/testkit/eventually';
 import { scanCodes } from '@gateway/testkit/scan-codes';
 import { MemoryKeyStore } from './memory-key-store.js';
 
-type EventName = 'code' | 'linked' | 'open' | 'renamed' | 'receipt' | 'message' | 'lateRefusal' | 'closed';
-/** Everything a session reported, in order. */
-export type Report = { [Name in EventName]: { event: Name; value: ValueOf<Name> } }[EventName];
-type ValueOf<Name extends EventName> = Parameters<NonNullable<SessionEvents[`on${Capitalize<Name>}`]>>[0];
+/** Of each kind of event that tests look at, what it tells. */
+interface Values {
+  code: LinkingCode;
+  linked: Account;
+  open: Account;
+  renamed: string;
+  receipt: Receipt;
+  message: IncomingMessage;
+  lateRefusal: LateRefusal;
+  restrictionNews: undefined;
+  numbersKnown: readonly KnownPerson[];
+  closed: DisconnectOutcome;
+}
+type EventName = keyof Values;
+/** They come at any time, and a test that wants them has a handler. */
+const UNREPORTED: ReadonlySet<string> = new Set([
+  'restrictionNews',
+  'numbersKnown',
+  'lookUpsForgotten',
+  'versionDeadline',
+]);
+/** Everything else a session reported, in order. */
+export type Report = { [Name in EventName]: { event: Name; value: Values[Name] } }[EventName];
+type Handlers = { [Name in EventName]?: (value: Values[Name]) => void | Promise<void> };
 
 export interface TestSession {
   session: MessengerSession;
   reports: Report[];
   options: OpenSessionOptions;
   keyStore: MemoryKeyStore;
+  /** Called instead of the report of an event. */
+  handlers: Handlers;
   /** Of its end. */
   circumstances: EndCircumstances;
   /** Waits for the first report of that name. */
-  next<Name extends EventName>(event: Name): Promise<ValueOf<Name>>;
+  next<Name extends EventName>(event: Name): Promise<Values[Name]>;
 }
 
 export interface ShownMessage {
@@ -128,10 +161,13 @@ async function openTestSession(
 ): Promise<TestSession> {
   const reports: Report[] = [];
   const circumstances: EndCircumstances = {};
-  const note =
-    <Name extends EventName>(event: Name) =>
-    (value: ValueOf<Name>) =>
-      void reports.push({ event, value } as Report);
+  const handlers: Handlers = {};
+  const onEvent = ({ kind, ...told }: SessionEvent): void | Promise<void> => {
+    const [value] = Object.values(told);
+    if (kind in handlers) return handlers[kind as EventName]!(value as never);
+    if (!UNREPORTED.has(kind)) reports.push({ event: kind, value } as Report);
+    if ('circumstances' in told) Object.assign(circumstances, told.circumstances);
+  };
   const options: OpenSessionOptions = {
     keyStore,
     caches: createSessionCaches(),
@@ -143,24 +179,13 @@ async function openTestSession(
     getMessage: async (): Promise<ReadyContent | undefined> => undefined,
     assertMayWrite: ignore,
     ackTimeoutMs: 2_000,
-    events: {
-      onCode: note('code'),
-      onLinked: note('linked'),
-      onOpen: note('open'),
-      onRenamed: note('renamed'),
-      onReceipt: note('receipt'),
-      onMessage: note('message'),
-      onLateRefusal: note('lateRefusal'),
-      onClosed: (outcome, about) => {
-        Object.assign(circumstances, about);
-        note('closed')(outcome);
-      },
-    },
+    onEvent,
     ...changes,
   };
   return {
     session: await openSession(options),
     reports,
+    handlers,
     circumstances,
     options,
     keyStore,

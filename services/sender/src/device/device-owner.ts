@@ -22,6 +22,7 @@ import { decideAfterClose } from './decide-after-close.js';
 import { DeviceSocket, type SocketEnd } from './device-socket.js';
 import { DeviceWork } from './device-work.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
+import { takeSessionEvent } from './take-session-event.js';
 
 export type OwnerState = 'backingOff' | 'opening' | 'open' | 'waiting' | 'ended';
 
@@ -284,29 +285,26 @@ export class DeviceOwner {
       results: new ResultWriter({ ...deps, lease }),
       onFailed: (error: Error) => this.fail(error),
     };
-    const socket = new DeviceSocket({
+    const socket: DeviceSocket = new DeviceSocket({
       ...shared,
+      onEvent: (event) => takeSessionEvent({ ...shared, socket, work }, event),
       onOpen: (session) => this.opened(session),
       onEnd: () => {
-        this.work?.detach();
+        work.detach();
         this.wakeUp.ring();
       },
-      onRestrictionNews: () => this.work?.hold.hasNews(),
-      onLookUpsForgotten: () => this.work?.forgetLookUps(),
-      onMet: (person) => this.work?.metSomebody(person),
-      onNumbersKnown: (people) => this.work?.numbersKnown(people),
     });
-    this.socket = socket;
-    this.work = new DeviceWork({
+    const work = new DeviceWork({
       ...shared,
       isCareful: () => this.isCareful,
       forgetPerson: (number) => socket.forgetPerson(number),
       onStalled: (session) => {
-        this.work?.detach();
+        work.detach();
         socket.giveUp(session);
       },
     });
-    await this.work.start();
+    [this.socket, this.work] = [socket, work];
+    await work.start();
     return socket;
   }
 

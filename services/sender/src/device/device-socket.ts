@@ -9,7 +9,8 @@ import {
   type OptionalQuery,
 } from '@gateway/messenger/session/optional-queries';
 import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
-import type { KnownPerson, MessengerSession, SessionEvents } from '@gateway/messenger/session/session-types';
+import type { Account, EndCircumstances, OnSessionEvent } from '@gateway/messenger/session/session-events';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
@@ -17,12 +18,9 @@ import { reportObserved } from '@gateway/store/devices/device-state';
 import { noteEnd, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
-import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
-import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
 import type { DeviceDeps } from '../deps.js';
 import { messageOf, recipientOf } from '../preparing/message-of.js';
-import { recordLateRefusal, recordReceipt } from './receipts.js';
 
 /** Why a socket is no more. `stalled`: we gave it up, because the network did not answer on it. */
 export type SocketEnd = (DisconnectOutcome | { kind: 'stalled' }) & {
@@ -34,23 +32,20 @@ export interface SocketDeps extends DeviceDeps {
   endpoint: Endpoint;
   clientVersion: ClientVersion;
   ackTimeoutMs: number;
+  /** Told all that sessions report. What concerns the socket itself comes back to it. */
+  onEvent: OnSessionEvent;
   /** The account is logged in, and its state written: messages may go out. */
   onOpen(session: MessengerSession): void;
   onEnd(): void;
-  /** The network has changed what the account may do. */
-  onRestrictionNews(): void;
-  /** What was looked up is not known any more. */
-  onLookUpsForgotten(): void;
-  /** Somebody wrote to the account. */
-  onMet(person: Person): void;
-  /** These numbers and hidden identifiers belong together. */
-  onNumbersKnown(people: readonly KnownPerson[]): void;
 }
 
-type MessageEvents = Pick<
-  SessionEvents,
-  'onReceipt' | 'onMessage' | 'onLateRefusal' | 'onRestrictionNews' | 'onLookUpsForgotten' | 'onNumbersKnown'
->;
+/** What the present session was opened for, and with which version. */
+interface Login {
+  desired: DesiredState;
+  version: string;
+  /** It is logged in, or over. */
+  onDecided(): void;
+}
 
 /** The sockets of one device, one after the other, and what they report. */
 export class DeviceSocket {
@@ -61,6 +56,7 @@ export class DeviceSocket {
   private stalled = false;
   private account: { phone: string; name?: string } | undefined;
   private profilePic: string | undefined;
+  private login: Login | undefined;
 
   constructor(private readonly deps: SocketDeps) {}
 
@@ -106,7 +102,7 @@ export class DeviceSocket {
     // What was read, and written down again, in between.
     forgetCached(this.caches, names);
     await this.session?.forgetResends(names);
-    this.deps.onLookUpsForgotten();
+    void this.deps.onEvent({ kind: 'lookUpsForgotten' });
     return removed;
   }
 
@@ -129,8 +125,9 @@ export class DeviceSocket {
   }
 
   private async connect(desired: DesiredState, onDecided: () => void): Promise<MessengerSession> {
-    const { store, lease, endpoint, clientVersion, ackTimeoutMs, ids, logger } = this.deps;
+    const { store, lease, endpoint, clientVersion, ackTimeoutMs, ids, logger, onEvent } = this.deps;
     const { version } = await clientVersion.read();
+    this.login = { desired, version, onDecided };
     const leftOut = await readLeftOut(store, lease.address);
     return openSession({
       keyStore: deviceKeyStore(store, lease),
@@ -143,31 +140,37 @@ export class DeviceSocket {
       recipientOf: (platformId) => recipientOf({ store, address: lease.address, ids }, platformId),
       assertMayWrite: () => lease.assertHeld(),
       ackTimeoutMs,
-      events: {
-        ...this.messageEvents(),
-        onCode: () => {},
-        onLinked: () => {},
-        onOpen: (account) => {
-          this.account = account;
-          void clientVersion.noteAccepted(version);
-          this.guard(this.opened(desired, onDecided));
-        },
-        onRenamed: (name) => {
-          if (this.account) this.account.name = name;
-          this.guard(this.showProfile(desired));
-        },
-        onVersionDeadline: (expiresAtMs) => void clientVersion.noteDeadline(version, expiresAtMs),
-        onClosed: async (outcome, { serverWords, suspects, isSaid }) => {
-          // Before it is decided what to do next: another login would be refused, too.
-          if (refusesVersion(outcome)) await clientVersion.noteRefusal(version).catch(() => {});
-          if (suspects) await this.noteEnd(suspects, isSaid ? 'spoken' : 'wordless');
-          // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
-          const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;
-          this.ended(serverWords === undefined ? end : { ...end, serverWords });
-          onDecided();
-        },
-      },
+      onEvent,
     });
+  }
+
+  /** The network has let us in. */
+  opened(account: Account): void {
+    const { desired, version, onDecided } = this.login!;
+    this.account = { ...account };
+    void this.deps.clientVersion.noteAccepted(version);
+    this.guard(this.showOpen(desired, onDecided));
+  }
+
+  renamed(name: string): void {
+    if (this.account) this.account.name = name;
+    this.guard(this.showProfile(this.login!.desired));
+  }
+
+  noteVersionDeadline(expiresAtMs: number | undefined): void {
+    void this.deps.clientVersion.noteDeadline(this.login!.version, expiresAtMs);
+  }
+
+  /** The session is over. */
+  async closed(outcome: DisconnectOutcome, { serverWords, suspects, isSaid }: EndCircumstances): Promise<void> {
+    const { version, onDecided } = this.login!;
+    // Before it is decided what to do next: another login would be refused, too.
+    if (refusesVersion(outcome)) await this.deps.clientVersion.noteRefusal(version).catch(() => {});
+    if (suspects) await this.noteEnd(suspects, isSaid ? 'spoken' : 'wordless');
+    // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
+    const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;
+    this.ended(serverWords === undefined ? end : { ...end, serverWords });
+    onDecided();
   }
 
   /** Before the next socket opens, which must know what to leave out. */
@@ -182,32 +185,7 @@ export class DeviceSocket {
     }
   }
 
-  private messageEvents(): MessageEvents {
-    const { store, lease, clock, metrics } = this.deps;
-    return {
-      onReceipt: (receipt) => {
-        metrics.countReceipts(receipt.kind, receipt.platformIds.length);
-        const recorded = recordReceipt(this.deps, receipt);
-        this.guard(recorded);
-        // The network repeats what we do not confirm: a receipt survives the end of this process.
-        return recorded;
-      },
-      onMessage: (message) => {
-        const recorded = recordIncoming(store, lease, { message, nowMs: clock.nowMs() }).then((change) => {
-          if (change) metrics.countOptOutReply(change);
-        });
-        this.guard(recorded);
-        this.deps.onMet(message);
-        return recorded;
-      },
-      onNumbersKnown: (people) => this.deps.onNumbersKnown(people),
-      onRestrictionNews: () => this.deps.onRestrictionNews(),
-      onLookUpsForgotten: () => this.deps.onLookUpsForgotten(),
-      onLateRefusal: (refusal) => this.guard(recordLateRefusal(this.deps, refusal)),
-    };
-  }
-
-  private async opened(desired: DesiredState, onDecided: () => void): Promise<void> {
+  private async showOpen(desired: DesiredState, onDecided: () => void): Promise<void> {
     const { session } = this;
     if (!session) return;
     await this.showProfile(desired);

@@ -1,15 +1,13 @@
-import type { KnownPerson, MessengerSession } from '@gateway/messenger/session/session-types';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { type Consumer, createConsumer } from '@gateway/queue/consumer';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { type Device, readDevice } from '@gateway/store/devices/devices';
 import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
-import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import type { DeviceDeps, ProcessDeps } from '../deps.js';
 import { MediaUploads } from '../preparing/media-uploads.js';
 import { DeviceScheduler } from '../scheduling/device-scheduler.js';
-import type { NewContactHold } from '../scheduling/new-contact-hold.js';
 import { QuestionDesk } from './question-desk.js';
 import { SessionPruner } from './session-pruner.js';
 import { WakeJobs } from './wake-jobs.js';
@@ -27,11 +25,11 @@ const CONSUMER_CLOSE_MS = 2_000;
 
 /** The sends of one device: the worker of its queue, the scheduler that sends, and the sends that lost their job. */
 export class DeviceWork {
-  private readonly scheduler: DeviceScheduler;
+  readonly scheduler: DeviceScheduler;
   private readonly wakeJobs: WakeJobs;
   private readonly pruner: SessionPruner;
   private readonly desk: QuestionDesk;
-  private readonly joins: OptOutJoins;
+  readonly joins: OptOutJoins;
   private lastRefresh: Promise<void> = Promise.resolve();
   private nextRefresh: Promise<void> | undefined;
   private consumer: Consumer | undefined;
@@ -75,25 +73,6 @@ export class DeviceWork {
     this.scheduler.detach();
     this.desk.detach();
     this.joins.detach();
-  }
-
-  /** The session has forgotten them. */
-  forgetLookUps(): void {
-    this.scheduler.forgetLookUps();
-  }
-
-  /** What the network says of the account beside its answers to messages. */
-  get hold(): NewContactHold {
-    return this.scheduler.hold;
-  }
-
-  metSomebody(person: Person): void {
-    this.scheduler.metSomebody(person);
-  }
-
-  numbersKnown(people: readonly KnownPerson[]): void {
-    this.scheduler.numbersKnown(people);
-    this.joins.numbersKnown(people);
   }
 
   /** An operator may have given the device another pace. */

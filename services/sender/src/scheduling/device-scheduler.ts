@@ -1,6 +1,7 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
-import type { KnownPerson, MessengerSession } from '@gateway/messenger/session/session-types';
+import type { KnownPerson } from '@gateway/messenger/session/session-events';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
@@ -114,7 +115,7 @@ export class DeviceScheduler {
   }
 
   /** A person wrote to the account: they may be one of those who are held, once their number is known. */
-  metSomebody({ phone, hiddenId }: Person): void {
+  metPerson({ phone, hiddenId }: Person): void {
     if (phone !== undefined) this.met(phone);
     else if (hiddenId !== undefined) this.writers.add(hiddenId);
   }
@@ -125,8 +126,8 @@ export class DeviceScheduler {
   }
 
   private met(phone: string): void {
-    this.hold.metSomebody(phone);
-    this.firstContacts.metSomebody(phone);
+    this.hold.metPerson(phone);
+    this.firstContacts.metPerson(phone);
   }
 
   /** Looks at cancels and expiries. Called on each tick and doorbell. */

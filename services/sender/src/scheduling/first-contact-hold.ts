@@ -76,7 +76,7 @@ export class FirstContactHold {
   }
 
   /** A person wrote to the account, and may give it a token. */
-  metSomebody(phone: string): void {
+  metPerson(phone: string): void {
     if (!this.isOn || this.met.size >= MAX_MET) return;
     this.met.set(canonicalPhoneNumber(phone), { untilMs: this.deps.clock.nowMs() + TOKEN_MS, isGiver: false });
     this.lookAtMs = 0;

@@ -165,7 +165,7 @@ export class NewContactHold {
   }
 
   /** Somebody wrote to us: they are no stranger any more, and may be one of those who wait. */
-  metSomebody(phone: string): void {
+  metPerson(phone: string): void {
     if (!this.isOn) return;
     this.note(phone, 'met');
     this.deps.onMet(phone);

@@ -1,0 +1,73 @@
+import type { IncomingMessage, LateRefusal, SessionEvent } from '@gateway/messenger/session/session-events';
+import { toError } from '@gateway/runtime/errors';
+import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import type { DeviceDeps } from '../deps.js';
+import type { DeviceSocket } from './device-socket.js';
+import type { DeviceWork } from './device-work.js';
+import { recordLateRefusal, recordReceipt } from './receipts.js';
+
+export interface EventDeps extends DeviceDeps {
+  socket: DeviceSocket;
+  work: DeviceWork;
+}
+
+type ReceiptEvent = Extract<SessionEvent, { kind: 'receipt' }>;
+
+/** Where each event of a device's session goes. */
+export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | Promise<void> {
+  const { socket, work } = deps;
+  switch (event.kind) {
+    case 'open':
+      return socket.opened(event.account);
+    case 'renamed':
+      return socket.renamed(event.name);
+    case 'versionDeadline':
+      return socket.noteVersionDeadline(event.expiresAtMs);
+    case 'closed':
+      return socket.closed(event.outcome, event.circumstances);
+    case 'message':
+      return takeMessage(deps, event.message);
+    case 'receipt':
+      return takeReceipt(deps, event.receipt);
+    case 'lateRefusal':
+      return takeLateRefusal(deps, event.refusal);
+    case 'numbersKnown':
+      work.joins.numbersKnown(event.people);
+      return work.scheduler.numbersKnown(event.people);
+    case 'restrictionNews':
+      return work.scheduler.hold.hasNews();
+    case 'lookUpsForgotten':
+      return work.scheduler.forgetLookUps();
+    // Of devices that are being linked: those are the connection service's.
+    case 'code':
+    case 'linked':
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
+  const { store, lease, clock, metrics, work } = deps;
+  const recorded = recordIncoming(store, lease, { message, nowMs: clock.nowMs() }).then((change) => {
+    if (change) metrics.countOptOutReply(change);
+  });
+  work.scheduler.metPerson(message);
+  return orEnd(deps, recorded);
+}
+
+/** The network repeats what we do not confirm: a receipt survives the end of this process. */
+function takeReceipt(deps: EventDeps, receipt: ReceiptEvent['receipt']): Promise<void> {
+  deps.metrics.countReceipts(receipt.kind, receipt.platformIds.length);
+  return orEnd(deps, recordReceipt(deps, receipt));
+}
+
+function takeLateRefusal(deps: EventDeps, refusal: LateRefusal): void {
+  void orEnd(deps, recordLateRefusal(deps, refusal)).catch(() => {});
+}
+
+/** An owner that cannot write down what it hears must end. */
+function orEnd({ onFailed }: EventDeps, written: Promise<void>): Promise<void> {
+  written.catch((thrown: unknown) => onFailed(toError(thrown)));
+  return written;
+}
