@@ -5,8 +5,8 @@ import { prepare } from './prepare.mjs';
 
 /** What each command needs to have built. */
 const COMMANDS = {
-  demo: ['services/api', 'services/connection', 'services/sender', 'services/simulator', 'scripts'],
-  start: ['services/api', 'services/connection', 'services/sender', 'services/simulator', 'scripts'],
+  demo: ['services/gateway', 'services/simulator', 'scripts'],
+  start: ['services/gateway', 'services/simulator', 'scripts'],
   simulator: ['services/simulator', 'scripts'],
   cli: ['services/api', 'scripts'],
   bench: ['bench', 'scripts'],

@@ -5,6 +5,11 @@ export function profileSettings(): Record<string, string> {
   return folder ? { NODE_OPTIONS: `--import=${module}`, BENCH_CPU_PROFILES: folder } : {};
 }
 
+/** What this process is, for the name of its profile: the roles of a process of the gateway. */
+export function profiledProcess(): string {
+  return process.env.ROLES ?? 'node';
+}
+
 /** Where this process shall write its own. */
 export function profileFolder(): string {
   return process.env.BENCH_CPU_PROFILES ?? '.';

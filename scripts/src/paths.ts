@@ -7,4 +7,5 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const STATE_FOLDER = `${ROOT}.gateway`;
 
 export const CLI_MODULE = 'services/api/dist/cli.js';
+export const GATEWAY_MODULE = 'services/gateway/dist/main.js';
 export const SIMULATOR_MODULE = 'services/simulator/dist/main.js';

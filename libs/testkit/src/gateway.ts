@@ -31,6 +31,8 @@ export interface GatewayOptions {
   senders?: number;
   /** Processes of the connection service. Default 1. */
   connections?: number;
+  /** One process with all roles, in place of one for each. */
+  inOneProcess?: boolean;
   /** Settings of every service, beside those that the test run needs. */
   env?: Record<string, string>;
 }
@@ -59,7 +61,11 @@ export class Gateway {
 
   /** All at once; in the lists they keep their order, whichever is ready first. */
   private async startAll(): Promise<void> {
-    const { connections = 1, senders = 1 } = this.options;
+    const { connections = 1, senders = 1, inOneProcess } = this.options;
+    if (inOneProcess) {
+      this.api = await ServiceProcess.start('connection,sender,api', { ...this.env(), API_PORT: '0' });
+      return;
+    }
     const start = (service: string, count: number) =>
       Promise.all(Array.from({ length: count }, () => ServiceProcess.start(service, this.env())));
     const [startedConnections, startedSenders, api] = await Promise.all([

@@ -6,10 +6,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const REPOSITORY = new URL('../../../', import.meta.url);
+const MAIN = fileURLToPath(new URL('services/gateway/dist/main.js', REPOSITORY));
 const READY_MS = 15_000;
 const EXIT_MS = 15_000;
 
-/** One service in a process of its own, as in production: it can be frozen, killed and read. */
+/** A role (or several, `connection,sender,api`) in a process of its own, as in production: it can be frozen, killed and read. */
 export class ServiceProcess {
   /** Log lines as they came, parsed. */
   readonly logs: Record<string, unknown>[] = [];
@@ -21,10 +22,9 @@ export class ServiceProcess {
     env: Record<string, string>,
     logFolder?: string,
   ) {
-    const main = fileURLToPath(new URL(`services/${service}/dist/main.js`, REPOSITORY));
     // The IPC channel ends the service when the test process is gone, even when that was killed.
-    this.child = spawn(process.execPath, ['--enable-source-maps', main], {
-      env: { LOG_FORMAT: 'json', ...env },
+    this.child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
+      env: { ROLES: service, LOG_FORMAT: 'json', ...env },
       stdio: ['ignore', 'pipe', logFolder ? 'pipe' : 'inherit', 'ipc'],
     });
     this.exited = once(this.child, 'exit');
@@ -36,7 +36,7 @@ export class ServiceProcess {
   }
 
   /**
-   * Starts `services/<service>` and waits for the log line that says it is ready. One that does not say it in time is
+   * Starts a process with one role and waits for the log line that says it is ready. One that does not say it in time is
    * killed: left alone, it would take its port as soon as it gets there.
    * @param options.logFolder gets a file with what it logs, and one with what it writes to stderr.
    */
@@ -46,7 +46,10 @@ export class ServiceProcess {
     { logFolder, readyMs = READY_MS }: { logFolder?: string; readyMs?: number } = {},
   ): Promise<ServiceProcess> {
     const started = new ServiceProcess(service, env, logFolder);
-    const isReady = (line: Record<string, unknown>) => line.message === 'ready' || line.message === 'api listens';
+    // Roles start one after the other, each with its own line.
+    const lastRole = service.split(',').at(-1);
+    const isReady = ({ message, service: role }: Record<string, unknown>) =>
+      role === lastRole && (message === 'ready' || message === 'api listens');
     await started.waitForLog(isReady, readyMs).catch(async (thrown: unknown) => {
       await started.kill();
       throw thrown;

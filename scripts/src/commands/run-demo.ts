@@ -12,7 +12,7 @@ import { runScenario } from '../demo/run-scenario.js';
 import { createToken } from '../gateway/create-token.js';
 import { makeEncryptionKeys } from '../gateway/encryption-keys.js';
 import { findFreePort } from '../gateway/find-free-port.js';
-import { startGateway } from '../gateway/start-gateway.js';
+import { A_PROCESS_EACH, startGateway } from '../gateway/start-gateway.js';
 import { simulatorEnvironment, startSimulator } from '../gateway/start-simulator.js';
 import { openDemoRedis } from '../redis/open-demo-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
@@ -67,7 +67,10 @@ async function playDemo({ recipients }: DemoOptions, { lifecycle, progress, logs
     ...simulatorEnvironment(simulator),
   };
   const apiPort = await findFreePort();
-  const gateway = await startGateway(lifecycle, { env, apiHost: '127.0.0.1', apiPort, output: logOf });
+  const gateway = await startGateway(lifecycle, {
+    ...{ env, apiHost: '127.0.0.1', apiPort, processes: A_PROCESS_EACH },
+    output: ({ name }) => logOf(name),
+  });
   progress.done(gateway.baseUrl);
 
   progress.step('Create two API tokens');

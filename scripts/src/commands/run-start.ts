@@ -6,12 +6,9 @@ import { chooseNetwork, type Network } from '../gateway/choose-network.js';
 import { type LocalEnvironment, openLocalEnvironment } from '../gateway/local-environment.js';
 import { refuseTakenPorts, type WantedPort } from '../gateway/refuse-taken-ports.js';
 import { forgetRunningGateway, readRunningGateway, writeRunningGateway } from '../gateway/running-gateway.js';
-import { type RunningGateway, SERVICES, type Service, startGateway } from '../gateway/start-gateway.js';
+import { ALL_IN_ONE, type RunningGateway, startGateway } from '../gateway/start-gateway.js';
 import { type RunningSimulator, simulatorEnvironment, startSimulator } from '../gateway/start-simulator.js';
 
-const OPS_PORTS = Object.fromEntries(
-  SERVICES.map((service, index) => [service, launcherConfig.opsPort + index]),
-) as Record<Service, number>;
 const STOPPED = new Promise<never>(() => {});
 
 /** `npm start [-- --simulator]`: the whole gateway on this machine, until Ctrl-C. With a `MESSENGER_URL` on this host, on the stand-in there. */
@@ -29,7 +26,7 @@ export async function runStart(args: string[], lifecycle: Lifecycle): Promise<nu
     env,
     apiHost: launcherConfig.apiHost,
     apiPort: launcherConfig.apiPort,
-    opsPorts: OPS_PORTS,
+    processes: [{ ...ALL_IN_ONE, opsPort: launcherConfig.opsPort }],
     output: () => 'inherit',
   });
   console.log(describe(gateway, { local, network, simulator }));
@@ -47,12 +44,9 @@ function wantedPorts({ kind }: Network): WantedPort[] {
   const host = '127.0.0.1';
   const { apiHost, apiPort, simulatorPort } = launcherConfig;
   const api = { what: 'the API', host: apiHost, port: apiPort, setting: 'API_PORT' };
-  const ops = SERVICES.map((service) => ({
-    ...{ what: `the health of ${service}`, host },
-    ...{ port: OPS_PORTS[service], setting: 'OPS_PORT (the first of three)' },
-  }));
+  const ops = { what: 'the health of the gateway', host, port: launcherConfig.opsPort, setting: 'OPS_PORT' };
   const simulator = { what: 'the simulator', host, port: simulatorPort, setting: 'SIMULATOR_PORT' };
-  return [api, ...ops, ...(kind === 'simulator' ? [simulator] : [])];
+  return [api, ops, ...(kind === 'simulator' ? [simulator] : [])];
 }
 
 /** What was linked stays linked over a restart, as with the real network. */
@@ -92,10 +86,7 @@ function describe({ baseUrl, opsUrls }: RunningGateway, started: Started): strin
     `  API       ${baseUrl}, described at ${baseUrl}/docs`,
     `  Network   ${describeNetwork(started)}`,
     `  Data      ${local.data}`,
-    ...SERVICES.map(
-      (service, index) =>
-        `  ${index === 0 ? 'Health' : '      '}    ${opsUrls[service]}/readyz and /metrics: ${service}`,
-    ),
+    ...opsUrls.map(({ url }) => `  Health    ${url}/readyz and /metrics`),
     '',
     'Next, in another terminal:',
     '',

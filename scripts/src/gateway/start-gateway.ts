@@ -2,68 +2,91 @@ import { sleep, systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { type ChildOptions, failWhenEnded, startChild } from '../child-process.js';
+import { GATEWAY_MODULE } from '../paths.js';
 import { findFreePort } from './find-free-port.js';
 
-export const SERVICES = ['connection', 'sender', 'api'] as const;
-export type Service = (typeof SERVICES)[number];
+export const ROLES = ['connection', 'sender', 'api'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** One process of a gateway. */
+export interface GatewayProcess {
+  /** For people. */
+  name: string;
+  roles: readonly Role[];
+  /** Where its `/readyz` and `/metrics` are. Any free port without it. */
+  opsPort?: number;
+  /** Of Node. */
+  nodeFlags?: readonly string[];
+}
+
+/** Each role in a process of its own, as in production: a crash, and the keys of accounts, stay where they are. */
+export const A_PROCESS_EACH: readonly GatewayProcess[] = ROLES.map((role) => ({ name: role, roles: [role] }));
+
+/** All roles in one process. Half of the room for new objects that V8 takes otherwise: 15 MB less before the first device. */
+export const ALL_IN_ONE: GatewayProcess = { name: 'gateway', roles: ROLES, nodeFlags: ['--max-semi-space-size=8'] };
 
 export interface GatewayOptions {
-  /** What the services get: `REDIS_URL`, `MESSENGER_URL` and so on; all but the API `CREDENTIAL_KEYS`, too. */
+  processes: readonly GatewayProcess[];
+  /** What the processes get: `REDIS_URL`, `MESSENGER_URL` and so on; `CREDENTIAL_KEYS`, too, unless they are the API alone. */
   env: Record<string, string>;
   apiHost: string;
   apiPort: number;
-  /** Any free ones without them. */
-  opsPorts?: Record<Service, number>;
-  output: (service: Service) => ChildOptions['output'];
+  output: (process: GatewayProcess) => ChildOptions['output'];
 }
 
 export interface RunningGateway {
   baseUrl: string;
-  /** Where `/readyz` and `/metrics` of each service are. */
-  opsUrls: Record<Service, string>;
+  /** Where `/readyz` and `/metrics` of each process are. */
+  opsUrls: { name: string; url: string }[];
   /** Rejects as soon as one of them ends by itself. */
   ended: Promise<never>;
 }
 
 const READY_TIMEOUT_MS = 30_000;
 
-/** Starts api, connection and sender as processes of their own, as in production, and waits until all are ready. */
+/** Starts the processes of a gateway, and waits until all are ready. */
 export async function startGateway(lifecycle: Lifecycle, options: GatewayOptions): Promise<RunningGateway> {
-  const { apiHost, apiPort } = options;
-  const started = await Promise.all(SERVICES.map((service) => startService(lifecycle, service, options)));
-  const ended = Promise.race(started.map((service) => service.ended));
+  const { apiHost, apiPort, processes } = options;
+  const started = await Promise.all(processes.map((process) => startProcess(lifecycle, process, options)));
+  const ended = Promise.race(started.map((process) => process.ended));
   ended.catch(() => {});
   await Promise.race([Promise.all(started.map(waitUntilReady)), ended]);
-  const opsUrls = Object.fromEntries(started.map(({ service, opsUrl }) => [service, opsUrl])) as Record<
-    Service,
-    string
-  >;
+  const opsUrls = started.map(({ name, opsUrl }) => ({ name, url: opsUrl }));
   return { baseUrl: `http://${apiHost}:${apiPort}/api/messenger/v1`, opsUrls, ended };
 }
 
-interface StartedService {
-  service: Service;
+interface StartedProcess {
+  name: string;
   opsUrl: string;
   ended: Promise<never>;
 }
 
-async function startService(lifecycle: Lifecycle, service: Service, options: GatewayOptions): Promise<StartedService> {
-  const opsPort = options.opsPorts?.[service] ?? (await findFreePort());
+async function startProcess(
+  lifecycle: Lifecycle,
+  process: GatewayProcess,
+  options: GatewayOptions,
+): Promise<StartedProcess> {
+  const { name, roles } = process;
+  const opsPort = process.opsPort ?? (await findFreePort());
   const child = startChild(lifecycle, {
-    name: service,
-    module: `services/${service}/dist/main.js`,
+    name,
+    module: GATEWAY_MODULE,
+    nodeFlags: process.nodeFlags ?? [],
     env: {
       ...options.env,
+      ROLES: roles.join(','),
       OPS_HOST: '127.0.0.1',
       OPS_PORT: String(opsPort),
-      ...(service === 'api' && { CREDENTIAL_KEYS: '', API_HOST: options.apiHost, API_PORT: String(options.apiPort) }),
+      API_HOST: options.apiHost,
+      API_PORT: String(options.apiPort),
+      ...(roles.every((role) => role === 'api') && { CREDENTIAL_KEYS: '' }),
     },
-    output: options.output(service),
+    output: options.output(process),
   });
-  return { service, opsUrl: `http://127.0.0.1:${opsPort}`, ended: failWhenEnded(service, child, lifecycle) };
+  return { name, opsUrl: `http://127.0.0.1:${opsPort}`, ended: failWhenEnded(name, child, lifecycle) };
 }
 
-async function waitUntilReady({ service, opsUrl }: StartedService): Promise<void> {
+async function waitUntilReady({ name, opsUrl }: StartedProcess): Promise<void> {
   const deadlineMs = systemClock.monotonicMs() + READY_TIMEOUT_MS;
   let answer = 'no answer';
   while (systemClock.monotonicMs() < deadlineMs) {
@@ -74,6 +97,6 @@ async function waitUntilReady({ service, opsUrl }: StartedService): Promise<void
   }
   throw new GatewayError({
     code: 'not_ready',
-    message: `${service} is not ready after ${READY_TIMEOUT_MS / 1000} s: ${answer}`,
+    message: `${name} is not ready after ${READY_TIMEOUT_MS / 1000} s: ${answer}`,
   });
 }

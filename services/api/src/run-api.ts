@@ -2,19 +2,13 @@ import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
-import { loggerOptions } from '@gateway/runtime/config/gateway-config';
-import { createLogger } from '@gateway/runtime/logs/logger';
-import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
-import { createMetrics } from '@gateway/runtime/process/metrics';
-import { startOpsServer } from '@gateway/runtime/process/ops-server';
-import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
-import { refuseWrongSettings } from '@gateway/runtime/redis/redis-settings';
+import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
-import { type ApiConfig, readApiConfig } from './config.js';
+import type { ApiConfig } from './config.js';
 import { createApp } from './http/app.js';
 import { BodyBudget } from './http/body/body-budget.js';
 import { startHttpServer } from './http/http-server.js';
@@ -23,39 +17,25 @@ import { Previews } from './previews/previews.js';
 import { addHeadroomMetrics } from './sends/headroom-metrics.js';
 import { RedisHeadroom } from './sends/redis-headroom.js';
 
-/** Builds the API top-down; each part says how it is stopped. */
-export async function runApi(lifecycle: Lifecycle): Promise<void> {
-  const config = readApiConfig();
-  const logger = createLogger(loggerOptions(config, 'api'));
-  lifecycle.logger = logger;
-  const registry = createMetrics('api', { processMetrics: true });
+/** The Redis connections of the API: there is always a caller waiting. */
+export const API_CONNECTIONS = ['failFast', 'failFastQueue', 'subscriber'] as const;
 
-  const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'api', queueLike: 'failFast' });
-  lifecycle.add('redis', () => redis.close());
-  await redis.waitForReady();
-  await refuseWrongSettings(redis.failFast);
+/** Builds the API top-down; each part says how it is stopped. */
+export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CONNECTIONS)[number]>): Promise<void> {
+  const { lifecycle, clients, registry } = host;
+  const logger = host.loggerOf('api');
   const space = { prefix: config.KEY_PREFIX };
   const store = createStore({
-    redis: redis.failFast,
+    redis: clients.failFast,
     space,
     keyRings: { credentials: [], contents: config.CONTENT_KEYS },
   });
   await checkSchema(store);
 
-  const doorbells = await DoorbellListener.listen(redis.subscriber, space);
-  lifecycle.add('doorbells', async () => doorbells.close());
-  const producer = createProducer({ connection: redis.queue, space });
-  lifecycle.add('producer', () => producer.close());
-
-  const ops = await startOpsServer({
-    host: config.OPS_HOST,
-    port: config.OPS_PORT,
-    registry,
-    checks: { redis: async () => void (await redis.failFast.ping()) },
-    logger,
-    stopping: lifecycle.stopping,
-  });
-  lifecycle.add('ops server', () => ops.close());
+  const doorbells = await DoorbellListener.listen(clients.subscriber, space);
+  lifecycle.add('doorbells of api', async () => doorbells.close());
+  const producer = createProducer({ connection: clients.failFastQueue, space });
+  lifecycle.add('producer of api', () => producer.close());
 
   const bodies = new BodyBudget(config.BODY_BUDGET_BYTES);
   const metrics = createApiMetrics(registry, bodies);
@@ -108,7 +88,7 @@ export async function runApi(lifecycle: Lifecycle): Promise<void> {
     }),
   });
   lifecycle.add('http server', () => server.close());
-  logger.info('api listens', { host: config.API_HOST, port: server.port, opsPort: ops.port });
+  logger.info('api listens', { host: config.API_HOST, port: server.port, opsPort: host.opsPort });
 }
 
 function defaultPace({ PACE_PER_MINUTE: messagesPerMinute }: ApiConfig) {

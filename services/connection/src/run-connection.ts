@@ -1,13 +1,8 @@
 import { hostname } from 'node:os';
 import { makeProcessId } from '@gateway/contracts/ids';
 import { systemClock } from '@gateway/runtime/clock';
-import { loggerOptions } from '@gateway/runtime/config/gateway-config';
-import { createLogger } from '@gateway/runtime/logs/logger';
-import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
-import { createMetrics, makeGauge } from '@gateway/runtime/process/metrics';
-import { startOpsServer } from '@gateway/runtime/process/ops-server';
-import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
-import { refuseWrongSettings } from '@gateway/runtime/redis/redis-settings';
+import { makeGauge } from '@gateway/runtime/process/metrics';
+import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
@@ -18,15 +13,17 @@ import { ConnectionController } from './connection-controller.js';
 
 const TICK_MS = 1_000;
 
+/** The Redis connections of the connection service. */
+export const CONNECTION_CONNECTIONS = ['commands', 'failFast', 'subscriber'] as const;
+
 /** Builds a connection service from the bottom up; the lifecycle stops it from the top down. */
-export async function runConnection(config: ConnectionConfig, lifecycle: Lifecycle): Promise<{ opsPort: number }> {
-  const logger = createLogger(loggerOptions(config, 'connection'));
-  lifecycle.logger = logger;
+export async function runConnection(
+  config: ConnectionConfig,
+  host: ProcessHost<(typeof CONNECTION_CONNECTIONS)[number]>,
+): Promise<void> {
+  const { lifecycle, clients, registry } = host;
+  const logger = host.loggerOf('connection');
   const space = { prefix: config.KEY_PREFIX };
-  const clients = createRedisClients({ url: config.REDIS_URL, logger, name: 'connection' });
-  lifecycle.add('redis', clients.close);
-  await clients.waitForReady();
-  await refuseWrongSettings(clients.commands);
   const store = createStore({
     redis: clients.commands,
     space,
@@ -35,11 +32,11 @@ export async function runConnection(config: ConnectionConfig, lifecycle: Lifecyc
   await checkSchema(store);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
-  lifecycle.add('doorbells', async () => doorbells.close());
+  lifecycle.add('doorbells of connection', async () => doorbells.close());
   const owner = makeProcessId('connection', hostname());
   const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner, ttlMs: config.LEASE_TTL_MS });
   keeper.start();
-  lifecycle.add('leases', async () => keeper.stop());
+  lifecycle.add('leases of connection', async () => keeper.stop());
 
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   const controller = new ConnectionController({
@@ -50,18 +47,11 @@ export async function runConnection(config: ConnectionConfig, lifecycle: Lifecyc
   });
   lifecycle.add('controller', () => controller.stop());
 
-  const registry = createMetrics('connection', { processMetrics: true });
-  addVersionMetrics(registry, clientVersion, systemClock.nowMs);
+  host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   makeGauge(registry, {
     name: 'gateway_connection_tasks',
     help: 'Devices that are being linked, logged out or held.',
     collect: (gauge) => gauge.set(controller.running),
   });
-  const ops = await startOpsServer({
-    ...{ host: config.OPS_HOST, port: config.OPS_PORT, registry, logger, stopping: lifecycle.stopping },
-    checks: { redis: async () => void (await clients.failFast.ping()) },
-  });
-  lifecycle.add('ops', ops.close);
-  logger.info('ready', { processId: owner, opsPort: ops.port });
-  return { opsPort: ops.port };
+  logger.info('ready', { processId: owner, opsPort: host.opsPort });
 }

@@ -3,13 +3,7 @@ import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { makeProcessId } from '@gateway/contracts/ids';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
-import { loggerOptions } from '@gateway/runtime/config/gateway-config';
-import { createLogger } from '@gateway/runtime/logs/logger';
-import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
-import { createMetrics } from '@gateway/runtime/process/metrics';
-import { startOpsServer } from '@gateway/runtime/process/ops-server';
-import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
-import { refuseWrongSettings } from '@gateway/runtime/redis/redis-settings';
+import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
@@ -26,16 +20,18 @@ const MAX_UPLOADS = 4;
 /** A socket costs some 40 ms of CPU until it is open. */
 const MAX_OPENINGS = 8;
 
+/** The Redis connections of a sender. */
+export const SENDER_CONNECTIONS = ['commands', 'failFast', 'queue', 'subscriber'] as const;
+
 /** Builds a sender from the bottom up; the lifecycle stops it from the top down. */
-export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Promise<{ opsPort: number }> {
-  const logger = createLogger(loggerOptions(config, 'sender'));
-  lifecycle.logger = logger;
+export async function runSender(
+  config: SenderConfig,
+  host: ProcessHost<(typeof SENDER_CONNECTIONS)[number]>,
+): Promise<void> {
+  const { lifecycle, clients, registry } = host;
+  const logger = host.loggerOf('sender');
   const space = { prefix: config.KEY_PREFIX };
   const workspace = config.WORKSPACE;
-  const clients = createRedisClients({ url: config.REDIS_URL, logger, name: 'sender' });
-  lifecycle.add('redis', clients.close);
-  await clients.waitForReady();
-  await refuseWrongSettings(clients.commands);
   const store = createStore({
     redis: clients.commands,
     space,
@@ -44,19 +40,18 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
   await checkSchema(store);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
-  lifecycle.add('doorbells', async () => doorbells.close());
+  lifecycle.add('doorbells of sender', async () => doorbells.close());
   const producer = createProducer({ connection: clients.queue, space });
-  lifecycle.add('producer', producer.close);
+  lifecycle.add('producer of sender', producer.close);
   const processId = makeProcessId('sender', hostname());
   const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: processId, ttlMs: config.LEASE_TTL_MS });
   keeper.start();
-  lifecycle.add('leases', async () => keeper.stop());
+  lifecycle.add('leases of sender', async () => keeper.stop());
 
-  const registry = createMetrics('sender', { processMetrics: true });
   const metrics = createSenderMetrics(registry, () => pool.countStates());
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
-  addVersionMetrics(registry, clientVersion, systemClock.nowMs);
+  host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   const pool: SenderPool = new SenderPool({
     ...{ ...shared, metrics, doorbells, processId, clientVersion, queueConnection: clients.queue },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
@@ -70,13 +65,7 @@ export async function runSender(config: SenderConfig, lifecycle: Lifecycle): Pro
   // Stopped in reverse: nothing is waited for before the devices are handed over.
   lifecycle.add('sweeper', startSweeper(shared));
   lifecycle.add('devices', () => pool.stop());
-  const ops = await startOpsServer({
-    ...{ host: config.OPS_HOST, port: config.OPS_PORT, registry, logger, stopping: lifecycle.stopping },
-    checks: { redis: async () => void (await clients.failFast.ping()) },
-  });
-  lifecycle.add('ops', ops.close);
-  logger.info('ready', { processId, opsPort: ops.port });
-  return { opsPort: ops.port };
+  logger.info('ready', { processId, opsPort: host.opsPort });
 }
 
 function defaultPace(messagesPerMinute: number) {

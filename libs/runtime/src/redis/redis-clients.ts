@@ -3,31 +3,36 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { GatewayError } from '../errors.js';
 import type { Logger } from '../logs/logger.js';
 
-export interface RedisClientsOptions {
+/**
+ * One connection per purpose: they differ in what happens while Redis is away.
+ * - `commands` waits for Redis as long as it takes, and sends what is asked in one turn of the event loop together. For
+ *   owners and workers.
+ * - `failFast` fails in under 3 s when Redis does not answer. For requests with a caller waiting.
+ * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands, which every
+ *   pipeline there has to carry.
+ * - `subscriber` is only for subscriptions, and renews them by itself after an outage.
+ */
+export type RedisPurpose = 'commands' | 'failFast' | 'queue' | 'failFastQueue' | 'subscriber';
+
+export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   /** `redis://` or `rediss://`, with user, password and database if there are any. */
   url: string;
   logger: Logger;
   /** Shown by `CLIENT LIST`. */
   name?: string;
-  /** How `queue` treats an outage: like `commands` (the default) for workers, like `failFast` where a caller waits. */
-  queueLike?: 'commands' | 'failFast';
+  /** What connections are made for. Default: all but `failFastQueue`. */
+  purposes?: readonly Purpose[];
 }
 
-/** One connection per purpose: they differ in what happens while Redis is away. */
-export interface RedisClients {
-  /** Waits for Redis as long as it takes, and sends what is asked in one turn of the event loop together. For owners and workers. */
-  commands: Redis;
-  /** Fails in under 3 s when Redis does not answer. For whoever has a caller waiting. */
-  failFast: Redis;
-  /** For BullMQ alone: it teaches its connection two hundred commands, which every pipeline there has to carry. */
-  queue: Redis;
-  /** Only for subscriptions; renews them by itself after an outage. */
-  subscriber: Redis;
+export type RedisClients<Purpose extends RedisPurpose = Exclude<RedisPurpose, 'failFastQueue'>> = Record<
+  Purpose,
+  Redis
+> & {
   /** Rejects when Redis has not answered on all of them within `timeoutMs`. */
   waitForReady(timeoutMs?: number): Promise<void>;
   /** Closes all. Safe to repeat. */
   close(): Promise<void>;
-}
+};
 
 const CLOSE_TIMEOUT_MS = 1_000;
 const PING_EVERY_MS = 10_000;
@@ -36,7 +41,7 @@ const PING_EVERY_MS = 10_000;
  * How each purpose treats an outage. `socketTimeout` counts only while an answer is outstanding: it finds connections
  * whose other end vanished without a word, which the kernel alone would keep for a quarter of an hour.
  */
-const PURPOSES = {
+const BEHAVIOURS = {
   // 60 s: longer than a BullMQ worker blocks, as workers copy these options. They also require `null` retries.
   commands: { maxRetriesPerRequest: null, enableAutoPipelining: true, socketTimeout: 60_000 },
   failFast: {
@@ -51,24 +56,31 @@ const PURPOSES = {
   subscriber: { maxRetriesPerRequest: null, socketTimeout: 5_000 },
 } as const satisfies Record<string, RedisOptions>;
 
+const PURPOSES: Record<RedisPurpose, keyof typeof BEHAVIOURS> = {
+  commands: 'commands',
+  failFast: 'failFast',
+  queue: 'commands',
+  failFastQueue: 'failFast',
+  subscriber: 'subscriber',
+};
+const DEFAULT_PURPOSES = ['commands', 'failFast', 'queue', 'subscriber'] as const;
+
 /** Makes the connections of a process. They connect at once, and again after every outage. */
-export function createRedisClients(options: RedisClientsOptions): RedisClients {
-  const { url, logger, name = 'gateway', queueLike = 'commands' } = options;
-  const make = (behaviour: keyof typeof PURPOSES, purpose: string = behaviour) => {
-    const client = new Redis(url, { ...PURPOSES[behaviour], retryStrategy, connectionName: `${name}-${purpose}` });
+export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAULT_PURPOSES)[number]>(
+  options: RedisClientsOptions<Purpose>,
+): RedisClients<Purpose> {
+  const { url, logger, name = 'gateway', purposes = DEFAULT_PURPOSES } = options;
+  const make = (purpose: RedisPurpose) => {
+    const behaviour = BEHAVIOURS[PURPOSES[purpose]];
+    const client = new Redis(url, { ...behaviour, retryStrategy, connectionName: `${name}-${purpose}` });
     logOutages(client, logger.child({ connection: purpose }));
-    return client;
+    return purpose === 'queue' || purpose === 'failFastQueue' ? allowWhenFull(client) : client;
   };
-  const clients = {
-    commands: make('commands'),
-    failFast: make('failFast'),
-    queue: allowWhenFull(make(queueLike, 'queue')),
-    subscriber: make('subscriber'),
-  };
+  const clients = Object.fromEntries(purposes.map((purpose) => [purpose, make(purpose)]));
   const all = Object.values(clients);
-  const pings = setInterval(() => ping(clients.subscriber), PING_EVERY_MS).unref();
+  const pings = setInterval(() => clients.subscriber && ping(clients.subscriber), PING_EVERY_MS).unref();
   return {
-    ...clients,
+    ...(clients as Record<Purpose, Redis>),
     waitForReady: async (timeoutMs = 10_000) => {
       await Promise.all(all.map((client) => waitForReady(client, timeoutMs)));
     },

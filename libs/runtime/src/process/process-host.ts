@@ -1,0 +1,71 @@
+import type { GatewayConfig } from '../config/gateway-config.js';
+import { loggerOptions } from '../config/gateway-config.js';
+import { createLogger, type Logger } from '../logs/logger.js';
+import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
+import { refuseWrongSettings } from '../redis/redis-settings.js';
+import type { Lifecycle } from './lifecycle.js';
+import { createMetrics, type Registry } from './metrics.js';
+import { type ReadinessCheck, startOpsServer } from './ops-server.js';
+
+/** What a role stands on, and shares with the other roles of its process. */
+export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
+  lifecycle: Lifecycle;
+  clients: RedisClients<Purpose>;
+  registry: Registry;
+  /** Where `/readyz` and `/metrics` are. */
+  opsPort: number;
+  loggerOf(role: string): Logger;
+  /** Made by the role that asks first, the same for all that ask later: what a process has once, such as a metric. */
+  share<Shared>(name: string, make: () => Shared): Shared;
+  /** All roles run: the process is ready from now on. */
+  started(): void;
+}
+
+export interface ProcessHostOptions<Purpose extends RedisPurpose> {
+  /** Names the process: in its Redis connections, and in the `service` label of its metrics. */
+  name: string;
+  config: GatewayConfig;
+  /** The Redis connections that its roles need. */
+  purposes: readonly Purpose[];
+}
+
+/**
+ * Starts what every process has: Redis connections, metrics, and the ops server, which is not ready until `started()`.
+ * Throws when Redis does not answer, or is set up in a way that could lose data.
+ */
+export async function startProcessHost<Purpose extends RedisPurpose>(
+  lifecycle: Lifecycle,
+  { name, config, purposes }: ProcessHostOptions<Purpose | 'failFast'>,
+): Promise<ProcessHost<Purpose>> {
+  const loggerOf = (role: string) => createLogger(loggerOptions(config, role));
+  const logger = loggerOf(name);
+  lifecycle.logger = logger;
+  const registry = createMetrics(name, { processMetrics: true });
+  const clients = createRedisClients<Purpose | 'failFast'>({ url: config.REDIS_URL, logger, name, purposes });
+  lifecycle.add('redis', clients.close);
+  await clients.waitForReady();
+  await refuseWrongSettings(clients.failFast);
+
+  let isStarted = false;
+  const shared = new Map<string, unknown>();
+  const checks: Record<string, ReadinessCheck> = {
+    redis: async () => void (await clients.failFast.ping()),
+    start: () => {
+      if (!isStarted) throw new Error('under way');
+    },
+  };
+  const ops = await startOpsServer({
+    ...{ host: config.OPS_HOST, port: config.OPS_PORT, registry, logger, stopping: lifecycle.stopping, checks },
+  });
+  lifecycle.add('ops server', ops.close);
+  return {
+    ...{ lifecycle, clients, registry, opsPort: ops.port, loggerOf },
+    share: <Shared>(key: string, make: () => Shared) => {
+      if (!shared.has(key)) shared.set(key, make());
+      return shared.get(key) as Shared;
+    },
+    started: () => {
+      isStarted = true;
+    },
+  };
+}
