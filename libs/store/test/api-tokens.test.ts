@@ -6,6 +6,7 @@ import {
   listApiTokens,
   recordTokenUse,
   revokeApiToken,
+  rotateApiToken,
 } from '@gateway/store/workspace/api-tokens';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -69,6 +70,25 @@ describe('API tokens in the store', () => {
     expect(await scopesOf('')).to.deep.equal([]);
     await space.store.redis.hdel(key, 'scopes');
     expect((await find(token.keyId))?.scopes).to.deep.equal(DEFAULT_SCOPES);
+  });
+
+  it('is followed by one that may do the same for as long, and works until it is revoked', async () => {
+    const now = Date.now();
+    const scopes = ['otp'] as const;
+    const options = { name: 'x', device: 'shop', scopes, owner: 'first', expiresAtMs: now + 60_000 };
+    const { token } = await createApiToken(space.store, 'main', options);
+    const rotate = (expiresAtMs?: number) => rotateApiToken(space.store, 'main', token.keyId, { expiresAtMs });
+    const next = (await rotate())!;
+    expect(next.token).to.deep.include({ name: 'x', device: 'shop', scopes, owner: 'first' });
+    expect(next.token.keyId).to.not.equal(token.keyId);
+    expect(next.token.expiresAtMs! - next.token.createdAtMs).to.equal(token.expiresAtMs! - token.createdAtMs);
+    expect(matchesHash(next.value, next.token.hash)).to.equal(true);
+    expect((await rotate(9))?.token.expiresAtMs).to.equal(9);
+    expect(await find(token.keyId), 'the old one').to.deep.equal(token);
+    const plain = await createApiToken(space.store, 'main', { name: 'y' });
+    const after = await rotateApiToken(space.store, 'main', plain.token.keyId, {});
+    expect(after?.token).to.include({ owner: plain.token.keyId }).and.not.have.any.keys('device', 'expiresAtMs');
+    expect(await rotateApiToken(space.store, 'main', 'unknown', {})).to.equal(undefined);
   });
 
   it('records the last use at most once a minute, whatever the callers have read', async () => {

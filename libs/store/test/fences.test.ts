@@ -5,6 +5,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { recordObserved } from '@gateway/store/devices/device-state';
+import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { noteEnd } from '@gateway/store/devices/incidents/query-ends';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
@@ -14,7 +15,7 @@ import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/sto
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -104,6 +105,9 @@ describe('an owner whose lease has passed on', () => {
     'notes the end of a connection': () => noteEnd(space.store, stale, { wasOpen: { props: true }, end: 'spoken' }),
     'keeps what it received': () => recordReceived(space.store, stale, { message, nowMs: Date.now() }),
     'records a restriction': () => recordRestriction(space.store, stale, { kind: 'new_chat_cap', sinceMs: 1 }),
+    'counts how often it was replaced': () => noteReplaced(space.store, stale, Date.now()),
+    'cancels what was meant to come from another account': () =>
+      cancelSend(space.store, address, send.messageId, { leaseOfOther: stale }),
     'takes questions': () => takeQuestions(space.store, stale),
     'answers one': () => writeOwnerAnswer(space.store, stale, { id: 'q', part: 'taken', value: 'x' }),
   };

@@ -1,9 +1,17 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
-import { listOpenSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import {
+  listOpenSends,
+  readBacklog,
+  readContent,
+  readRecipientNumber,
+  readRecipients,
+  readSend,
+} from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -55,6 +63,18 @@ describe('sends', () => {
       if ((await space.clients.commands.type(key)) !== 'hash') continue;
       expect((await space.clients.commands.hvals(key)).join()).not.to.include('hello');
     }
+  });
+
+  it('tells the number of one recipient, and of an id that only looks like that of a send nothing', async () => {
+    const { messageId, tag } = await openedSend();
+    const numberOf = (recipient: number) => readRecipientNumber(space.store, address, { tag, recipient });
+    expect(await Promise.all([0, 1, 2, 3].map(numberOf))).to.deep.equal([...recipients, undefined]);
+    const { record: key } = sendKeys(space.store.space, address, tag);
+    await space.store.redis.hset(key, 'messageId', 'another');
+    expect(await readSend(space.store, address, messageId)).to.equal(undefined);
+    await space.store.redis.hset(key, 'v', '99');
+    const thrown = await readSend(space.store, address, messageId).catch((error: Error) => error.message);
+    expect(thrown).to.match(/unknown version 99/);
   });
 
   it('lets statuses only move forward, whatever the order of the news', async () => {

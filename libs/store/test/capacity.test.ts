@@ -1,0 +1,46 @@
+import { putBlob } from '@gateway/store/blobs/blobs';
+import { readCapacity } from '@gateway/store/core/capacity';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
+import { expect } from 'chai';
+
+const KILOBYTE = 1024;
+
+describe('how far Redis is filled', () => {
+  let redis: SmallRedis;
+  before(async () => {
+    redis = await startSmallRedis();
+  });
+  after(() => redis.close());
+
+  const capacity = () => readCapacity(redis.space.store, 'main');
+  async function accept(device: string, recipients: string[]): Promise<void> {
+    const { store } = redis.space;
+    const address = { workspace: 'main', device };
+    await ensureDevice(store, address);
+    const { messageId } = await acceptSend(store, address, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    await openSend(store, address, messageId);
+  }
+
+  it('is told with what waits on all devices, and what files take of it', async () => {
+    const before = await capacity();
+    expect(before).to.include({ limitBytes: redis.maxBytes, fileBytes: 0, queuedMessages: 0 });
+    await accept('a', ['491511', '491512']);
+    await accept('b', ['491513']);
+    const file = Buffer.alloc(500 * KILOBYTE, 7);
+    await putBlob(redis.space.store, 'main', { bytes: file, quotaBytes: redis.maxBytes, nowMs: Date.now() });
+    const after = await capacity();
+    expect(after.queuedMessages).to.equal(3);
+    expect(after.fileBytes).to.be.within(file.length, file.length + 10 * KILOBYTE);
+    expect(after.usedBytes - before.usedBytes).to.be.within(file.length, redis.maxBytes / 4);
+  });
+
+  it('leaves what waits uncounted where there is no end', async () => {
+    await redis.space.store.redis.config('SET', 'maxmemory', '0');
+    expect(await capacity()).to.include({ limitBytes: 0, queuedMessages: 0 });
+  });
+});

@@ -1,0 +1,41 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { hasDueSends, readPaceWaitMs, takePace } from '@gateway/store/sends/change-send';
+import { expect } from 'chai';
+import { useLeasedDevice } from './support/use-leased-device.js';
+
+describe('what is read of a device without its lease', () => {
+  const { address, space, lease } = useLeasedDevice();
+
+  it('tells how long the next message waits for the pace', async () => {
+    const pace = { messagesPerMinute: 60, burst: 2, jitter: 0 };
+    const waitAt = (nowMs: number) => readPaceWaitMs(space.store, address, { pace, nowMs });
+    expect(await waitAt(1_000_000)).to.equal(0);
+    await takePace(space.store, lease, { pace, nowMs: 1_000_000 });
+    expect(await waitAt(1_000_000), 'one more of the burst').to.equal(0);
+    await takePace(space.store, lease, { pace, nowMs: 1_000_000 });
+    expect(await waitAt(1_000_400)).to.equal(600);
+    expect(await waitAt(1_001_000)).to.equal(0);
+    const unlimited = { ...pace, messagesPerMinute: 0 };
+    expect(await readPaceWaitMs(space.store, address, { pace: unlimited, nowMs: 1_000_000 })).to.equal(0);
+    expect(await takePace(space.store, lease, { pace: unlimited, nowMs: 1_000_000 })).to.equal(0);
+  });
+
+  it('tells whether time has done something to its sends', async () => {
+    const keys = `${space.prefix}:{main/a}`;
+    const { redis } = space.store;
+    const isDue = (nowMs: number) => hasDueSends(space.store, address, nowMs);
+    for (const [name, dueAtMs] of [
+      ['open-sends', 1_000_000],
+      ['accepting-sends', 1_000_000 - LIMITS.acceptingGraceSeconds * 1000],
+      ['erasures', 1_000_000],
+    ] as const) {
+      expect(await isDue(1_000_000), name).to.equal(false);
+      await redis.zadd(`${keys}:${name}`, dueAtMs, 'x');
+      expect(await isDue(1_000_000), name).to.equal(true);
+      expect(await isDue(dueAtMs - 1), name).to.equal(false);
+      await redis.del(`${keys}:${name}`);
+    }
+    await redis.sadd(`${keys}:released-blobs`, 'x');
+    expect(await isDue(1_000_000)).to.equal(true);
+  });
+});
