@@ -24,7 +24,7 @@ export async function takeAccount(
   const isOther = before !== undefined && before !== phone;
   if (isOther || !hasIds) {
     for (const messageId of await listOpenSends(store, address)) {
-      await cancelSend(store, address, messageId, { leaseOfOther: lease });
+      await cancelSend(store, address, messageId, { leaseOfOther: lease, nowMs });
     }
   }
   const keys = deviceKeys(store.space, address);

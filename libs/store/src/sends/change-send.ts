@@ -66,12 +66,12 @@ export async function cancelSend(
   store: Store,
   address: DeviceAddress,
   messageId: MessageId,
-  { leaseOfOther }: { leaseOfOther?: Lease } = {},
+  { leaseOfOther, nowMs = Date.now() }: { leaseOfOther?: Lease; nowMs?: number } = {},
 ): Promise<{ cancelled: number } | undefined> {
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
   const keys = sendScriptKeys(store, address, parsed.tag);
-  const args = [Date.now(), RETENTION_MS, ERASURE_MS];
+  const args = [nowMs, RETENTION_MS, ERASURE_MS];
   const cancelled = leaseOfOther
     ? await store.run('cancel-send', [...keys, deviceKeys(store.space, address).lease], [...args, leaseOfOther.token])
     : await store.run('cancel-send', keys, args);
@@ -88,9 +88,10 @@ export async function forgetRecipient(
   address: DeviceAddress,
   tag: SendTag,
   phone: string,
+  nowMs = Date.now(),
 ): Promise<number | undefined> {
   const found = await store.run('forget-recipient', sendScriptKeys(store, address, tag), [
-    ...[Date.now(), RETENTION_MS, ERASURE_MS, ownErrorCode('person_forgotten')],
+    ...[nowMs, RETENTION_MS, ERASURE_MS, ownErrorCode('person_forgotten')],
     ...spellingsOf(phone).map((number) => packRecipients([number])),
   ]);
   return found === -1 ? undefined : Number(found);
