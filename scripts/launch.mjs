@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The one door for people: `npm test` and `npm run demo | start | cli | simulator | bench | chaos | mutate | test:long` come here.
+// The one door for people: `npm test` and `npm run demo | start | cli | simulator | bench | chaos | model | mutate | test:long` come here.
 // This file and prepare.mjs need nothing but Node; once everything is installed and built, src/main.ts takes over.
 import { prepare } from './prepare.mjs';
 
@@ -11,6 +11,7 @@ const COMMANDS = {
   cli: ['services/api', 'scripts'],
   bench: ['bench', 'scripts'],
   chaos: ['libs/testkit', 'scripts'],
+  model: ['.'],
   mutate: ['.'],
   test: ['.'],
   'test-long': ['.'],

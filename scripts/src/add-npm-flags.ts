@@ -14,6 +14,7 @@ const VALUES: Record<string, readonly string[]> = {
   demo: ['recipients'],
   simulator: ['profile', 'host', 'port', 'seed', 'latency-ms', 'decrypt-sample', 'state-file'],
   chaos: ['rounds', 'seed', 'devices', 'recipients'],
+  model: ['sequences', 'seed'],
   test: ['grep', 'counts'],
   'test-long': ['grep', 'counts'],
 };

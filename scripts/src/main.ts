@@ -6,6 +6,7 @@ import { runBench } from './commands/run-bench.js';
 import { runChaos } from './commands/run-chaos.js';
 import { runCli } from './commands/run-cli.js';
 import { runDemo } from './commands/run-demo.js';
+import { runModel } from './commands/run-model.js';
 import { runMutate } from './commands/run-mutate.js';
 import { runSimulator } from './commands/run-simulator.js';
 import { runStart } from './commands/run-start.js';
@@ -24,6 +25,7 @@ const COMMANDS: Record<string, Command> = {
   simulator: runSimulator,
   bench: runBench,
   chaos: runChaos,
+  model: runModel,
   mutate: runMutate,
 };
 

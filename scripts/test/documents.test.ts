@@ -6,7 +6,7 @@ import { expect } from 'chai';
 /** `services/api/src/http/app.ts`, and links such as [flow](docs/flow.md). */
 const PATHS = /`((?:bench|deploy|docs|k8s|libs|scripts|services)\/[\w./-]*)`|\]\(((?!https?:)[\w./-]+)\)/g;
 const COMMANDS =
-  /npm (?:run )?(demo|test:long|test|start|cli|simulator|bench|chaos|mutate|format|build|lint|unused|release)(?![\w:])/g;
+  /npm (?:run )?(demo|test:long|test|start|cli|simulator|bench|chaos|model|mutate|format|build|lint|unused|release)(?![\w:])/g;
 
 const documents = [
   'README.md',

@@ -12,6 +12,7 @@ describe('flags without two dashes before them, which npm keeps for itself', () 
     expect(add('demo', [], { recipients: '100', json: 'true' })).to.deep.equal(['--json', '--recipients=100']);
     expect(add('simulator', [], { latency_ms: '20', tls: 'true' })).to.deep.equal(['--tls', '--latency-ms=20']);
     expect(add('chaos', [], { seed: '7' })).to.deep.equal(['--seed=7']);
+    expect(add('model', [], { sequences: '9', seed: '7' })).to.deep.equal(['--sequences=9', '--seed=7']);
     expect(add('bench', ['otp'], { json: 'true' })).to.deep.equal(['otp', '--json']);
     expect(add('cli', ['token', 'create'], { name: 'x' })).to.deep.equal(['token', 'create', '--name=x']);
     expect(add('test-long', [], { grep: 'x' }, 'test:long')).to.deep.equal(['--grep=x']);

@@ -4,3 +4,12 @@ export function testRedisUrl(): string {
   if (!url) throw new Error('REDIS_URL is not set: run the tests with `npm test`');
   return url;
 }
+
+/** What the model test is asked for: without a seed it takes one by chance. */
+export function modelSettings(): { seed: number | undefined; sequences: number | undefined } {
+  const { MODEL_SEED, MODEL_SEQUENCES } = process.env;
+  return {
+    seed: MODEL_SEED ? Number(MODEL_SEED) : undefined,
+    sequences: MODEL_SEQUENCES ? Number(MODEL_SEQUENCES) : undefined,
+  };
+}

@@ -1,0 +1,55 @@
+import type { SendKind } from '@gateway/contracts/content/message-content';
+
+/** What the network, or the owner for it, says of one message. */
+export interface News {
+  recipient: number;
+  part: number;
+  event: 'acked' | 'delivered' | 'read' | 'failed' | 'revoked' | 'returned' | 'held';
+  errorCode: number;
+}
+
+/**
+ * All that can happen to the sends of one device, as plain data: a sequence of these is a test. Sends are counted from the
+ * first that was accepted, leases back from the newest (0 holds the device, if any does), people and keys by number.
+ */
+export type ModelEvent =
+  | { do: 'pass'; ms: number }
+  | { do: 'acquire'; ttlMs: number }
+  | { do: 'renew'; lease: number; ttlMs: number }
+  | { do: 'release'; lease: number }
+  /** Its owner was silent for the whole TTL. */
+  | { do: 'lapse' }
+  | {
+      do: 'accept';
+      kind: Exclude<SendKind, 'media'>;
+      parts: number;
+      people: readonly number[];
+      expiresInMs: number;
+      key?: number;
+      /** `none`: ended sends of the same token are forgotten for it. */
+      room: 'plenty' | 'none';
+    }
+  | { do: 'open'; send: number }
+  | { do: 'dropAbandoned'; hasJob: boolean }
+  | { do: 'claim'; lease: number; send: number; recipient: number; part: number }
+  | { do: 'report'; lease: number; send: number; news: readonly News[] }
+  | { do: 'cancel'; send: number }
+  | { do: 'expire'; lease: number }
+  | { do: 'eraseSpent' }
+  | { do: 'forgetPerson'; send: number; person: number }
+  | { do: 'takeAccount'; lease: number; account: number }
+  | { do: 'logOut'; lease: number }
+  | { do: 'optOut'; person: number }
+  | { do: 'optIn'; person: number }
+  /** The owner fails those who take no messages. */
+  | { do: 'dropOptedOut'; lease: number; send: number }
+  | { do: 'claimKey'; key: number }
+  /** Claims are counted like leases: an older one is stale. */
+  | { do: 'releaseKey'; key: number; claim: number }
+  | { do: 'lapseKey'; key: number }
+  | { do: 'answerKey'; key: number; send: number; answer: number }
+  /** The request failed after its send was written down. */
+  | { do: 'freeKey'; key: number; send: number };
+
+/** What the caller was told; `skipped` for what cannot happen in this state. */
+export type Reply = unknown;

@@ -1,0 +1,3 @@
+import { testLifecycle } from './test-lifecycle.js';
+
+testLifecycle('second half');

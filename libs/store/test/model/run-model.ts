@@ -1,0 +1,59 @@
+import type { Store } from '@gateway/store/core/store';
+import { openRedisSpace } from '@gateway/testkit/redis-space';
+import fc from 'fast-check';
+import { anySequence } from './any-events.js';
+import type { ModelEvent } from './events.js';
+import { runSequence } from './run-sequence.js';
+
+/** One seed makes so many sequences: small enough to be run again with that seed. */
+const BATCH = 25;
+/** They wait for Redis in turn. */
+const BATCHES_AT_ONCE = 40;
+/** After so many the keys of all are removed. */
+const ROUND = 2_000;
+
+/**
+ * Compares so many random sequences with the store. Rejects with the shortest sequence that it found to differ, and how to
+ * run it again.
+ */
+export async function runModel({ seed, sequences }: { seed: number; sequences: number }): Promise<void> {
+  const batches = Array.from({ length: Math.ceil(sequences / BATCH) }, (_, i) => ({
+    seed: seed + i,
+    sequences: Math.min(BATCH, sequences - i * BATCH),
+  }));
+  for (let from = 0; from < batches.length; from += ROUND / BATCH) {
+    await runRound(batches.slice(from, from + ROUND / BATCH));
+  }
+}
+
+async function runRound(batches: { seed: number; sequences: number }[]): Promise<void> {
+  const space = await openRedisSpace();
+  try {
+    const work = batches.values();
+    await Promise.all(
+      Array.from({ length: BATCHES_AT_ONCE }, async () => {
+        for (const batch of work) await runBatch(space.store, batch);
+      }),
+    );
+  } finally {
+    await space.close();
+  }
+}
+
+async function runBatch(store: Store, { seed, sequences }: { seed: number; sequences: number }): Promise<void> {
+  let runs = 0;
+  const property = fc.asyncProperty(anySequence, (events) =>
+    runSequence(store, { workspace: `w${seed}-${runs++}`, device: 'phone' }, events),
+  );
+  const found = await fc.check(property, { seed, numRuns: sequences });
+  if (found.failed) throw new Error(describeFailure(seed, found.counterexample![0], found.errorInstance));
+}
+
+function describeFailure(seed: number, events: readonly ModelEvent[], error: unknown): string {
+  const lines = events.map((event) => `  ${JSON.stringify(event)},`);
+  return [
+    String(error instanceof Error ? error.stack : error),
+    `Again: MODEL_SEED=${seed} MODEL_SEQUENCES=${BATCH}. The shortest sequence:`,
+    ...lines,
+  ].join('\n');
+}

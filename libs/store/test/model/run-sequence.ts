@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { Store } from '@gateway/store/core/store';
+import { NEW_DEVICE, step } from './device-model.js';
+import type { ModelEvent } from './events.js';
+import { Invariants } from './invariants.js';
+import { describeModel } from './snapshot.js';
+import { StoreAdapter, TTL_STEP_MS } from './store-adapter.js';
+
+/** A day and some minutes on everything has ended. */
+const END: readonly ModelEvent[] = [
+  { do: 'lapse' },
+  { do: 'acquire', ttlMs: TTL_STEP_MS },
+  { do: 'pass', ms: 25 * 3_600_000 },
+  { do: 'dropAbandoned', hasJob: false },
+  { do: 'expire', lease: 0 },
+  { do: 'pass', ms: 11 * 60_000 },
+  { do: 'eraseSpent' },
+];
+
+/** Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference. */
+export async function runSequence(store: Store, address: DeviceAddress, events: readonly ModelEvent[]): Promise<void> {
+  const adapter = await StoreAdapter.open(store, address);
+  const invariants = new Invariants();
+  let device = NEW_DEVICE;
+  await adapter.look();
+  const advance = async (event: ModelEvent) => {
+    const expected = step(device, event);
+    if (!expected) return undefined;
+    const reply = await adapter.carryOut(event);
+    mustEqual(reply, expected.reply, `the reply to ${event.do}`);
+    device = expected.device;
+    return { reply };
+  };
+  const compare = async (after?: ModelEvent) => {
+    const seen = await adapter.look(after && { after });
+    mustEqual(seen, describeModel(device), `what is there after ${after?.do ?? 'the end'}`);
+    return seen;
+  };
+  for (const event of events) {
+    const happened = await advance(event);
+    if (happened) invariants.check(event, happened.reply, await compare(event));
+  }
+  for (const event of END) await advance(event);
+  Invariants.checkEnd(await compare());
+}
+
+function mustEqual(ofStore: unknown, ofModel: unknown, what: string): void {
+  try {
+    assert.deepEqual(ofStore, ofModel);
+  } catch (thrown) {
+    throw new Error(`${what} differs (+ store, - model)\n${thrown instanceof Error ? thrown.message : thrown}`);
+  }
+}

@@ -1,0 +1,109 @@
+import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import type { CallersKey, Device } from './device-model.js';
+import { RETENTION_MS, type Recipient, type Send } from './send-model.js';
+
+/** All that can be seen of a device: of the model, and of the store. Times count from the beginning of the sequence. */
+export interface Snapshot {
+  lease: { number: number; ttlMs: number } | undefined;
+  account: number | undefined;
+  /** Messages that wait. */
+  backlog: number;
+  /** By send: when it expires, was written down, is to be erased. */
+  open: Readonly<Record<number, number>>;
+  accepting: Readonly<Record<number, number>>;
+  erasures: Readonly<Record<number, number>>;
+  sends: readonly (SendView | 'gone')[];
+  /** Those that are claimed, or stand for a send. */
+  keys: Readonly<Record<number, KeyView>>;
+  optedOut: readonly number[];
+}
+
+export interface SendView {
+  stage: 'accepting' | 'open' | 'closed';
+  kind: string;
+  total: number;
+  parts: number;
+  counts: StatusCounts;
+  createdAtMs: number;
+  expiresAtMs: number;
+  cancelledAtMs: number | undefined;
+  sentAtMs: number | undefined;
+  hasContent: boolean;
+  /** When its keys are forgotten, each of them. */
+  diesAtMs: readonly (number | 'never')[];
+  recipients: readonly RecipientView[];
+}
+
+/** Of parts, a bit each. */
+export interface RecipientView {
+  person: number | 'forgotten';
+  status: RecipientStatus;
+  attempts: number;
+  inFlight: number;
+  accepted: number;
+  inDoubt: number;
+  error: number;
+  atMs: number;
+}
+
+export interface KeyView {
+  isClaimed: boolean;
+  /** What it stands for; 24 hours from its first request on. */
+  use: { send: number; isForgotten: boolean; ttlHours: number } | undefined;
+}
+
+const KEYS_OF_A_SEND = 3;
+
+export function describeModel(device: Device): Snapshot {
+  const timesOf = (time: (send: Send) => number | undefined) =>
+    Object.fromEntries(device.sends.flatMap((send, i) => (time(send) === undefined ? [] : [[i, time(send)!]])));
+  return {
+    lease: device.leaseTtlMs === undefined ? undefined : { number: device.leases, ttlMs: device.leaseTtlMs },
+    account: device.account,
+    backlog: device.sends.reduce((sum, send) => sum + (send.stage === 'open' ? messagesOf(send) : 0), 0),
+    open: timesOf(({ stage, expiresAtMs }) => (stage === 'open' ? expiresAtMs : undefined)),
+    accepting: timesOf(({ stage, createdAtMs }) => (stage === 'accepting' ? createdAtMs : undefined)),
+    erasures: timesOf(({ eraseAtMs }) => eraseAtMs),
+    sends: device.sends.map((send) => (send.stage === 'gone' ? 'gone' : describeSend(send))),
+    keys: Object.fromEntries(
+      Object.entries(device.keys)
+        .filter(([, { isClaimed, use }]) => isClaimed || use)
+        .map(([name, { isClaimed, use }]) => [name, { isClaimed, use: use && describeUse(use) }]),
+    ),
+    optedOut: [...device.optedOut].sort(),
+  };
+}
+
+function describeUse({ send, isForgotten }: NonNullable<CallersKey['use']>): KeyView['use'] {
+  return { send, isForgotten, ttlHours: 24 };
+}
+
+/** Of those who are queued. */
+function messagesOf({ recipients }: Send): number {
+  return recipients.filter(({ status }) => status === 'queued').reduce((sum, { parts }) => sum + parts.length, 0);
+}
+
+function describeSend(send: Send): SendView {
+  const { kind, createdAtMs, expiresAtMs, cancelledAtMs, sentAtMs, hasContent, recipients } = send;
+  const countOf = (wanted: RecipientStatus) => recipients.filter(({ status }) => status === wanted).length;
+  const diesAtMs = send.closedAtMs === undefined ? 'never' : send.closedAtMs + RETENTION_MS;
+  return {
+    stage: send.stage as SendView['stage'],
+    ...{ kind, createdAtMs, expiresAtMs, cancelledAtMs, sentAtMs, hasContent },
+    ...{ total: recipients.length, parts: recipients[0]!.parts.length },
+    counts: Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, countOf(status)])) as StatusCounts,
+    diesAtMs: Array.from({ length: KEYS_OF_A_SEND }, () => diesAtMs),
+    recipients: recipients.map(describeRecipient),
+  };
+}
+
+function describeRecipient({ person, status, attempts, error, atMs, parts }: Recipient): RecipientView {
+  const bits = (isSet: (part: Recipient['parts'][number]) => boolean) =>
+    parts.reduce((sum, part, i) => sum + (isSet(part) ? 2 ** i : 0), 0);
+  return {
+    ...{ person, status, attempts, error, atMs },
+    inFlight: bits(({ inFlight }) => inFlight),
+    accepted: bits(({ accepted }) => accepted),
+    inDoubt: bits(({ inDoubt }) => inDoubt),
+  };
+}

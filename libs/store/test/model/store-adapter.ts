@@ -1,0 +1,367 @@
+import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { FencedError } from '@gateway/runtime/errors';
+import type { Store } from '@gateway/store/core/store';
+import { retireKeys } from '@gateway/store/devices/device-keys';
+import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
+import {
+  acceptSend,
+  acceptSendOnce,
+  dropAbandonedSends,
+  openSend,
+  SendsFullError,
+} from '@gateway/store/sends/accept-send';
+import {
+  cancelSend,
+  claimRecipient,
+  eraseSpentOtps,
+  expireSends,
+  forgetRecipient,
+  recordResults,
+} from '@gateway/store/sends/change-send';
+import {
+  findRepeat,
+  forgetRepeat,
+  isForgotten,
+  keepAnswer,
+  type RepeatClaim,
+  releaseRepeat,
+} from '@gateway/store/sends/idempotency';
+import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { addOptOuts, findOptedOut, removeOptOut } from '@gateway/store/workspace/opt-outs';
+import type { ModelEvent, Reply } from './events.js';
+import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
+
+export const PEOPLE = 4;
+/** Leases of a sequence have TTLs of this and a multiple of it: what is left is rounded up to it. */
+export const TTL_STEP_MS = 600_000;
+const KEY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+type EventName = ModelEvent['do'];
+/** What changes what, if it is not said by the event itself. At the end of a sequence everything is looked at. */
+const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventName[]> = {
+  sends: ['pass', 'accept', 'dropAbandoned', 'expire', 'eraseSpent', 'takeAccount'],
+  account: ['takeAccount', 'logOut'],
+  optedOut: ['optOut', 'optIn'],
+  keys: [
+    ...(['pass', 'accept', 'dropAbandoned'] as const),
+    ...(['claimKey', 'releaseKey', 'lapseKey', 'answerKey', 'freeKey'] as const),
+  ],
+};
+const OWNER = 't';
+/** Shown in place of a number that was taken out. */
+const FORGOTTEN = 'forgotten';
+const phoneOf = (person: number) => `491511234567${person}`;
+const PHONES = Array.from({ length: PEOPLE }, (_, person) => phoneOf(person));
+const accountOf = (account: number) => `4917000000${account}`;
+
+interface UsedKey {
+  key: string;
+  claims: RepeatClaim[];
+  acceptedAtMs: number;
+}
+
+/**
+ * The device of a sequence in a real store: carries out events by the functions that the services call, and looks at what
+ * is there. All that the model test knows of keys and scripts is in this file.
+ */
+export class StoreAdapter {
+  private readonly startMs = Date.now();
+  private nowMs = this.startMs;
+  private readonly sends: MessageId[] = [];
+  private readonly leases: Lease[] = [];
+  private readonly keys = new Map<number, UsedKey>();
+  private last: Snapshot | undefined;
+
+  private constructor(
+    private readonly store: Store,
+    private readonly address: DeviceAddress,
+  ) {}
+
+  static async open(store: Store, address: DeviceAddress): Promise<StoreAdapter> {
+    await ensureDevice(store, address);
+    return new StoreAdapter(store, address);
+  }
+
+  async carryOut(event: ModelEvent): Promise<Reply> {
+    try {
+      return await this.act(event);
+    } catch (thrown) {
+      if (thrown instanceof FencedError) return 'fenced';
+      if (thrown instanceof SendsFullError) return 'full';
+      throw thrown;
+    }
+  }
+
+  private async act(event: ModelEvent): Promise<Reply> {
+    const { store, address, nowMs } = this;
+    const lease = 'lease' in event ? this.leases.at(-1 - event.lease)! : undefined;
+    const messageId = 'send' in event ? this.sends[event.send]! : '';
+    const tag = messageId && tagOf(messageId);
+    switch (event.do) {
+      case 'pass':
+        return this.pass(event.ms);
+      case 'acquire': {
+        const taken = await acquireLease(store, address, { owner: 'a', ttlMs: event.ttlMs });
+        if (taken) this.leases.push(taken);
+        return taken?.epoch;
+      }
+      case 'renew':
+        return renewLease(store, lease!, event.ttlMs);
+      case 'release':
+        return releaseLease(store, lease!);
+      case 'lapse':
+        await store.redis.del(deviceKeys(store.space, address).lease);
+        return undefined;
+      case 'accept':
+        return this.accept(event);
+      case 'open':
+        return openSend(store, address, messageId);
+      case 'dropAbandoned':
+        return dropAbandonedSends(store, address, { nowMs, hasJob: async () => event.hasJob });
+      case 'claim':
+        return claimRecipient(store, lease!, { tag, recipient: event.recipient, part: event.part, nowMs });
+      case 'report':
+        return recordResults(store, lease!, { tag, nowMs, events: event.news });
+      case 'cancel':
+        return (await cancelSend(store, address, messageId, { nowMs }))?.cancelled;
+      case 'expire':
+        return (await expireSends(store, lease!, nowMs)).map((id) => this.sends.indexOf(id)).sort((a, b) => a - b);
+      case 'eraseSpent':
+        return eraseSpentOtps(store, address, nowMs);
+      case 'forgetPerson':
+        return forgetRecipient(store, address, tag, phoneOf(event.person), nowMs);
+      case 'takeAccount':
+        return (await takeAccount(store, lease!, { phone: accountOf(event.account), nowMs })).isOther;
+      case 'logOut':
+        return retireKeys(store, lease!, { quarantine: true });
+      case 'optOut':
+        await addOptOuts(store, address.workspace, { numbers: [phoneOf(event.person)], source: 'api', atMs: nowMs });
+        return undefined;
+      case 'optIn':
+        return removeOptOut(store, address.workspace, phoneOf(event.person));
+      case 'dropOptedOut':
+        return this.dropOptedOut(lease!, tag);
+      default:
+        return this.actOnKey(event);
+    }
+  }
+
+  /** Redis goes by its own clock: what would have died by now is removed here. */
+  private async pass(ms: number): Promise<void> {
+    const { redis } = this.store;
+    this.nowMs += ms;
+    const ofSends = this.sends.flatMap((id) => this.keysOf(id));
+    const diesAt = await Promise.all(ofSends.map((key) => redis.pexpiretime(key)));
+    const ofKeys = [...this.keys.values()].filter(({ acceptedAtMs }) => acceptedAtMs + KEY_MS <= this.nowMs);
+    const dead = ofSends.filter((_, i) => diesAt[i]! >= 0 && diesAt[i]! <= this.nowMs);
+    await Promise.all([...dead, ...ofKeys.map(({ key }) => key)].map((key) => redis.unlink(key)));
+  }
+
+  private async accept(event: Extract<ModelEvent, { do: 'accept' }>): Promise<Reply> {
+    const { store, address, nowMs } = this;
+    const send = {
+      ...{ kind: event.kind, content: { kind: 'text', text: 'hello' } as const, parts: event.parts },
+      ...{ recipients: event.people.map(phoneOf), owner: OWNER, requestId: 'r', nowMs },
+      expiresAtMs: nowMs + event.expiresInMs,
+      ...(event.room === 'none' && { quotaBytes: 1 }),
+    };
+    const used = event.key === undefined ? undefined : await this.findKey(event.key);
+    const repeat = used && { key: used.key, fingerprint: Buffer.from('same'), answer: { n: 0 } };
+    const accepted = repeat
+      ? await acceptSendOnce(store, address, send, repeat)
+      : await acceptSend(store, address, send);
+    if (!accepted) return 'repeat';
+    if (this.sends.includes(accepted.messageId)) throw new Error('a message id was given out a second time');
+    if (used) used.acceptedAtMs = nowMs;
+    return { send: this.sends.push(accepted.messageId) - 1, forgotten: accepted.forgotten };
+  }
+
+  private async dropOptedOut(lease: Lease, tag: string): Promise<Reply> {
+    const { store, address, nowMs } = this;
+    const recipients = await readRecipients(store, address, tag, { from: 0, limit: PEOPLE });
+    const queued = recipients.filter(({ status, to }) => status === 'queued' && to !== FORGOTTEN);
+    const optedOut = await findOptedOut(
+      store,
+      address.workspace,
+      queued.map(({ to }) => to),
+    );
+    const events = queued
+      .filter(({ to }) => optedOut.has(to))
+      .map(({ index }) => ({
+        ...{ recipient: index, part: 0, event: 'failed' as const },
+        errorCode: ownErrorCode('recipient_opted_out'),
+      }));
+    return recordResults(store, lease, { tag, nowMs, events });
+  }
+
+  private async actOnKey(event: Extract<ModelEvent, { do: `${string}Key` }>): Promise<Reply> {
+    const { store } = this;
+    const used = await this.findKey(event.key);
+    switch (event.do) {
+      case 'claimKey': {
+        const found = await this.askForKey(event.key);
+        if (found.kind === 'used') {
+          return { send: this.sends.indexOf(found.first.messageId), answer: found.first.answer.n };
+        }
+        if (found.kind === 'free') used.claims.push(found.claim);
+        return found.kind;
+      }
+      case 'releaseKey':
+        return releaseRepeat(store, used.claims.at(-1 - event.claim)!);
+      case 'lapseKey':
+        if (used.claims[0]) await store.redis.del(used.claims[0].key);
+        return undefined;
+      case 'answerKey': {
+        const place = { key: used.key, messageId: this.sends[event.send]! };
+        return keepAnswer(store, { ...place, answer: { n: event.answer } });
+      }
+      case 'freeKey':
+        return forgetRepeat(store, used.key, this.sends[event.send]!);
+    }
+  }
+
+  private askForKey(key: number) {
+    const { store, address } = this;
+    return findRepeat(store, { owner: OWNER, callersKey: `k${key}`, address, isBound: true });
+  }
+
+  /** Where a caller's key lies: the store says so when it is first asked. */
+  private async findKey(key: number): Promise<UsedKey> {
+    const known = this.keys.get(key);
+    if (known) return known;
+    const found = await this.askForKey(key);
+    if (found.kind !== 'free') throw new Error('a key that was never used is not free');
+    await releaseRepeat(this.store, found.claim);
+    const used = { key: found.key, claims: [], acceptedAtMs: Number.POSITIVE_INFINITY };
+    this.keys.set(key, used);
+    return used;
+  }
+
+  private keysOf(messageId: MessageId): string[] {
+    const { record, recipients, results } = sendKeys(this.store.space, this.address, tagOf(messageId));
+    return [record, recipients, results];
+  }
+
+  /** @param after without it at everything; else at what the event may have changed, to save time. */
+  async look({ after }: { after?: ModelEvent } = {}): Promise<Snapshot> {
+    const { store, address, last } = this;
+    const { redis } = store;
+    const keys = deviceKeys(store.space, address);
+    const [lease, ttlMs, { messages }, open, accepting, erasures, account, optedOut, ofKeys, sends] = await Promise.all(
+      [
+        redis.get(keys.lease),
+        redis.pttl(keys.lease),
+        readBacklog(store, address),
+        this.readTimes(keys.openSends),
+        this.readTimes(keys.acceptingSends),
+        this.readTimes(keys.erasures),
+        mayChange('account', after) ? this.lookAtAccount() : last?.account,
+        mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
+        mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
+        Promise.all(this.sends.map((id, i) => (mayChangeSend(i, after) ? this.lookAtSend(id) : last!.sends[i]!))),
+      ],
+    );
+    this.last = {
+      lease: lease === null ? undefined : { number: numberOf(lease), ttlMs: roundUp(ttlMs) },
+      ...{ account, backlog: messages, open, accepting, erasures, sends, keys: ofKeys, optedOut },
+    };
+    return this.last;
+  }
+
+  private async lookAtAccount(): Promise<number | undefined> {
+    const account = (await readDevice(this.store, this.address))?.account;
+    return account === undefined ? undefined : Number(account.at(-1));
+  }
+
+  private async lookAtOptOuts(): Promise<number[]> {
+    const optedOut = await findOptedOut(this.store, this.address.workspace, PHONES);
+    return PHONES.flatMap((phone, person) => (optedOut.has(phone) ? [person] : []));
+  }
+
+  private async lookAtKeys(): Promise<Snapshot['keys']> {
+    const views = await Promise.all(
+      [...this.keys].map(async ([key, used]) => [key, await this.lookAtKey(used)] as const),
+    );
+    return Object.fromEntries(views.filter(([, { isClaimed, use }]) => isClaimed || use));
+  }
+
+  private async readTimes(key: string): Promise<Record<number, number>> {
+    const flat = await this.store.redis.zrange(key, '0', '-1', 'WITHSCORES');
+    const times: Record<number, number> = {};
+    for (let i = 0; i < flat.length; i += 2) times[this.sends.indexOf(flat[i]!)] = Number(flat[i + 1]) - this.startMs;
+    return times;
+  }
+
+  private async lookAtSend(messageId: MessageId): Promise<SendView | 'gone'> {
+    const { store, address } = this;
+    const tag = tagOf(messageId);
+    const [send, recipients, stored, ...diesAt] = await Promise.all([
+      readSend(store, address, messageId),
+      readRecipients(store, address, tag, { from: 0, limit: PEOPLE }),
+      readContent(store, address, tag),
+      ...this.keysOf(messageId).map((key) => store.redis.pexpiretime(key)),
+    ]);
+    if (!send) {
+      if (diesAt.some((time) => time !== -2)) throw new Error('a part of a send is left without its record');
+      return 'gone';
+    }
+    const since = <Time extends number | undefined>(ms: Time) =>
+      (ms === undefined ? undefined : ms - this.startMs) as Time;
+    const { state: stage, kind, total, parts, counts } = send;
+    return {
+      ...{ stage, kind, total, parts, counts },
+      createdAtMs: since(send.createdAtMs),
+      expiresAtMs: since(send.expiresAtMs),
+      cancelledAtMs: since(send.cancelledAtMs),
+      sentAtMs: since(send.sentAtMs),
+      hasContent: stored !== undefined,
+      diesAtMs: diesAt.map((time) => (time < 0 ? 'never' : since(time))),
+      recipients: recipients.map(
+        ({ to, status, tries, partsInFlight, partsAcked, partsInDoubt, errorCode, atMs }): RecipientView => ({
+          ...{ person: to === FORGOTTEN ? 'forgotten' : Number(to.at(-1)), status, attempts: tries },
+          ...{ inFlight: partsInFlight, accepted: partsAcked, inDoubt: partsInDoubt, error: errorCode },
+          atMs: since(atMs),
+        }),
+      ),
+    };
+  }
+
+  private async lookAtKey({ key, claims }: UsedKey): Promise<KeyView> {
+    const { redis } = this.store;
+    const [messageId, ttlMs, isSpent, claimed] = await Promise.all([
+      redis.hget(key, 'messageId'),
+      redis.pttl(key),
+      isForgotten(this.store, key),
+      claims[0] ? redis.exists(claims[0].key) : 0,
+    ]);
+    const send = messageId === null ? -1 : this.sends.indexOf(messageId);
+    return {
+      isClaimed: claimed === 1,
+      use: send < 0 ? undefined : { send, isForgotten: isSpent, ttlHours: Math.ceil(ttlMs / HOUR_MS) },
+    };
+  }
+}
+
+function mayChange(what: keyof typeof CHANGES, after: ModelEvent | undefined): boolean {
+  return !after || CHANGES[what].includes(after.do);
+}
+
+function mayChangeSend(send: number, after: ModelEvent | undefined): boolean {
+  return after && 'send' in after ? after.send === send : mayChange('sends', after);
+}
+
+function tagOf(messageId: MessageId): string {
+  return parseMessageId(messageId)!.tag;
+}
+
+function numberOf(token: string): number {
+  return Number(token.slice(token.lastIndexOf(':') + 1));
+}
+
+function roundUp(ttlMs: number): number {
+  return Math.ceil(ttlMs / TTL_STEP_MS) * TTL_STEP_MS;
+}
