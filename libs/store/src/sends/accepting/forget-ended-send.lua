@@ -6,5 +6,7 @@ if redis.call('ZREM', ended_key(KEYS[4], ARGV[1]), ARGV[2]) == 1 then
   count_bytes(KEYS[4], ARGV[1], -tonumber(string.match(ARGV[2], ' (%d+)$')))
 end
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
-if KEYS[5] and redis.call('EXISTS', KEYS[5]) == 1 then redis.call('HSET', KEYS[5], 'forgotten', 1) end
+-- After a failed request its key may stand for a later send.
+local id = string.match(ARGV[2], '^(%S+) ')
+if KEYS[5] and redis.call('HGET', KEYS[5], 'messageId') == id then redis.call('HSET', KEYS[5], 'forgotten', 1) end
 return 1
