@@ -4,10 +4,14 @@ import { footprintBenchmark } from './benchmarks/footprint.js';
 import { handoverBenchmark } from './benchmarks/handover.js';
 import { httpBenchmark } from './benchmarks/http.js';
 import { idleBenchmark } from './benchmarks/idle.js';
+import { idleCostBenchmark } from './benchmarks/idle-cost.js';
 import { intakeBenchmark } from './benchmarks/intake.js';
 import { linkedBenchmark } from './benchmarks/linked.js';
 import { mediaBenchmark } from './benchmarks/media.js';
 import { otpBenchmark } from './benchmarks/otp.js';
+import { restartBenchmark } from './benchmarks/restart.js';
+import { rollBenchmark } from './benchmarks/roll.js';
+import { singleBenchmark } from './benchmarks/single.js';
 import { warmBenchmark } from './benchmarks/warm.js';
 import type { Benchmark } from './support/benchmark.js';
 
@@ -21,6 +25,10 @@ export const BENCHMARKS: readonly Benchmark[] = [
   idleBenchmark,
   mediaBenchmark,
   handoverBenchmark,
+  rollBenchmark,
+  restartBenchmark,
+  singleBenchmark,
+  idleCostBenchmark,
   httpBenchmark,
   intakeBenchmark,
   linkedBenchmark,

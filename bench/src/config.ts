@@ -1,16 +1,23 @@
-/** `BENCH_CPU_PROFILES=folder` has every service of the gateway write a CPU profile there when it ends. */
+import { basename } from 'node:path';
+
+/** `BENCH_CPU_PROFILES=folder` has every service and every baseline write a CPU profile there when it ends. */
 export function profileSettings(): Record<string, string> {
   const folder = process.env.BENCH_CPU_PROFILES;
   const module = new URL('support/write-cpu-profile.js', import.meta.url).href;
   return folder ? { NODE_OPTIONS: `--import=${module}`, BENCH_CPU_PROFILES: folder } : {};
 }
 
-/** What this process is, for the name of its profile: the roles of a process of the gateway. */
+/** What this process is, for the name of its profile: the roles of a process of the gateway, or its script. */
 export function profiledProcess(): string {
-  return process.env.ROLES ?? 'node';
+  return process.env.ROLES ?? basename(process.argv[1] ?? 'node', '.js');
 }
 
 /** Where this process shall write its own. */
 export function profileFolder(): string {
   return process.env.BENCH_CPU_PROFILES ?? '.';
+}
+
+/** Of a process of the benchmark itself. */
+export function childEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, ...profileSettings() };
 }

@@ -1,9 +1,12 @@
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { toError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { BENCHMARKS } from './benchmarks.js';
 import type { Benchmark } from './support/benchmark.js';
+import { describeGoals, meetsGoals } from './support/goals.js';
+import { rounded } from './support/statistics.js';
 
 /** `npm run bench -- NAME [--json]`: one benchmark; its last line is one JSON object. Without a name, what there is. */
 async function main(): Promise<number> {
@@ -16,7 +19,7 @@ async function main(): Promise<number> {
   return name ? 1 : 0;
 }
 
-async function run({ name, summary, goal, run: measure }: Benchmark, notes: NodeJS.WriteStream): Promise<number> {
+async function run({ name, summary, goals, run: measure }: Benchmark, notes: NodeJS.WriteStream): Promise<number> {
   const lifecycle = new Lifecycle({
     logger: createLogger({ service: 'bench', level: 'warn' }),
     partTimeoutMs: 20_000,
@@ -24,11 +27,11 @@ async function run({ name, summary, goal, run: measure }: Benchmark, notes: Node
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void lifecycle.stop());
   process.on('disconnect', () => void lifecycle.stop());
   const say = (line: string) => void notes.write(`${line}\n`);
-  say(`${name}: ${summary}\ngoal: ${goal}\n`);
+  say(`${name}: ${summary}\ngoals: ${describeGoals(goals)}\n`);
   try {
     const finding = await measure({ lifecycle, say });
     await lifecycle.stop();
-    console.log(JSON.stringify({ name, ...finding }));
+    console.log(JSON.stringify({ name, ...finding, meets: meetsGoals(finding, goals), load: loadavg().map(rounded) }));
     return 0;
   } catch (thrown) {
     if (!lifecycle.stopping.aborted) console.error(toError(thrown));
@@ -39,7 +42,7 @@ async function run({ name, summary, goal, run: measure }: Benchmark, notes: Node
 
 function listOf(benchmarks: readonly Benchmark[]): string {
   const lines = benchmarks.map(
-    ({ name, summary, goal }) => `  ${name.padEnd(10)} ${summary}\n  ${''.padEnd(10)} ${goal}`,
+    ({ name, summary, goals }) => `  ${name.padEnd(10)} ${summary}\n  ${''.padEnd(10)} ${describeGoals(goals)}`,
   );
   return ['npm run bench -- NAME [--json]', '', ...lines].join('\n');
 }

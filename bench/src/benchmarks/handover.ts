@@ -4,6 +4,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { ServiceProcess } from '@gateway/testkit/service-process';
 import type { BenchContext, Benchmark } from '../support/benchmark.js';
+import { linkDevices } from '../support/link-devices.js';
 import { accept, waitForCounts } from '../support/send.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { median, percentile, rounded } from '../support/statistics.js';
@@ -11,8 +12,7 @@ import { median, percentile, rounded } from '../support/statistics.js';
 const ROUNDS = 5;
 const LEASE_TTL_SECONDS = 10;
 const FLEET = 50;
-const LINKS_AT_A_TIME = 6;
-const ACCOUNT = '999100000000';
+const ACCOUNT = '999100000001';
 /** The list is long enough for what is sent until its owner ends, and until the next one is seen at work. */
 const LIST = LIMITS.maxRecipients;
 
@@ -20,7 +20,12 @@ const LIST = LIMITS.maxRecipients;
 export const handoverBenchmark: Benchmark = {
   name: 'handover',
   summary: 'seconds from the SIGKILL of its sender until a device in mid-list has an open socket again / the lease TTL',
-  goal: 'SIGTERM <= 1.5 s; SIGKILL <= TTL + 2 s, first ack <= TTL + 3 s; 50 devices p95 <= 5 s',
+  goals: [
+    { figure: 'sigtermSeconds', atMost: 1 },
+    { figure: 'sigkillSeconds', atMost: LEASE_TTL_SECONDS + 1 },
+    { figure: 'resumeSeconds', atMost: LEASE_TTL_SECONDS + 2 },
+    { figure: 'fleetP95Seconds', atMost: 3 },
+  ],
   async run(context) {
     const stage = await openStage(context, {
       decryptSample: 0,
@@ -87,13 +92,9 @@ async function moveInMidList(stage: Stage, signal: 'SIGTERM' | 'SIGKILL'): Promi
   return { openSeconds, ackSeconds };
 }
 
-async function moveFleet({ say }: BenchContext, { gateway }: Stage): Promise<number> {
-  const devices = ['default', ...Array.from({ length: FLEET - 1 }, (_, i) => `fleet-${i}`)];
-  const left = devices.slice(1).entries();
-  const linkInTurn = async () => {
-    for (const [i, device] of left) await gateway.link(String(Number(ACCOUNT) + 1 + i), device);
-  };
-  await Promise.all(Array.from({ length: LINKS_AT_A_TIME }, linkInTurn));
+async function moveFleet({ say }: BenchContext, stage: Stage): Promise<number> {
+  const { gateway } = stage;
+  const devices = ['default', ...(await linkDevices(stage, FLEET - 1, say))];
   const p95s: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const owner = gateway.senders.find(({ isRunning }) => isRunning)!;
@@ -124,7 +125,6 @@ async function connectedAtMs(sender: ServiceProcess, device: string, afterMs: nu
 
 /** Acknowledged messages, by the sender's own metrics. */
 async function countAcks(sender: ServiceProcess): Promise<number> {
-  const { opsPort } = await sender.waitForLog(({ message }) => message === 'ready');
-  const metrics = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
+  const metrics = await sender.metrics();
   return Number(/^gateway_message_acks_total\{[^}]*outcome="accepted"[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }

@@ -1,13 +1,13 @@
 import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { Pool } from 'undici';
-import type { ExpressMethods } from '../express-main.js';
+import { Child } from '../baselines/child.js';
+import type { ExpressMethods } from '../baselines/express-main.js';
 import type { Benchmark } from '../support/benchmark.js';
-import { Child } from '../support/child.js';
 import { compare } from '../support/compare.js';
 import { readCpuMs } from '../support/process-usage.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { median, rounded } from '../support/statistics.js';
+import { median, medianRatio, rounded } from '../support/statistics.js';
 
 const ACCOUNT = '999100000001';
 const CALLERS = 32;
@@ -19,7 +19,7 @@ const TOKENS_AT_A_TIME = 500;
 export const httpBenchmark: Benchmark = {
   name: 'http',
   summary: 'GET /status requests/s, all checks and the limiter on / a bare express route with one Redis read',
-  goal: '>= 0.5',
+  goals: [{ figure: 'ratio', atLeast: 0.55 }],
   async run(context) {
     const stage = await openStage(context, { decryptSample: 0 });
     await stage.gateway.link(ACCOUNT);
@@ -46,10 +46,12 @@ export const httpBenchmark: Benchmark = {
     const baseline = () => measure('baseline', bare.pid, () => countAnswers(barePort, '/status'));
     await ours();
     await baseline();
+    // The first round compiles what both sides run.
+    for (const side of Object.values(cpu)) side.length = 0;
     const unit = 'requests/s';
     const found = await compare(context, { ours, baseline, unit, rounds: 7 });
     const cpuMsPerRequest = { ours: rounded(median(cpu.ours)), baseline: rounded(median(cpu.baseline)) };
-    return { ...found, unit, cpuMsPerRequest };
+    return { ...found, unit, cpuMsPerRequest, cpuRatio: medianRatio(cpu.baseline, cpu.ours) };
   },
 };
 

@@ -13,7 +13,10 @@ const IMAGE_BYTES = 1024 * 1024;
 export const mediaBenchmark: Benchmark = {
   name: 'media',
   summary: 'time of a 500-recipient list with a 1 MB image / the same list as text',
-  goal: '<= 1.3, with one upload per list',
+  goals: [
+    { figure: 'ratio', atMost: 1.3 },
+    { figure: 'uploadsPerList', atMost: 1 },
+  ],
   async run(context) {
     const stage = await openStage(context, { decryptSample: 0.02 });
     const { gateway, simulator } = stage;

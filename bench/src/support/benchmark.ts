@@ -1,4 +1,5 @@
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import type { Goal } from './goals.js';
 
 /** What a benchmark found out. `ratio` is `ours / baseline`; which way is good, its goal says. */
 export interface Finding {
@@ -23,7 +24,7 @@ export interface Benchmark {
   name: string;
   /** What is measured against what. */
   summary: string;
-  /** What the ratio should be. Shown, never asserted. */
-  goal: string;
+  /** What its figures should be: shown, and told as `meets`; a benchmark fails for no figure. */
+  goals: readonly Goal[];
   run(context: BenchContext): Promise<Finding>;
 }

@@ -1,10 +1,16 @@
-import type { StockMethods } from '../stock-main.js';
+import { Child } from '../baselines/child.js';
+import type { StockMethods } from '../baselines/stock-main.js';
 import type { BenchContext } from './benchmark.js';
-import { Child } from './child.js';
 import { readCpuMs } from './process-usage.js';
 import { timeUntilAcked } from './send.js';
 import { openStage } from './stage.js';
-import { median, rounded } from './statistics.js';
+import { median, medianRatio, rounded } from './statistics.js';
+
+/** Medians of all rounds. `ratio` is baseline / ours, round by round. */
+export interface RaceCpu {
+  msPerMessage: { ours: number; baseline: number; on2026: number };
+  ratio: number;
+}
 
 /**
  * One device of the gateway and one stock client on the same network of 2025, each with an account of its own, and another
@@ -16,8 +22,8 @@ export interface Race {
   ours(to: readonly string[]): Promise<number>;
   baseline(to: readonly string[]): Promise<number>;
   on2026(to: readonly string[]): Promise<number>;
-  /** Since it was asked last: median CPU per message, receipts included, of the sender and of the stock client. */
-  takeCpu(): { ours: number; baseline: number; on2026: number };
+  /** Since it was asked last: CPU per message, receipts included, of the sender and of the stock client. */
+  takeCpu(): RaceCpu;
 }
 
 const OUR_ACCOUNT = '999100000001';
@@ -45,7 +51,15 @@ export async function openRace(context: BenchContext): Promise<Race> {
     return to.length / (ms / 1000);
   };
   const text = 'Hello from a benchmark';
-  const takeMedian = (side: keyof typeof cpu) => rounded(median(cpu[side].splice(0)));
+  const takeCpu = () => {
+    const [ours, baseline, on2026] = [cpu.ours.splice(0), cpu.baseline.splice(0), cpu.on2026.splice(0)];
+    const [ofOurs, ofBaseline, of2026] = [ours, baseline, on2026].map((all) => rounded(median(all))) as [
+      number,
+      number,
+      number,
+    ];
+    return { msPerMessage: { ours: ofOurs, baseline: ofBaseline, on2026: of2026 }, ratio: medianRatio(baseline, ours) };
+  };
   return {
     setRoundTripMs: async (ms) => {
       for (const { simulator } of [stage, today]) await simulator.setRoundTripMs(ms);
@@ -53,6 +67,6 @@ export async function openRace(context: BenchContext): Promise<Race> {
     ours: (to) => rate('ours', to, () => timeUntilAcked(stage, { to, text })),
     baseline: (to) => rate('baseline', to, () => stock.call('send', { numbers: [...to], text, inFlight: IN_FLIGHT })),
     on2026: (to) => rate('on2026', to, () => timeUntilAcked(today, { to, text })),
-    takeCpu: () => ({ ours: takeMedian('ours'), baseline: takeMedian('baseline'), on2026: takeMedian('on2026') }),
+    takeCpu,
   };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** The kernel counts in hundredths of a second. */
 const MS_PER_TICK = 10;
@@ -14,4 +14,27 @@ export function readCpuMs(pid: number): number {
 export function readResidentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+const ESTABLISHED = '01';
+
+/** Connections that a process has to a port, over IPv4. */
+export function countConnections(pid: number, port: number): number {
+  const inodes = new Set<string>();
+  for (const line of readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1)) {
+    const [, , remote, state, , , , , , inode] = line.trim().split(/\s+/);
+    const isThere = remote !== undefined && Number.parseInt(remote.split(':')[1]!, 16) === port;
+    if (isThere && state === ESTABLISHED && inode !== undefined) inodes.add(`socket:[${inode}]`);
+  }
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).filter((fd) => inodes.has(readLink(`${folder}/${fd}`))).length;
+}
+
+/** Empty for one that was closed meanwhile. */
+function readLink(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 }

@@ -8,14 +8,18 @@ const STUCK_MS = 120_000;
 
 export interface Sending {
   device?: string;
+  /** Default: the one that every call for the device has. */
+  token?: string;
   to: string | readonly string[];
   text?: string;
   attachment?: { type: string; base64: string; mimeType?: string };
 }
 
 /** `POST /send`. Throws unless it is accepted. */
-export async function accept({ gateway }: Stage, { device = 'default', ...body }: Sending): Promise<string> {
-  const answer = await gateway.call('POST', '/send', { device, body: { text: 'Hello from a benchmark', ...body } });
+export async function accept({ gateway }: Stage, { device = 'default', token, ...body }: Sending): Promise<string> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const text = 'Hello from a benchmark';
+  const answer = await gateway.call('POST', '/send', { device, headers, body: { text, ...body } });
   if (answer.status !== 202) throw new Error(`/send answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body.messageId;
 }

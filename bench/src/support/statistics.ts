@@ -2,6 +2,11 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
+/** The median of what the pairs of values make, each `above / below`: what a busy machine does meets both of a pair alike. */
+export function medianRatio(above: readonly number[], below: readonly number[]): number {
+  return rounded(median(above.map((value, i) => value / below[i]!)));
+}
+
 /** Between two values where the place falls between them. @param share 0 to 1. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -18,8 +18,8 @@ export interface ShownMessage {
 }
 
 /** Everything that phones received from an account, read from the simulator's control API. */
-export async function readDeliveries(simulator: Simulator, from: string): Promise<ShownMessage[]> {
-  const response = await fetch(`${simulator.adminUrl}/admin/deliveries?from=${from}`);
+export async function readDeliveries({ adminUrl }: Pick<Simulator, 'adminUrl'>, from: string): Promise<ShownMessage[]> {
+  const response = await fetch(`${adminUrl}/admin/deliveries?from=${from}`);
   const body = (await response.json()) as ShownMessage[] | { deliveries: ShownMessage[] };
   return Array.isArray(body) ? body : body.deliveries;
 }

@@ -1,4 +1,4 @@
-import { type Methods, serve } from './support/child.js';
+import { type Methods, serve } from './child.js';
 import {
   linkStock,
   loadState,
@@ -7,7 +7,7 @@ import {
   type StockSocket,
   saveState,
   sendStock,
-} from './support/stock-client.js';
+} from './stock-client.js';
 
 /** Stock Baileys clients in a process of their own: the baseline of what a device does. */
 const methods = {

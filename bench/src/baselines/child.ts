@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import { childEnvironment } from '../config.js';
 
 type Call = { id: number; method: string; argument: unknown };
 type Reply = { id: number; result?: unknown; error?: string };
@@ -16,8 +17,8 @@ export class Child<Served extends Methods> {
   #calls = 0;
 
   constructor(lifecycle: Lifecycle, module: string) {
-    const path = fileURLToPath(new URL(`../${module}.js`, import.meta.url));
-    this.#process = fork(path, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const path = fileURLToPath(new URL(`./${module}.js`, import.meta.url));
+    this.#process = fork(path, { env: childEnvironment(), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     this.#process.on('message', (reply: Reply) => this.#open.get(reply.id)?.(reply));
     this.#process.on('exit', () => this.#endCalls());
     lifecycle.add(module, () => this.stop());
@@ -56,7 +57,7 @@ export class Child<Served extends Methods> {
 
 /** The side of the child. It ends with its parent. */
 export function serve(methods: Methods): void {
-  process.on('disconnect', () => process.exit(0));
+  for (const end of ['disconnect', 'SIGTERM'] as const) process.on(end, () => process.exit(0));
   process.on('message', async ({ id, method, argument }: Call) => {
     try {
       const result = await methods[method]!(argument as never);

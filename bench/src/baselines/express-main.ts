@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { Redis } from 'ioredis';
-import { type Methods, serve } from './support/child.js';
+import { type Methods, serve } from './child.js';
 
 /** The least that an HTTP service with a data store does: one route, one read. */
 const methods = {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { measureMemory } from './measure-memory.js';
+import { measureMemory } from '../support/measure-memory.js';
 
 export interface OneJobEach {
   /** How long `addBulk` took. */

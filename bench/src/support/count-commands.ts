@@ -1,0 +1,48 @@
+import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
+import type { RedisSpace } from '@gateway/testkit/redis-space';
+import { Redis } from 'ioredis';
+
+export interface CommandCounts {
+  commands: number;
+  /** Of those that `isApart` told apart; not among `commands`. */
+  apart: number;
+}
+
+/**
+ * Counts the commands that the services send to Redis, by `MONITOR`: neither those that scripts call nor our own.
+ * @param isApart is asked for each command with its arguments.
+ * @returns a function that answers with what came since it was asked last.
+ */
+export async function countCommands(
+  lifecycle: Lifecycle,
+  { url, clients }: RedisSpace,
+  isApart: (command: readonly string[]) => boolean = () => false,
+): Promise<() => CommandCounts> {
+  const own = new Set(await Promise.all(Object.values(clients).filter(isClient).map(addressOf)));
+  const connection = new Redis(url);
+  const monitor = await connection.monitor();
+  lifecycle.add('monitor', async () => {
+    monitor.disconnect();
+    connection.disconnect();
+  });
+  own.add(await addressOf(connection));
+  let counts = { commands: 0, apart: 0 };
+  monitor.on('monitor', (_time: string, command: string[], source: string) => {
+    if (source !== 'lua' && !own.has(source)) counts[isApart(command) ? 'apart' : 'commands'] += 1;
+  });
+  return () => {
+    const taken = counts;
+    counts = { commands: 0, apart: 0 };
+    return taken;
+  };
+}
+
+function isClient(value: unknown): value is Redis {
+  return value instanceof Redis;
+}
+
+/** As `MONITOR` names who sent a command. */
+async function addressOf(client: Redis): Promise<string> {
+  const info = String(await client.client('INFO'));
+  return / addr=(\S+)/.exec(info)![1]!;
+}
