@@ -78,8 +78,8 @@ export class Gateway {
     this.api = api;
   }
 
-  async addSender(): Promise<ServiceProcess> {
-    const sender = await ServiceProcess.start('sender', this.env());
+  async addSender(options: { readyMs?: number } = {}): Promise<ServiceProcess> {
+    const sender = await ServiceProcess.start('sender', this.env(), options);
     this.senders.push(sender);
     return sender;
   }
