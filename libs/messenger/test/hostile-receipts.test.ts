@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ReadyContent } from '@gateway/contracts/content/message-content';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { Recipients } from '@gateway/messenger/sending/recipients';
 import { makePhoneBundle, retryKeysNode } from '@gateway/simulator/phones/key-bundle';
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
@@ -132,8 +133,9 @@ describe('a phone that speaks of messages to others', () => {
     it(`names thousands of messages in ${how}, and others go on meanwhile`, async () => {
       const ids = platformIds(Buffer.alloc(16, 7));
       const recipients = new Recipients({
-        recipientOf: async (id) => ids.parse(id) && '4917',
-      } as ConstructorParameters<typeof Recipients>[0]);
+        caches: createSessionCaches(),
+        recipientOf: async (id: string) => ids.parse(id) && '4917',
+      } as unknown as ConstructorParameters<typeof Recipients>[0]);
       const named = Array.from({ length: receipts }, () => Array.from({ length: each }, makePlatformId));
       const delay = monitorEventLoopDelay({ resolution: 1 });
       let turns = 0;
@@ -147,6 +149,17 @@ describe('a phone that speaks of messages to others', () => {
       expect(delay.max / 1e6, 'ms').to.be.below(250);
     });
   }
+
+  it('is compared with what went out lately without a look into Redis', async () => {
+    const asked: string[] = [];
+    const other = await openAnew(device, { recipientOf: async (id) => void asked.push(id) as undefined });
+    const id = await send(other, to);
+    await eventually(() =>
+      other.reports.some(({ event, value }) => event === 'receipt' && value.platformIds.includes(id)),
+    );
+    expect(asked).to.not.include(id);
+    await other.session.close();
+  });
 
   it('costs nothing for ids that no message has', async () => {
     const asked: string[] = [];

@@ -34,6 +34,8 @@ export interface SessionCaches {
   contacts: LRUCache<string, Contact>;
   /** Numbers and jids that the network refused to say anything about, with its code: asked alone, or they fail a batch. */
   refused: LRUCache<string, number>;
+  /** The number that each message of late was sent to, by its platform id: its receipts come soon, and need no look into Redis. */
+  sentTo: LRUCache<string, string>;
   /** When the network last answered each optional query, in ms of the process: it does not end connections over those. */
   answeredQueries: Map<OptionalQuery, number>;
   /** How often a phone asked for a message again: bounded over reconnects, or a broken phone could ask for ever. */
@@ -43,6 +45,7 @@ export interface SessionCaches {
 export const ABSENT: object = Object.freeze({ absent: true });
 
 const MINUTE_MS = 60_000;
+const SENT_TTL_MS = 5 * MINUTE_MS;
 const DEVICES_TTL_MS = 60 * MINUTE_MS;
 const CONTACT_TTL_MS = 60 * MINUTE_MS;
 /** A device whose keys could not be had may have been removed, or may have them by then. */
@@ -67,6 +70,7 @@ export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): Ses
     forgotten: new Set(),
     contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
     refused: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: REFUSED_TTL_MS }),
+    sentTo: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: SENT_TTL_MS }),
     answeredQueries: new Map(),
     retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
   };
@@ -92,6 +96,7 @@ export function forgetCached(caches: SessionCaches, names: ReadonlySet<string>):
   for (const cache of [keys, devices, withoutLid, refreshedLids, issuedTokens, contacts, refused]) {
     for (const key of [...cache.keys()]) if (isTheirs(key)) cache.delete(key);
   }
+  for (const [platformId, to] of [...caches.sentTo.entries()]) if (isTheirs(to)) caches.sentTo.delete(platformId);
   for (const key of [...caches.tokensToIssue]) if (isTheirs(key)) caches.tokensToIssue.delete(key);
   for (const name of names) caches.forgotten.add(name);
 }

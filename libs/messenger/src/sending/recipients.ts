@@ -3,11 +3,13 @@ import { canonicalPhoneNumber, spellingsOf } from '@gateway/contracts/people/pho
 import { LRUCache } from 'lru-cache';
 import { inNamespace } from '../addressing/other-name.js';
 import type { LookUp } from '../lookup/look-up.js';
+import type { SessionCaches } from '../lookup/session-caches.js';
 import { storedLidOf } from '../lookup/stored-lid.js';
 import { areJidsSameUser, type BaileysSocket, jidDecode, jidNormalizedUser } from '../socket/baileys.js';
 
 export interface RecipientsDeps {
   sock: BaileysSocket;
+  caches: Pick<SessionCaches, 'sentTo'>;
   lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice' | 'hasOwnDevice'>;
   /** See `SessionOptions`. Without it no one is known to be a recipient. */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
@@ -41,13 +43,13 @@ export class Recipients {
 
   /** The number that each of the ids went to; ids that are none of ours are left out. Rejects when that cannot be read. */
   async of(platformIds: readonly string[]): Promise<Map<string, string>> {
-    const { recipientOf } = this.#deps;
+    const { recipientOf, caches } = this.#deps;
     const found = new Map<string, string>();
     const ids = [...new Set(platformIds)];
     for (let from = 0; from < ids.length; from += IDS_PER_TURN) {
       const step = ids.slice(from, from + IDS_PER_TURN);
       await this.#bookTurn(step.length);
-      const numbers = await Promise.all(step.map((id) => recipientOf?.(id)));
+      const numbers = await Promise.all(step.map((id) => caches.sentTo.get(id) ?? recipientOf?.(id)));
       numbers.forEach((to, index) => {
         if (to !== undefined) found.set(step[index]!, to);
       });

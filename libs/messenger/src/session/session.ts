@@ -129,7 +129,8 @@ export class Session implements MessengerSession {
 
   async send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
     this.#assertOpen();
-    const { sock, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
+    const { sock, caches, end, sendTimeoutMs = SEND_TIMEOUT_MS } = this.#deps;
+    caches.sentTo.set(message.platformId, message.to);
     return sendMessage(
       {
         ...{ sock, guard: this.#guard, acks: this.#acks, signal: end.signal },

@@ -60,8 +60,8 @@ async function takeMessage(onEvent: OnSessionEvent, message: IncomingMessage): P
 }
 
 function watchReceipts(deps: WatchNetworkDeps): void {
-  const { sock, auth, end, logger, lookUp, contactTokens, onEvent, getMessage, recipientOf } = deps;
-  const recipients = new Recipients({ sock, lookUp, recipientOf });
+  const { sock, auth, caches, end, logger, lookUp, contactTokens, onEvent, getMessage, recipientOf } = deps;
+  const recipients = new Recipients({ sock, caches, lookUp, recipientOf });
   const retries = new RetryAnswers({
     ...{ sock, recipients, logger, signal: end.signal },
     resend: async (request) => {

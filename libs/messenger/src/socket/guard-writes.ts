@@ -64,11 +64,11 @@ export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: 
   };
 }
 
-/** The frames of one turn, such as the acks of receipts that were written down together, leave in one system call. */
+/** The frames of one turn of the event loop, such as the acks of receipts that were written down together, leave in one system call. */
 function writeTogether({ _socket: socket }: RawSocket): void {
   if (!socket || socket.writableCorked > 0) return;
   socket.cork();
-  process.nextTick(() => socket.uncork());
+  setImmediate(() => socket.uncork());
 }
 
 async function closeSocket(raw: RawSocket): Promise<void> {
