@@ -1,7 +1,7 @@
 import { sleep } from '@gateway/runtime/clock';
 import { makeNumbers } from '@gateway/testkit/phones';
 import type { Benchmark } from '../support/benchmark.js';
-import { type OneHost, oneHost } from '../support/one-host.js';
+import { readResidentBytes } from '../support/process-usage.js';
 import { accept, waitForCounts } from '../support/send.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { median, rounded } from '../support/statistics.js';
@@ -23,14 +23,20 @@ export const restartBenchmark: Benchmark = {
     { figure: 'baseMb', atMost: 160 },
   ],
   async run({ lifecycle, say }) {
-    const stage = await openStage({ lifecycle, say }, { decryptSample: 0, env: { INSTANCE_NAME: 'bench' } });
-    const host = oneHost(stage);
+    const stage = await openStage(
+      { lifecycle, say },
+      {
+        decryptSample: 0,
+        inOneProcess: true,
+        env: { INSTANCE_NAME: 'bench' },
+      },
+    );
     await sleep(SETTLE_MS);
-    const baseMb = host.residentBytes() / MB;
+    const baseMb = readResidentBytes(stage.gateway.api.pid) / MB;
     await stage.gateway.link(ACCOUNT);
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      times.push(await timeRestart(stage, host));
+      times.push(await timeRestart(stage));
       say(`round ${round + 1}: next ack after ${rounded(times.at(-1)!)} s`);
     }
     const restartSeconds = rounded(median(times));
@@ -46,15 +52,15 @@ export const restartBenchmark: Benchmark = {
   },
 };
 
-async function timeRestart(stage: Stage, host: OneHost): Promise<number> {
+async function timeRestart(stage: Stage): Promise<number> {
   const { gateway, simulator } = stage;
   const messageId = await accept(stage, { to: makeNumbers(LIST) });
   await waitForCounts(stage, { messageId, until: ({ queued }) => queued < LIST - 200 });
   const startedMs = performance.now();
-  await host.kill();
+  await gateway.api.kill();
   // What it had written is taken still: that is no ack of the next.
   const loginsBefore = (await simulator.counters()).logins!;
-  const ready = host.restart();
+  const ready = gateway.startAgain();
   while ((await simulator.counters()).logins === loginsBefore) await sleep(POLL_MS);
   const acksBefore = (await simulator.counters()).acks!;
   while ((await simulator.counters()).acks === acksBefore) await sleep(POLL_MS);

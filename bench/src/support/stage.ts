@@ -4,7 +4,7 @@ import { profileSettings } from '../config.js';
 import type { BenchContext } from './benchmark.js';
 import { type NetworkProfile, type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 
-/** A whole gateway as in production, each service a process, beside a network in a process of its own. */
+/** A whole gateway as in production, beside a network in a process of its own. */
 export interface Stage {
   space: RedisSpace;
   simulator: SimulatorProcess;
@@ -15,6 +15,8 @@ export interface StageOptions {
   /** Share of the phones that really decrypt what they get, 0 to 1: said aloud when it is not all of them. */
   decryptSample?: number;
   senders?: number;
+  /** All roles in one process. Default: a process for each, as the images have it. */
+  inOneProcess?: boolean;
   /** Default 2026. */
   profile?: NetworkProfile;
   /** Settings of every service. */
@@ -23,7 +25,7 @@ export interface StageOptions {
 
 export async function openStage(context: BenchContext, options: StageOptions = {}): Promise<Stage> {
   const { lifecycle, say } = context;
-  const { decryptSample = 1, senders = 1, profile = '2026', env = {} } = options;
+  const { decryptSample = 1, senders = 1, inOneProcess = false, profile = '2026', env = {} } = options;
   if (decryptSample < 1) say(`${decryptSample * 100} % of the simulated phones decrypt what they receive`);
   const space = await openRedisSpace();
   lifecycle.add('redis space', () => space.close());
@@ -32,6 +34,7 @@ export async function openStage(context: BenchContext, options: StageOptions = {
     space,
     simulator,
     senders,
+    inOneProcess,
     env: { LOG_LEVEL: 'info', ...profileSettings(), ...env },
   });
   lifecycle.add('gateway', () => gateway.close());

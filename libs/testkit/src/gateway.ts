@@ -54,9 +54,14 @@ export class Gateway {
 
   static async start(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(options);
-    await gateway.startAll();
-    gateway.baseUrl = await baseUrlOf(gateway.api);
+    await gateway.startAgain();
     return gateway;
+  }
+
+  /** With the settings of before, when all of it has ended. */
+  async startAgain(): Promise<void> {
+    await this.startAll();
+    this.baseUrl = await baseUrlOf(this.api);
   }
 
   /** All at once; in the lists they keep their order, whichever is ready first. */
@@ -93,8 +98,7 @@ export class Gateway {
     const former = this.processes();
     this.connections.length = 0;
     this.senders.length = 0;
-    await this.startAll();
-    this.baseUrl = await baseUrlOf(this.api);
+    await this.startAgain();
     await Promise.all(former.map((running) => running.stop()));
   }
 
