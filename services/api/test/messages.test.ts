@@ -3,8 +3,10 @@ import { createVault } from '@gateway/store/core/vault';
 import { setPace } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { listOpenSends } from '@gateway/store/sends/read-send';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
-import { DEFAULT } from './support/device-owner.js';
+import { acknowledgeSend, DEFAULT } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
@@ -88,6 +90,26 @@ describe('GET and DELETE /messages/{messageId}', () => {
     await setPace(space.store, DEFAULT, { ...pace, messagesPerMinute: 0 });
     const other = await send(1);
     expect(recipientsOf(await show(other))[0]?.error, 'no pace').to.equal(null);
+  });
+
+  it('says of lists, and of no OTP, that they wait for what people wrote while the device was away', async () => {
+    const id = await send(2);
+    const before = await listOpenSends(space.store, DEFAULT);
+    const asking = api.call('POST', '/otp', { json: { phone: '447700900999', code: '482913' } });
+    const otp = await eventually(async () =>
+      (await listOpenSends(space.store, DEFAULT)).find((messageId) => !before.includes(messageId)),
+    );
+    const errors = async (of: string) => recipientsOf(await show(of)).map(({ error }) => error);
+    const connected = { status: 'connected', phone: '447700900123' } as const;
+    await owner.observe({ ...connected, reason: 'awaiting_backlog' });
+    expect((await api.call('GET', '/status')).body).to.include({ status: 'connected', reason: 'awaiting_backlog' });
+    expect(await errors(id)).to.deep.equal(['awaiting_backlog', 'awaiting_backlog']);
+    expect(await errors(otp)).to.deep.equal([null]);
+    await owner.observe(connected);
+    expect((await api.call('GET', '/status')).body).not.to.have.property('reason');
+    expect(await errors(id)).to.deep.equal([null, null]);
+    await acknowledgeSend(space.store, owner, otp);
+    expect((await asking).status).to.equal(200);
   });
 
   it('says until when those wait whom a restriction of the network concerns', async () => {

@@ -1,3 +1,4 @@
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { countOptOuts } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
@@ -36,12 +37,17 @@ describe('what people wrote while the device was away', function () {
     const { backlog } = simulator.network.accounts.ensure(ACCOUNT);
     backlog.endMarkMs = 2_000;
     await gateway.addSender();
+    const address = { workspace: 'main', device: 'default' };
+    const reason = async () => (await readDeviceState(space.store, address)).observed?.reason;
+    const said = eventually(async () => (await reason()) === 'awaiting_backlog', { everyMs: 20, what: 'said to wait' });
     const otp = await gateway.call('POST', '/otp', { body: { phone: asking, code: '482913' } });
     expect(otp.status, JSON.stringify(otp.body)).to.equal(200);
     expect(await shown(), 'before the end of the backlog').to.deep.equal([asking]);
+    await said;
     const done = await gateway.waitForSend(list.body.messageId, { queued: 0, sent: 0, delivered: 0 });
     expect(done.counts).to.include({ failed: 100, read: 1 });
     expect(await countOptOuts(space.store, 'main')).to.equal(100);
     expect(await shown()).to.deep.equal([asking, patient]);
+    expect(await reason()).to.equal(undefined);
   });
 });

@@ -18,7 +18,7 @@ export interface DesiredState {
 
 export type DeviceStatus = 'connected' | 'connecting' | 'disconnected';
 
-/** Why a device is not connected, with the sentence that people read. */
+/** Why a device is not connected, or is and sends no lists yet, with the sentence that people read. */
 export const REASONS = {
   never_linked: 'No account was ever linked to this device.',
   linking: 'Waiting for the phone to scan the code or to enter it.',
@@ -47,6 +47,8 @@ export const REASONS = {
   rate_limited: 'The network asks for a long pause; trying again.',
   untrusted: 'The server could not prove that it is the messenger network.',
   keys_unreadable: 'The keys of this device cannot be read.',
+  awaiting_backlog:
+    'Connected. Lists wait until all that people wrote meanwhile has arrived, for there may be a STOP among it; one-time passwords do not.',
 } as const;
 
 export type Reason = keyof typeof REASONS;
@@ -73,8 +75,10 @@ export interface ObservedState {
 }
 
 export type PublicStatus =
-  | { status: 'connected'; phone: string; name: string; profilePic?: string }
+  | { status: 'connected'; phone: string; name: string; profilePic?: string; reason?: typeof BEHIND }
   | { status: 'connecting' | 'disconnected'; reason: Reason; networkReason?: string };
+
+const BEHIND = 'awaiting_backlog' satisfies Reason;
 
 /**
  * The one place that decides what a device's status is, from what was asked, what was seen, and whether anyone
@@ -118,6 +122,10 @@ function unlinkedReason(observed: ObservedState | undefined): Reason {
 }
 
 function connected(observed: ObservedState, phone: string): PublicStatus {
-  const profile = { status: 'connected' as const, phone, name: observed.name ?? phone };
-  return observed.profilePic ? { ...profile, profilePic: observed.profilePic } : profile;
+  const { name = phone, profilePic, reason } = observed;
+  return {
+    ...{ status: 'connected', phone, name },
+    ...(profilePic && { profilePic }),
+    ...(reason === BEHIND && { reason }),
+  };
 }

@@ -127,7 +127,7 @@ async function describe({ store, workspace }: CliContext, id: string) {
     id,
     status: status.status,
     ...(status.status === 'connected' ? { phone: status.phone, name: status.name } : { phone: device?.account }),
-    reason: status.status === 'connected' ? undefined : REASONS[status.reason],
+    reason: status.reason && REASONS[status.reason],
     restriction: restriction && RESTRICTIONS[restriction.kind],
     restrictedUntilMs: restriction?.untilMs,
     pace: device?.pace && showPace(device.pace),

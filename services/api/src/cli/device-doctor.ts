@@ -41,7 +41,7 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
     device,
     status: status.status,
     ...(status.status === 'connected'
-      ? { account: maskPhoneNumber(status.phone) }
+      ? { account: maskPhoneNumber(status.phone), ...(status.reason && { waits: REASONS[status.reason] }) }
       : { why: REASONS[status.reason], networkSays: status.networkReason }),
     ...showVersion(version),
     network: context.realNetwork ? 'the real one' : 'a stand-in',

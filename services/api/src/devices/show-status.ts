@@ -30,7 +30,10 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
         profilePic: Joi.string().description('URL of the profile picture; when connected and the account shows it.'),
         reason: Joi.string()
           .valid(...Object.keys(REASONS))
-          .description('Why the device is not connected.'),
+          .description(
+            'Why the device is not connected; `awaiting_backlog` of one that is: what people wrote while it was away has not ' +
+              'all arrived yet, and lists wait for it. One-time passwords do not.',
+          ),
         networkReason: Joi.string().description(
           'What the network itself gave as its reason for the end of the last connection; absent where it gave none.',
         ),

@@ -1,10 +1,11 @@
+import { deriveStatus } from '@gateway/contracts/devices/device-state';
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuses';
+import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { type Device, readDevice, readIdKey } from '@gateway/store/devices/devices';
-import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { readPaceWaitMs } from '@gateway/store/sends/change-send';
 import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/sends/read-send';
 import type { ApiDeps } from '../api-deps.js';
@@ -31,8 +32,9 @@ const recipientSchema = Joi.object({
     .required()
     .description(
       'Why it failed or expired: `not_on_messenger`, `network_403`, ... Of one who is queued, what it waits for where that ' +
-        'is not just its turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`, `awaiting_key`, `network_463`, or `paced`: the device keeps to ' +
-        'its pace, and its next message is not due yet.',
+        'is not just its turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`, `awaiting_key`, `network_463`; `awaiting_backlog`: what people ' +
+        'wrote while the device was away has not arrived yet, and a STOP may be among it; or `paced`: the device keeps to its pace, ' +
+        'and its next message is not due yet.',
     ),
   at: Joi.string().required().description('When the status last changed.'),
   heldUntil: Joi.string()
@@ -81,13 +83,13 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
   async handle({ params, query, workspace, token }, deps) {
     const { store } = deps;
     const { address, send } = await findMessage(store, { id: params.messageId!, workspace, token });
-    const [idKey, device, restriction, page] = await Promise.all([
+    const [idKey, device, state, page] = await Promise.all([
       readIdKey(store, address),
       readDevice(store, address),
-      readRestriction(store, address),
+      readDeviceState(store, address),
       readRecipients(store, address, send.tag, { from: query.cursor, limit: query.limit }),
     ]);
-    const isPaced = await waitsForPace(deps, address, device);
+    const wait = { restriction: state.restriction, inTurn: await turnOf(deps, address, { send, device, state }) };
     const next = query.cursor + page.length;
     const ids = platformIds(idKey!);
     return {
@@ -100,7 +102,7 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
         expiresAt: new Date(send.expiresAtMs).toISOString(),
         recipients: page.map((recipient) => ({
           ...describeRecipient(recipient, send, ids),
-          ...describeWait(recipient, { restriction, isPaced }),
+          ...describeWait(recipient, wait),
         })),
         nextCursor: page.length > 0 && next < send.total ? String(next) : null,
       },
@@ -131,14 +133,24 @@ async function waitsForPace(
   return (await readPaceWaitMs(store, address, { pace, nowMs: clock.nowMs() })) > 0;
 }
 
+/** What all of a send wait for who wait for nothing of their own. */
+async function turnOf(
+  deps: Pick<ApiDeps, 'store' | 'clock' | 'defaultPace'>,
+  address: DeviceAddress,
+  { send, device, state }: { send: SendRecord; device: Device | undefined; state: DeviceState },
+): Promise<{ error?: string }> {
+  const status = deriveStatus(state.desired, state.observed, state.leaseHeld);
+  if (status.status === 'connected' && status.reason && send.kind !== 'otp') return { error: status.reason };
+  return (await waitsForPace(deps, address, device)) ? { error: 'paced' } : {};
+}
+
 /** Why a queued recipient waits, and until when where it is known. */
 function describeWait(
   { status, errorCode }: RecipientView,
-  { restriction, isPaced }: { restriction: HeldRestriction | undefined; isPaced: boolean },
+  { restriction, inTurn }: { restriction: HeldRestriction | undefined; inTurn: { error?: string } },
 ) {
   if (status !== 'queued') return {};
   const error = recipientErrorName(errorCode);
-  const inTurn = isPaced ? { error: 'paced' } : {};
   if (error !== 'new_contacts_held') return error ? { error } : inTurn;
   // Its mark outlives the restriction until the next attempt.
   if (!restriction) return inTurn;

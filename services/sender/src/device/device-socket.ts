@@ -12,6 +12,7 @@ import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
 import type { Account, EndCircumstances, OnSessionEvent } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
+import { sleep } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
 import { reportObserved } from '@gateway/store/devices/device-state';
@@ -47,6 +48,8 @@ interface Login {
   onDecided(): void;
 }
 
+const A_MOMENT_MS = 500;
+
 /** The sockets of one device, one after the other, and what they report. */
 export class DeviceSocket {
   private readonly caches = createSessionCaches();
@@ -57,6 +60,8 @@ export class DeviceSocket {
   private account: { phone: string; name?: string } | undefined;
   private profilePic: string | undefined;
   private login: Login | undefined;
+  /** Lists wait for what people wrote meanwhile, and whoever asks for the status is told so. */
+  private isBehind = false;
 
   constructor(private readonly deps: SocketDeps) {}
 
@@ -192,19 +197,39 @@ export class DeviceSocket {
     if (this.session !== session) return;
     this.deps.onOpen(session);
     onDecided();
+    this.guard(this.tellIfBehind(session, desired));
     this.profilePic = await session.fetchProfilePicture().catch(() => undefined);
     if (this.profilePic && this.session === session) await this.showProfile(desired);
   }
 
+  /** A backlog that is over in a moment is not worth a word. */
+  private async tellIfBehind(session: MessengerSession, desired: DesiredState): Promise<void> {
+    const caughtUp = session.caughtUp.then(() => true);
+    if (await Promise.race([caughtUp, sleep(A_MOMENT_MS)])) return;
+    if (this.session !== session) return;
+    this.isBehind = true;
+    await this.showProfile(desired);
+    await caughtUp;
+    if (this.session !== session) return;
+    this.isBehind = false;
+    await this.showProfile(desired);
+  }
+
   private async showProfile(desired: DesiredState): Promise<void> {
-    const { account, profilePic } = this;
+    const { account, profilePic, isBehind } = this;
     if (!account || !this.session) return;
     const profile = { phone: account.phone, name: account.name ?? account.phone, ...(profilePic && { profilePic }) };
-    await reportObserved(this.deps.store, this.deps.lease, desired, { status: 'connected', ...profile });
+    const wait = isBehind ? ({ reason: 'awaiting_backlog' } as const) : {};
+    await reportObserved(this.deps.store, this.deps.lease, desired, {
+      status: 'connected',
+      ...profile,
+      ...wait,
+    });
   }
 
   private ended(end: SocketEnd): void {
     this.session = undefined;
+    this.isBehind = false;
     this.stalled = false;
     this.end = end;
     this.deps.onEnd();
