@@ -1,4 +1,5 @@
 import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS } from '@gateway/contracts/devices/client-version';
+import { clientVersionKeys } from '@gateway/contracts/redis-keys';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
@@ -43,6 +44,68 @@ describe('the version of the client', () => {
     expect((await clientVersion('2.3000.8').read()).isRefused).to.equal(false);
     await setClientVersion(space.store, '2.3000.7');
     expect((await clientVersion().read()).isRefused, 'set again on purpose').to.equal(false);
+  });
+
+  it('is known to the process that heard of it before it reads again', async () => {
+    const version = clientVersion('2.3000.7');
+    expect(version.known).to.equal(undefined);
+    await version.noteRefusal('2.3000.7');
+    await version.noteDeadline('2.3000.7', 9_000);
+    expect(version.known, 'nothing was read').to.equal(undefined);
+    await setClientVersion(space.store, undefined);
+    const read = await version.read();
+    await version.noteRefusal('2.3000.8');
+    await version.noteDeadline('2.3000.8', 5_000);
+    expect(version.known, 'another version').to.deep.equal(read);
+    await version.noteRefusal('2.3000.7');
+    await version.noteDeadline('2.3000.7', 5_000);
+    expect(version.known).to.deep.equal({ ...read, isRefused: true, expiresAtMs: 5_000 });
+  });
+
+  it('is spoken of once by all processes together when it is refused, and by each when it is not any more', async () => {
+    const said: [string, object | undefined][] = [];
+    const say = (line: string, fields?: object) => void said.push([line, fields]);
+    const speaking = { ...logger, info: say, error: say };
+    const [one, two] = [1, 2].map(
+      () =>
+        new ClientVersion({
+          ...{ store: space.store, clock: { nowMs: () => NOW_MS }, logger: speaking, configured: '2.3000.7' },
+        }),
+    ) as [ClientVersion, ClientVersion];
+    await one.read();
+    await one.noteRefusal('2.3000.7');
+    await two.noteRefusal('2.3000.7');
+    expect(said).to.have.length(1);
+    expect(said[0]![0]).to.match(/no device logs in/);
+    expect(said[0]![1]).to.include({ version: '2.3000.7' }).and.have.property('remedy');
+    await two.read();
+    await setClientVersion(space.store, '2.3000.8');
+    for (const each of [one, two, one]) await each.read();
+    const again = ['devices log in again', { version: '2.3000.8' }];
+    expect(said.slice(1)).to.deep.equal([again, again]);
+  });
+
+  it('leaves nothing behind when another is set', async () => {
+    const version = clientVersion('2.3000.7');
+    await version.read();
+    await version.noteDeadline('2.3000.7', 5_000);
+    await version.noteRefusal('2.3000.7');
+    await setClientVersion(space.store, '2.3000.8');
+    const keys = clientVersionKeys(space.store.space);
+    expect(await space.store.redis.hgetall(keys.version)).to.deep.equal({ version: '2.3000.8' });
+    expect(await space.store.redis.exists(keys.refused, keys.trial)).to.equal(0);
+  });
+
+  it('refused is asked for a trial once a second, however many devices wait', async () => {
+    let nowMs = NOW_MS;
+    const version = new ClientVersion({ store: space.store, clock: { nowMs: () => nowMs }, logger });
+    await version.noteRefusal(BUILT_IN_VERSION);
+    expect(await version.mayLogIn()).to.equal(false);
+    await space.store.redis.del(clientVersionKeys(space.store.space).trial);
+    nowMs += 999;
+    expect(await version.mayLogIn()).to.equal(false);
+    nowMs += 1;
+    expect(await version.mayLogIn()).to.equal(true);
   });
 
   describe('refused', () => {
