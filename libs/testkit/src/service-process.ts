@@ -10,6 +10,14 @@ const MAIN = fileURLToPath(new URL('services/gateway/dist/main.js', REPOSITORY))
 const READY_MS = 15_000;
 const EXIT_MS = 15_000;
 
+interface ProcessOptions {
+  /** Gets a file with what it logs, and one with what it writes to stderr. */
+  logFolder?: string;
+  readyMs?: number;
+  /** Begins its command line, such as that of a `MemoryBound`. */
+  prefix?: readonly string[];
+}
+
 /** A role (or several, `connection,sender,api`) in a process of its own, as in production: it can be frozen, killed and read. */
 export class ServiceProcess {
   /** Log lines as they came, parsed. */
@@ -20,10 +28,11 @@ export class ServiceProcess {
   private constructor(
     readonly service: string,
     env: Record<string, string>,
-    logFolder?: string,
+    { logFolder, prefix = [] }: Pick<ProcessOptions, 'logFolder' | 'prefix'>,
   ) {
     // The IPC channel ends the service when the test process is gone, even when that was killed.
-    this.child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
+    const [command, ...args] = [...prefix, process.execPath, '--enable-source-maps', MAIN];
+    this.child = spawn(command!, args, {
       env: { ROLES: service, LOG_FORMAT: 'json', ...env },
       stdio: ['ignore', 'pipe', logFolder ? 'pipe' : 'inherit', 'ipc'],
     });
@@ -38,14 +47,13 @@ export class ServiceProcess {
   /**
    * Starts a process with one role and waits for the log line that says it is ready. One that does not say it in time is
    * killed: left alone, it would take its port as soon as it gets there.
-   * @param options.logFolder gets a file with what it logs, and one with what it writes to stderr.
    */
   static async start(
     service: string,
     env: Record<string, string>,
-    { logFolder, readyMs = READY_MS }: { logFolder?: string; readyMs?: number } = {},
+    { readyMs = READY_MS, ...options }: ProcessOptions = {},
   ): Promise<ServiceProcess> {
-    const started = new ServiceProcess(service, env, logFolder);
+    const started = new ServiceProcess(service, env, options);
     // Roles start one after the other, each with its own line.
     const lastRole = service.split(',').at(-1);
     const isReady = ({ message, service: role }: Record<string, unknown>) =>

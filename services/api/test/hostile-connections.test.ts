@@ -76,6 +76,19 @@ describe('connections that ask much and take little', () => {
     expect(heard).to.be.within(130, 160);
   });
 
+  it('are heard less, too, when they come one after the other', async () => {
+    let heard = 0;
+    const count = () => void heard++;
+    subscribe('http.server.request.start', count);
+    for (let i = 0; i < 10; i++) {
+      const { socket } = await open();
+      socket.write('GET / HTTP/1.1\r\n\r\n'.repeat(64));
+      await eventually(() => socket.readableEnded);
+    }
+    unsubscribe('http.server.request.start', count);
+    expect(heard).to.be.within(130, 400);
+  });
+
   it('are closed when they do not read their answers', async () => {
     const { socket, closed } = await open();
     socket.pause();

@@ -6,8 +6,12 @@ import { IdleConnections } from './idle-connections.js';
 
 /** As many requests may wait on a connection for the answers to those before them. The last of these is told so. */
 const MAX_PIPELINED = 64;
-/** So many on all connections together; beyond, the first that would have to wait ends its connection. */
+/**
+ * So many on all connections together, counted for a second beyond their answers: connections that come one after the
+ * other would each have theirs answered. Beyond, the first that would have to wait ends its connection.
+ */
 const MAX_PIPELINED_IN_ALL = 128;
+const COUNTED_FOR_MS = 1_000;
 /**
  * A caller who takes nothing of what is written is looked at so often, not for so long: while this process is held up
  * itself no one can take anything.
@@ -47,7 +51,7 @@ export class Connections {
   readonly #idle = new IdleConnections();
   readonly #unreadMs: number;
   readonly #places: number;
-  /** Requests that came while another of their connection waited for its answer, and wait now. */
+  /** Requests that came while another of their connection waited for its answer, and wait now or did lately. */
   #behind = 0;
 
   /**
@@ -109,7 +113,7 @@ export class Connections {
     this.#idle.delete(connection);
     res.once('close', () => {
       waiting.delete(res);
-      if (isBehind) this.#behind--;
+      if (isBehind) setTimeout(() => this.#behind--, COUNTED_FOR_MS).unref();
       if (waiting.size === 0 && this.#open.has(socket)) this.#idle.add(connection);
     });
   }

@@ -12,6 +12,7 @@ import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { takeOrMakeRequestId } from '@gateway/contracts/ids';
 import { sendAnswer } from '../sends/send-answer.js';
 import { Connections } from './connections.js';
+import { StartSlices } from './start-slices.js';
 
 export interface HttpServerOptions {
   host: string;
@@ -59,8 +60,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.maxConnections = maxConnections;
   server.on('drop', onDrop);
   const connections = new Connections(server, { unreadMs, maxConnections });
+  const slices = new StartSlices();
   const answer: RequestListener = (req, res) => {
-    if (connections.begin(req, res)) app(req, res);
+    if (!connections.begin(req, res)) return;
+    // By then it may have been answered as broken, or its caller be gone.
+    slices.run(() => res.headersSent || res.closed || app(req, res));
   };
   server.on('request', answer);
   // Who asks first whether to send a body is told by the answer, or by the step that reads it.

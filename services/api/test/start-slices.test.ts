@@ -1,0 +1,64 @@
+import { connect } from 'node:net';
+import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+
+const CONNECTIONS = 100;
+const WORK_MS = 1;
+
+describe('requests that come at once on many connections', () => {
+  let server: HttpServer;
+  /** How many were begun in each turn of the event loop that began any; of two, where this is told of its end late. */
+  const begun: number[] = [];
+  const order: string[] = [];
+  before(async () => {
+    let isNewTurn = true;
+    server = await startHttpServer({
+      host: '127.0.0.1',
+      port: 0,
+      requestTimeoutMs: 10_000,
+      backlog: 512,
+      maxConnections: 1_000,
+      onDrop: () => {},
+      app: (req, res) => {
+        if (isNewTurn) {
+          begun.push(0);
+          setImmediate(() => {
+            isNewTurn = true;
+          });
+        }
+        isNewTurn = false;
+        begun.push(begun.pop()! + 1);
+        order.push(req.url!);
+        const until = performance.now() + WORK_MS;
+        while (performance.now() < until);
+        res.end('done');
+      },
+    });
+  });
+  after(() => server.close());
+
+  it('are begun a few in a turn, those of a connection in their order, so that others have their turns, too', async () => {
+    const sockets = Array.from({ length: CONNECTIONS }, () => connect(server.port, '127.0.0.1'));
+    let received = '';
+    for (const socket of sockets) {
+      socket.on('data', (data) => {
+        received += data;
+      });
+    }
+    const ask = async (requests: (at: number) => string, answers: number) => {
+      received = '';
+      sockets.forEach((socket, at) => void socket.write(requests(at)));
+      await eventually(() => received.split('done').length > answers);
+    };
+    // They are accepted one after the other.
+    await ask(() => 'GET / HTTP/1.1\r\n\r\n', CONNECTIONS);
+    begun.length = 0;
+    await ask((at) => `GET /${at}/1 HTTP/1.1\r\n\r\nGET /${at}/2 HTTP/1.1\r\n\r\n`, 2 * CONNECTIONS);
+    for (const socket of sockets) socket.destroy();
+    expect(Math.max(...begun), String(begun)).to.be.at.most(10);
+    for (let at = 0; at < CONNECTIONS; at++) {
+      expect(order.filter((url) => url.startsWith(`/${at}/`))).to.deep.equal([`/${at}/1`, `/${at}/2`]);
+    }
+  });
+});
