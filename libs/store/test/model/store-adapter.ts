@@ -3,8 +3,8 @@ import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
-import { retireKeys } from '@gateway/store/devices/device-keys';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
+import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
 import {
@@ -13,7 +13,15 @@ import {
   dropAbandonedSends,
   openSend,
   SendsFullError,
-} from '@gateway/store/sends/accept-send';
+} from '@gateway/store/sends/accepting/accept-send';
+import {
+  findRepeat,
+  forgetRepeat,
+  isForgotten,
+  keepAnswer,
+  type RepeatClaim,
+  releaseRepeat,
+} from '@gateway/store/sends/accepting/idempotency';
 import {
   cancelSend,
   claimRecipient,
@@ -22,14 +30,6 @@ import {
   forgetRecipient,
   recordResults,
 } from '@gateway/store/sends/change-send';
-import {
-  findRepeat,
-  forgetRepeat,
-  isForgotten,
-  keepAnswer,
-  type RepeatClaim,
-  releaseRepeat,
-} from '@gateway/store/sends/idempotency';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { addOptOuts, findOptedOut, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import type { ModelEvent, Reply } from './events.js';
