@@ -10,7 +10,7 @@ export type MessageId = string;
 /** 13 hex digits (52 bits), unique per device: names the keys of a send and rides in the platform ids of its messages. */
 export type SendTag = string;
 
-/** Where a device lives: all its keys share one Redis Cluster slot. */
+/** Where a device lives: its keys share one Redis Cluster slot, that of its shard. */
 export interface DeviceAddress {
   workspace: Workspace;
   device: DeviceId;
@@ -28,8 +28,12 @@ export function isDeviceId(value: string): boolean {
 
 /** The same device always has the same 40 bits, so a message id finds its device without an index of messages. */
 export function shortDeviceId(address: DeviceAddress): string {
-  const digest = createHash('sha256').update(`${address.workspace}/${address.device}`).digest();
-  return toBase32(digest.subarray(0, 5));
+  return toBase32(deviceDigest(address));
+}
+
+/** 40 bits: short ids of devices come from them, and in which shard a device lies. */
+export function deviceDigest({ workspace, device }: DeviceAddress): Buffer {
+  return createHash('sha256').update(`${workspace}/${device}`).digest().subarray(0, 5);
 }
 
 export function makeMessageId(address: DeviceAddress): MessageId {

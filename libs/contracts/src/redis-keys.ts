@@ -1,4 +1,5 @@
 import type { DeviceAddress, SendTag, Workspace } from './ids.js';
+import { shardOf } from './shards.js';
 
 /** Every Redis key of the gateway has its name from here. `prefix` separates installations that share a Redis (and test runs). */
 export interface KeySpace {
@@ -59,9 +60,9 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
   };
 }
 
-/** Keys of a device: one hash tag, hence one slot, so every Lua step may touch all of them. */
-export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAddress) {
-  const base = `${prefix}:{${workspace}/${device}}`;
+/** Keys of a device: the hash tag of its shard, hence one slot, so every Lua step may touch all of them, and what the shard has. */
+export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
+  const base = `${prefix}:${shardTag(shardOf(address))}:${address.workspace}/${address.device}`;
   return {
     /** Of every key of the device. */
     base,
@@ -135,10 +136,13 @@ export function deviceKeys({ prefix }: KeySpace, { workspace, device }: DeviceAd
   };
 }
 
+/** Not to be taken for that of a workspace, in whose name there is no `#`. */
+const shardTag = (shard: number) => `{#${shard}}`;
+
 /** Of a key of a device or a workspace, what follows its base; `undefined` for other keys. */
 export function restOfKey({ prefix }: KeySpace, key: string): string | undefined {
-  const end = key.indexOf('}:');
-  return key.startsWith(`${prefix}:{`) && end > 0 ? key.slice(end + 2) : undefined;
+  if (!key.startsWith(`${prefix}:{`)) return undefined;
+  return /^\{(?:#\d+\}:[a-z0-9-]+\/[a-z0-9-]+|[a-z0-9-]+\}):(.*)$/s.exec(key.slice(prefix.length + 1))?.[1];
 }
 
 /** Keys of one send, by its tag: a message id and each of its platform ids lead here without an index. */

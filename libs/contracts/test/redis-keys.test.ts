@@ -29,7 +29,7 @@ describe('the keys in Redis', () => {
       ...['gw:client-version', 'gw:client-version:refused', 'gw:client-version:trial'],
     ]);
     const { base, ...device } = deviceKeys(space, address);
-    expect(base).to.equal('gw:{main/phone-1}');
+    expect(base).to.equal('gw:{#34}:main/phone-1');
     const ofDevice = Object.fromEntries(
       Object.entries(device).map(([name, key]) => [name, namesOf({ key })[0]!.slice(base.length)]),
     );
@@ -108,11 +108,22 @@ describe('the keys in Redis', () => {
     expect(new Set(all).size).to.equal(all.length);
   });
 
+  it('spread devices over 64 slots, each its fair part', () => {
+    const counts = new Map<string, number>();
+    for (let i = 0; i < 6_400; i++) {
+      const tag = /\{(.*?)\}/.exec(deviceKeys(space, { workspace: 'main', device: `phone-${i}` }).base)![1]!;
+      counts.set(tag, (counts.get(tag) ?? 0) + 1);
+    }
+    expect(counts.size).to.equal(64);
+    expect(Math.max(...counts.values())).to.be.below(150);
+  });
+
   it('of one device lie in one slot, and say what follows its name', () => {
     const keys = [...namesOf(deviceKeys(space, address)), ...namesOf(sendKeys(space, address, 'tag'))];
-    for (const key of keys) expect(/\{(.*?)\}/.exec(key)?.[1]).to.equal('main/phone-1');
-    expect(restOfKey(space, 'gw:{main/phone-1}:keys:session:3')).to.equal('keys:session:3');
+    for (const key of keys) expect(/\{(.*?)\}/.exec(key)?.[1]).to.equal('#34');
+    expect(restOfKey(space, 'gw:{#34}:main/phone-1:keys:session:3')).to.equal('keys:session:3');
     expect(restOfKey(space, 'gw:{main}:devices')).to.equal('devices');
+    expect(restOfKey(space, 'gw:{#34}:sessions')).to.equal(undefined);
     for (const key of ['gw:schema', 'other:{main}:devices', 'gw:{main}', 'gw:x{main}:devices'])
       expect(restOfKey(space, key), key).to.equal(undefined);
   });

@@ -21,7 +21,7 @@ describe('what is read of a device without its lease', () => {
   });
 
   it('tells whether time has done something to its sends', async () => {
-    const keys = `${space.prefix}:{main/a}`;
+    const keys = `${space.prefix}:{#34}:main/a`;
     const { redis } = space.store;
     const isDue = (nowMs: number) => hasDueSends(space.store, address, nowMs);
     for (const [name, dueAtMs] of [

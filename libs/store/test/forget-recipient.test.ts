@@ -57,7 +57,7 @@ describe('a person in sends', () => {
     const { messageId, tag } = await accept([TYPED]);
     await claim(tag, 0);
     await hear(tag, 0, 'delivered');
-    const { recipients } = { recipients: `${space.prefix}:{main/a}:send:${tag}:to` };
+    const { recipients } = { recipients: `${space.prefix}:{#34}:main/a:send:${tag}:to` };
     const diesAt = await space.store.redis.pexpiretime(recipients);
     expect(await forget(tag)).to.equal(1);
     expect(await show(tag)).to.deep.equal(['forgotten delivered']);

@@ -47,7 +47,7 @@ describe('the leases of a process', () => {
 
   it('that others have are noticed with the next beat, and the rest goes on', async () => {
     const [lost, kept] = await takeBoth();
-    await space.store.redis.set(`${space.prefix}:{main/a}:lease`, 'b:2');
+    await space.store.redis.set(`${space.prefix}:{#34}:main/a:lease`, 'b:2');
     keeper.start();
     await eventually(() => lost!.lost.aborted);
     expect(() => lost!.assertHeld()).to.throw(FencedError);
@@ -57,10 +57,10 @@ describe('the leases of a process', () => {
   it('that were not renewed in time are not renewed at all', async () => {
     const [late] = await takeBoth();
     aheadMs = TTL_MS;
-    const ttlMs = await space.store.redis.pttl(`${space.prefix}:{main/a}:lease`);
+    const ttlMs = await space.store.redis.pttl(`${space.prefix}:{#34}:main/a:lease`);
     keeper.start();
     await eventually(() => late!.lost.aborted);
-    expect(await space.store.redis.pttl(`${space.prefix}:{main/a}:lease`)).to.be.at.most(ttlMs);
+    expect(await space.store.redis.pttl(`${space.prefix}:{#34}:main/a:lease`)).to.be.at.most(ttlMs);
   });
 
   it('are over for the process when they are given back without Redis, and end there by themselves', async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 
 const oldKey = { id: '2025', key: Buffer.alloc(32, 1) };
 const newKey = { id: '2026', key: Buffer.alloc(32, 2) };
-const PLACE = 'gw:{main/default}:creds';
+const PLACE = 'gw:{#34}:main/default:creds';
 
 /** With the same keys in both rings, for one purpose. */
 function createVault(keys: readonly EncryptionKey[]) {
@@ -50,7 +50,7 @@ describe('the vault', () => {
 
   it('refuses a value that was copied to another place', () => {
     const vault = createVault([newKey]);
-    expect(() => vault.open(vault.seal('x', PLACE), 'gw:{main/other}:creds')).to.throw();
+    expect(() => vault.open(vault.seal('x', PLACE), 'gw:{#43}:main/other:creds')).to.throw();
   });
 
   it('opens values of older keys after a rotation, and seals with the first key', () => {

@@ -121,11 +121,11 @@ describe('Idempotency-Key', () => {
       const { key } = await placeOf(api.token.split('_')[1]!, callersKey);
       const fields = await space.store.redis.hgetallBuffer(key);
       expect(fields.messageId?.toString()).to.equal(first.body.messageId);
-      const [record] = await space.store.redis.keys(`${space.prefix}:{main/default}:send:?????????????`);
+      const [record] = await space.store.redis.keys(`${space.prefix}:{#34}:main/default:send:?????????????`);
       await space.store.redis.hset(record!, 'state', 'accepting', 'createdAtMs', Date.now() - ageMs);
-      await space.store.redis.del(`${space.prefix}:{main/default}:open-sends`);
+      await space.store.redis.del(`${space.prefix}:{#34}:main/default:open-sends`);
       await space.store.redis.zadd(
-        `${space.prefix}:{main/default}:accepting-sends`,
+        `${space.prefix}:{#34}:main/default:accepting-sends`,
         Date.now() - ageMs,
         String(first.body.messageId),
       );

@@ -150,7 +150,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
 
   it('answers 503, and not that there is none, while a key is missing to tell the ids of its messages', async () => {
     const id = await send(1);
-    const key = `${space.prefix}:{main/default}:device`;
+    const key = `${space.prefix}:{#34}:main/default:device`;
     const other = createVault({ credentials: [], contents: [{ id: 'later', key: Buffer.alloc(32, 9) }] });
     await space.store.redis.hset(key, 'idKey', other.seal(Buffer.alloc(16), 'idKey', `${key}/idKey`));
     const { status, headers } = await show(id);

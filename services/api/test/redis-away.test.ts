@@ -91,7 +91,7 @@ describe('Redis away (503)', () => {
     await addSender(space.store);
     const { value } = await api.newToken({ device: other.device });
     const answer = api.call('POST', '/connect', { token: value });
-    await eventually(async () => (await space.store.redis.exists(`${space.prefix}:{main/other}:desired`)) === 1);
+    await eventually(async () => (await space.store.redis.exists(`${space.prefix}:{#43}:main/other:desired`)) === 1);
     proxy.cut();
     expect((await answer).status).to.equal(503);
   });

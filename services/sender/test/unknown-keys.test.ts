@@ -81,7 +81,7 @@ describe('a key that this process does not have', () => {
 
   it('still fails what is broken', async () => {
     const messageId = await accept(both);
-    const key = `${space.prefix}:{main/shop}:send:${parseMessageId(messageId)!.tag}`;
+    const key = `${space.prefix}:{#54}:main/shop:send:${parseMessageId(messageId)!.tag}`;
     const content = (await space.store.redis.hgetBuffer(key, 'content'))!;
     content.writeUInt8(content.at(-1)! ^ 1, content.length - 1);
     await space.store.redis.hset(key, 'content', content);

@@ -12,7 +12,7 @@ export interface Store {
 }
 
 /** The data model's version. A process refuses to start on another one. */
-const SCHEMA = '2';
+const SCHEMA = '3';
 
 export function createStore(options: { redis: Redis; space: KeySpace; keyRings: KeyRings }): Store {
   return {
