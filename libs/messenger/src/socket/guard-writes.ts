@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { toError } from '@gateway/runtime/errors';
+import { AsyncValue } from '@gateway/runtime/process/async-value';
 import type { BaileysSocket } from './baileys.js';
 
 /** The library's WebSocket client keeps the socket itself in a field that it calls protected. */
@@ -29,8 +29,7 @@ const CLOSED = 3;
 /** How long a server may take to say goodbye. The library would wait half a minute. */
 const CLOSE_GRACE_MS = 500;
 
-/** One for all sockets: see share-storage.ts. */
-const tracked = new AsyncLocalStorage<{ raw: RawSocket; frames: number }>();
+const tracked = new AsyncValue<{ raw: RawSocket; frames: number }>();
 
 /**
  * Puts a gate right in front of the socket, behind everything the library does on its own: acks, receipts, retries.
@@ -40,7 +39,7 @@ export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: 
   const raw = (sock.ws as unknown as { socket: RawSocket }).socket;
   const send = raw.send.bind(raw);
   raw.send = (data, done) => {
-    const now = tracked.getStore();
+    const now = tracked.get();
     const tally = now?.raw === raw ? now : undefined;
     try {
       assertMayWrite();

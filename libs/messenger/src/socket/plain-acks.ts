@@ -1,15 +1,15 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncValue } from '@gateway/runtime/process/async-value';
 import { NACK_REASONS } from './baileys.js';
 
 /** What the library says of stanzas that it cannot read, or fails at. */
 const REASONS = ['ParsingError', 'UnhandledError', 'MissingMessageSecret'] as const;
 
-const plain = new AsyncLocalStorage<true>();
+const plain = new AsyncValue<true>();
 
 // The table is one for all sockets of the process, and other clients in it keep what they say.
 for (const reason of REASONS) {
   const code = NACK_REASONS[reason];
-  const get = () => (plain.getStore() ? 0 : code);
+  const get = () => (plain.get() ? 0 : code);
   Object.defineProperty(NACK_REASONS, reason, { configurable: true, enumerable: true, get });
 }
 

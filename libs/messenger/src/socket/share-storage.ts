@@ -1,23 +1,22 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { AsyncValue } from '@gateway/runtime/process/async-value';
 
 /** What runs in a transaction of which socket. */
-const current = new AsyncLocalStorage<{ storage: SharedStorage; value: unknown }>();
+const current = new AsyncValue<{ storage: SharedStorage; value: unknown }>();
 
-/** The part of `AsyncLocalStorage` that the library uses, kept in one instance for all sockets of the process. */
+/** The part of `AsyncLocalStorage` that the library uses, kept in the one of the process. */
 class SharedStorage {
   run<Result>(value: unknown, work: () => Result): Result {
     return current.run({ storage: this, value }, work);
   }
 
   getStore(): unknown {
-    const now = current.getStore();
+    const now = current.get();
     return now?.storage === this ? now.value : undefined;
   }
 }
 
 const asyncHooks = createRequire(import.meta.url)('node:async_hooks') as { AsyncLocalStorage: unknown };
-/** Not what is imported above: that name follows the exchange. */
 const original = asyncHooks.AsyncLocalStorage;
 
 /**

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncValue } from '../process/async-value.js';
 
 /** What a piece of work belongs to. It follows the work through every `await`, and every log line carries it. */
 export interface WorkContext {
@@ -8,14 +8,14 @@ export interface WorkContext {
   messageId?: string;
 }
 
-const storage = new AsyncLocalStorage<WorkContext>();
+const current = new AsyncValue<WorkContext>();
 
 /** Runs `work` with this context. One inside another replaces it until the inner work ends. */
 export function runInContext<Result>(context: WorkContext, work: () => Result): Result {
-  return storage.run(context, work);
+  return current.run(context, work);
 }
 
 /** `undefined` outside of any request or job. */
 export function currentContext(): WorkContext | undefined {
-  return storage.getStore();
+  return current.get();
 }

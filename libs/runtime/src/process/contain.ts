@@ -1,15 +1,16 @@
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+import { AsyncResource } from 'node:async_hooks';
+import { AsyncValue } from './async-value.js';
 
 type OnUncaught = (error: Error) => void;
 
-const storage = new AsyncLocalStorage<OnUncaught>();
+const container = new AsyncValue<OnUncaught>();
 
 /**
  * Runs `work`. An uncaught error of it, or of a callback of what it has opened (sockets, timers), goes to
  * `onUncaught` and does not end the process: see `runUntilSignal`.
  */
 export function contain<Result>(onUncaught: OnUncaught, work: () => Result): Result {
-  return storage.run(onUncaught, work);
+  return container.run(onUncaught, work);
 }
 
 /** Work that others start, such as a queue that several share: what it opens still belongs to us. */
@@ -19,5 +20,5 @@ export function keepContained<Result>(work: () => Result): () => Result {
 
 /** Whose error this is: called in the handler of an uncaught one. `undefined`: it is the whole process's. */
 export function containerOf(): OnUncaught | undefined {
-  return storage.getStore();
+  return container.get();
 }
