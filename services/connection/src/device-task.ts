@@ -4,6 +4,7 @@ import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
+import { OPTIONAL_QUERIES } from '@gateway/messenger/session/optional-queries';
 import type { SessionEvent } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
@@ -12,6 +13,7 @@ import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { reportObserved } from '@gateway/store/devices/device-state';
+import { noteSuspects, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
@@ -135,14 +137,17 @@ export async function openSessionUntil(
     logEnd(logger, end);
     // Before it is decided what to do next: another login would be refused, too.
     if (refusesVersion(outcome)) await clientVersion.noteRefusal(version).catch(() => {});
+    await noteSuspects(task, OPTIONAL_QUERIES, circumstances);
     return end;
   };
+  const leftOut = await readLeftOut(store, lease.address);
   const session: MessengerSession = await openSession({
     ...options,
     keyStore: deviceKeyStore(store, lease),
     caches: createSessionCaches(),
     endpoint: task.endpoint,
     clientVersion: versionNumbers(version),
+    leftOut: new Set(OPTIONAL_QUERIES.filter((query) => leftOut.has(query))),
     logger,
     assertMayWrite: () => lease.assertHeld(),
     ackTimeoutMs: ACK_TIMEOUT_MS,

@@ -1,4 +1,5 @@
-import { openSessionUntil, type TaskEnd } from '@gateway/connection/device-task';
+import { type DeviceTask, openSessionUntil, type TaskEnd } from '@gateway/connection/device-task';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { createLogger } from '@gateway/runtime/logs/logger';
@@ -27,6 +28,8 @@ describe('a device that the connection service has logged in', function () {
   let device: TestDevice;
   let keeper: LeaseKeeper;
   let stop: AbortController;
+  let task: DeviceTask;
+  let session: MessengerSession;
   let closed: Promise<TaskEnd>;
   let aheadMs = 0;
   let between: (name: string, run: () => Promise<unknown>) => Promise<unknown>;
@@ -57,8 +60,7 @@ describe('a device that the connection service has logged in', function () {
     const lease = (await keeper.acquire(device.address))!;
     const { desired } = await device.read();
     stop = new AbortController();
-    const open = defer<void>();
-    const task = {
+    task = {
       ...{
         store,
         lease,
@@ -75,11 +77,7 @@ describe('a device that the connection service has logged in', function () {
       },
       clientVersion: new ClientVersion({ store, logger, clock }),
     };
-    const on = { open: () => open.resolve() };
-    const opened = await openSessionUntil(stop.signal, task, { on });
-    ({ closed } = opened);
-    await open.promise;
-    await opened.session.caughtUp;
+    await logIn();
     stanzas.length = 0;
   });
   afterEach(async () => {
@@ -89,6 +87,13 @@ describe('a device that the connection service has logged in', function () {
     keeper.stop();
     await space.clients.commands.del(device.keys.lease);
   });
+
+  async function logIn(): Promise<void> {
+    const open = defer<void>();
+    ({ session, closed } = await openSessionUntil(stop.signal, task, { on: { open: () => open.resolve() } }));
+    await open.promise;
+    await session.caughtUp;
+  }
 
   async function write(from: string, text: string): Promise<(stanza: string) => boolean> {
     const { office } = simulator;
@@ -111,6 +116,20 @@ describe('a device that the connection service has logged in', function () {
     const order = stanzas.filter((stanza) => stanza.startsWith('written ') || isConfirmed(stanza));
     expect(order.slice(0, 2), order.join()).to.deep.equal(steps.map((step) => `written ${step}`));
     expect(await findOptOut(space.store, 'main', ADA)).to.not.equal(undefined);
+  });
+
+  it('asks no more what the network has ended its connection over twice', async () => {
+    const match = { account: ACCOUNT, xmlns: 'w:profile:picture' };
+    const picture = simulator.network.faults.add({ on: 'iq', do: { streamError: 500 }, match });
+    for (const hits of [1, 2]) {
+      await session.fetchProfilePicture().catch(() => undefined);
+      await closed;
+      expect(picture.hits).to.equal(hits);
+      await logIn();
+    }
+    expect(await session.fetchProfilePicture()).to.equal(undefined);
+    expect(picture.hits).to.equal(2);
+    simulator.network.faults.clear();
   });
 
   it('puts nothing on the wire once its lease may be another one’s', async () => {

@@ -3,11 +3,7 @@ import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
 import { createSessionCaches, forgetCached } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
-import {
-  type EndOfConnection,
-  OPTIONAL_QUERIES,
-  type OptionalQuery,
-} from '@gateway/messenger/session/optional-queries';
+import { OPTIONAL_QUERIES } from '@gateway/messenger/session/optional-queries';
 import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
 import type { Account, EndCircumstances, OnSessionEvent } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
@@ -16,7 +12,7 @@ import { sleep } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
 import { reportObserved } from '@gateway/store/devices/device-state';
-import { noteEnd, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
+import { noteSuspects, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
@@ -167,27 +163,16 @@ export class DeviceSocket {
   }
 
   /** The session is over. */
-  async closed(outcome: DisconnectOutcome, { serverWords, suspects, isSaid }: EndCircumstances): Promise<void> {
+  async closed(outcome: DisconnectOutcome, circumstances: EndCircumstances): Promise<void> {
     const { version, onDecided } = this.login!;
+    const { serverWords } = circumstances;
     // Before it is decided what to do next: another login would be refused, too.
     if (refusesVersion(outcome)) await this.deps.clientVersion.noteRefusal(version).catch(() => {});
-    if (suspects) await this.noteEnd(suspects, isSaid ? 'spoken' : 'wordless');
+    await noteSuspects(this.deps, OPTIONAL_QUERIES, circumstances);
     // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
     const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;
     this.ended(serverWords === undefined ? end : { ...end, serverWords });
     onDecided();
-  }
-
-  /** Before the next socket opens, which must know what to leave out. */
-  private async noteEnd(suspects: readonly OptionalQuery[], end: EndOfConnection): Promise<void> {
-    const wasOpen = Object.fromEntries(OPTIONAL_QUERIES.map((query) => [query, suspects.includes(query)]));
-    try {
-      for (const query of await noteEnd(this.deps.store, this.deps.lease, { wasOpen, end })) {
-        this.deps.logger.warn('a query that ends the connection is left out for a day', { query });
-      }
-    } catch (thrown) {
-      this.deps.logger.warn('end of a connection not noted', { error: toError(thrown) });
-    }
   }
 
   private async showOpen(desired: DesiredState, onDecided: () => void): Promise<void> {

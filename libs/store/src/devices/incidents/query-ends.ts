@@ -1,6 +1,7 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
+import { FencedError, toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '../../core/store.js';
 import type { Lease } from '../../fleet/leases.js';
 
@@ -14,6 +15,27 @@ const LEFT_OUT_MS = 24 * 60 * 60_000;
 export async function readLeftOut(store: Store, address: DeviceAddress): Promise<Set<string>> {
   const ends = await store.redis.hgetall(deviceKeys(store.space, address).queryEnds);
   return new Set(Object.keys(ends).filter((query) => Number(ends[query]) >= MAX_BLAME));
+}
+
+/**
+ * What a session says of its end: to be noted before the next one opens, which must know what to leave out. Never rejects.
+ * @param queries all that can be left out.
+ * @param end without `suspects` it tells nothing.
+ */
+export async function noteSuspects(
+  { store, lease, logger }: { store: Store; lease: Lease; logger: Logger },
+  queries: readonly string[],
+  { suspects, isSaid }: { suspects?: readonly string[]; isSaid?: true },
+): Promise<void> {
+  if (!suspects) return;
+  const wasOpen = Object.fromEntries(queries.map((query) => [query, suspects.includes(query)]));
+  try {
+    for (const query of await noteEnd(store, lease, { wasOpen, end: isSaid ? 'spoken' : 'wordless' })) {
+      logger.warn('a query that ends the connection is left out for a day', { query });
+    }
+  } catch (thrown) {
+    logger.warn('end of a connection not noted', { error: toError(thrown) });
+  }
 }
 
 /**
