@@ -5,10 +5,10 @@ import { prepare } from './prepare.mjs';
 
 /** What each command needs to have built. */
 const COMMANDS = {
-  demo: ['services/gateway', 'services/simulator', 'scripts'],
-  start: ['services/gateway', 'services/simulator', 'scripts'],
+  demo: ['services/gateway', 'services/cli', 'services/simulator', 'scripts'],
+  start: ['services/gateway', 'services/cli', 'services/simulator', 'scripts'],
   simulator: ['services/simulator', 'scripts'],
-  cli: ['services/api', 'scripts'],
+  cli: ['services/cli', 'scripts'],
   bench: ['bench', 'scripts'],
   chaos: ['libs/testkit', 'scripts'],
   model: ['.'],

@@ -6,6 +6,6 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What the launcher keeps between runs: data of `npm start`, keys, logs of failed demos. */
 export const STATE_FOLDER = `${ROOT}.gateway`;
 
-export const CLI_MODULE = 'services/api/dist/cli.js';
+export const CLI_MODULE = 'services/cli/dist/main.js';
 export const GATEWAY_MODULE = 'services/gateway/dist/main.js';
 export const SIMULATOR_MODULE = 'services/simulator/dist/main.js';

@@ -1,5 +1,6 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { Workspace } from '@gateway/contracts/ids';
+import type { FetchPolicy } from '@gateway/egress/fetch-url';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -7,7 +8,6 @@ import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { ApiMetrics } from './api-metrics.js';
-import type { FetchPolicy } from './egress/fetch-url.js';
 import type { BodyBudget } from './http/body/body-budget.js';
 import type { Turns } from './http/turns.js';
 import type { Previews } from './previews/previews.js';

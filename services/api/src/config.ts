@@ -1,16 +1,7 @@
-import {
-  type CredentialConfig,
-  credentialKeys,
-  type GatewayConfig,
-  gatewayKeys,
-  type PaceConfig,
-  paceKeys,
-  type SocketConfig,
-  socketKeys,
-} from '@gateway/runtime/config/gateway-config';
+import { type Networks, parseNat64Prefixes, parseNetworks } from '@gateway/egress/address-rules';
+import { type GatewayConfig, gatewayKeys, type PaceConfig, paceKeys } from '@gateway/runtime/config/gateway-config';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
-import { type Networks, parseNat64Prefixes, parseNetworks } from './egress/address-rules.js';
 
 /** The settings of the API, each an environment variable of that name. */
 export interface ApiConfig extends GatewayConfig, PaceConfig {
@@ -96,23 +87,9 @@ const schema = Joi.object<ApiConfig>({
   CONTACT_CHECKS_PER_DAY: Joi.number().integer().min(0).max(10_000_000).default(5_000),
 });
 
-/**
- * The command line needs Redis, the keys, and which network it is about; nothing of the HTTP side. Without `CREDENTIAL_KEYS`,
- * where the API runs, it does what needs no keys of accounts.
- */
-export type CliConfig = GatewayConfig & SocketConfig & Partial<CredentialConfig>;
-const cliSchema = Joi.object<CliConfig>({ ...gatewayKeys, ...credentialKeys, ...socketKeys }).fork(
-  'CREDENTIAL_KEYS',
-  (keys) => keys.optional(),
-);
-
 /** Throws an error that names every variable with a problem. */
 export function readApiConfig(): ApiConfig {
   return readConfig(schema, process.env);
-}
-
-export function readCliConfig(): CliConfig {
-  return readConfig(cliSchema, process.env);
 }
 
 function parsePorts(list: string): number[] {

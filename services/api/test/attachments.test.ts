@@ -1,10 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { parseNetworks } from '@gateway/api/egress/address-rules';
 import type { MediaContent } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
+import { parseNetworks } from '@gateway/egress/address-rules';
 import { readBlob } from '@gateway/store/blobs/blobs';
 import { readBacklog, readContent, readSend } from '@gateway/store/sends/read-send';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseNetworks } from '@gateway/api/egress/address-rules';
 import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
+import { parseNetworks } from '@gateway/egress/address-rules';
 import { setDefaultDevice } from '@gateway/store/devices/devices';
 import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';

@@ -12,7 +12,7 @@ import { readKeyRings } from '@gateway/testkit/redis-space';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/api/cli'));
+const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const ACCOUNT = '491700000331';
 const ADDRESS = { workspace: 'main', device: 'default' };
 const [OLD_ACCOUNTS, OLD_CONTENTS] = [`old:${'1a'.repeat(32)}`, `old:${'1b'.repeat(32)}`];

@@ -7,7 +7,7 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/api/cli'));
+const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const ACCOUNT = '491700000031';
 const ADDRESS = { workspace: 'main', device: 'default' };
 

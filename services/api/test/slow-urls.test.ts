@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseNetworks } from '@gateway/api/egress/address-rules';
 import { Turns } from '@gateway/api/http/turns';
 import { LIMITS } from '@gateway/contracts/limits';
+import { parseNetworks } from '@gateway/egress/address-rules';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -8,7 +8,7 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/api/cli'));
+const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const REFUSAL = 'the network refuses this version of the client: no device logs in until another one is set';
 
 describe('the version of the client, end to end', function () {

@@ -1,8 +1,8 @@
 import { LIMITS } from '@gateway/contracts/limits';
+import { EgressError } from '@gateway/egress/egress-error';
+import { fetchUrl } from '@gateway/egress/fetch-url';
 import { ApiError, toError } from '@gateway/runtime/errors';
 import type { ApiDeps } from '../api-deps.js';
-import { EgressError } from '../egress/egress-error.js';
-import { fetchUrl } from '../egress/fetch-url.js';
 import type { Call } from '../http/endpoint.js';
 
 export type FetchCall = Pick<Call<unknown, unknown>, 'hold' | 'logger' | 'signal' | 'token'>;

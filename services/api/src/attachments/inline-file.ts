@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LIMITS } from '@gateway/contracts/limits';
+import { CollectedBytes } from '@gateway/runtime/bytes/collected-bytes';
 import { ApiError } from '@gateway/runtime/errors';
-import { CollectedBytes } from '../http/body/collected-bytes.js';
 
 /** A file that came inside its request, decoded. Its base64 was never kept. */
 export class InlineFile {

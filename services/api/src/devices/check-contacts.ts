@@ -1,10 +1,10 @@
 import { CONTACTS_PER_PART, type ContactFacts } from '@gateway/contracts/devices/owner-questions';
 import { LIMITS } from '@gateway/contracts/limits';
+import { askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { askOwner } from './ask-owner.js';
 import { requireLinkedDevice } from './require-device.js';
 
 type NoQuery = Record<string, never>;
@@ -91,7 +91,7 @@ async function askAbout(
 ): Promise<ContactFacts[]> {
   const { clock, waits, contactChecksPerDay } = deps;
   const wanted = Math.ceil(numbers.length / CONTACTS_PER_PART);
-  const known = await askOwner(deps, address, {
+  const known = await askAndWait(deps, address, {
     question: { kind: 'contacts', numbers },
     quota: { count: numbers.length, cap: contactChecksPerDay, nowMs: clock.nowMs() },
     parts: wanted,

@@ -1,7 +1,7 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type Wait, waitFor } from '@gateway/store/core/wait-for';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import type { ApiDeps } from '../api-deps.js';
-import { type Wait, waitFor } from '../http/wait-for.js';
 
 export interface DeviceWait<Found> extends Pick<Wait<Found>, 'timeoutMs' | 'signal'> {
   /** Called with each state until it finds what is waited for. What it throws ends the wait. */

@@ -1,10 +1,11 @@
 import { fromBase32, toBase32 } from '@gateway/contracts/base32';
 import { digitsOfHiddenId } from '@gateway/contracts/people/opt-outs';
+import { describeOptOut } from '@gateway/store/workspace/describe-opt-out';
 import { countOptOuts, placeOf, listOptOuts as readPage } from '@gateway/store/workspace/opt-outs';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { describeOptOut, hiddenIdSchema, optedOutPhoneSchema, optOutSourceSchema } from './opt-out-fields.js';
+import { hiddenIdSchema, optedOutPhoneSchema, optOutSourceSchema } from './opt-out-fields.js';
 
 interface PageQuery {
   cursor?: string;

@@ -1,8 +1,6 @@
-import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
-import { digitsOfHiddenId, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
-import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { normalizePerson } from '@gateway/contracts/people/normalize-person';
+import { OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
 import { ApiError } from '@gateway/runtime/errors';
-import { type OptOut, placeOf } from '@gateway/store/workspace/opt-outs';
 import { Joi, NUMBER_MESSAGE } from '../http/input/input-types.js';
 
 export const optedOutPhoneSchema = Joi.string()
@@ -24,20 +22,4 @@ export function readPerson({ phone = '' }: Readonly<Record<string, string>>): st
   const person = normalizePerson(phone);
   if (person !== undefined) return person;
   throw new ApiError('invalid_request', { details: [{ path: ['phone'], message: NUMBER_MESSAGE }] });
-}
-
-/** Digits of a number, or a hidden identifier as lists show it; `undefined` for anything else. */
-export function normalizePerson(given: string): string | undefined {
-  return digitsOfHiddenId(given) === undefined ? normalizePhoneNumber(given) : given;
-}
-
-export function describePerson(person: string): { phone: string | null; hiddenId?: string } {
-  return digitsOfHiddenId(person) === undefined
-    ? { phone: canonicalPhoneNumber(person) }
-    : { phone: null, hiddenId: person };
-}
-
-export function describeOptOut(optOut: OptOut) {
-  const { source, atMs } = optOut;
-  return { ...describePerson(placeOf(optOut)), source, at: new Date(atMs).toISOString() };
 }

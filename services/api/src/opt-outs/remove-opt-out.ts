@@ -1,8 +1,9 @@
+import { describePerson } from '@gateway/contracts/people/normalize-person';
 import { removeOptOut as removeFromList } from '@gateway/store/workspace/opt-outs';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { describePerson, hiddenIdSchema, optedOutPhoneSchema, readPerson } from './opt-out-fields.js';
+import { hiddenIdSchema, optedOutPhoneSchema, readPerson } from './opt-out-fields.js';
 
 type Nothing = Record<string, never>;
 

@@ -1,15 +1,10 @@
+import { describePerson } from '@gateway/contracts/people/normalize-person';
+import { describeOptOut } from '@gateway/store/workspace/describe-opt-out';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import {
-  describeOptOut,
-  describePerson,
-  hiddenIdSchema,
-  optedOutPhoneSchema,
-  optOutSourceSchema,
-  readPerson,
-} from './opt-out-fields.js';
+import { hiddenIdSchema, optedOutPhoneSchema, optOutSourceSchema, readPerson } from './opt-out-fields.js';
 
 type Nothing = Record<string, never>;
 

@@ -1,6 +1,5 @@
 import type { ApiDeps } from '@gateway/api/api-deps';
 import { createApiMetrics, previewMetrics } from '@gateway/api/api-metrics';
-import type { FetchPolicy } from '@gateway/api/egress/fetch-url';
 import { createApp } from '@gateway/api/http/app';
 import { BodyBudget } from '@gateway/api/http/body/body-budget';
 import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
@@ -9,6 +8,7 @@ import { type PreviewOptions, Previews } from '@gateway/api/previews/previews';
 import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
+import type { FetchPolicy } from '@gateway/egress/fetch-url';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';

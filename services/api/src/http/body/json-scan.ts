@@ -1,6 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
+import { CollectedBytes } from '@gateway/runtime/bytes/collected-bytes';
 import { ApiError } from '@gateway/runtime/errors';
-import { CollectedBytes } from './collected-bytes.js';
 
 export interface JsonBounds {
   /** Of all but the long value. */

@@ -1,5 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
+import { isPlainHttpUrl } from '@gateway/egress/fetch-url';
 import joi, {
   type AnySchema,
   type CustomHelpers,
@@ -10,7 +11,6 @@ import joi, {
   type StringSchema,
 } from 'joi';
 import { InlineFile } from '../../attachments/inline-file.js';
-import { isPlainHttpUrl } from '../../egress/fetch-url.js';
 import { hasAtMost } from './count-characters.js';
 
 interface InputTypes extends Root {

@@ -1,11 +1,11 @@
 import { MIMEType } from 'node:util';
 import { LIMITS } from '@gateway/contracts/limits';
+import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { bodyLength, UNTIL_TOLD } from '../body/body-length.js';
 import { BodyReader } from '../body/body-reader.js';
-import { PieceCount } from '../body/piece-count.js';
 import type { Endpoint } from '../endpoint.js';
 import { accountOf, endedEarly } from '../request-locals.js';
 

@@ -1,0 +1,210 @@
+import { isIP, type LookupFunction } from 'node:net';
+import { CollectedBytes } from '@gateway/runtime/bytes/collected-bytes';
+import { PieceCount } from '@gateway/runtime/bytes/piece-count';
+import { GatewayError, toError } from '@gateway/runtime/errors';
+import { Agent, type Dispatcher, request } from 'undici';
+import { type AddressRules, judgeAddress } from './address-rules.js';
+import { EgressError } from './egress-error.js';
+import { type NameOptions, resolveName } from './resolve-name.js';
+
+/** Where a URL of a stranger may lead. */
+export interface FetchPolicy {
+  ports: readonly number[];
+  addresses: AddressRules;
+  names?: NameOptions;
+}
+
+export interface FetchLimits {
+  maxBytes: number;
+  maxRedirects: number;
+  /** For all of it: names, redirects and the body. */
+  timeoutMs: number;
+  /** After so long a body must have brought 16 kB for each second that it took. Default 5 s. */
+  patienceMs?: number;
+  /** Called with the length of each piece of the body as it comes. What it throws ends the fetch, and is thrown on. */
+  onBytes?(bytes: number): void;
+}
+
+type Headers = Dispatcher.ResponseData['headers'];
+
+/** One fetch under way. */
+interface Fetch {
+  policy: FetchPolicy;
+  limits: FetchLimits;
+  dispatcher: Agent;
+  signal: AbortSignal;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const HEADERS = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'messaging-gateway' };
+const PATIENCE_MS = 5_000;
+const MIN_BYTES_PER_SECOND = 16 * 1024;
+const PACE_CHECK_MS = 250;
+
+/**
+ * Fetches a URL that a stranger chose, and that must lead nowhere but to the public internet: each hop is checked, and so
+ * is each address that a name resolves to, in the very look-up that the connection is made with. Nothing of this depends
+ * on the name a second time, so a name that changes its mind gains nothing.
+ *
+ * Throws `EgressError` with the reason, and what `onBytes` throws. `signal` ends it with the reason `too_slow`.
+ */
+export async function fetchUrl(
+  url: string,
+  policy: FetchPolicy,
+  { signal, ...limits }: FetchLimits & { signal: AbortSignal },
+): Promise<Buffer> {
+  const { timeoutMs } = limits;
+  if (!URL.canParse(url)) throw new EgressError('scheme', '');
+  const end = endOf(signal, timeoutMs);
+  const dispatcher = new Agent({
+    connect: { lookup: checkedLookup(policy, end.signal), timeout: timeoutMs },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  try {
+    return await follow(new URL(url), { policy, limits, dispatcher, signal: end.signal });
+  } finally {
+    end.forget();
+    await dispatcher.destroy();
+  }
+}
+
+/** Not `AbortSignal.any` with `AbortSignal.timeout`: on Node 20 a garbage collection makes that last for ever. */
+function endOf(signal: AbortSignal, timeoutMs: number): { signal: AbortSignal; forget(): void } {
+  const end = new AbortController();
+  const abort = () => end.abort();
+  const timer = setTimeout(abort, timeoutMs);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  const forget = () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  };
+  return { signal: end.signal, forget };
+}
+
+async function follow(start: URL, fetch: Fetch): Promise<Buffer> {
+  let url = start;
+  for (let redirects = 0; redirects <= fetch.limits.maxRedirects; redirects++) {
+    try {
+      const answer = await visit(url, fetch);
+      if (Buffer.isBuffer(answer)) return answer;
+      url = answer;
+    } catch (thrown) {
+      throw nameFailure(toError(thrown), url, fetch.signal);
+    }
+  }
+  throw new EgressError('redirects', url.hostname);
+}
+
+/** The body, or where it is said to be. */
+async function visit(url: URL, { policy, limits, dispatcher, signal }: Fetch): Promise<Buffer | URL> {
+  assertAllowed(url, policy);
+  const response = await request(url, { dispatcher, signal, method: 'GET', headers: HEADERS });
+  const { location } = response.headers;
+  try {
+    if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string')
+      return await readBody(url, response, limits);
+    if (!URL.canParse(location, url.href)) throw new EgressError('scheme', url.hostname);
+    return new URL(location, url);
+  } finally {
+    response.body.on('error', () => {}).destroy();
+  }
+}
+
+function assertAllowed(url: URL, { ports, addresses }: FetchPolicy): void {
+  if (!isPlainHttpUrl(url)) throw new EgressError('scheme', url.hostname);
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+  if (!ports.includes(port)) throw new EgressError('port', url.hostname);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host)) assertReachable([host], addresses, url.hostname);
+}
+
+/** Whether a URL is of a kind that can be fetched, whatever it leads to. */
+export function isPlainHttpUrl({ protocol, username, password, hostname }: URL): boolean {
+  return (protocol === 'http:' || protocol === 'https:') && !username && !password && hostname !== '';
+}
+
+/** One address that may not be reached is enough: such a name is a trap. */
+function assertReachable(found: readonly string[], rules: AddressRules, host: string): void {
+  const verdicts = found.map((address) => judgeAddress(address, rules));
+  if (verdicts.includes('denied')) throw new EgressError('denied_network', host);
+  if (verdicts.includes('special')) throw new EgressError('address', host);
+}
+
+/** Fails unless all addresses of a name may be reached. */
+function checkedLookup({ addresses: rules, names }: FetchPolicy, signal: AbortSignal): LookupFunction {
+  return (hostname, options, callback) => {
+    resolveName(hostname, signal, names)
+      .catch((thrown) => {
+        throw new EgressError(signal.aborted ? 'too_slow' : 'name', hostname, toError(thrown));
+      })
+      .then((addresses) => {
+        assertReachable(
+          addresses.map(({ address }) => address),
+          rules,
+          hostname,
+        );
+        const [first] = addresses;
+        if (options.all) callback(null, addresses);
+        else callback(null, first!.address, first!.family);
+      })
+      .catch((error: Error) => callback(error, ''));
+  };
+}
+
+async function readBody(
+  { hostname }: URL,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  { maxBytes, onBytes, patienceMs = PATIENCE_MS }: FetchLimits,
+): Promise<Buffer> {
+  if (statusCode !== 200) throw new EgressError('status', hostname);
+  if (!isPlain(headers)) throw new EgressError('encoding', hostname);
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw new EgressError('too_large', hostname);
+  const collected = new CollectedBytes();
+  const pieces = new PieceCount();
+  const startedAt = performance.now();
+  const pace = setInterval(() => {
+    const tookMs = performance.now() - startedAt;
+    if (tookMs > patienceMs && collected.length < (tookMs / 1000) * MIN_BYTES_PER_SECOND) {
+      body.destroy(new EgressError('too_slow', hostname));
+    }
+  }, PACE_CHECK_MS);
+  try {
+    await eachPiece(body, (piece) => {
+      if (pieces.add(piece.length)) throw new EgressError('tiny_pieces', hostname);
+      if (collected.length + piece.length > maxBytes) throw new EgressError('too_large', hostname);
+      onBytes?.(piece.length);
+      collected.push(piece);
+    });
+  } finally {
+    clearInterval(pace);
+  }
+  return collected.toBuffer();
+}
+
+/** As they come: an async iterator would put those together that wait. What `take` throws ends the body. */
+function eachPiece(body: Dispatcher.ResponseData['body'], take: (piece: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    body.once('end', resolve).once('error', reject);
+    body.on('data', (piece: Buffer) => {
+      try {
+        take(piece);
+      } catch (thrown) {
+        body.destroy(toError(thrown));
+      }
+    });
+  });
+}
+
+/** Not packed, neither for its whole way nor from hop to hop: a few bytes must not become many. */
+function isPlain({ 'content-encoding': encoding = 'identity', 'transfer-encoding': transfer = 'chunked' }: Headers) {
+  return String(encoding).toLowerCase() === 'identity' && String(transfer).toLowerCase() === 'chunked';
+}
+
+function nameFailure(error: Error, { hostname }: URL, signal: AbortSignal): Error {
+  if (error instanceof GatewayError) return error;
+  // Its own limits of time are the same as ours, and may be noticed first.
+  const isSlow = signal.aborted || /_TIMEOUT$/.test(String((error as NodeJS.ErrnoException).code));
+  return new EgressError(isSlow ? 'too_slow' : 'connection', hostname, error);
+}

@@ -1,0 +1,49 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
+import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
+import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
+import type { Command } from 'commander';
+import { readCliConfig } from './config.js';
+import { createOutput, type Output } from './output.js';
+
+export interface CliContext {
+  store: Store;
+  workspace: Workspace;
+  output: Output;
+  logger: Logger;
+  /** `MESSENGER_VERSION`. */
+  messengerVersion: string | undefined;
+  /** Whether this gateway is set up for the real network. */
+  realNetwork: boolean;
+}
+
+const REDIS_TIMEOUT_MS = 3_000;
+
+/** How a command is run: with the output that the program was asked for. */
+export function runner(program: Command): (work: (context: CliContext) => Promise<void>) => Promise<void> {
+  return (work) => withStore(createOutput({ json: program.opts().json === true, stream: process.stdout }), work);
+}
+
+/** Runs a command on the store of the gateway, and closes it. Throws when Redis or the keys are not there. */
+async function withStore(output: Output, work: (context: CliContext) => Promise<void>): Promise<void> {
+  const config = readCliConfig();
+  const logger = createLogger({ service: 'cli', level: 'error', destination: process.stderr });
+  const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'cli' });
+  try {
+    await redis.waitForReady(REDIS_TIMEOUT_MS);
+    const space = { prefix: config.KEY_PREFIX };
+    const store = createStore({
+      redis: redis.failFast,
+      space,
+      keyRings: { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS },
+    });
+    await checkSchema(store);
+    await work({
+      ...{ store, workspace: config.WORKSPACE, output, logger, messengerVersion: config.MESSENGER_VERSION },
+      realNetwork: isRealNetwork(config.MESSENGER_URL),
+    });
+  } finally {
+    await redis.close();
+  }
+}

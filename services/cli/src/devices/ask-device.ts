@@ -1,0 +1,32 @@
+import type { OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { systemClock } from '@gateway/runtime/clock';
+import { ApiError } from '@gateway/runtime/errors';
+import { askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
+import type { CliContext } from '../cli-context.js';
+
+/** Asks the process that holds a device; `why` says why there is no answer. Polls: this process has no ear for doorbells. */
+export async function askDevice<Answer>(
+  { store }: CliContext,
+  address: DeviceAddress,
+  question: OwnerQuestion,
+): Promise<{ answer?: Answer; why?: string }> {
+  const deps = {
+    ...{ store, clock: systemClock, doorbells: { on: () => () => {} } },
+    waits: { takenMs: LIMITS.questionTakenSeconds * 1000 },
+  };
+  try {
+    const parts = await askAndWait(deps, address, {
+      question,
+      parts: 1,
+      timeoutMs: LIMITS.contactsWaitSeconds * 1000,
+      signal: new AbortController().signal,
+    });
+    const found = parts.get('0');
+    return found === undefined ? { why: 'no answer in time' } : { answer: JSON.parse(found) as Answer };
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return { why: thrown.publicMessage };
+    throw thrown;
+  }
+}

@@ -1,0 +1,206 @@
+import { deriveStatus, REASONS } from '@gateway/contracts/devices/device-state';
+import { MAX_TRACE_SECONDS } from '@gateway/contracts/devices/owner-questions';
+import { CAREFUL_PACE, type Pace } from '@gateway/contracts/devices/pace';
+import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
+import { isDeviceId } from '@gateway/contracts/ids';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { readDeviceState } from '@gateway/store/devices/device-state';
+import { listDevices, readDefaultDevice, readDevice, setDefaultDevice, setPace } from '@gateway/store/devices/devices';
+import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { listOpenSends, readBacklog } from '@gateway/store/sends/read-send';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CliContext, runner } from '../cli-context.js';
+import { showTime } from '../output.js';
+import { type DoctorOptions, examineDevice } from './device-doctor.js';
+import { exportDevice } from './export-device.js';
+import { importDevice } from './import-device.js';
+
+interface PaceOptions {
+  burst?: number;
+  jitter?: number;
+}
+
+/** `device list | show | default | pace | doctor | import | export`. */
+export function addDeviceCommands(program: Command): void {
+  const run = runner(program);
+  const device = program.command('device').description('devices: the places that accounts are linked to');
+  device
+    .command('list')
+    .description('show all devices')
+    .action(() => run(list));
+  device
+    .command('show')
+    .description('show one device in full')
+    .argument('<id>', 'its id, as in the list')
+    .action((id: string) => run((context) => show(context, id)));
+  device
+    .command('default')
+    .description('show or choose the device of tokens that are not linked to one')
+    .argument('[id]', 'the device to choose', readDeviceId)
+    .action((id: string | undefined) => run((context) => chooseDefault(context, id)));
+  device
+    .command('pace')
+    .description('show or set how fast a device sends; counts at once, and for good')
+    .argument('<id>', 'its id, as in the list')
+    .argument('[perMinute]', 'messages a minute, or "default" for that of the senders; 0 is unlimited', readRate)
+    .option('--burst <count>', 'messages that may go out at once after a rest', readBurst)
+    .option('--jitter <share>', 'share of the gap between messages that varies at random, 0 to 1', readJitter)
+    .action((id: string, rate: number | 'default' | undefined, options: PaceOptions) =>
+      run((context) => changePace(context, id, { rate, options })),
+    );
+  device
+    .command('doctor')
+    .description('what is known of an account, and how the network answers it; sends nothing to anyone')
+    .option('--device <id>', 'which one; without it the default device', readDeviceId)
+    .option('--trace [seconds]', 'show what comes and goes on its connection instead, redacted', readTraceSeconds)
+    .action((options: DoctorOptions) => run((context) => examineDevice(context, options)));
+  addTransferCommands(device, run);
+}
+
+function addTransferCommands(device: Command, run: ReturnType<typeof runner>): void {
+  device
+    .command('import')
+    .description('take over a session of Baileys from its multi-file auth folder, without linking again')
+    .argument('<folder>', 'with creds.json, session-*.json, ...; nothing in it is changed')
+    .option('--device <id>', 'where to; without it the default device', readDeviceId)
+    .option('--force', 'log out the account that is linked there now')
+    .action((folder: string, options: { device?: string; force?: true }) =>
+      run((context) => importDevice(context, folder, options)),
+    );
+  device
+    .command('export')
+    .description('write the session of a device as a multi-file auth folder of Baileys')
+    .argument('<folder>', 'made if need be; must be empty')
+    .option('--device <id>', 'which one; without it the default device', readDeviceId)
+    .option('--force', 'copy it although a process is using it now')
+    .action((folder: string, options: { device?: string; force?: true }) =>
+      run((context) => exportDevice(context, folder, options)),
+    );
+}
+
+async function list(context: CliContext): Promise<void> {
+  const ids = await listDevices(context.store, context.workspace);
+  const [preferred, ...devices] = await Promise.all([
+    readDefaultDevice(context.store, context.workspace),
+    ...ids.map((id) => describe(context, id)),
+  ]);
+  context.output.list(
+    devices,
+    (index) => {
+      const { id, status, reason, restriction, phone, queued } = devices[index]!;
+      return {
+        device: id === preferred ? `${id} *` : id,
+        status,
+        phone: phone ?? '-',
+        queued: String(queued),
+        why: reason ?? restriction ?? '',
+      };
+    },
+    'There are no devices yet: the first call of /connect makes one.',
+  );
+  if (ids.includes(preferred)) context.output.note('\n* the device of tokens that are not linked to one');
+}
+
+async function show(context: CliContext, id: string): Promise<void> {
+  const found = await describe(context, id);
+  if (found.createdAtMs === undefined) throw new Error(`there is no device ${id}`);
+  const { createdAtMs, sinceMs, restrictedUntilMs, ...fields } = found;
+  context.output.show({
+    ...fields,
+    ...(restrictedUntilMs !== undefined && { restrictedUntil: showTime(restrictedUntilMs) }),
+    since: showTime(sinceMs),
+    created: showTime(createdAtMs),
+  });
+}
+
+async function describe({ store, workspace }: CliContext, id: string) {
+  const address = { workspace, device: id };
+  const [device, { desired, observed, leaseHeld }, restriction, backlog, sends] = await Promise.all([
+    readDevice(store, address),
+    readDeviceState(store, address),
+    readRestriction(store, address),
+    readBacklog(store, address),
+    listOpenSends(store, address),
+  ]);
+  const status = deriveStatus(desired, observed, leaseHeld);
+  return {
+    id,
+    status: status.status,
+    ...(status.status === 'connected' ? { phone: status.phone, name: status.name } : { phone: device?.account }),
+    reason: status.reason && REASONS[status.reason],
+    restriction: restriction && RESTRICTIONS[restriction.kind],
+    restrictedUntilMs: restriction?.untilMs,
+    pace: device?.pace && showPace(device.pace),
+    openSends: sends.length,
+    queued: backlog.messages,
+    sinceMs: observed?.sinceMs,
+    createdAtMs: device?.createdAtMs,
+  };
+}
+
+async function chooseDefault({ store, workspace, output }: CliContext, id: string | undefined): Promise<void> {
+  if (id !== undefined) await setDefaultDevice(store, workspace, id);
+  output.show({ default: await readDefaultDevice(store, workspace) });
+}
+
+async function changePace(
+  { store, workspace, output, realNetwork }: CliContext,
+  id: string,
+  { rate, options }: { rate: number | 'default' | undefined; options: PaceOptions },
+): Promise<void> {
+  const address = { workspace, device: id };
+  const device = await readDevice(store, address);
+  if (!device) throw new Error(`there is no device ${id}`);
+  if (rate === 0 && realNetwork)
+    throw new Error('unpaced bulk gets accounts banned: the real network takes no pace of 0');
+  const isChange = rate !== undefined || options.burst !== undefined || options.jitter !== undefined;
+  if (rate === undefined && isChange && !device.pace)
+    throw new Error(`device ${id} has no pace of its own: give a rate too`);
+  const pace =
+    rate === 'default'
+      ? undefined
+      : { ...CAREFUL_PACE, ...device.pace, ...(rate !== undefined && { messagesPerMinute: rate }), ...options };
+  if (isChange) {
+    await setPace(store, address, pace);
+    await ringDoorbell(store, { topic: 'sends', ...address });
+  }
+  const now = isChange ? pace : device.pace;
+  output.show({ device: id, pace: now ? showPace(now) : 'that of the senders (PACE_PER_MINUTE)' });
+}
+
+function showPace({ messagesPerMinute, burst, jitter }: Pace): string {
+  if (messagesPerMinute === 0) return 'unlimited';
+  return `${messagesPerMinute} a minute, ${burst} at once, gaps vary by ${Math.round(jitter * 100)} %`;
+}
+
+function readDeviceId(text: string): string {
+  if (!isDeviceId(text)) throw new InvalidArgumentError('It takes 1 to 40 of a-z, 0-9 and -.');
+  return text;
+}
+
+function readTraceSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds >= 1 && seconds <= MAX_TRACE_SECONDS)) {
+    throw new InvalidArgumentError(`It takes 1 to ${MAX_TRACE_SECONDS} seconds.`);
+  }
+  return seconds;
+}
+
+function readRate(text: string): number | 'default' {
+  if (text === 'default') return text;
+  if (!/^\d{1,6}$/.test(text) || Number(text) > 100_000) {
+    throw new InvalidArgumentError('It takes 0 to 100000 messages a minute, or "default".');
+  }
+  return Number(text);
+}
+
+function readBurst(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('It takes 1 to 9999.');
+  return Number(text);
+}
+
+function readJitter(text: string): number {
+  const share = Number(text);
+  if (text.trim() === '' || !(share >= 0 && share <= 1)) throw new InvalidArgumentError('It takes 0 to 1.');
+  return share;
+}

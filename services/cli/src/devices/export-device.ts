@@ -1,0 +1,55 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { Store } from '@gateway/store/core/store';
+import { readDefaultDevice } from '@gateway/store/devices/devices';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
+import type { Lease } from '@gateway/store/fleet/leases';
+import type { CliContext } from '../cli-context.js';
+import { openAuthFolder } from './auth-folder.js';
+import { withDevice } from './take-device.js';
+
+const TAKE_MS = 1_000;
+
+/**
+ * `device export`: the session as a folder that any client of Baileys starts from. The device stays as it is. Refused
+ * while a process is using it, unless forced: such a copy is behind from the next message on.
+ */
+export async function exportDevice(
+  { store, workspace, output }: CliContext,
+  folder: string,
+  { device, force = false }: { device?: string; force?: boolean },
+): Promise<void> {
+  const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
+  const copy = (lease: Lease) => copySession(store, lease, folder);
+  const taken = await withDevice(store, address, { waitMs: TAKE_MS }, copy);
+  if (!taken && !force) {
+    throw new Error(
+      `device ${address.device} is in use: stop the senders first, or take a copy that is soon out of date with --force`,
+    );
+  }
+  const { keys } = taken?.result ?? (await copy(readOnly(address)));
+  output.show({ device: address.device, folder, keys });
+  output.note(
+    '\nWhoever has these files can write in the name of the account. Two clients with the same keys throw each other out.',
+  );
+}
+
+/** Reading takes no lease; whatever this one writes is refused. */
+function readOnly(address: DeviceAddress): Lease {
+  return { address, epoch: 0, token: 'none' };
+}
+
+async function copySession(store: Store, lease: Lease, folder: string): Promise<{ keys: number }> {
+  const keyStore = deviceKeyStore(store, lease);
+  const creds = await keyStore.readCreds();
+  if (creds === undefined) throw new Error(`device ${lease.address.device} is not linked`);
+  const files = await openAuthFolder(folder);
+  let keys = 0;
+  for await (const { type, id, value } of readAllKeys(store, lease.address)) {
+    await files.writeKey(type, id, value);
+    keys++;
+  }
+  const contacts = await keyStore.readContactIndex();
+  if (contacts.length > 0) await files.writeContacts(contacts);
+  await files.writeCreds(creds);
+  return { keys };
+}

@@ -1,0 +1,80 @@
+import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
+import { readDeviceState, recordObserved, requestUnlink } from '@gateway/store/devices/device-state';
+import { ensureDevice, readDefaultDevice } from '@gateway/store/devices/devices';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import type { Lease } from '@gateway/store/fleet/leases';
+import type { CliContext } from '../cli-context.js';
+import { type AuthFolder, readAuthFolder } from './auth-folder.js';
+import { withDevice } from './take-device.js';
+
+/** Longer than a dead process can hold a lease. */
+const TAKE_MS = 12_000;
+const POLL_MS = 250;
+const KEYS_PER_COMMIT = 500;
+
+/**
+ * `device import`: from now on the session lives here. Refused for a device that is linked, unless forced: then its
+ * account is logged out first. Safe to repeat while it fails: a half-done import leaves a device that is not linked.
+ */
+export async function importDevice(
+  { store, workspace, output }: CliContext,
+  folder: string,
+  { device, force = false }: { device?: string; force?: boolean },
+): Promise<void> {
+  const session = await readAuthFolder(folder);
+  const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
+  await ensureDevice(store, address);
+  await makeRoom(store, address, force);
+  const taken = await withDevice(store, address, { waitMs: TAKE_MS }, (lease) => writeSession(store, lease, session));
+  if (!taken) throw new Error(`device ${address.device} is in use by another process: try again`);
+  await ringDoorbell(store, { topic: 'desired', ...address });
+  output.show({ device: address.device, phone: session.phone, keys: session.keys.length });
+  if (session.ignored.length > 0)
+    output.note(`\n${session.ignored.length} files are none of a session and were left out`);
+  output.note(
+    '\nThe gateway connects with it as soon as a sender is there. Keep the folder away from other programs: two clients' +
+      '\nwith the same keys throw each other out, and its copy of the keys is out of date from the first message on.',
+  );
+}
+
+/** A device with an account is left alone, or logged out. */
+async function makeRoom(store: Store, address: DeviceAddress, force: boolean): Promise<void> {
+  const { desired, hasKeys } = await readDeviceState(store, address);
+  if (desired?.want !== 'linked' && desired?.want !== 'linking' && !hasKeys) return;
+  if (!force) {
+    throw new Error(`device ${address.device} is linked, or being linked; --force logs that account out first`);
+  }
+  const { attemptId } = await requestUnlink(store, address, { attemptId: makeAttemptId() });
+  await ringDoorbell(store, { topic: 'desired', ...address });
+  const deadlineMs = Date.now() + LIMITS.disconnectWaitSeconds * 1000;
+  // When no process runs that could log it out, its keys are replaced all the same.
+  while (Date.now() < deadlineMs) {
+    const { observed } = await readDeviceState(store, address);
+    if (observed?.attemptId === attemptId && observed.logout) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/**
+ * The order makes a crash harmless at every line: without credentials the device is not linked whatever keys there are,
+ * and with them it is wanted already, so nobody takes them for leftovers to log out.
+ */
+async function writeSession(store: Store, lease: Lease, session: AuthFolder): Promise<void> {
+  const { address } = lease;
+  const keyStore = deviceKeyStore(store, lease);
+  await retireKeys(store, lease, { quarantine: false });
+  for (let from = 0; from < session.keys.length; from += KEYS_PER_COMMIT) {
+    await keyStore.commit({ keys: session.keys.slice(from, from + KEYS_PER_COMMIT) });
+  }
+  await keyStore.commit({ contacts: session.contacts });
+  await takeAccount(store, lease, { phone: session.phone, nowMs: Date.now() });
+  const { desired } = await readDeviceState(store, address);
+  const observed = { status: 'connecting', reason: 'restoring', phone: session.phone } as const;
+  const outcome = await recordObserved(store, lease, { actedOn: desired, observed, want: 'linked' });
+  if (outcome === 'moved') throw new Error('somebody is linking or unlinking the device: try again');
+  await keyStore.commit({ creds: session.creds });
+}

@@ -1,0 +1,50 @@
+import { isClientVersion } from '@gateway/contracts/devices/client-version';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { listDevices } from '@gateway/store/devices/devices';
+import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CliContext, runner } from '../cli-context.js';
+import { showTime } from '../output.js';
+
+/** `version show | set | reset`. */
+export function addVersionCommands(program: Command): void {
+  const run = runner(program);
+  const version = program
+    .command('version')
+    .description("the version of the network's web client that this one appears as");
+  version
+    .command('show')
+    .description('show the version in force, where it comes from, and when the network will refuse it')
+    .action(() => run(show));
+  version
+    .command('set')
+    .description('log in with this version from now on; devices that wait because of a refused one log in at once')
+    .argument('<version>', 'such as 2.3000.1043857760', readVersion)
+    .action((given: string) => run((context) => change(context, given)));
+  version
+    .command('reset')
+    .description('go back to MESSENGER_VERSION, or else to the version that is built in')
+    .action(() => run((context) => change(context, undefined)));
+}
+
+async function show({ store, output, logger, messengerVersion }: CliContext): Promise<void> {
+  const clock = { nowMs: Date.now };
+  const { version, source, isRefused, sinceMs, expiresAtMs } = await new ClientVersion({
+    ...{ store, logger, clock, configured: messengerVersion },
+  }).read();
+  output.show({ version, source, refused: isRefused, since: showTime(sinceMs), expires: showTime(expiresAtMs) });
+}
+
+async function change(context: CliContext, version: string | undefined): Promise<void> {
+  const { store, workspace } = context;
+  await setClientVersion(store, version);
+  for (const device of await listDevices(store, workspace)) {
+    await ringDoorbell(store, { topic: 'desired', workspace, device });
+  }
+  await show(context);
+}
+
+function readVersion(given: string): string {
+  if (!isClientVersion(given)) throw new InvalidArgumentError('It takes three numbers, such as 2.3000.1043857760.');
+  return given;
+}

@@ -1,0 +1,71 @@
+import { countKeyUse, type KeyUse, resealAll } from '@gateway/store/core/sealed-values';
+import type { KeyRing } from '@gateway/store/core/vault';
+import { type Command, Option } from 'commander';
+import { type CliContext, runner } from '../cli-context.js';
+
+const SETTINGS: Record<KeyRing, string> = { credentials: 'CREDENTIAL_KEYS', contents: 'CONTENT_KEYS' };
+const PROGRESS_EVERY_MS = 2_000;
+
+/** `keys status | reseal | retire`. */
+export function addKeyCommands(program: Command): void {
+  const run = runner(program);
+  const keys = program
+    .command('keys')
+    .description('encryption keys: what is sealed with which, and how to change them');
+  keys
+    .command('status')
+    .description('count what each key of each ring has sealed; opens nothing')
+    .action(() => run(status));
+  keys
+    .command('reseal')
+    .description('seal everything with the first key of its ring, while all runs; may be stopped and repeated')
+    .action(() => run(reseal));
+  keys
+    .command('retire')
+    .description('tell whether a key can be taken out of the settings; fails while anything is sealed with it')
+    .argument('<key>', 'its id, the part before the colon')
+    .addOption(new Option('--ring <ring>', 'where both rings have such an id').choices(Object.keys(SETTINGS)))
+    .action((key: string, { ring }: { ring?: KeyRing }) => run((context) => retire(context, key, ring)));
+}
+
+async function status({ store, output }: CliContext): Promise<void> {
+  const uses = await countKeyUse(store);
+  output.list(
+    uses,
+    (index) => {
+      const { ring, keyId, values, use } = uses[index]!;
+      return { ring, key: keyId, setting: SETTINGS[ring], use: WORDS[use], values: String(values) };
+    },
+    'Nothing is sealed.',
+  );
+}
+
+const WORDS: Record<KeyUse['use'], string> = { seals: 'seals', opens: 'opens', unknown: 'not configured here' };
+
+async function reseal({ store, output }: CliContext): Promise<void> {
+  for (const ring of Object.keys(SETTINGS) as KeyRing[]) {
+    if (store.vault.keyIds(ring).length === 0) throw new Error(`${SETTINGS[ring]} is required`);
+  }
+  let toldAtMs = Date.now();
+  const { resealed, unopened } = await resealAll(store, {
+    onProgress(progress) {
+      if (Date.now() - toldAtMs < PROGRESS_EVERY_MS) return;
+      toldAtMs = Date.now();
+      output.note(`${progress.resealed} resealed, ${progress.seen} looked at in this round`);
+    },
+  });
+  output.show({ resealed, unopened });
+  if (unopened > 0) throw new Error(`${unopened} values cannot be opened with the keys that are configured here`);
+}
+
+async function retire({ store, output }: CliContext, keyId: string, ring: KeyRing | undefined): Promise<void> {
+  const found = (await countKeyUse(store)).filter((use) => use.keyId === keyId && (ring ?? use.ring) === use.ring);
+  const [use, other] = found;
+  if (!use) throw new Error(`no ring has a key ${keyId}, and nothing is sealed with one`);
+  if (other) throw new Error(`both rings have a key ${keyId}: say which with --ring`);
+  if (use.use === 'seals')
+    throw new Error(`${keyId} is the first key of ${SETTINGS[use.ring]}: put another in front first`);
+  if (use.values > 0) throw new Error(`${use.values} values are sealed with ${keyId}: run keys reseal first`);
+  output.show({ ring: use.ring, key: keyId, values: 0, retired: true });
+  output.note(`\nTake ${keyId} out of ${SETTINGS[use.ring]} everywhere, and destroy it.`);
+}

@@ -1,0 +1,35 @@
+import { toError } from '@gateway/runtime/errors';
+import { Command } from 'commander';
+import { addDeviceCommands } from './devices/device-commands.js';
+import { addVersionCommands } from './devices/version-commands.js';
+import { addKeyCommands } from './keys/key-commands.js';
+import { addOptOutCommands } from './people/opt-out-commands.js';
+import { addPersonCommands } from './people/person-commands.js';
+import { addSendCommands } from './sends/send-commands.js';
+import { addTokenCommands } from './tokens/token-commands.js';
+
+/** The operators' command line: `npm run cli -- token create --name my-app`. */
+const program = new Command('cli')
+  .description(
+    'Tokens, devices, sends, opt-outs, people, encryption keys and the client version of the gateway. Works on the Redis of REDIS_URL; the API need not run.',
+  )
+  .option('--json', 'print JSON instead of text')
+  .configureHelp({ showGlobalOptions: true })
+  .showHelpAfterError();
+
+addTokenCommands(program);
+addDeviceCommands(program);
+addSendCommands(program);
+addOptOutCommands(program);
+addPersonCommands(program);
+addKeyCommands(program);
+addVersionCommands(program);
+
+try {
+  await program.parseAsync();
+} catch (thrown) {
+  process.stderr.write(`error: ${toError(thrown).message}\n`);
+  process.exitCode = 1;
+}
+// The Redis client leaves the timers of commands that were answered long ago running; nobody should wait for those.
+process.stdout.write('', () => process.exit());

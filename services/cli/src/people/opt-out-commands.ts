@@ -1,0 +1,153 @@
+import { open, readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { describePerson, normalizePerson } from '@gateway/contracts/people/normalize-person';
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { describeOptOut } from '@gateway/store/workspace/describe-opt-out';
+import {
+  addOptOuts,
+  countOptOuts,
+  findOptOut,
+  listOptOuts,
+  type OptOut,
+  placeOf,
+  removeOptOut,
+} from '@gateway/store/workspace/opt-outs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CliContext, runner } from '../cli-context.js';
+import { showTime } from '../output.js';
+import { readNumbers } from './read-numbers.js';
+
+const LIST_LIMIT = 100;
+const PAGE = 1_000;
+const STANDARD_INPUT = '-';
+
+/** `optouts list | show | add | remove | import | export`. */
+export function addOptOutCommands(program: Command): void {
+  const run = runner(program);
+  const optouts = program.command('optouts').description('opt-outs: people who want no messages from any device');
+  optouts
+    .command('list')
+    .description(`show the first ${LIST_LIMIT}, in no particular order, or more with --limit`)
+    .option('--limit <count>', 'how many to show', readCount, LIST_LIMIT)
+    .action(({ limit }: { limit: number }) => run((context) => list(context, limit)));
+  optouts
+    .command('show')
+    .description('tell whether somebody opted out, when and how')
+    .argument('<phone>', 'country code first', readPhone)
+    .action((phone: string) => run((context) => show(context, phone)));
+  optouts
+    .command('add')
+    .description('send these people nothing any more but one-time passwords; counts at once, for queued sends too')
+    .argument('<phone...>', 'country code first', collectPhones)
+    .action((phones: string[]) => run((context) => add(context, phones)));
+  optouts
+    .command('remove')
+    .description('let these people get messages again, however they came onto the list')
+    .argument('<phone...>', 'country code first', collectPhones)
+    .action((phones: string[]) => run((context) => remove(context, phones)));
+  optouts
+    .command('import')
+    .description('add the numbers of a file: one a line, or the first column of a CSV file')
+    .argument('<file>', 'or - for the standard input')
+    .option('--skip-invalid', 'pass over lines without a phone number; without it they stop the import')
+    .action((file: string, options: { skipInvalid?: true }) => run((context) => importFile(context, file, options)));
+  optouts
+    .command('export')
+    .description('write the whole list as CSV: phone (or the hidden identifier, as digits@lid), source, at')
+    .argument('[file]', 'a new file; without it the standard output')
+    .action((file: string | undefined) => run((context) => exportFile(context, file)));
+}
+
+async function list({ store, workspace, output }: CliContext, limit: number): Promise<void> {
+  const [people, total] = await Promise.all([listOptOuts(store, workspace, { limit }), countOptOuts(store, workspace)]);
+  const toRow = (index: number) => {
+    const { phone, hiddenId, source, atMs } = people[index]!;
+    return { phone: phone ?? `no number (${hiddenId})`, source, since: showTime(atMs) };
+  };
+  output.list(people.map(describeOptOut), toRow, 'Nobody has opted out.');
+  if (total > people.length) output.note(`\n... and ${total - people.length} more: optouts export`);
+}
+
+async function show({ store, workspace, output }: CliContext, number: string): Promise<void> {
+  const found = await findOptOut(store, workspace, number);
+  output.show({ ...describePerson(number), optedOut: found !== undefined, ...(found && describeOptOut(found)) });
+}
+
+async function add({ store, workspace, output }: CliContext, numbers: readonly string[]): Promise<void> {
+  const people = new Set(numbers.map(canonicalPhoneNumber)).size;
+  const { added } = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: Date.now() });
+  output.show({ added, unchanged: people - added });
+}
+
+async function remove({ store, workspace, output }: CliContext, numbers: readonly string[]): Promise<void> {
+  let removed = 0;
+  for (const number of numbers) if (await removeOptOut(store, workspace, number)) removed++;
+  output.show({ removed });
+}
+
+async function importFile(
+  context: CliContext,
+  file: string,
+  { skipInvalid = false }: { skipInvalid?: boolean },
+): Promise<void> {
+  const { numbers, invalidLines } = readNumbers(
+    file === STANDARD_INPUT ? await text(process.stdin) : await readFile(file, 'utf8'),
+  );
+  if (invalidLines.length > 0 && !skipInvalid) {
+    const shown = invalidLines.slice(0, 10).join(', ');
+    const more = invalidLines.length > 10 ? ` and ${invalidLines.length - 10} more` : '';
+    throw new Error(`nothing was imported: no phone number in line ${shown}${more} (--skip-invalid passes over them)`);
+  }
+  if (invalidLines.length > 0) context.output.note(`Lines passed over: ${invalidLines.length}`);
+  await add(context, numbers);
+}
+
+async function exportFile({ store, workspace, output }: CliContext, file: string | undefined): Promise<void> {
+  if (file === undefined) {
+    for await (const lines of csvOf(store, workspace)) process.stdout.write(lines);
+    return;
+  }
+  const target = await open(file, 'wx', 0o600);
+  try {
+    for await (const lines of csvOf(store, workspace)) await target.write(lines);
+  } finally {
+    await target.close();
+  }
+  output.show({ file });
+}
+
+async function* csvOf(store: CliContext['store'], workspace: string): AsyncGenerator<string> {
+  yield 'phone,source,at\n';
+  for await (const page of pages(store, workspace)) {
+    yield page
+      .map(describeOptOut)
+      .map(({ phone, hiddenId, source, at }) => `${phone ?? hiddenId},${source},${at}\n`)
+      .join('');
+  }
+}
+
+async function* pages(store: CliContext['store'], workspace: string): AsyncGenerator<OptOut[]> {
+  let after: string | undefined;
+  do {
+    const page = await listOptOuts(store, workspace, { limit: PAGE, ...(after !== undefined && { after }) });
+    if (page.length > 0) yield page;
+    const last = page.at(-1);
+    after = last && placeOf(last);
+  } while (after !== undefined);
+}
+
+function readPhone(given: string): string {
+  const person = normalizePerson(given);
+  if (person === undefined) throw new InvalidArgumentError('It takes 7 to 15 digits, country code first.');
+  return person;
+}
+
+function collectPhones(given: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), readPhone(given)];
+}
+
+function readCount(given: string): number {
+  const count = Number(given);
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It takes a whole number from 1 on.');
+  return count;
+}

@@ -1,0 +1,143 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
+import { canonicalPhoneNumber, maskPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { toError } from '@gateway/runtime/errors';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { readDeviceState } from '@gateway/store/devices/device-state';
+import { listDevices, readDevice } from '@gateway/store/devices/devices';
+import { forgetRecipient } from '@gateway/store/sends/change-send';
+import { findSends } from '@gateway/store/sends/read-send';
+import { forgetPerson } from '@gateway/store/workspace/people';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CliContext, runner } from '../cli-context.js';
+import { askDevice } from '../devices/ask-device.js';
+
+/** Something that was found and removed, or is still there. */
+interface Finding {
+  device: string;
+  what: string;
+  removed: number;
+}
+
+interface Report {
+  findings: Finding[];
+  /** What was not done, a line each, with the device in front. */
+  left: string[];
+}
+
+/** `person forget`. */
+export function addPersonCommands(program: Command): void {
+  const run = runner(program);
+  const person = program.command('person').description('people whom the gateway has written to, or heard of');
+  person
+    .command('forget')
+    .description(
+      'remove a number everywhere but from the opt-outs, and say where it was; what is queued for it is cancelled',
+    )
+    .argument('<phone>', 'country code first', readPhone)
+    .action((phone: string) => run((context) => forget(context, phone)));
+}
+
+/** Goes through all devices, whatever happens at one of them. Throws, with the list printed, when something may be left. */
+async function forget(context: CliContext, phone: string): Promise<void> {
+  const { store, workspace, output } = context;
+  if (store.vault.keyIds('credentials').length === 0) throw new Error('CREDENTIAL_KEYS is required');
+  const report: Report = { findings: [], left: [] };
+  for (const device of await listDevices(store, workspace)) {
+    await forgetEverywhere(context, { workspace, device }, { phone, report }).catch((thrown: unknown) => {
+      report.left.push(`${device}: ${toError(thrown).message}`);
+    });
+  }
+  const { findings, left } = report;
+  output.list(
+    findings,
+    (index) => {
+      const { device, what, removed } = findings[index]!;
+      return { device, what, removed: String(removed) };
+    },
+    left.length > 0 ? 'Nothing was removed.' : `Nothing is kept about ${maskPhoneNumber(phone)}.`,
+  );
+  if (left.length > 0) throw new Error(`not finished, repeat it:\n${left.join('\n')}`);
+}
+
+async function forgetEverywhere(
+  context: CliContext,
+  address: DeviceAddress,
+  { phone, report }: { phone: string; report: Report },
+): Promise<void> {
+  const { store } = context;
+  const { device } = address;
+  const note = (found: Record<string, number>) => {
+    for (const [what, removed] of Object.entries(found)) report.findings.push({ device, what, removed });
+  };
+  // First, so that no one is written to whom the account has forgotten.
+  note(await forgetInSends(context, address, { phone, report }));
+  const { account } = (await readDevice(store, address)) ?? {};
+  if (account !== undefined && canonicalPhoneNumber(account) === canonicalPhoneNumber(phone)) {
+    context.output.note(`${device} is linked to that number: what its account keeps about itself stays.`);
+    return note({ account: 0 });
+  }
+  note(await forgetAtDevice(context, address, { phone, report }));
+}
+
+async function forgetInSends(
+  { store }: CliContext,
+  address: DeviceAddress,
+  { phone, report }: { phone: string; report: Report },
+): Promise<Record<string, number>> {
+  const removed = { sends: 0, recipients: 0 };
+  let beingAccepted = 0;
+  for await (const tag of findSends(store, address)) {
+    const entries = await forgetRecipient(store, address, tag, phone);
+    if (entries === undefined) beingAccepted++;
+    if (!entries) continue;
+    removed.sends++;
+    removed.recipients += entries;
+  }
+  if (removed.sends > 0) await ringDoorbell(store, { topic: 'sends', ...address });
+  if (beingAccepted > 0) {
+    report.left.push(
+      `${address.device}: ${beingAccepted} sends to that number are being accepted; in a minute they are`,
+    );
+  }
+  return removed.sends > 0 ? removed : {};
+}
+
+/** The owner first, who has it in memory too; then what it may have written meanwhile, or all of it where there is none. */
+async function forgetAtDevice(
+  context: CliContext,
+  address: DeviceAddress,
+  { phone, report }: { phone: string; report: Report },
+): Promise<Record<string, number>> {
+  const { store } = context;
+  const removed: Record<string, number> = {};
+  const add = (found: Record<string, number>) => {
+    for (const [what, count] of Object.entries(found)) removed[what] = (removed[what] ?? 0) + count;
+  };
+  if ((await readDeviceState(store, address)).leaseHeld) {
+    const { answer, why } = await askDevice<Record<string, number> | null>(context, address, {
+      kind: 'forget',
+      number: phone,
+    });
+    if (answer) add(answer);
+    else {
+      const reason = why ?? 'it did not do it';
+      report.left.push(`${address.device}: the process that holds it was not reached (${reason}); restart it first`);
+    }
+  }
+  const { unreadable = 0, ...rest } = await forgetPerson(store, address, phone);
+  add(rest);
+  delete removed.unreadable;
+  if (unreadable > 0) {
+    report.left.push(
+      `${address.device}: ${unreadable} values cannot be opened with the keys given here, and may be theirs`,
+    );
+  }
+  return removed;
+}
+
+function readPhone(given: string): string {
+  const phone = normalizePhoneNumber(given);
+  if (phone === undefined) throw new InvalidArgumentError('It takes a phone number, country code first.');
+  return phone;
+}

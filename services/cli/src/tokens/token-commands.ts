@@ -1,0 +1,181 @@
+import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, parseScopes } from '@gateway/contracts/api-token';
+import { isDeviceId } from '@gateway/contracts/ids';
+import {
+  type ApiToken,
+  createApiToken,
+  isUsable,
+  listApiTokens,
+  revokeApiToken,
+  rotateApiToken,
+  setApiTokenScopes,
+} from '@gateway/store/workspace/api-tokens';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CliContext, runner } from '../cli-context.js';
+import { type Output, type Row, showTime } from '../output.js';
+import { parseLifetime } from './parse-lifetime.js';
+
+interface CreateOptions {
+  name: string;
+  device?: string;
+  scopes?: ApiTokenScope[];
+  /** Lifetime in ms. */
+  expires?: number;
+}
+
+const KEY_ARGUMENT = 'the KEY of the list, or the whole token';
+
+/** `token create | list | rotate | scopes | revoke`. */
+export function addTokenCommands(program: Command): void {
+  const run = runner(program);
+  const token = program.command('token').description('API tokens: what callers of the API show to be let in');
+  token
+    .command('create')
+    .description('make a token and show it, this once')
+    .requiredOption('--name <name>', 'what the token is for, for people', readName)
+    .option('--device <id>', 'let it act on this device only; without it on the default device', readDevice)
+    .option(
+      '--scopes <names>',
+      `what it may do: some of ${API_TOKEN_SCOPES.join()}; else ${DEFAULT_SCOPES.join()}`,
+      readScopes,
+    )
+    .option('--expires <time>', 'end it after 90d, 12h, 30m or 1y; without it never', readLifetime)
+    .action((options: CreateOptions) => run((context) => create(context, options)));
+  token
+    .command('list')
+    .description('show all tokens, without their values')
+    .action(() => run(list));
+  token
+    .command('rotate')
+    .description('make a token that takes the place of another, which works until it is revoked; show it, this once')
+    .argument('<keyId>', KEY_ARGUMENT, readKeyId)
+    .option(
+      '--expires <time>',
+      'end it after 90d, 12h, 30m or 1y; without it it lives as long as the other',
+      readLifetime,
+    )
+    .action((keyId: string, { expires }: { expires?: number }) => run((context) => rotate(context, keyId, expires)));
+  token
+    .command('scopes')
+    .description('change what a token may do, within a second')
+    .argument('<keyId>', KEY_ARGUMENT, readKeyId)
+    .argument('<names>', `some of ${API_TOKEN_SCOPES.join()}`, readScopes)
+    .action((keyId: string, scopes: ApiTokenScope[]) => run((context) => changeScopes(context, keyId, scopes)));
+  token
+    .command('revoke')
+    .description('stop a token within a second, everywhere and for good')
+    .argument('<keyId>', KEY_ARGUMENT, readKeyId)
+    .action((keyId: string) => run((context) => revoke(context, keyId)));
+}
+
+async function create(
+  { store, workspace, output }: CliContext,
+  { name, device, scopes, expires }: CreateOptions,
+): Promise<void> {
+  const { value, token } = await createApiToken(store, workspace, {
+    name,
+    ...(device !== undefined && { device }),
+    ...(scopes && { scopes }),
+    ...(expires !== undefined && { expiresAtMs: Date.now() + expires }),
+  });
+  showOnce(output, value, token);
+}
+
+async function rotate(
+  { store, workspace, output }: CliContext,
+  keyId: string,
+  expires: number | undefined,
+): Promise<void> {
+  const expiresAtMs = expires === undefined ? undefined : Date.now() + expires;
+  const { value, token } = found(keyId, await rotateApiToken(store, workspace, keyId, { expiresAtMs }));
+  showOnce(output, value, token);
+  output.note(`The old one works until: token revoke ${keyId}`);
+}
+
+async function changeScopes(
+  { store, workspace, output }: CliContext,
+  keyId: string,
+  scopes: readonly ApiTokenScope[],
+): Promise<void> {
+  output.show(describe(found(keyId, await setApiTokenScopes(store, workspace, keyId, scopes))));
+}
+
+function showOnce(output: Output, value: string, token: ApiToken): void {
+  output.show({ token: value, ...describe(token) });
+  output.note('\nKeep the token now: it is stored as a hash only and cannot be shown again.');
+}
+
+function found<Thing>(keyId: string, thing: Thing | undefined): Thing {
+  if (!thing) throw new Error(`there is no token with the key ${keyId}`);
+  return thing;
+}
+
+async function list({ store, workspace, output }: CliContext): Promise<void> {
+  const tokens = await listApiTokens(store, workspace);
+  const toRow = (index: number): Row => {
+    const token = tokens[index]!;
+    return {
+      key: token.keyId,
+      name: token.name,
+      device: token.device ?? '-',
+      state: stateOf(token),
+      scopes: token.scopes.join(),
+      created: showTime(token.createdAtMs),
+      expires: showTime(token.expiresAtMs),
+      'last used': showTime(token.lastUsedAtMs),
+    };
+  };
+  output.list(tokens.map(describe), toRow, 'There are no tokens yet. Make one: token create --name <name>');
+}
+
+async function revoke({ store, workspace, output }: CliContext, keyId: string): Promise<void> {
+  output.show(describe(found(keyId, await revokeApiToken(store, workspace, keyId))));
+}
+
+/** A token without its hash. */
+function describe(token: ApiToken) {
+  const time = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
+  return {
+    keyId: token.keyId,
+    name: token.name,
+    device: token.device,
+    scopes: token.scopes,
+    owner: token.owner,
+    state: stateOf(token),
+    createdAt: time(token.createdAtMs),
+    expiresAt: time(token.expiresAtMs),
+    revokedAt: time(token.revokedAtMs),
+    lastUsedAt: time(token.lastUsedAtMs),
+  };
+}
+
+function stateOf(token: ApiToken): 'active' | 'revoked' | 'expired' {
+  if (isUsable(token, Date.now())) return 'active';
+  return token.revokedAtMs === undefined ? 'expired' : 'revoked';
+}
+
+function readName(text: string): string {
+  if (text.trim() === '' || text.length > 100) throw new InvalidArgumentError('It takes 1 to 100 characters.');
+  return text.trim();
+}
+
+function readDevice(text: string): string {
+  if (!isDeviceId(text)) throw new InvalidArgumentError('It takes 1 to 40 of a-z, 0-9 and -.');
+  return text;
+}
+
+/** Of a whole token, its key id. */
+function readKeyId(text: string): string {
+  return /^gw_([^_]+)_/.exec(text)?.[1] ?? text;
+}
+
+function readScopes(text: string): ApiTokenScope[] {
+  const scopes = parseScopes(text);
+  if (!scopes) throw new InvalidArgumentError(`It takes some of ${API_TOKEN_SCOPES.join()}, with commas between them.`);
+  return scopes;
+}
+
+function readLifetime(text: string): number {
+  const ms = parseLifetime(text);
+  if (ms === undefined) throw new InvalidArgumentError('It takes a number and a unit: 90d, 12h, 30m or 1y.');
+  return ms;
+}

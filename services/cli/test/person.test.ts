@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
+import { acquireLease } from '@gateway/store/fleet/leases';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
+const PERSON = '447700900123';
+
+describe('person forget, where it cannot be finished', function () {
+  this.timeout(30_000);
+  let space: RedisSpace;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    for (const device of ['a', 'b', 'c']) await ensureDevice(space.store, { workspace: 'main', device });
+  });
+  afterEach(() => space.close());
+
+  function forget(): Promise<{ code: number; stdout: string; stderr: string }> {
+    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
+    return new Promise((resolve) => {
+      execFile(process.execPath, [CLI, 'person', 'forget', PERSON, '--json'], { env }, (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
+      });
+    });
+  }
+  async function accept(device: string): Promise<string> {
+    const nowMs = Date.now();
+    const { messageId } = await acceptSend(
+      space.store,
+      { workspace: 'main', device },
+      {
+        ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: [PERSON] },
+        ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+      },
+    );
+    return messageId;
+  }
+
+  /** The process that holds the device could not do what it was asked. */
+  async function answerNothing(device: string): Promise<void> {
+    const lease = await acquireLease(space.store, { workspace: 'main', device }, { owner: 'a', ttlMs: 60_000 });
+    const [asked] = await eventually(async () => {
+      const questions = await takeQuestions(space.store, lease!);
+      return questions.length > 0 && questions;
+    });
+    await writeOwnerAnswer(space.store, lease!, { id: asked!.id, part: '0', value: 'null' });
+  }
+
+  it('does the rest, says what it did, and fails with what is left of each device', async () => {
+    await accept('a');
+    const asked = answerNothing('a');
+    const { keyBucket } = deviceKeys(space.store.space, { workspace: 'main', device: 'b' });
+    await space.clients.commands.hset(keyBucket('lid-mapping', 0), '1_reverse', 'x');
+    const c = { workspace: 'main', device: 'c' };
+    const queued = await accept('c');
+    await openSend(space.store, c, queued);
+
+    const { code, stdout, stderr } = await forget();
+    await asked;
+    expect(code, stdout).to.equal(1);
+    expect(JSON.parse(stdout)).to.deep.equal([
+      { device: 'c', what: 'sends', removed: 1 },
+      { device: 'c', what: 'recipients', removed: 1 },
+    ]);
+    expect((await readSend(space.store, c, queued))?.counts).to.include({ queued: 0, cancelled: 1 });
+    expect(stderr)
+      .to.match(/^error: not finished/)
+      .and.to.match(/^a: 1 sends .* being accepted/m);
+    expect(stderr).to.match(/^a: the process that holds it was not reached/m);
+    expect(stderr).to.match(/^b: 1 values cannot be opened/m);
+    expect(stderr).not.to.include(PERSON);
+  });
+});
