@@ -1,4 +1,5 @@
 import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import { IllegalMoveError } from '@gateway/sender/scheduling/places';
 import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { expect } from 'chai';
 
@@ -8,7 +9,10 @@ const recipient = (index: number, status: RecipientStatus = 'queued', tries = 0)
   ...{ partsInFlight: tries > 0 ? 1 : 0, partsInDoubt: 0, partsAcked: 0, errorCode: 0, atMs: 0 },
 });
 
-function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): SendProgress {
+function openSend(
+  recipients = [0, 1, 2].map((index) => recipient(index)),
+  onIllegalMove?: (error: IllegalMoveError) => void,
+): SendProgress {
   return new SendProgress({
     record: {
       ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: recipients.length, parts: 1 },
@@ -17,6 +21,7 @@ function openSend(recipients = [0, 1, 2].map((index) => recipient(index))): Send
     recipients,
     content: { kind: 'text', text: 'hello' },
     finish: () => {},
+    ...(onIllegalMove && { onIllegalMove }),
   });
 }
 const lookUp = (send: SendProgress, { limit = 10, nowMs = 0 } = {}) =>
@@ -28,6 +33,27 @@ function take(send: SendProgress, nowMs = 0) {
 }
 
 describe('SendProgress', () => {
+  it('moves nobody to where they cannot go, and says so', () => {
+    const send = openSend();
+    const [first] = lookUp(send, { limit: 2 });
+    expect(() => send.addReady([2]), 'not looked up')
+      .to.throw(IllegalMoveError)
+      .with.nested.property('fields.from', 'waiting');
+    send.addReady([first!]);
+    const { recipient: taken } = send.takeReady()!;
+    send.settled(taken);
+    for (const move of [() => send.putBack([taken]), () => send.settled(taken), () => send.retryLater(taken, 0)]) {
+      expect(move, 'settled is settled').to.throw(IllegalMoveError);
+    }
+    const reported: unknown[] = [];
+    const lenient = openSend([recipient(0)], (error) => reported.push(error.fields));
+    take(lenient);
+    lenient.settled(0);
+    lenient.putBack([0]);
+    expect(reported).to.deep.equal([{ recipientIndex: 0, from: 'settled', to: 'waiting' }]);
+    expect(lenient.isDone, 'it is where it was').to.equal(true);
+  });
+
   it('works on those who are still queued, first on those whose phones may have the message already', () => {
     const send = openSend([recipient(0), recipient(1, 'sent', 1), recipient(2, 'queued', 1), recipient(3)]);
     expect(lookUp(send)).to.deep.equal([2, 0, 3]);
@@ -251,14 +277,14 @@ describe('SendProgress', () => {
       const send = mediaSend();
       expect(take(send)).to.equal(undefined);
       expect(send.mayUpload(0)).to.equal(true);
-      send.uploaded(upload);
+      send.file.upload = upload;
       expect(send.mayUpload(0)).to.equal(false);
       expect(send.takeReady()?.content).to.deep.include({ kind: 'media', upload });
     });
 
     it('gives a recipient the second part once the first was accepted, before it turns to others', () => {
       const send = mediaSend();
-      send.uploaded(upload);
+      send.file.upload = upload;
       expect(take(send)).to.include({ recipient: 0, part: 0 });
       send.acceptedPart(0, 0);
       const second = send.takeReady()!;
@@ -270,7 +296,7 @@ describe('SendProgress', () => {
 
     it('repeats only the part that is missing, also after a hand-over', () => {
       const send = mediaSend([{ ...recipient(0, 'queued', 1), partsAcked: 1 }]);
-      send.uploaded(upload);
+      send.file.upload = upload;
       expect(take(send)).to.include({ recipient: 0, part: 1 });
       send.retryLater(0, 0);
       expect(take(send, 60_000)).to.include({ recipient: 0, part: 1 });
@@ -280,11 +306,11 @@ describe('SendProgress', () => {
 
     it('waits longer after each upload that failed, and gives up after a while', () => {
       const send = mediaSend();
-      expect(send.retryUpload(0)).to.equal(true);
+      expect(send.file.retry(0)).to.equal(true);
       expect(send.mayUpload(1_999)).to.equal(false);
       expect(send.mayUpload(2_000)).to.equal(true);
       let tries = 1;
-      while (send.retryUpload(0)) tries++;
+      while (send.file.retry(0)) tries++;
       expect(tries).to.equal(11);
       expect(send.takeUnsent()).to.deep.equal([0, 1]);
       expect(send.isDone).to.equal(true);

@@ -16,6 +16,7 @@ import {
 } from '@gateway/store/sends/read-send';
 import type { DeviceDeps } from '../deps.js';
 import type { LoadOptions } from '../scheduling/active-sends.js';
+import type { IllegalMoveError } from '../scheduling/places.js';
 import { SendProgress } from '../scheduling/send-progress.js';
 import { loadQuotes } from './load-quotes.js';
 
@@ -49,7 +50,10 @@ export async function loadSend(
   const { content, reply } = loaded;
   await noteKeyIsThere(deps, record, recipients);
   const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, reply);
-  return new SendProgress({ record, recipients, content, quoteFor, ...options });
+  const onIllegalMove = (error: IllegalMoveError) => {
+    deps.logger.error('a recipient was to go where they cannot', { messageId, ...error.fields, error });
+  };
+  return new SendProgress({ record, recipients, content, quoteFor, onIllegalMove, ...options });
 }
 
 async function checkContent(

@@ -199,12 +199,12 @@ export class SendPreparation {
   /** Files go to the network while recipients are looked up; one upload serves them all. */
   startUploads(session: MessengerSession): void {
     for (const send of this.deps.sends.inTurn()) {
-      if (send.uploading || !send.mayUpload(this.deps.clock.nowMs())) continue;
-      send.uploading = true;
+      if (!send.mayUpload(this.deps.clock.nowMs())) continue;
+      send.file.uploading = true;
       void this.upload(session, send)
         .catch((error: unknown) => this.deps.onFailed(toError(error)))
         .finally(() => {
-          send.uploading = false;
+          send.file.uploading = false;
           this.deps.onPrepared();
         });
     }
@@ -219,7 +219,8 @@ export class SendPreparation {
       .catch((thrown: unknown) => ({ kind: 'failed' as const, error: toError(thrown) }));
     switch (outcome.kind) {
       case 'uploaded':
-        return send.uploaded(outcome.upload);
+        send.file.upload = outcome.upload;
+        return;
       case 'unreadable':
         logger.error('attachment cannot be read', { ...fields, error: outcome.error });
         return this.giveUp(send, 'attachment_unreadable');
@@ -227,7 +228,7 @@ export class SendPreparation {
         // Without this session it could not have gone well: that was no try.
         if (!this.isCurrent(session)) return;
         logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
-        if (!send.retryUpload(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
+        if (!send.file.retry(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
     }
   }
 

@@ -160,7 +160,7 @@ export class ActiveSends {
   /** Lets go of sends with nothing left to do, or nothing for now, and takes others in their place. */
   settle(): void {
     for (const send of this.active.values()) {
-      if (send.lookingUp || send.uploading) continue;
+      if (send.lookingUp || send.file.uploading) continue;
       if (send.isHeld) this.setAside(send);
       else if (send.isDone) this.end(send);
       // Its job is done: the slots of the worker are for those that have something to do.

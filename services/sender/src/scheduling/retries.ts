@@ -1,57 +1,39 @@
-/** A recipient whose last attempt failed for now, and when the next one is due. */
-interface Retry {
-  index: number;
-  atMs: number;
-}
-
 const FIRST_MS = 2_000;
 const LONGEST_MS = 5 * 60_000;
 
-/** The recipients of a send who wait for their next attempt, after pauses that double. */
+/** When recipients whose last attempt failed for now are tried again: after pauses that double. */
 export class Retries {
-  private list: Retry[] = [];
+  private readonly dueAtMs = new Map<number, number>();
   private readonly attempts = new Map<number, number>();
 
   /** @param attemptsBefore of each recipient, before the send gave up its place. */
   constructor(readonly attemptsBefore = 0) {}
 
-  get size(): number {
-    return this.list.length;
-  }
-
-  get indices(): number[] {
-    return this.list.map(({ index }) => index);
-  }
-
   later(index: number, nowMs: number): void {
     const attempts = this.attemptsOf(index);
     this.attempts.set(index, attempts + 1);
-    this.add([index], nowMs + pauseAfter(attempts));
+    this.at([index], nowMs + pauseAfter(attempts));
   }
 
-  add(indices: readonly number[], atMs: number): void {
-    this.list.push(...indices.map((index) => ({ index, atMs })));
+  at(indices: readonly number[], dueAtMs: number): void {
+    for (const index of indices) this.dueAtMs.set(index, dueAtMs);
   }
 
-  takeDue(nowMs: number): number[] {
-    const due = this.list.filter(({ atMs }) => atMs <= nowMs);
-    if (due.length > 0) this.list = this.list.filter(({ atMs }) => atMs > nowMs);
-    return due.map(({ index }) => index);
-  }
-
-  keep(isWanted: (index: number) => boolean): void {
-    this.list = this.list.filter(({ index }) => isWanted(index));
+  isDue(index: number, nowMs: number): boolean {
+    return (this.dueAtMs.get(index) ?? 0) <= nowMs;
   }
 
   /** The next pause of this recipient is a short one again. */
   forget(index: number): void {
     this.attempts.delete(index);
+    this.dueAtMs.delete(index);
   }
 
-  /** When the first and the last of them are due, and the most attempts that one of them has behind them. */
-  summary(): { firstMs: number; lastMs: number; attempts: number } {
+  /** Of those who pause: when the first and the last of them are due, and the most attempts that one of them has behind them. */
+  summary(indices: readonly number[]): { firstMs: number; lastMs: number; attempts: number } {
     let [firstMs, lastMs, attempts] = [Number.POSITIVE_INFINITY, 0, 0];
-    for (const { index, atMs } of this.list) {
+    for (const index of indices) {
+      const atMs = this.dueAtMs.get(index) ?? 0;
       firstMs = Math.min(firstMs, atMs);
       lastMs = Math.max(lastMs, atMs);
       attempts = Math.max(attempts, this.attemptsOf(index));

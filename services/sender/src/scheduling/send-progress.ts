@@ -1,15 +1,12 @@
-import {
-  contentOfPart,
-  type MediaUpload,
-  type MessageContent,
-  type ReadyContent,
-} from '@gateway/contracts/content/message-content';
+import { contentOfPart, type MessageContent, type ReadyContent } from '@gateway/contracts/content/message-content';
 import type { MessageId, SendTag } from '@gateway/contracts/ids';
 import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { RecipientView, SendRecord } from '@gateway/store/sends/read-send';
 import type { QuoteFor } from '../preparing/load-quotes.js';
+import { FileProgress } from './file-progress.js';
 import { findSuspects, isSuspectSend } from './find-suspects.js';
-import { pauseAfter, Retries } from './retries.js';
+import { type IllegalMoveError, Places } from './places.js';
+import { Retries } from './retries.js';
 
 /** One message to go out. */
 export interface WorkItem {
@@ -33,12 +30,11 @@ export interface Rest {
   uploadTries: number;
 }
 
-/** About half an hour with the pauses in between. */
-const MAX_UPLOAD_TRIES = 12;
+const UNSENT = ['waiting', 'ready', 'alone', 'held', 'pausing'] as const;
 
 /**
- * What is left of one send, in the memory of its owner. A recipient is in one place at a time:
- * `waiting` -> (look-up) -> `ready` -> (relay) -> in flight -> settled, or back to `waiting` with a pause of its own.
+ * What is left of one send, in the memory of its owner. Each recipient is in one place, see `Places`:
+ * `waiting` -> `lookingUp` -> `ready` -> `inFlight` -> `settled`, or back to `waiting` after a pause (`pausing`).
  * `held` are those who wait for the network to lift a restriction, or for what the account's phone has to say first.
  * Of several parts, the next one is `ready` as soon as the network has accepted the one before.
  * Those who were in flight when several owners ended wait for longer and longer, and then go out `alone`: their message may
@@ -54,22 +50,16 @@ export class SendProgress {
   readonly finish: () => void;
   /** A look-up of recipients of this send is under way. */
   lookingUp = false;
-  /** Its file is on its way to the network. */
-  uploading = false;
-  private waiting: number[];
-  private ready: number[] = [];
-  /** Looked up, and to go out with nothing else under way. */
-  private alone: number[] = [];
+  readonly file: FileProgress;
+  private readonly places: Places;
   private readonly suspects: Set<number>;
   private readonly retries: Retries;
-  private held: number[] = [];
   /** Those of whom Redis says what they are held for: until their next try. */
   private readonly marked = new Map<number, HoldReason>();
   /** Those of whom Redis says that they could not be looked up. */
   readonly lookedUpAgain: Set<number>;
   /** Recipients whose phones may show some of the message: they go on after a cancel. */
   private readonly doubtful: Set<number>;
-  private readonly inFlight = new Set<number>();
   /** Those whom the network has refused as strangers while it knew of no restriction. */
   private readonly refusedOnce: Set<number>;
   private readonly unansweredOnce = new Set<number>();
@@ -77,9 +67,6 @@ export class SendProgress {
   private readonly quoteFor: QuoteFor;
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
   private readonly accepted: Map<number, number>;
-  private upload: MediaUpload | undefined;
-  private uploadTries = 0;
-  private uploadNotBeforeMs = 0;
 
   constructor(options: {
     record: SendRecord;
@@ -88,6 +75,8 @@ export class SendProgress {
     quoteFor?: QuoteFor;
     finish: () => void;
     rest?: Rest | undefined;
+    /** A defect of ours; by default it throws. */
+    onIllegalMove?: (error: IllegalMoveError) => void;
   }) {
     this.record = options.record;
     this.messageId = options.record.messageId;
@@ -96,6 +85,7 @@ export class SendProgress {
     this.finish = options.finish;
     this.quoteFor = options.quoteFor ?? (() => undefined);
     this.numbers = options.recipients.map(({ to }) => to);
+    this.places = new Places(options.recipients.length, options.onIllegalMove ?? raise);
     const queued = options.recipients.filter(({ status }) => status === 'queued');
     this.accepted = new Map(
       queued.map(({ index, partsAcked }) => [index, partsAcked] as const).filter(([, acked]) => acked > 0),
@@ -113,57 +103,63 @@ export class SendProgress {
     const inOrder = [...doubtful, ...others].map(({ index }) => index);
     const { rest } = options;
     this.retries = new Retries(rest?.attempts);
-    this.uploadTries = rest?.uploadTries ?? 0;
+    this.file = new FileProgress(this.content.kind === 'media', rest?.uploadTries);
     const suspects = findSuspects(doubtful);
     this.suspects = new Set(suspects.each.map(({ index }) => index));
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
     const untilMs = Math.max(rest?.untilMs ?? 0, suspects.sendNotBeforeMs);
     // Those who are held may have been let go: their look-up says.
-    this.waiting = untilMs > 0 ? trusted.filter((index) => this.marked.has(index)) : trusted;
-    if (this.uploadTries > 0) this.uploadNotBeforeMs = untilMs;
-    if (untilMs > 0)
-      this.retries.add(
-        trusted.filter((index) => !this.marked.has(index)),
-        untilMs,
-      );
-    for (const { index, notBeforeMs } of suspects.each) {
-      this.retries.add([index], Math.max(notBeforeMs, rest?.untilMs ?? 0));
-    }
+    const isFree = (index: number) => untilMs === 0 || this.marked.has(index);
+    this.places.begin(trusted.filter(isFree), 'waiting');
+    if (this.file.tries > 0) this.file.notBeforeMs = untilMs;
+    this.pause(
+      trusted.filter((index) => !isFree(index)),
+      untilMs,
+    );
+    for (const { index, notBeforeMs } of suspects.each) this.pause([index], Math.max(notBeforeMs, rest?.untilMs ?? 0));
+  }
+
+  private pause(indices: readonly number[], untilMs: number): void {
+    this.places.begin(indices, 'pausing');
+    this.retries.at(indices, untilMs);
   }
 
   get isDone(): boolean {
-    return !this.hasWork && this.held.length === 0;
+    return !this.hasWork && this.places.count('held') === 0;
   }
 
   /** There is nothing to do but to wait with those who are held. */
   get isHeld(): boolean {
-    return !this.hasWork && this.held.length > 0;
+    return !this.hasWork && this.places.count('held') > 0;
   }
 
   /** Everybody who is left waits for the end of a pause, or for the network to lift a restriction. */
   get rests(): boolean {
-    if (this.lookingUp || this.uploading || this.inFlight.size > 0) return false;
-    if (this.lacksUpload) return this.uploadTries > 0;
-    return this.retries.size > 0 && this.waiting.length + this.ready.length + this.alone.length === 0;
+    if (this.lookingUp || this.file.uploading || this.places.count('inFlight') > 0) return false;
+    if (this.file.isLacking) return this.file.tries > 0;
+    return this.places.count('pausing') > 0 && this.count('waiting', 'ready', 'alone') === 0;
   }
 
   /** What is to be kept of it when it gives up its place; `undefined`: there is something to do, now or in a moment. */
   restAt(nowMs: number): Rest | undefined {
     if (!this.rests) return undefined;
-    const { firstMs, lastMs, attempts } = this.retries.summary();
-    const nextMs = this.lacksUpload ? this.uploadNotBeforeMs : firstMs;
+    const { firstMs, lastMs, attempts } = this.retries.summary(this.places.in('pausing'));
+    const nextMs = this.file.isLacking ? this.file.notBeforeMs : firstMs;
     if (nextMs <= nowMs) return undefined;
-    return { untilMs: Math.max(nextMs, lastMs), attempts, uploadTries: this.uploadTries };
+    return { untilMs: Math.max(nextMs, lastMs), attempts, uploadTries: this.file.tries };
   }
 
   private get hasWork(): boolean {
-    const { waiting, ready, alone, retries, inFlight } = this;
-    return waiting.length + ready.length + alone.length + retries.size + inFlight.size > 0;
+    return this.count('waiting', 'ready', 'alone', 'pausing', 'inFlight') > 0;
+  }
+
+  private count(...places: Parameters<Places['count']>[0][]): number {
+    return places.reduce((sum, place) => sum + this.places.count(place), 0);
   }
 
   /** Whether somebody is to get a message as soon as can be: not later, and not on its way already. */
   get wantsToGo(): boolean {
-    return this.lookingUp || this.waiting.length + this.ready.length > 0;
+    return this.lookingUp || this.count('waiting', 'ready') > 0;
   }
 
   /** How many of it may be what ended its owners. */
@@ -177,50 +173,37 @@ export class SendProgress {
   }
 
   get hasReady(): boolean {
-    return this.ready.length > 0 && !this.lacksUpload;
+    return this.places.count('ready') > 0 && !this.file.isLacking;
   }
 
   get hasAlone(): boolean {
-    return this.alone.length > 0 && !this.lacksUpload;
-  }
-
-  /** Whether nothing can go out before the file is at the network. */
-  get lacksUpload(): boolean {
-    return this.content.kind === 'media' && !this.upload;
+    return this.places.count('alone') > 0 && !this.file.isLacking;
   }
 
   mayUpload(nowMs: number): boolean {
-    return this.lacksUpload && nowMs >= this.uploadNotBeforeMs && this.hasWork;
-  }
-
-  uploaded(upload: MediaUpload): void {
-    this.upload = upload;
-  }
-
-  /** After a pause that doubles at each try; `false` when it was tried often enough. */
-  retryUpload(nowMs: number): boolean {
-    this.uploadNotBeforeMs = nowMs + pauseAfter(this.uploadTries);
-    this.uploadTries++;
-    return this.uploadTries < MAX_UPLOAD_TRIES;
+    return this.file.isDue(nowMs) && this.hasWork;
   }
 
   /** Takes up to `limit` recipients to look up, unless enough are ready. */
   takeForLookUp(limit: number, nowMs: number): { index: number; to: string }[] {
-    this.waiting.push(...this.retries.takeDue(nowMs));
-    if (this.lookingUp || this.ready.length + this.alone.length >= limit / 2) return [];
-    return this.waiting.splice(0, limit).map((index) => ({ index, to: this.numbers[index]! }));
+    const due = this.places.in('pausing').filter((index) => this.retries.isDue(index, nowMs));
+    this.places.move(due, 'waiting');
+    if (this.lookingUp || this.count('ready', 'alone') >= limit / 2) return [];
+    return this.places.take(limit, 'waiting', 'lookingUp').map((index) => ({ index, to: this.numbers[index]! }));
   }
 
   addReady(indices: readonly number[]): void {
     const goesAlone = (index: number) => this.isSuspect || this.suspects.has(index);
-    this.ready.push(...indices.filter((index) => !goesAlone(index)));
-    this.alone.push(...indices.filter(goesAlone));
+    this.places.move(
+      indices.filter((index) => !goesAlone(index)),
+      'ready',
+    );
+    this.places.move(indices.filter(goesAlone), 'alone');
   }
 
-  /** Back to the head of the queue: nothing was written, or nobody knows. */
+  /** Back to the head of the queue: nothing was written, or it is not known what became of it. */
   putBack(indices: readonly number[]): void {
-    for (const index of indices) this.inFlight.delete(index);
-    this.waiting.unshift(...indices);
+    this.places.move(indices, 'waiting', { first: true });
   }
 
   /** Nothing goes out to them before `releaseHeld`, and whoever looks at the send can see that. */
@@ -229,7 +212,7 @@ export class SendProgress {
       this.answered(index);
       this.marked.set(index, reason);
     }
-    this.held.push(...indices);
+    this.places.move(indices, 'held');
   }
 
   isMarkedHeld(index: number, reason: HoldReason): boolean {
@@ -244,19 +227,18 @@ export class SendProgress {
 
   /** Of those who are held. */
   heldNumbers(): string[] {
-    return this.held.map((index) => this.numbers[index]!);
+    return this.places.in('held').map((index) => this.numbers[index]!);
   }
 
   /** They go first: with `numbers` only those people, else all who are held. */
   releaseHeld(numbers?: ReadonlySet<string>): void {
-    const [released, others] = this.split(this.held, numbers);
-    this.waiting.unshift(...released);
-    this.held = others;
+    const [released] = this.split(this.places.in('held'), numbers);
+    this.places.move(released, 'waiting', { first: true });
   }
 
   /** They are the next to be looked up, if they wait at all. */
   putFirst(numbers: ReadonlySet<string>): void {
-    this.waiting = this.split(this.waiting, numbers).flat();
+    this.places.order('waiting', this.split(this.places.in('waiting'), numbers).flat());
   }
 
   /**
@@ -282,19 +264,20 @@ export class SendProgress {
   /** To the end of the list, with a pause that doubles at each try. */
   retryLater(index: number, nowMs: number): void {
     this.answered(index);
+    this.places.move([index], 'pausing');
     this.retries.later(index, nowMs);
   }
 
   takeReady(): WorkItem | undefined {
-    return this.hasReady ? this.take(this.ready.shift()!) : undefined;
+    return this.hasReady ? this.take('ready') : undefined;
   }
 
   takeAlone(): WorkItem | undefined {
-    return this.hasAlone ? this.take(this.alone.shift()!) : undefined;
+    return this.hasAlone ? this.take('alone') : undefined;
   }
 
-  private take(recipient: number): WorkItem {
-    this.inFlight.add(recipient);
+  private take(place: 'ready' | 'alone'): WorkItem {
+    const recipient = this.places.take(1, place, 'inFlight')[0]!;
     this.marked.delete(recipient);
     const part = this.firstMissingPart(recipient);
     const to = this.numbers[recipient]!;
@@ -313,11 +296,11 @@ export class SendProgress {
     this.answered(index);
     this.retries.forget(index);
     this.doubtful.add(index);
-    this.ready.unshift(index);
+    this.places.move([index], 'ready', { first: true });
   }
 
   settled(index: number): void {
-    this.answered(index);
+    this.places.move([index], 'settled');
     this.suspects.delete(index);
     this.retries.forget(index);
     this.accepted.delete(index);
@@ -327,7 +310,7 @@ export class SendProgress {
 
   /** All recipients that wait for something: nothing more goes out to them. */
   takeUnsent(): number[] {
-    const unsent = [...this.waiting, ...this.ready, ...this.alone, ...this.held, ...this.retries.indices];
+    const unsent = this.unsent();
     this.dropWaiting();
     return unsent;
   }
@@ -344,14 +327,12 @@ export class SendProgress {
 
   /** Look-ups were made for a session that is gone. */
   forgetLookUps(): void {
-    this.waiting.unshift(...this.ready, ...this.alone);
-    this.ready = [];
-    this.alone = [];
+    this.places.move([...this.places.in('ready'), ...this.places.in('alone')], 'waiting', { first: true });
   }
 
   /** This process has lived to see what became of the message, if one was under way. */
   private answered(index: number): void {
-    if (this.inFlight.delete(index)) this.suspects.delete(index);
+    if (this.places.of(index) === 'inFlight') this.suspects.delete(index);
   }
 
   /** Those with these numbers, and those without. */
@@ -370,16 +351,23 @@ export class SendProgress {
   private contentOf(part: number): ReadyContent {
     const content = contentOfPart(this.content, part);
     if (!content) throw new Error(`a send of ${this.record.parts} parts has no content for part ${part}`);
-    return content.kind === 'media' ? { ...content, upload: this.upload! } : content;
+    return content.kind === 'media' ? { ...content, upload: this.file.upload! } : content;
   }
 
   private keepWaiting(keep: (index: number) => boolean): void {
-    this.waiting = this.waiting.filter(keep);
-    this.ready = this.ready.filter(keep);
-    this.alone = this.alone.filter(keep);
-    this.held = this.held.filter(keep);
-    this.retries.keep(keep);
+    this.places.move(
+      this.unsent().filter((index) => !keep(index)),
+      'settled',
+    );
   }
+
+  private unsent(): number[] {
+    return UNSENT.flatMap((place) => this.places.in(place));
+  }
+}
+
+function raise(error: Error): never {
+  throw error;
 }
 
 /** The same as libs/store/src/sends/results.lua says. */

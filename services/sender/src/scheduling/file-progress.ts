@@ -1,0 +1,35 @@
+import type { MediaUpload } from '@gateway/contracts/content/message-content';
+import { pauseAfter } from './retries.js';
+
+/** About half an hour with the pauses in between. */
+const MAX_TRIES = 12;
+
+/** How far the file of a send is on its way to the network; a send without a file lacks nothing. */
+export class FileProgress {
+  /** It is on its way. */
+  uploading = false;
+  upload: MediaUpload | undefined;
+  notBeforeMs = 0;
+
+  /** @param tries of uploads, before the send gave up its place; the next is due at `notBeforeMs`. */
+  constructor(
+    private readonly isNeeded: boolean,
+    public tries = 0,
+  ) {}
+
+  /** Nothing can go out before it is at the network. */
+  get isLacking(): boolean {
+    return this.isNeeded && !this.upload;
+  }
+
+  isDue(nowMs: number): boolean {
+    return this.isLacking && !this.uploading && nowMs >= this.notBeforeMs;
+  }
+
+  /** After a pause that doubles at each try; `false` when it was tried often enough. */
+  retry(nowMs: number): boolean {
+    this.notBeforeMs = nowMs + pauseAfter(this.tries);
+    this.tries++;
+    return this.tries < MAX_TRIES;
+  }
+}
