@@ -1,21 +1,28 @@
 import { type Device, NEW_DEVICE, step } from './device-model.js';
 import type { ModelEvent, News } from './events.js';
+import { TTL_STEP_MS } from './events.js';
 import { mayBeHeard, type Send } from './send-model.js';
 
 /** Chance picks numbers below this; mostly they choose among what makes a difference, and from here on among all. */
 export const CHANCES = 12;
 const MOSTLY = 10;
+/** Of sends that make a difference, if not the open ones. */
+const STAGES: Partial<Record<ModelEvent['do'], readonly Send['stage'][]>> = {
+  open: ['accepting'],
+  report: ['open', 'closed'],
+};
 
 /** Points events made by chance at what is there, so that most of them can happen. What still cannot is left out. */
 export function aimAll(events: readonly ModelEvent[]): ModelEvent[] {
   let device = NEW_DEVICE;
-  return events.flatMap((event) => {
+  const follow = (event: ModelEvent): ModelEvent[] => {
     const aimed = aim(device, event);
     const happened = aimed && step(device, aimed);
     if (!happened) return [];
     device = happened.device;
     return [aimed];
-  });
+  };
+  return events.flatMap((event) => [...before(device, event).flatMap(follow), ...follow(event)]);
 }
 
 function aim(device: Device, event: ModelEvent): ModelEvent | undefined {
@@ -31,12 +38,31 @@ function aim(device: Device, event: ModelEvent): ModelEvent | undefined {
 
 function aimAtSend({ sends }: Device, { do: name, send }: Extract<ModelEvent, { send: number }>): number | undefined {
   const all = [...sends.keys()];
-  const isFit = name === 'open' ? 'accepting' : 'open';
   return choose(
-    all.filter((index) => sends[index]!.stage === isFit),
+    all.filter((index) => STAGES[name]?.includes(sends[index]!.stage) ?? sends[index]!.stage === 'open'),
     all,
     send,
   );
+}
+
+/** What must come first, or the event would change nothing. */
+function before(device: Device, event: ModelEvent): ModelEvent[] {
+  const { sends, nowMs, leases, keys } = device;
+  if (event.do === 'expire') {
+    const times = sends.filter(({ stage }) => stage === 'open').map(({ expiresAtMs }) => expiresAtMs);
+    const ms = Math.min(...times) - nowMs;
+    return times.length > 0 && ms > 0 ? [{ do: 'pass', ms }] : [];
+  }
+  if ((event.do === 'release' || event.do === 'renew') && event.lease >= leases) {
+    return [{ do: 'lapse' }, { do: 'acquire', ttlMs: TTL_STEP_MS }];
+  }
+  if (event.do !== 'releaseKey') return [];
+  const { key, claim } = event;
+  const missing = Math.max(0, claim + 1 - (keys[key]?.claims ?? 0));
+  return Array.from({ length: missing }, (): ModelEvent[] => [
+    { do: 'lapseKey', key },
+    { do: 'claimKey', key },
+  ]).flat();
 }
 
 /** Of several parts, the next that is missing. */

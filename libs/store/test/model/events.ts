@@ -1,5 +1,9 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 
+export const PEOPLE = 4;
+/** Leases of a sequence have TTLs of this and a multiple of it: what is left of them is rounded up to it. */
+export const TTL_STEP_MS = 600_000;
+
 /** What the network, or the owner for it, says of one message. */
 export interface News {
   recipient: number;

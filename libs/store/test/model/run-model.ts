@@ -2,6 +2,7 @@ import type { Store } from '@gateway/store/core/store';
 import { openRedisSpace } from '@gateway/testkit/redis-space';
 import fc from 'fast-check';
 import { anySequence } from './any-events.js';
+import { step } from './device-model.js';
 import type { ModelEvent } from './events.js';
 import { runSequence } from './run-sequence.js';
 
@@ -12,27 +13,40 @@ const BATCHES_AT_ONCE = 40;
 /** After so many the keys of all are removed. */
 const ROUND = 2_000;
 
+interface Batch {
+  seed: number;
+  sequences: number;
+}
+
 /**
  * Compares so many random sequences with the store. Rejects with the shortest sequence that it found to differ, and how to
  * run it again.
  */
-export async function runModel({ seed, sequences }: { seed: number; sequences: number }): Promise<void> {
+export async function runModel({
+  seed,
+  sequences,
+  model = step,
+}: {
+  seed: number;
+  sequences: number;
+  model?: typeof step;
+}): Promise<void> {
   const batches = Array.from({ length: Math.ceil(sequences / BATCH) }, (_, i) => ({
     seed: seed + i,
     sequences: Math.min(BATCH, sequences - i * BATCH),
   }));
   for (let from = 0; from < batches.length; from += ROUND / BATCH) {
-    await runRound(batches.slice(from, from + ROUND / BATCH));
+    await runRound(batches.slice(from, from + ROUND / BATCH), model);
   }
 }
 
-async function runRound(batches: { seed: number; sequences: number }[]): Promise<void> {
+async function runRound(batches: Batch[], model: typeof step): Promise<void> {
   const space = await openRedisSpace();
   try {
     const work = batches.values();
     await Promise.all(
       Array.from({ length: BATCHES_AT_ONCE }, async () => {
-        for (const batch of work) await runBatch(space.store, batch);
+        for (const batch of work) await runBatch(space.store, batch, model);
       }),
     );
   } finally {
@@ -40,10 +54,10 @@ async function runRound(batches: { seed: number; sequences: number }[]): Promise
   }
 }
 
-async function runBatch(store: Store, { seed, sequences }: { seed: number; sequences: number }): Promise<void> {
+async function runBatch(store: Store, { seed, sequences }: Batch, model: typeof step): Promise<void> {
   let runs = 0;
   const property = fc.asyncProperty(anySequence, (events) =>
-    runSequence(store, { workspace: `w${seed}-${runs++}`, device: 'phone' }, events),
+    runSequence(store, { workspace: `w${seed}-${runs++}`, device: 'phone' }, events, model),
   );
   const found = await fc.check(property, { seed, numRuns: sequences });
   if (found.failed) throw new Error(describeFailure(seed, found.counterexample![0], found.errorInstance));

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
 import { NEW_DEVICE, step } from './device-model.js';
-import type { ModelEvent } from './events.js';
+import { type ModelEvent, TTL_STEP_MS } from './events.js';
 import { Invariants } from './invariants.js';
 import { describeModel } from './snapshot.js';
-import { StoreAdapter, TTL_STEP_MS } from './store-adapter.js';
+import { StoreAdapter } from './store-adapter.js';
 
 /** A day and some minutes on everything has ended. */
 const END: readonly ModelEvent[] = [
@@ -19,13 +19,18 @@ const END: readonly ModelEvent[] = [
 ];
 
 /** Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference. */
-export async function runSequence(store: Store, address: DeviceAddress, events: readonly ModelEvent[]): Promise<void> {
+export async function runSequence(
+  store: Store,
+  address: DeviceAddress,
+  events: readonly ModelEvent[],
+  model = step,
+): Promise<void> {
   const adapter = await StoreAdapter.open(store, address);
   const invariants = new Invariants();
   let device = NEW_DEVICE;
   await adapter.look();
   const advance = async (event: ModelEvent) => {
-    const expected = step(device, event);
+    const expected = model(device, event);
     if (!expected) return undefined;
     const reply = await adapter.carryOut(event);
     mustEqual(reply, expected.reply, `the reply to ${event.do}`);

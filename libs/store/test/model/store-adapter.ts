@@ -32,12 +32,9 @@ import {
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { addOptOuts, findOptedOut, removeOptOut } from '@gateway/store/workspace/opt-outs';
-import type { ModelEvent, Reply } from './events.js';
+import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
-export const PEOPLE = 4;
-/** Leases of a sequence have TTLs of this and a multiple of it: what is left is rounded up to it. */
-export const TTL_STEP_MS = 600_000;
 const KEY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
 type EventName = ModelEvent['do'];
