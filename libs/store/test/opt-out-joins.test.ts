@@ -82,6 +82,17 @@ describe('joining the names of people who opted out', () => {
     await allJoined();
   });
 
+  it('keeps nothing of a person whom an operator wants forgotten', async () => {
+    const asked: string[] = [];
+    const network = new Network();
+    const lookUp = (numbers: readonly string[]) => network.lookUp(numbers.filter((number) => asked.push(number)));
+    joins.numbersKnown(PEOPLE);
+    joins.forget(NUMBERS[7]!);
+    joins.attach({ ...namesOf(network), lookUp });
+    await eventually(async () => (await joined()) === PEOPLE.length - 1);
+    expect(asked).not.to.include(NUMBERS[7]);
+  });
+
   it('does not ask for those who have not opted out', async () => {
     const network = new Network();
     joins.attach(network);

@@ -1,3 +1,4 @@
+import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '../core/store.js';
@@ -71,6 +72,13 @@ export class OptOutJoins {
     void this.run();
   }
 
+  /** An operator wants nothing kept of a person. */
+  forget(number: string): void {
+    const isMeant = (phone: string) => canonicalPhoneNumber(phone) === canonicalPhoneNumber(number);
+    for (const [key, { phone }] of this.heard) if (isMeant(phone)) this.heard.delete(key);
+    for (const phone of this.wanted) if (isMeant(phone)) this.wanted.delete(phone);
+  }
+
   private goOn(): void {
     this.endPause();
     void this.run();
@@ -116,8 +124,8 @@ export class OptOutJoins {
       const hiddenIds = people.map(([, { hiddenId }]) => hiddenId);
       const wishes = await findHiddenWishes(store, lease.address.workspace, hiddenIds);
       for (const [key, { phone, hiddenId }] of people) {
-        if (wishes.has(hiddenId)) this.wanted.add(phone);
-        this.heard.delete(key);
+        // Not of those who were forgotten meanwhile.
+        if (this.heard.delete(key) && wishes.has(hiddenId)) this.wanted.add(phone);
       }
     }
   }
@@ -125,7 +133,8 @@ export class OptOutJoins {
   /** Rejects when some of them are still wanted after it. */
   private async joinWanted(session: Asked): Promise<void> {
     let unanswered = 0;
-    for (const numbers of inParts([...this.wanted])) {
+    for (const part of inParts([...this.wanted])) {
+      const numbers = part.filter((number) => this.wanted.has(number));
       const found = await session.lookUp(numbers);
       const answered = numbers.filter((number) => 'exists' in (found.get(number) ?? {}));
       await joinOptOuts(this.deps, session, answered);

@@ -43,8 +43,14 @@ export class DeviceWork {
     });
     this.wakeJobs = new WakeJobs(deps);
     this.pruner = new SessionPruner(deps);
-    this.desk = new QuestionDesk(deps);
     this.joins = new OptOutJoins(deps);
+    this.desk = new QuestionDesk({
+      ...deps,
+      forgetPerson: (number) => {
+        this.joins.forget(number);
+        return deps.forgetPerson(number);
+      },
+    });
   }
 
   /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
