@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { fromBase32, toBase32 } from './base32.js';
+import { maskPhoneNumber } from './people/phone-number.js';
 
 /** One account holder's part of the data. There is one for now; every key carries it so that more can come. */
 export type Workspace = string;
@@ -50,13 +51,16 @@ export function parseMessageId(value: string): { shortDeviceId: string; tag: Sen
 /** Seven digits or more, however they are grouped. */
 const NUMBER_OF_A_PERSON = /(?:\d[-_.:]*){7}/;
 /**
- * Identifiers made by machines have such digits by chance: UUIDs, by their version and variant, and trace ids. One in
- * 2,000 has fewer than four letters; those that have are numbers with something around them.
+ * Identifiers made by machines have such digits by chance: UUIDs, by their version and variant, ids of traces (32 hex
+ * digits) and spans (16), and ULIDs. One of these in 7,000 has fewer than three letters; those that have are numbers
+ * with something around them.
  */
-const MADE_BY_MACHINE = /[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|[0-9a-f]{32}/gi;
-const FOUR_LETTERS = /(?:[a-f][^a-f]*){4}/i;
-/** Inside a trace id; one in twelve has it by chance. */
-const WHOLE_NUMBER = /^[^-]*\d{10}/;
+const MADE_BY_MACHINE =
+  /[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|[0-9a-f]{32}|(?<![0-9a-z])(?:[0-9a-f]{16}|[0-7][0-9a-hjkmnp-tv-z]{25})(?![0-9a-z])/gi;
+const THREE_LETTERS = /(?:[a-z][^a-z]*){3}/i;
+const SPAN_CHARACTERS = 16;
+/** By chance in one trace id of twelve. */
+const UUID_OR_WHOLE_NUMBER = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{10,}/gi;
 
 /**
  * Takes over a caller's request id when it is sane, else makes one. One with what may be a phone number in it is not: it
@@ -68,11 +72,18 @@ export function takeOrMakeRequestId(received: string | undefined): string {
     : `req_${randomUUID()}`;
 }
 
+/** A request id as logs and records have it: ten digits or more in a row may still be a whole number, and are masked. */
+export function maskRequestId(id: string): string {
+  return id.replace(UUID_OR_WHOLE_NUMBER, (part) => (part.includes('-') ? part : maskPhoneNumber(part)));
+}
+
 function mayNamePerson(id: string): boolean {
-  const written = id.replace(MADE_BY_MACHINE, (made) =>
-    FOUR_LETTERS.test(made) && !WHOLE_NUMBER.test(made) ? 'x' : made,
-  );
+  const written = id.replace(MADE_BY_MACHINE, (made) => (isByChance(made) ? 'x' : made));
   return NUMBER_OF_A_PERSON.test(written);
+}
+
+function isByChance(made: string): boolean {
+  return made.length === SPAN_CHARACTERS ? /[a-f]/i.test(made) : THREE_LETTERS.test(made);
 }
 
 export function makeAttemptId(): string {

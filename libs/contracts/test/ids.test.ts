@@ -1,7 +1,14 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { makeApiToken, matchesHash, parseApiToken } from '@gateway/contracts/api-token';
 import { fromBase32, toBase32 } from '@gateway/contracts/base32';
-import { isDeviceId, makeMessageId, parseMessageId, shortDeviceId, takeOrMakeRequestId } from '@gateway/contracts/ids';
+import {
+  isDeviceId,
+  makeMessageId,
+  maskRequestId,
+  parseMessageId,
+  shortDeviceId,
+  takeOrMakeRequestId,
+} from '@gateway/contracts/ids';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'default' };
@@ -49,6 +56,11 @@ describe('API tokens', () => {
   });
 });
 
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+/** As made today: its first characters are the time. */
+const makeUlid = () =>
+  `01KAN${Array.from(randomBytes(21), (byte) => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'[byte % 32]).join('')}`;
+
 describe('names', () => {
   it('take only what is safe in keys, headers and logs', () => {
     expect(['default', 'phone-1', 'a'.repeat(40)].every(isDeviceId)).to.equal(true);
@@ -68,8 +80,33 @@ describe('names', () => {
     for (const id of own) expect(takeOrMakeRequestId(id)).to.equal(id);
     const numbers = ['447700900123', 'to:447700900123', 'to-44-7700-900.123', '4_4_7_7_0_0_9', 'x447700900123x'];
     const disguised = ['00000000000000000000447700900123', '00000000-0000-0000-0000-447700900123'];
-    disguised.push('a447700900123000000000000000000f', '4bf92f3577b34da6a3c447700900123f');
+    disguised.push('a447700900123000000000000000000f', '4477009001230000');
     disguised.push('44770090-0123-0a00-c000-abcdefabcdef', '44770090-0123-4a00-8000-000000000000');
     for (const id of [...numbers, ...disguised]) expect(takeOrMakeRequestId(id), id).to.match(/^req_/);
+  });
+
+  it('of requests that machines made are taken as they are, whatever digits they have by chance', () => {
+    for (let i = 0; i < 2_000; i++) {
+      const [trace, span] = [randomBytes(16).toString('hex'), `a${randomBytes(8).toString('hex').slice(1)}`];
+      const uuid = randomUUID();
+      // One in 7,000: those are replaced.
+      if ([uuid, trace].some((id) => id.replace(/[^a-f]/g, '').length < 3)) continue;
+      for (const id of [uuid, trace, span, `00-${trace}-${span}-01`, makeUlid()]) {
+        expect(takeOrMakeRequestId(id)).to.equal(id);
+        expect(maskRequestId(id).replace(UUID, '')).not.to.match(/\d{10}/);
+      }
+    }
+  });
+
+  it('of requests show no whole number in the log', () => {
+    const trace = '4bf92f3577b34da6a3c447700900123f';
+    expect(takeOrMakeRequestId(trace)).to.equal(trace);
+    expect(maskRequestId(trace)).to.equal('4bf92f3577b34da6a3c447***23f');
+    for (const id of [
+      '4bf92f3577b34da6a3ce929d0e0e4736',
+      'req_4d6d1a9c-3c12-4a1e-9f41-446655440000',
+      'batch-123456.x7',
+    ])
+      expect(maskRequestId(id)).to.equal(id);
   });
 });

@@ -1,11 +1,11 @@
-import { takeOrMakeRequestId } from '@gateway/contracts/ids';
+import { maskRequestId, takeOrMakeRequestId } from '@gateway/contracts/ids';
 import type { RequestHandler } from 'express';
 import { localsOf } from '../request-locals.js';
 
 /** Check 1: every request has an id, from the first log line to the ack of the network. */
 export const takeRequestId: RequestHandler = (req, res, next) => {
   const requestId = takeOrMakeRequestId(req.get('x-request-id'));
-  localsOf(res).requestId = requestId;
+  localsOf(res).requestId = maskRequestId(requestId);
   res.setHeader('X-Request-Id', requestId);
   next();
 };
