@@ -1,4 +1,4 @@
-import { type Device, NEW_DEVICE, step } from './device-model.js';
+import { ABANDONED_MS, type Device, NEW_DEVICE, step } from './device-model.js';
 import type { ModelEvent, News } from './events.js';
 import { TTL_STEP_MS } from './events.js';
 import { mayBeHeard, type Send } from './send-model.js';
@@ -52,6 +52,9 @@ function before(device: Device, event: ModelEvent): ModelEvent[] {
     const times = sends.filter(({ stage }) => stage === 'open').map(({ expiresAtMs }) => expiresAtMs);
     const ms = Math.min(...times) - nowMs;
     return times.length > 0 && ms > 0 ? [{ do: 'pass', ms }] : [];
+  }
+  if (event.do === 'dropAbandoned') {
+    return sends.some(({ stage }) => stage === 'accepting') ? [{ do: 'pass', ms: ABANDONED_MS }] : [];
   }
   if ((event.do === 'release' || event.do === 'renew') && event.lease >= leases) {
     return [{ do: 'lapse' }, { do: 'acquire', ttlMs: TTL_STEP_MS }];

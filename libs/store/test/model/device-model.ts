@@ -12,7 +12,7 @@ import {
   withoutErasure,
 } from './send-model.js';
 
-const ABANDONED_MS = 60_000;
+export const ABANDONED_MS = 60_000;
 const KEY_MS = 24 * 3_600_000;
 const OPTED_OUT = 8;
 

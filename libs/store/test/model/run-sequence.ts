@@ -18,6 +18,11 @@ const END: readonly ModelEvent[] = [
   { do: 'eraseSpent' },
 ];
 
+/** There is room for it if what has ended is counted right: all of that is forgotten for it. */
+const LAST: ModelEvent = {
+  ...{ do: 'accept', room: 'none', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000 },
+};
+
 /** Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference. */
 export async function runSequence(
   store: Store,
@@ -48,6 +53,7 @@ export async function runSequence(
   }
   for (const event of END) await advance(event);
   Invariants.checkEnd(await compare());
+  await advance(LAST);
 }
 
 function mustEqual(ofStore: unknown, ofModel: unknown, what: string): void {

@@ -31,7 +31,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { addOptOuts, findOptedOut, removeOptOut } from '@gateway/store/workspace/opt-outs';
+import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
@@ -275,8 +275,15 @@ export class StoreAdapter {
   }
 
   private async lookAtOptOuts(): Promise<number[]> {
-    const optedOut = await findOptedOut(this.store, this.address.workspace, PHONES);
-    return PHONES.flatMap((phone, person) => (optedOut.has(phone) ? [person] : []));
+    const { workspace } = this.address;
+    const [found, listed, count] = await Promise.all([
+      findOptedOut(this.store, workspace, PHONES),
+      listOptOuts(this.store, workspace, { limit: PEOPLE + 1 }),
+      countOptOuts(this.store, workspace),
+    ]);
+    const isSame = count === found.size && listed.length === found.size;
+    if (!isSame) throw new Error('the list of opt-outs, its count, and what is found in it differ');
+    return PHONES.flatMap((phone, person) => (found.has(phone) ? [person] : []));
   }
 
   private async lookAtKeys(): Promise<Snapshot['keys']> {
