@@ -92,6 +92,16 @@ describe('the salt that the devices of an account share', () => {
     expect(saltOf(account)).not.to.equal(credsOf(keyStore).nctSalt);
   });
 
+  it('keeps no question waiting that messages wait for: what the network restricts, once it has refused one', async () => {
+    const { keyStore } = await link({ hasSalt: false });
+    sessions.fault('iq', { silent: true }, { match: { xmlns: 'w:sync:app:state' } });
+    const test = await open(keyStore);
+    await eventually(() => questions() === 1);
+    const startedMs = performance.now();
+    expect(await test.session.readRestriction('reach_out_time_lock')).to.equal(undefined);
+    expect(performance.now() - startedMs, 'the settings are waited for for 8 s').to.be.below(5_000);
+  });
+
   describe('as it lies there', () => {
     const number = '491700000001';
     let patch: proto.SyncdPatch;

@@ -8,7 +8,10 @@ import { networkCodeOf, SessionEndedError } from './session-errors.js';
 export const OPTIONAL_QUERIES = ['ownPicture', 'lookUpByNumber', 'lock', 'quota', 'settings'] as const;
 export type OptionalQuery = (typeof OPTIONAL_QUERIES)[number];
 
-/** Asked one after the other, also at a login, so that the blame for an end is on one of them. Messages wait for the others. */
+/**
+ * Asked one after the other, also at a login, so that the blame for an end is on one of them. Messages wait for the
+ * others, and for what is asked `besides`.
+ */
 const IN_TURN: ReadonlySet<OptionalQuery> = new Set(['ownPicture', 'lock', 'quota', 'settings']);
 /** A server that dislikes a question hangs up at once, not after this. */
 const SUSPICIOUS_MS = 10_000;

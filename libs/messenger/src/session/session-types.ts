@@ -46,7 +46,8 @@ export interface MessengerSession {
   /**
    * Whether the account may start new conversations, as the network says; `undefined` when it may. Bounded in time;
    * rejects when the network did not answer. Asking is no attempt at sending: safe to repeat.
-   * @param about the limit whose answer must not be missing; by default that of either is enough.
+   * @param about the limit whose answer must not be missing, as messages wait for it: asked at once. By default that of
+   *   either is enough, in turn.
    */
   readRestriction(about?: RestrictionKind): Promise<Restriction | undefined>;
   /** Whether messages to strangers may go out: see `FirstContactStanding`. Cheap; it changes with time and with news. */

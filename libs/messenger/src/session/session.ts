@@ -67,6 +67,8 @@ export class Session implements MessengerSession {
   readonly #firstContacts: FirstContacts;
   readonly #history: HistoryKeeper;
   readonly #optional: OptionalQueries;
+  /** For what messages wait for. */
+  readonly #urgent: OptionalQueries;
   readonly #salt: SaltSeeker;
   readonly #serverWords: () => string | undefined;
   readonly #linking: Linking | undefined;
@@ -93,11 +95,11 @@ export class Session implements MessengerSession {
       onLateRefusal: (refusal) => void deps.onEvent({ kind: 'lateRefusal', refusal }),
     });
     this.#optional = new OptionalQueries(deps.leftOut, deps.caches.answeredQueries);
-    const first = this.#optional.besides();
+    this.#urgent = this.#optional.besides();
     this.#addressing = new Addressing({
       creds: auth.creds,
       saveCreds: () => auth.saveCreds(),
-      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, first)) !== undefined,
+      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, this.#urgent)) !== undefined,
       logger: deps.logger,
       nowMs: Date.now,
       signal: end.signal,
@@ -190,7 +192,7 @@ export class Session implements MessengerSession {
   async readRestriction(about?: RestrictionKind): Promise<Restriction | undefined> {
     this.#assertOpen();
     const { sock, end } = this.#deps;
-    return readRestriction(sock, end.signal, about, this.#optional);
+    return readRestriction(sock, end.signal, about, about ? this.#urgent : this.#optional);
   }
 
   async examine(): Promise<SessionReport> {
