@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { clientVersionKeys, deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs/blobs';
-import type { RunScript } from '@gateway/store/core/load-scripts';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
 import { checkSchema, type Store } from '@gateway/store/core/store';
 import {
@@ -35,7 +33,7 @@ import {
 } from '@gateway/store/devices/questions/owner-questions';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
-import { noteStart } from '@gateway/store/fleet/count-starts';
+import { noteEnded, noteStart } from '@gateway/store/fleet/count-starts';
 import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
@@ -57,8 +55,8 @@ import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
+import { allScripts } from './support/all-scripts.js';
 
-const LUA = new URL('../../../../../libs/store/src/', import.meta.url);
 const address = { workspace: 'main', device: 'phone-1' };
 const PEER = { workspace: 'main', device: 'phone-2' };
 const HOUR_MS = 3_600_000;
@@ -141,7 +139,7 @@ describe('a full Redis', () => {
 
   it('lets sends that were accepted go on to their end', async () => {
     const [list, cancelled, expired] = [await open(), await open(), await open({ expiresAtMs: Date.now() + 1 })];
-    const [promised, otp] = [await accept(), await open({ kind: 'otp' })];
+    const [promised, otp, tried] = [await accept(), await open({ kind: 'otp' }), await open()];
     await fill();
     expect(await openSend(store, address, promised.messageId)).to.equal(true);
     const pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
@@ -153,6 +151,7 @@ describe('a full Redis', () => {
     await settle(list.tag, 'read');
     expect((await readSend(store, address, list.messageId))?.counts).to.include({ queued: 0, read: 3 });
     expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
+    expect(await cancelSend(store, address, tried.messageId, { leaseOfOther: lease })).to.deep.equal({ cancelled: 3 });
     expect(await expireSends(store, lease, Date.now() + 10)).to.deep.equal([expired.messageId]);
     expect((await readSend(store, address, expired.messageId))?.counts).to.include({ queued: 0, expired: 3 });
     const { keptSends } = deviceKeys(store.space, address);
@@ -276,6 +275,7 @@ describe('a full Redis', () => {
     });
     expect(await noteEnd(store, lease, { wasOpen: { picture: true }, end: 'spoken' })).to.deep.equal([]);
     expect(await noteStart(store, lease)).to.equal(1);
+    await noteEnded(store, lease);
     expect(await noteReplaced(store, lease, Date.now())).to.equal('once');
     await notePasskeyDemand(store, address, true);
     expect(await requestUnlink(store, address, { attemptId: 'two' })).to.deep.equal({
@@ -360,12 +360,13 @@ describe('a full Redis', () => {
     }
   });
 
-  it('was tried with every script: those that run when it is full, and those that must not', () => {
-    const files = readdirSync(LUA, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.lua'));
-    const steps = files.filter((file) => readFileSync(new URL(file, LUA), 'utf8').includes('\n-- KEYS '));
-    const scripts = steps.map((file) => basename(file, '.lua'));
-    const untried = scripts.filter((name) => !ran.has(name) && !REFUSED.includes(name));
+  it('was tried with every script: those that run when it is full, and those that must not', async () => {
+    const scripts = await allScripts();
+    const named = (whenFull: 'runs' | 'refused') =>
+      scripts.filter((script) => script.whenFull === whenFull).map(({ name }) => name);
+    const untried = named('runs').filter((name) => !ran.has(name));
     expect(untried, 'a new script belongs into one of the tests above').to.deep.equal([]);
+    expect(named('refused').sort()).to.deep.equal(REFUSED);
     expect(REFUSED.filter((name) => ran.has(name))).to.deep.equal([]);
   });
 });

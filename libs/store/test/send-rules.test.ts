@@ -221,7 +221,7 @@ describe('the rules of a send', () => {
   it('never takes the place of another send', async () => {
     const { messageId, tag } = await accept();
     const { record: key, recipients, results } = keysOf(tag);
-    const again = ['msg_other', nowMs, 'to', 'results', '', '', '', 't', 0, 1, 'kind', 'text'];
+    const again = ['msg_other', nowMs, 'to', 'results', '', '', 't', 0, 1, 'kind', 'text'];
     const places = [key, recipients, results, device().acceptingSends, device().keptSends];
     expect(await space.store.run('accept-send', places, again)).to.deep.equal([0]);
     expect((await read(messageId)).messageId).to.equal(messageId);

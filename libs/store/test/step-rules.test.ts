@@ -1,10 +1,12 @@
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { allScripts } from './support/all-scripts.js';
 
 /** What single steps promise, where their callers can hardly be brought to the moment that it is about. */
 describe('a step in Redis', () => {
   let space: RedisSpace;
   let key: (name: string) => string;
+  before(allScripts);
   beforeEach(async () => {
     space = await openRedisSpace();
     key = (name) => `${space.prefix}:{slot}:${name}`;
@@ -54,7 +56,7 @@ describe('a step in Redis', () => {
   it('refreshes the time of a STOP by a later one, and of nothing that an operator has put on the list', async () => {
     const [reply, operator] = [100 * 8, 100 * 8 + 1];
     await redis().hset(key('bucket'), { a: reply, b: operator, c: 300 * 8 });
-    const people = ['a', 'b', 'c'].flatMap((field) => [3, 0, field]);
+    const people = ['a', 'b', 'c'].flatMap((field) => [1, 0, field]);
     await run('add-opt-outs', ['count', 'buckets', 'bucket'], [200 * 8, 1_000, ...people]);
     expect(await redis().hgetall(key('bucket'))).to.deep.equal({ a: '1600', b: '801', c: '2400' });
   });
@@ -104,12 +106,20 @@ describe('a step in Redis', () => {
   it('counts the starts of owners for an hour, and none that ended without one', async () => {
     await redis().set(key('lease'), 'token');
     const note = (what: string) => run('note-start', ['lease', 'starts'], ['token', what, 3_600_000]);
-    expect([await note('ended'), await note('started'), await note('started')]).to.deep.equal([0, 1, 2]);
+    const end = () => run('note-ended', ['starts'], []);
+    await end();
+    expect(await redis().exists(key('starts'))).to.equal(0);
+    expect([await note('started'), await note('started')]).to.deep.equal([1, 2]);
     expect(await redis().pttl(key('starts'))).to.be.within(3_590_000, 3_600_000);
-    expect([await note('ended'), await note('started')]).to.deep.equal([1, 2]);
+    await end();
+    expect(await redis().get(key('starts'))).to.equal('1');
+    expect(await note('started')).to.equal(2);
     expect([await note('lasted'), await note('started')]).to.deep.equal([0, 1]);
     await redis().del(key('lease'));
-    expect([await note('started'), await note('lasted'), await note('ended')]).to.deep.equal([-1, -1, 0]);
+    const refusals = ['started', 'lasted'].map((what) => note(what).catch((error: Error) => error.message));
+    for (const refusal of await Promise.all(refusals)) expect(refusal).to.match(/^FENCED /);
+    await end();
+    expect(await redis().get(key('starts')), 'that needs no lease').to.equal('0');
   });
 
   it('writes what must always be written, with all that goes with the command', async () => {

@@ -1,5 +1,10 @@
-/** How somebody got onto the list. The order is the storage code: append only, at most eight. */
+/**
+ * How somebody got onto the list. The order is the storage code: append only, at most `MOST_OPT_OUT_SOURCES`. What the list
+ * has under a person is seconds * that + source: one integer, which a packed list keeps in nine bytes. Below 0 it is no
+ * opt-out, but the number that a hidden identifier leads to.
+ */
 export const OPT_OUT_SOURCES = ['reply', 'api', 'cli'] as const;
+export const MOST_OPT_OUT_SOURCES = 8;
 export type OptOutSource = (typeof OPT_OUT_SOURCES)[number];
 
 const HIDDEN_ID = /^(\d{1,18})@lid$/;

@@ -3,6 +3,8 @@ import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/co
 import { type DeviceAddress, type MessageId, parseMessageId, type Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { defineScript, number, bytes as sealedBytes, text } from '../core/scripts/define-script.js';
+import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
 import { keyIdOf, LONGEST_HEADER_BYTES } from '../core/vault.js';
 
@@ -18,6 +20,35 @@ import { keyIdOf, LONGEST_HEADER_BYTES } from '../core/vault.js';
 const CHUNK_BYTES = 512 * 1024;
 /** Longer than any request takes from its file to its promise. */
 const RESERVED_MS = 10 * 60_000;
+
+const reserveStep = defineScript({
+  name: 'reserve-blob',
+  whenFull: 'refused',
+  keys: ['blobs', 'sizes', 'total', 'holders', '...chunks'],
+  args: { hash: text, bytes: number, holder: text, nowMs: number, diesAtMs: number, quotaBytes: number },
+  reply: oneOf('kept', 'write', 'full'),
+});
+const writeChunk = defineScript({
+  name: 'write-chunk',
+  whenFull: 'refused',
+  keys: ['chunk'],
+  args: { sealed: sealedBytes, diesAtMs: number },
+  reply: nothing,
+});
+const keepStep = defineScript({
+  name: 'keep-blob',
+  whenFull: 'runs',
+  keys: ['blobs', 'holders', '...chunks'],
+  args: { hash: text, holder: text, diesAtMs: number },
+  reply: isOne,
+});
+const releaseStep = defineScript({
+  name: 'release-blob',
+  whenFull: 'runs',
+  keys: ['blobs', 'sizes', 'total', 'holders', '...chunks'],
+  args: { hash: text, holder: text },
+  reply: nothing,
+});
 
 interface Blob {
   hash: string;
@@ -54,12 +85,7 @@ export async function putBlob(
   const holder = randomBytes(9).toString('base64url');
   const keys = keysOf(store, workspace, { hash, sizeBytes: bytes.length });
   const diesAtMs = nowMs + RESERVED_MS;
-  const reserve = () =>
-    store.run(
-      'reserve-blob',
-      [...keys.books, ...keys.chunks],
-      [hash, bytes.length, holder, nowMs, diesAtMs, quotaBytes],
-    );
+  const reserve = () => reserveStep(store, { ...keys, hash, bytes: bytes.length, holder, nowMs, diesAtMs, quotaBytes });
   const reply = await reserve();
   if (reply === 'full') return { kind: 'full' };
   try {
@@ -83,7 +109,7 @@ async function writeChunks(
 ): Promise<void> {
   for (const [index, key] of chunks.entries()) {
     const piece = bytes.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
-    await store.run('write-chunk', [key], [store.vault.seal(piece, 'file', key), diesAtMs]);
+    await writeChunk(store, { chunk: key, sealed: store.vault.seal(piece, 'file', key), diesAtMs });
   }
 }
 
@@ -96,10 +122,9 @@ export async function keepBlob(store: Store, address: DeviceAddress, messageId: 
   const [hold, expiresAtMs] = await store.redis.hmget(record, 'blob', 'expiresAtMs');
   if (!hold) return true;
   const { hash, sizeBytes, holder } = parseHold(hold);
-  const { books, chunks } = keysOf(store, address.workspace, { hash, sizeBytes });
+  const keys = keysOf(store, address.workspace, { hash, sizeBytes });
   const diesAtMs = Number(expiresAtMs) + LIMITS.blobGraceSeconds * 1000;
-  const kept = await store.run('keep-blob', [books[0], books[3], ...chunks], [hash, holder, diesAtMs]);
-  return kept === 1;
+  return keepStep(store, { ...keys, hash, holder, diesAtMs });
 }
 
 /** Lets go of the blob of a send that was not written down. Never rejects: the blob dies soon by itself. */
@@ -139,8 +164,7 @@ function parseHold(hold: string): Hold {
 }
 
 async function releaseBlob(store: Store, workspace: Workspace, { hash, sizeBytes, holder }: Hold): Promise<void> {
-  const { books, chunks } = keysOf(store, workspace, { hash, sizeBytes });
-  await store.run('release-blob', [...books, ...chunks], [hash, holder]);
+  await releaseStep(store, { ...keysOf(store, workspace, { hash, sizeBytes }), hash, holder });
 }
 
 /** Lets go of the blobs of a device's sends that have ended since. Needs no lease; safe to repeat, also at the same time. */
@@ -200,6 +224,5 @@ function isKnown(store: Store, sealed: Buffer): boolean {
 function keysOf(store: Store, workspace: Workspace, { hash, sizeBytes }: Blob) {
   const { blobs, blobSizes, blobBytes, blobHolders, blobChunk } = workspaceKeys(store.space, workspace);
   const chunks = Array.from({ length: Math.ceil(sizeBytes / CHUNK_BYTES) }, (_, index) => blobChunk(hash, index));
-  const books = [blobs, blobSizes, blobBytes, blobHolders(hash)] as const;
-  return { books, chunks };
+  return { blobs, sizes: blobSizes, total: blobBytes, holders: blobHolders(hash), chunks };
 }

@@ -1,5 +1,4 @@
 -- Writes a piece of a blob. It lives as long as the blob may, or longer where a send asked for that meanwhile.
--- KEYS chunk   ARGV sealed bytes, dies at ms
-local dies_at = math.max(tonumber(ARGV[2]), redis.call('PEXPIRETIME', KEYS[1]))
-redis.call('SET', KEYS[1], ARGV[1], 'PXAT', string.format('%d', dies_at))
+local dies_at = math.max(tonumber(dies_at_ms), redis.call('PEXPIRETIME', chunk_key))
+redis.call('SET', chunk_key, sealed, 'PXAT', string.format('%d', dies_at))
 return 1

@@ -1,4 +1,6 @@
 import { restOfKey } from '@gateway/contracts/redis-keys';
+import { defineScript, number, text } from './scripts/define-script.js';
+import { words } from './scripts/replies.js';
 import type { Store } from './store.js';
 import { type KeyRing, keyIdOf, LONGEST_HEADER_BYTES, RINGS, type SealPurpose } from './vault.js';
 
@@ -25,6 +27,14 @@ const PLACES: Record<SealPurpose, Place> = {
   idKey: { keys: /^device$/, fields: ['idKey'] },
   linkCode: { keys: /^observed$/, fields: ['code'], isText: true },
 };
+
+const listSealed = defineScript({
+  name: 'list-sealed',
+  whenFull: 'runs',
+  keys: ['hash'],
+  args: { cursor: text, limit: number },
+  reply: words,
+});
 
 /** A value as it lies in Redis; unopened. */
 export interface SealedValue {
@@ -98,8 +108,8 @@ async function* readHash(store: Store, { purpose, place, key }: FoundPlace): Asy
   }
   let cursor = '0';
   do {
-    const [next, ...found] = (await store.run('list-sealed', [key], [cursor, FIELDS_AT_ONCE])) as [string, ...string[]];
-    cursor = next;
+    const [next, ...found] = await listSealed(store, { hash: key, cursor, limit: FIELDS_AT_ONCE });
+    cursor = next!;
     const values: SealedValue[] = [];
     for (let i = 0; i < found.length; i += 2)
       values.push(toValue({ purpose, key, field: found[i]!, keyId: found[i + 1]!, isText }));

@@ -1,9 +1,7 @@
-#!lua flags=allow-oom
 -- The key that each sealed value of a hash is sealed with, a part of the hash at a time. Nothing is opened, and no value
 -- leaves Redis.
--- KEYS hash   ARGV cursor ('0' to begin), about how many to look at
 -- Output: { next cursor ('0' at the end), field, key id, ... }
-local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
+local page = redis.call('HSCAN', hash_key, cursor, 'COUNT', limit)
 local found = { page[1] }
 for i = 1, #page[2], 2 do
   local sealed = page[2][i + 1]

@@ -1,6 +1,17 @@
 import { decodeSealed, findSealed, type SealedValue } from './find-sealed.js';
+import { bytes, defineScript, text } from './scripts/define-script.js';
+import { isOne } from './scripts/replies.js';
 import type { Store } from './store.js';
 import { type KeyRing, keyIdOf } from './vault.js';
+
+/** Puts a value in the place of the same one under another key, unless that has been written anew: whether it did. */
+export const replaceSealed = defineScript({
+  name: 'reseal',
+  whenFull: 'runs',
+  keys: ['value'],
+  args: { field: text, before: bytes, after: bytes },
+  reply: isOne,
+});
 
 type ResealOutcome = 'resealed' | 'gone' | 'unopened';
 
@@ -24,7 +35,7 @@ async function resealValue(store: Store, value: SealedValue): Promise<ResealOutc
       return 'unopened';
     }
     const written = isText ? Buffer.from(after.toString('base64')) : after;
-    if ((await store.run('reseal', [key], [field, before, written])) === 1) return 'resealed';
+    if (await replaceSealed(store, { value: key, field, before, after: written })) return 'resealed';
   }
   return 'unopened';
 }

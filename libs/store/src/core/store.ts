@@ -1,6 +1,7 @@
 import { type KeySpace, schemaKey } from '@gateway/contracts/redis-keys';
 import type { Redis } from 'ioredis';
-import { loadScripts, type RunScript, type ScriptArgument } from './load-scripts.js';
+import { defineScript, mixed, type RunScript, type ScriptArgument, text } from './scripts/define-script.js';
+import { loadScripts } from './scripts/load-scripts.js';
 import { createVault, type KeyRings, type Vault } from './vault.js';
 
 /** What every function of this library works on. */
@@ -10,6 +11,14 @@ export interface Store {
   vault: Vault;
   run: RunScript;
 }
+
+const writeAlwaysStep = defineScript({
+  name: 'write-always',
+  whenFull: 'runs',
+  keys: ['value'],
+  args: { command: text, '...arguments': mixed },
+  reply: (reply) => reply,
+});
 
 /** The data model's version. A process refuses to start on another one. */
 const SCHEMA = '3';
@@ -28,7 +37,7 @@ export function createStore(options: { redis: Redis; space: KeySpace; keyRings: 
  * more of: values of which there is a fixed number, each of a fixed size, and those that operators make.
  */
 export function writeAlways(store: Store, command: string, key: string, ...args: ScriptArgument[]): Promise<unknown> {
-  return store.run('write-always', [key], [command, ...args]);
+  return writeAlwaysStep(store, { value: key, command, arguments: args });
 }
 
 /** Marks a new installation, or throws when the data in Redis is of another version of the data model. */

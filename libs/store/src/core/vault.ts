@@ -52,7 +52,8 @@ export class UnknownKeyError extends GatewayError {
   }
 }
 
-const VERSION = 2;
+/** Of the layout of sealed values. */
+export const SEALED_VERSION = 2;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 /** Version, length of the key id, day. */
@@ -92,7 +93,7 @@ export function createVault(rings: KeyRings): Vault {
   };
   const open = (sealed: Buffer, purpose: SealPurpose, place: string) => {
     const { header, keyId, version } = readHeader(sealed);
-    if (version > VERSION) throw new UnknownKeyError({ ring: RINGS[purpose], keyId });
+    if (version > SEALED_VERSION) throw new UnknownKeyError({ ring: RINGS[purpose], keyId });
     const key = keyFor(purpose, keyId);
     const iv = sealed.subarray(header.length, header.length + IV_BYTES);
     const data = sealed.subarray(header.length + IV_BYTES, sealed.length - TAG_BYTES);
@@ -118,17 +119,22 @@ export const LONGEST_HEADER_BYTES = FIXED_HEADER_BYTES + 255;
 
 /** The id of the key that a value is sealed with, by its first bytes; empty for what is no sealed value. */
 export function keyIdOf(head: Buffer): string {
-  return (head[0] ?? 0) < VERSION ? '' : head.toString('ascii', 2, 2 + (head[1] ?? 0));
+  return (head[0] ?? 0) < SEALED_VERSION ? '' : head.toString('ascii', 2, 2 + (head[1] ?? 0));
 }
 
 function makeHeader(keyId: string, day: number): Buffer {
-  return Buffer.concat([Buffer.of(VERSION, keyId.length), Buffer.from(keyId, 'ascii'), Buffer.of(day >> 8, day & 255)]);
+  return Buffer.concat([
+    Buffer.of(SEALED_VERSION, keyId.length),
+    Buffer.from(keyId, 'ascii'),
+    Buffer.of(day >> 8, day & 255),
+  ]);
 }
 
 function readHeader(sealed: Buffer): { header: Buffer; keyId: string; version: number } {
   const version = sealed[0] ?? 0;
   const headerBytes = FIXED_HEADER_BYTES + (sealed[1] ?? 0);
-  if (version < VERSION || sealed.length < headerBytes + IV_BYTES + TAG_BYTES) throw new Error('not a sealed value');
+  if (version < SEALED_VERSION || sealed.length < headerBytes + IV_BYTES + TAG_BYTES)
+    throw new Error('not a sealed value');
   return {
     header: sealed.subarray(0, headerBytes),
     keyId: sealed.toString('ascii', 2, headerBytes - 2),

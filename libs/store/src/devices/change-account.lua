@@ -1,10 +1,5 @@
-#!lua flags=allow-oom
 -- Another account is on the device: what was received, and sent before now, is none of its conversations.
--- KEYS lease, device, received, received times   ARGV token, account, now ms, new sealed id key ('' to keep it)
--- Output: 'ok' | 'fenced'
---- @include "check-lease"
-if not holds_lease(KEYS[1], ARGV[1]) then return 'fenced' end
-redis.call('UNLINK', KEYS[3], KEYS[4])
-redis.call('HSET', KEYS[2], 'account', ARGV[2], 'accountSinceMs', ARGV[3])
-if ARGV[4] ~= '' then redis.call('HSET', KEYS[2], 'idKey', ARGV[4]) end
-return 'ok'
+redis.call('UNLINK', received_key, received_times_key)
+redis.call('HSET', device_key, 'account', account, 'accountSinceMs', now_ms)
+if id_key ~= '' then redis.call('HSET', device_key, 'idKey', id_key) end
+return 1

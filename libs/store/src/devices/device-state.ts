@@ -2,11 +2,49 @@ import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gat
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '../core/doorbells.js';
+import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
+import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
 import { toRestriction } from './incidents/restrictions.js';
+
+const readState = defineScript({
+  name: 'read-device-state',
+  whenFull: 'runs',
+  keys: ['desired', 'observed', 'restriction', 'lease', 'creds'],
+  args: {},
+  reply: (reply) => reply as [string[], string[], string[], number, number],
+});
+const requestLinkStep = defineScript({
+  name: 'request-link',
+  whenFull: 'runs',
+  keys: ['desired'],
+  args: { attemptId: text, newMethod: text, newPhone: text, isForced: flag, nowMs: number },
+  reply: oneOf('started', 'inProgress', 'alreadyLinked'),
+});
+const requestUnlinkStep = defineScript({
+  name: 'request-unlink',
+  whenFull: 'runs',
+  keys: ['desired', 'creds'],
+  args: { attemptId: text, nowMs: number },
+  reply: (reply) => reply as ['requested' | 'nothingLinked', string],
+});
+const cancelLinkStep = defineScript({
+  name: 'cancel-link',
+  whenFull: 'runs',
+  keys: ['desired', 'observed', 'creds'],
+  args: { attemptId: text, reason: text, nowMs: number },
+  reply: isOne,
+});
+const recordObservedStep = defineScript({
+  name: 'record-observed',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['desired', 'observed'],
+  args: { attemptId: text, newWant: text, '...fields': text },
+  reply: oneOf('ok', 'moved'),
+});
 
 export interface DeviceState {
   desired?: DesiredState;
@@ -20,12 +58,7 @@ export interface DeviceState {
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const reply = await store.run(
-    'read-device-state',
-    [keys.desired, keys.observed, keys.restriction, keys.lease, keys.creds],
-    [],
-  );
-  const [desired, observed, held, lease, creds] = reply as [string[], string[], string[], number, number];
+  const [desired, observed, held, lease, creds] = await readState(store, keys);
   const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
@@ -65,8 +98,8 @@ export async function requestLink(
 ): Promise<{ outcome: 'started' | 'inProgress' | 'alreadyLinked'; attemptId: string }> {
   const { desired } = deviceKeys(store.space, address);
   const { attemptId, method, phone = '', forceNew } = request;
-  const args = [attemptId, method, phone, forceNew ? '1' : '0', Date.now()];
-  const outcome = (await store.run('request-link', [desired], args)) as 'started' | 'inProgress' | 'alreadyLinked';
+  const wanted = { attemptId, newMethod: method, newPhone: phone, isForced: forceNew };
+  const outcome = await requestLinkStep(store, { desired, ...wanted, nowMs: Date.now() });
   return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
 }
 
@@ -76,9 +109,8 @@ export async function requestUnlink(
   address: DeviceAddress,
   request: { attemptId: string },
 ): Promise<{ outcome: 'requested' | 'nothingLinked'; attemptId: string }> {
-  const keys = deviceKeys(store.space, address);
-  const reply = await store.run('request-unlink', [keys.desired, keys.creds], [request.attemptId, Date.now()]);
-  const [outcome, attemptId] = reply as ['requested' | 'nothingLinked', string];
+  const { desired, creds } = deviceKeys(store.space, address);
+  const [outcome, attemptId] = await requestUnlinkStep(store, { desired, creds, ...request, nowMs: Date.now() });
   return { outcome, attemptId };
 }
 
@@ -88,9 +120,8 @@ export async function cancelLink(
   address: DeviceAddress,
   attempt: { attemptId: string; reason: Reason },
 ): Promise<boolean> {
-  const keys = deviceKeys(store.space, address);
-  const args = [attempt.attemptId, attempt.reason, Date.now()];
-  return (await store.run('cancel-link', [keys.desired, keys.observed, keys.creds], args)) === 1;
+  const { desired, observed, creds } = deviceKeys(store.space, address);
+  return cancelLinkStep(store, { desired, observed, creds, ...attempt, nowMs: Date.now() });
 }
 
 /**
@@ -107,13 +138,10 @@ export async function recordObserved(
   const sealed = code && store.vault.seal(code, 'linkCode', placeOfCode(keys.observed)).toString('base64');
   const observed = { ...change.observed, sinceMs: Date.now(), ...(sealed && { code: sealed }) };
   const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
-  const reply = await store.run(
-    'record-observed',
-    [keys.lease, keys.desired, keys.observed],
-    [lease.token, change.actedOn?.attemptId ?? '', change.want ?? '', ...fields.flat().map(String)],
-  );
-  if (reply === 'fenced') throw new FencedError({ step: 'record observed' });
-  return reply as 'ok' | 'moved';
+  return recordObservedStep(store, lease, {
+    ...{ desired: keys.desired, observed: keys.observed },
+    ...{ attemptId: change.actedOn?.attemptId ?? '', newWant: change.want ?? '', fields: fields.flat().map(String) },
+  });
 }
 
 /**

@@ -1,15 +1,13 @@
-#!lua flags=allow-oom
 -- The user wants an account on this device. A running attempt goes on, unless a new one is forced or asked for in
 -- another way (method, phone). One that follows a parked device, or such an attempt, tries the keys that are there first, unless it is forced.
--- KEYS desired   ARGV attempt id, method, phone ('' for none), force ('1' or '0'), now ms
 -- Output: 'started' | 'inProgress' | 'alreadyLinked'
-local want, method, phone, keeps = unpack(redis.call('HMGET', KEYS[1], 'want', 'method', 'phone', 'keepsKeys'))
-if ARGV[4] == '0' then
+local want, method, phone, keeps = unpack(redis.call('HMGET', desired_key, 'want', 'method', 'phone', 'keepsKeys'))
+if is_forced == '' then
   if want == 'linked' then return 'alreadyLinked' end
-  if want == 'linking' and method == ARGV[2] and (phone or '') == ARGV[3] then return 'inProgress' end
+  if want == 'linking' and method == new_method and (phone or '') == new_phone then return 'inProgress' end
 end
-redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'want', 'linking', 'attemptId', ARGV[1], 'method', ARGV[2], 'sinceMs', ARGV[5])
-if ARGV[4] == '0' and (want == 'parked' or (want == 'linking' and keeps)) then redis.call('HSET', KEYS[1], 'keepsKeys', '1') end
-if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'phone', ARGV[3]) end
+redis.call('DEL', desired_key)
+redis.call('HSET', desired_key, 'want', 'linking', 'attemptId', attempt_id, 'method', new_method, 'sinceMs', now_ms)
+if is_forced == '' and (want == 'parked' or (want == 'linking' and keeps)) then redis.call('HSET', desired_key, 'keepsKeys', '1') end
+if new_phone ~= '' then redis.call('HSET', desired_key, 'phone', new_phone) end
 return 'started'

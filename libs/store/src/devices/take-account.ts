@@ -1,10 +1,20 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
+import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
 import { cancelSend } from '../sends/change-send.js';
 import { listOpenSends } from '../sends/read-send.js';
 import { hasIdKey, readDevice, sealIdKey } from './devices.js';
+
+const changeAccount = defineScript({
+  name: 'change-account',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['device', 'received', 'receivedTimes'],
+  args: { account: text, nowMs: number, idKey: bytes },
+  reply: nothing,
+});
 
 /**
  * Remembers which account is linked from now on; whether it is another than before. Then what was queued is cancelled,
@@ -27,12 +37,8 @@ export async function takeAccount(
       await cancelSend(store, address, messageId, { leaseOfOther: lease, nowMs });
     }
   }
-  const keys = deviceKeys(store.space, address);
-  const reply = await store.run(
-    'change-account',
-    [keys.lease, keys.device, keys.received, keys.receivedTimes],
-    [lease.token, phone, nowMs, hasIds ? '' : sealIdKey(store, address)],
-  );
-  if (reply === 'fenced') throw new FencedError({ step: 'change account' });
+  const { device, received, receivedTimes } = deviceKeys(store.space, address);
+  const idKey = hasIds ? '' : sealIdKey(store, address);
+  await changeAccount(store, lease, { device, received, receivedTimes, account: phone, nowMs, idKey });
   return { isOther };
 }

@@ -1,8 +1,25 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
+import { defineScript, number, text } from '../core/scripts/define-script.js';
+import { nothing, numeric } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from './leases.js';
+
+const noteStep = defineScript({
+  name: 'note-start',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['starts'],
+  args: { what: text, ttlMs: number },
+  reply: numeric,
+});
+const noteEndedStep = defineScript({
+  name: 'note-ended',
+  whenFull: 'runs',
+  keys: ['starts'],
+  args: {},
+  reply: nothing,
+});
 
 /** What has failed so long ago may be better by now. */
 const FORGOTTEN_MS = 60 * 60_000;
@@ -22,7 +39,7 @@ export function noteStart(store: Store, lease: Lease): Promise<number> {
 
 /** This ownership ends without a failure, whether or not it still has its lease: it does not count. */
 export async function noteEnded(store: Store, lease: Lease): Promise<void> {
-  await note(store, lease, 'ended');
+  await noteEndedStep(store, { starts: deviceKeys(store.space, lease.address).starts });
 }
 
 /** This ownership has gone well for a while. Safe to repeat. Throws `FencedError` for a stale owner. */
@@ -30,9 +47,7 @@ export async function noteLasted(store: Store, lease: Lease): Promise<void> {
   await note(store, lease, 'lasted');
 }
 
-async function note(store: Store, lease: Lease, what: 'started' | 'lasted' | 'ended'): Promise<number> {
-  const keys = deviceKeys(store.space, lease.address);
-  const starts = await store.run('note-start', [keys.lease, keys.starts], [lease.token, what, FORGOTTEN_MS]);
-  if (starts === -1) throw new FencedError({ step: 'note start' });
-  return Number(starts);
+async function note(store: Store, lease: Lease, what: 'started' | 'lasted'): Promise<number> {
+  const { starts } = deviceKeys(store.space, lease.address);
+  return noteStep(store, lease, { starts, what, ttlMs: FORGOTTEN_MS });
 }

@@ -1,6 +1,30 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { defineScript, number, text } from '../core/scripts/define-script.js';
+import { isOne, numeric } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+
+const acquireStep = defineScript({
+  name: 'acquire-lease',
+  whenFull: 'runs',
+  keys: ['lease', 'epoch'],
+  args: { owner: text, ttlMs: number },
+  reply: numeric,
+});
+const renewStep = defineScript({
+  name: 'renew-lease',
+  whenFull: 'runs',
+  keys: ['lease'],
+  args: { token: text, ttlMs: number },
+  reply: isOne,
+});
+const releaseStep = defineScript({
+  name: 'release-lease',
+  whenFull: 'runs',
+  keys: ['lease'],
+  args: { token: text },
+  reply: isOne,
+});
 
 /** Proof of ownership: every write of an owner carries it, and Redis compares it. */
 export interface Lease {
@@ -17,18 +41,17 @@ export async function acquireLease(
   options: { owner: string; ttlMs: number },
 ): Promise<Lease | undefined> {
   const keys = deviceKeys(store.space, address);
-  const epoch = await store.run('acquire-lease', [keys.lease, keys.epoch], [options.owner, options.ttlMs]);
+  const epoch = await acquireStep(store, { lease: keys.lease, epoch: keys.epoch, ...options });
   if (epoch === 0) return undefined;
-  return { address, epoch: Number(epoch), token: `${options.owner}:${epoch}` };
+  return { address, epoch, token: `${options.owner}:${epoch}` };
 }
 
 /** `false`: it is somebody else's by now, or nobody's. */
 export async function renewLease(store: Store, lease: Lease, ttlMs: number): Promise<boolean> {
-  const { lease: key } = deviceKeys(store.space, lease.address);
-  return (await store.run('renew-lease', [key], [lease.token, ttlMs])) === 1;
+  return renewStep(store, { lease: deviceKeys(store.space, lease.address).lease, token: lease.token, ttlMs });
 }
 
 /** Safe to repeat. */
 export async function releaseLease(store: Store, lease: Lease): Promise<void> {
-  await store.run('release-lease', [deviceKeys(store.space, lease.address).lease], [lease.token]);
+  await releaseStep(store, { lease: deviceKeys(store.space, lease.address).lease, token: lease.token });
 }

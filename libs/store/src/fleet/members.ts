@@ -1,6 +1,23 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { defineScript, number, text } from '../core/scripts/define-script.js';
+import { words } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+
+const beatStep = defineScript({
+  name: 'beat-heart',
+  whenFull: 'runs',
+  keys: ['members', 'loads'],
+  args: { processId: text, ttlMs: number, load: text },
+  reply: words,
+});
+const listStep = defineScript({
+  name: 'list-members',
+  whenFull: 'runs',
+  keys: ['members', 'loads'],
+  args: { ttlMs: number },
+  reply: words,
+});
 
 export type MemberService = 'sender' | 'connection';
 
@@ -24,21 +41,12 @@ export async function beatHeart(
   service: MemberService,
   { self, ttlMs }: { self: Member; ttlMs: number },
 ): Promise<Member[]> {
-  const keys = workspaceKeys(store.space, workspace);
   const load = JSON.stringify({ held: self.held, capacity: self.capacity });
-  const flat = await store.run(
-    'beat-heart',
-    [keys.members(service), keys.memberLoads(service)],
-    [self.id, ttlMs, load],
-  );
-  return toMembers(flat as string[]);
+  return toMembers(await beatStep(store, { ...keysOf(store, workspace, service), processId: self.id, ttlMs, load }));
 }
 
 export async function listMembers(store: Store, workspace: Workspace, service: MemberService): Promise<Member[]> {
-  const keys = workspaceKeys(store.space, workspace);
-  return toMembers(
-    (await store.run('list-members', [keys.members(service), keys.memberLoads(service)], [MEMBER_TTL_MS])) as string[],
-  );
+  return toMembers(await listStep(store, { ...keysOf(store, workspace, service), ttlMs: MEMBER_TTL_MS }));
 }
 
 /** Leaves the set at once, so that nothing is given to a process that stops. */
@@ -48,9 +56,14 @@ export async function leaveMembers(
   service: MemberService,
   id: string,
 ): Promise<void> {
-  const keys = workspaceKeys(store.space, workspace);
+  const { members, loads } = keysOf(store, workspace, service);
   // No transaction, which a full Redis refuses; the set alone says who lives.
-  await Promise.all([store.redis.zrem(keys.members(service), id), store.redis.hdel(keys.memberLoads(service), id)]);
+  await Promise.all([store.redis.zrem(members, id), store.redis.hdel(loads, id)]);
+}
+
+function keysOf(store: Store, workspace: Workspace, service: MemberService) {
+  const keys = workspaceKeys(store.space, workspace);
+  return { members: keys.members(service), loads: keys.memberLoads(service) };
 }
 
 function toMembers(flat: string[]): Member[] {

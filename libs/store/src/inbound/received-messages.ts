@@ -1,8 +1,18 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
+import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
+
+const recordStep = defineScript({
+  name: 'record-received',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['received', 'receivedTimes'],
+  args: { platformId: text, sealed: bytes, nowMs: number, retentionMs: number, most: number },
+  reply: nothing,
+});
 
 /** A message that somebody wrote to the device, as far as a reply needs it. */
 export interface ReceivedMessage {
@@ -25,14 +35,10 @@ export async function recordReceived(
   lease: Lease,
   { message: { platformId, ...message }, nowMs }: { message: ReceivedMessage; nowMs: number },
 ): Promise<void> {
-  const keys = deviceKeys(store.space, lease.address);
-  const sealed = store.vault.seal(JSON.stringify(message), 'received', `${keys.received}/${platformId}`);
-  const reply = await store.run(
-    'record-received',
-    [keys.lease, keys.received, keys.receivedTimes],
-    [lease.token, platformId, sealed, nowMs, RETENTION_MS, MAX_MESSAGES],
-  );
-  if (reply === 'fenced') throw new FencedError({ step: 'record received' });
+  const { received, receivedTimes } = deviceKeys(store.space, lease.address);
+  const sealed = store.vault.seal(JSON.stringify(message), 'received', `${received}/${platformId}`);
+  const limits = { nowMs, retentionMs: RETENTION_MS, most: MAX_MESSAGES };
+  await recordStep(store, lease, { received, receivedTimes, platformId, sealed, ...limits });
 }
 
 /** `undefined` for an id that the device did not receive in the last 7 days. */

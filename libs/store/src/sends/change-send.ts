@@ -3,15 +3,77 @@ import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from
 import { LIMITS } from '@gateway/contracts/limits';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { packRecipients } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/sends/statuses';
-import { FencedError } from '@gateway/runtime/errors';
+import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
+import { nothing, numeric, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
 
-const RETENTION_MS = LIMITS.sendRetentionSeconds * 1000;
-const ERASURE_MS = LIMITS.otpErasureSeconds * 1000;
+/** What a step touches that may end a send. */
+const SEND_KEYS = ['record', 'recipients', 'results', 'open', 'backlog', 'erasures', 'released', 'kept'] as const;
+
+const claimStep = defineScript({
+  name: 'claim-recipient',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['record', 'results'],
+  args: { nowMs: number, recipient: number, part: number },
+  reply: oneOf('claimed', 'settled', 'cancelled', 'expired'),
+});
+const recordResultsStep = defineScript({
+  name: 'record-results',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: SEND_KEYS,
+  args: { nowMs: number, '...events': mixed },
+  reply: (reply) => reply as number[],
+});
+const cancelStep = defineScript({
+  name: 'cancel-send',
+  whenFull: 'runs',
+  keys: SEND_KEYS,
+  args: { nowMs: number },
+  reply: numeric,
+});
+const cancelTriedStep = defineScript({
+  name: 'cancel-tried-send',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: SEND_KEYS,
+  args: { nowMs: number },
+  reply: numeric,
+});
+const forgetRecipientStep = defineScript({
+  name: 'forget-recipient',
+  whenFull: 'runs',
+  keys: SEND_KEYS,
+  args: { nowMs: number, '...numbers': bytes },
+  reply: numeric,
+});
+const expireStep = defineScript({
+  name: 'expire-send',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: SEND_KEYS,
+  args: { nowMs: number, messageId: text },
+  reply: nothing,
+});
+const eraseStep = defineScript({
+  name: 'erase-content',
+  whenFull: 'runs',
+  keys: ['record', 'erasures'],
+  args: { messageId: text },
+  reply: nothing,
+});
+const takePaceStep = defineScript({
+  name: 'take-pace',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['pace'],
+  args: { nowMs: number, gapMs: number, burst: number, furthestMs: number },
+  reply: numeric,
+});
 
 export type ClaimOutcome = 'claimed' | 'settled' | 'cancelled' | 'expired';
 
@@ -29,14 +91,7 @@ export async function claimRecipient(
   lease: Lease,
   message: { tag: SendTag; recipient: number; part: number; nowMs: number },
 ): Promise<ClaimOutcome> {
-  const keys = sendKeys(store.space, lease.address, message.tag);
-  const reply = await store.run(
-    'claim-recipient',
-    [deviceKeys(store.space, lease.address).lease, keys.record, keys.results],
-    [lease.token, message.nowMs, message.recipient, message.part],
-  );
-  if (reply === 'fenced') throw new FencedError({ step: 'claim recipient' });
-  return reply as ClaimOutcome;
+  return claimStep(store, lease, { ...sendKeys(store.space, lease.address, message.tag), ...message });
 }
 
 /**
@@ -48,12 +103,14 @@ export async function recordResults(
   lease: Lease,
   news: { tag: SendTag; nowMs: number; events: readonly RecipientEvent[] },
 ): Promise<(RecipientStatus | undefined)[]> {
-  const reply = await store.run('record-results', fencedKeys(store, lease, news.tag), [
-    ...[lease.token, news.nowMs, RETENTION_MS, ERASURE_MS],
-    ...news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [recipient, part, event, errorCode]),
+  const events = news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [
+    recipient,
+    part,
+    event,
+    errorCode,
   ]);
-  const [outcome, ...codes] = reply as [string, ...number[]];
-  if (outcome === 'fenced') throw new FencedError({ step: 'record results' });
+  const keys = keysOf(store, lease.address, news.tag);
+  const codes = await recordResultsStep(store, lease, { ...keys, nowMs: news.nowMs, events });
   return codes.map((code) => RECIPIENT_STATUSES[code]);
 }
 
@@ -70,13 +127,9 @@ export async function cancelSend(
 ): Promise<{ cancelled: number } | undefined> {
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
-  const keys = sendScriptKeys(store, address, parsed.tag);
-  const args = [nowMs, RETENTION_MS, ERASURE_MS];
-  const cancelled = leaseOfOther
-    ? await store.run('cancel-send', [...keys, deviceKeys(store.space, address).lease], [...args, leaseOfOther.token])
-    : await store.run('cancel-send', keys, args);
-  if (cancelled === 'fenced') throw new FencedError({ step: 'cancel sends' });
-  return cancelled === -1 ? undefined : { cancelled: Number(cancelled) };
+  const input = { ...keysOf(store, address, parsed.tag), nowMs };
+  const cancelled = await (leaseOfOther ? cancelTriedStep(store, leaseOfOther, input) : cancelStep(store, input));
+  return cancelled === -1 ? undefined : { cancelled };
 }
 
 /**
@@ -90,11 +143,9 @@ export async function forgetRecipient(
   phone: string,
   nowMs = Date.now(),
 ): Promise<number | undefined> {
-  const found = await store.run('forget-recipient', sendScriptKeys(store, address, tag), [
-    ...[nowMs, RETENTION_MS, ERASURE_MS, ownErrorCode('person_forgotten')],
-    ...spellingsOf(phone).map((number) => packRecipients([number])),
-  ]);
-  return found === -1 ? undefined : Number(found);
+  const numbers = spellingsOf(phone).map((spelling) => packRecipients([spelling]));
+  const found = await forgetRecipientStep(store, { ...keysOf(store, address, tag), nowMs, numbers });
+  return found === -1 ? undefined : found;
 }
 
 /** Ends the sends whose time is over. Throws `FencedError` for a stale owner. Returns the ids that ended now. */
@@ -103,9 +154,7 @@ export async function expireSends(store: Store, lease: Lease, nowMs: number): Pr
   const due = await store.redis.zrangebyscore(openSends, '-inf', nowMs);
   for (const messageId of due) {
     const { tag } = parseMessageId(messageId)!;
-    const args = [lease.token, nowMs, RETENTION_MS, ERASURE_MS, messageId];
-    const reply = await store.run('expire-send', fencedKeys(store, lease, tag), args);
-    if (reply === -1) throw new FencedError({ step: 'expire sends' });
+    await expireStep(store, lease, { ...keysOf(store, lease.address, tag), nowMs, messageId });
   }
   return due;
 }
@@ -115,7 +164,7 @@ export async function eraseSpentOtps(store: Store, address: DeviceAddress, nowMs
   const { erasures } = deviceKeys(store.space, address);
   for (const messageId of await store.redis.zrangebyscore(erasures, '-inf', nowMs)) {
     const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-    await store.run('erase-content', [record, erasures], [messageId]);
+    await eraseStep(store, { record, erasures, messageId });
   }
 }
 
@@ -126,12 +175,9 @@ export async function takePace(store: Store, lease: Lease, request: { pace: Pace
   const evenGapMs = 60_000 / pace.messagesPerMinute;
   // Jitter varies each gap both ways, so that the rate stays what was asked for.
   const gapMs = evenGapMs * (1 + pace.jitter * (Math.random() * 2 - 1));
-  const keys = deviceKeys(store.space, lease.address);
+  const { pace: key } = deviceKeys(store.space, lease.address);
   const furthestMs = 2 * evenGapMs * pace.burst;
-  const args = [lease.token, nowMs, gapMs, pace.burst, furthestMs];
-  const waitMs = await store.run('take-pace', [keys.lease, keys.pace], args);
-  if (waitMs === -1) throw new FencedError({ step: 'take pace' });
-  return Number(waitMs);
+  return takePaceStep(store, lease, { pace: key, nowMs, gapMs, burst: pace.burst, furthestMs });
 }
 
 /** How long the next message waits for the pace, 0 when it does not. Asks for nothing. */
@@ -145,23 +191,10 @@ export async function readPaceWaitMs(
   return Math.max(0, dueMs - paceDurationMs(pace, pace.burst - 1) - nowMs);
 }
 
-function sendScriptKeys(store: Store, address: DeviceAddress, tag: SendTag): string[] {
-  const keys = sendKeys(store.space, address, tag);
-  const device = deviceKeys(store.space, address);
-  return [
-    keys.record,
-    keys.recipients,
-    keys.results,
-    device.openSends,
-    device.backlog,
-    device.erasures,
-    device.releasedBlobs,
-    device.keptSends,
-  ];
-}
-
-function fencedKeys(store: Store, lease: Lease, tag: SendTag): string[] {
-  return [deviceKeys(store.space, lease.address).lease, ...sendScriptKeys(store, lease.address, tag)];
+function keysOf(store: Store, address: DeviceAddress, tag: SendTag): Record<(typeof SEND_KEYS)[number], string> {
+  const { openSends, backlog, erasures, releasedBlobs, keptSends } = deviceKeys(store.space, address);
+  const places = { open: openSends, backlog, erasures, released: releasedBlobs, kept: keptSends };
+  return { ...sendKeys(store.space, address, tag), ...places };
 }
 
 /** Whether time has done something to the device's sends: some expired, were never opened, hold a spent OTP, or left a blob to release. */

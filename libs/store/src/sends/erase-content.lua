@@ -1,6 +1,4 @@
-#!lua flags=allow-oom
 -- Forgets the content of a sent OTP whose time is over.
--- KEYS record, erasures   ARGV message id
-redis.call('HDEL', KEYS[1], 'content')
-redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('HDEL', record_key, 'content')
+redis.call('ZREM', erasures_key, message_id)
 return 1

@@ -1,20 +1,14 @@
-#!lua flags=allow-oom
 -- Writes what the network said of recipients. Statuses only move forward; news that come too late or twice change
 -- nothing.
--- KEYS lease, record, recipients, results, open, backlog, erasures, released blobs, kept
--- ARGV token, now ms, retention ms, erasure ms, then (recipient, part, event, error code) ...
---   events: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
+-- `events` are (recipient, part, event, error code) ...: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
 --   | revoked (an ack taken back: failed if it counted as sent)
 --   | held (waits for what the error code says; what it may have got before is as uncertain as it was)
--- Output: { 'ok' | 'fenced' | 'gone', status code of each recipient after its event ... }
---- @include "check-lease"
---- @include "results"
---- @include "book"
---- @include "settle"
---- @include "erase"
-if not holds_lease(KEYS[1], ARGV[1]) then return { 'fenced' } end
-local parts, kind, cancelled = unpack(redis.call('HMGET', KEYS[2], 'parts', 'kind', 'cancelledAtMs'))
-if not parts then return { 'gone' } end
+-- Output: the status code of each recipient after its event, -1 where there is none; nothing when the send is gone.
+--- @include settle
+--- @include erase
+--- @constants QUEUED SENT DELIVERED READ FAILED CANCELLED
+local parts, kind, cancelled = unpack(redis.call('HMGET', record_key, 'parts', 'kind', 'cancelledAtMs'))
+if not parts then return {} end
 local full = bit.lshift(1, tonumber(parts)) - 1
 
 local function next_status(r, event)
@@ -32,10 +26,10 @@ local function next_status(r, event)
   return r.status
 end
 
-local reply = { 'ok' }
-for i = 5, #ARGV, 4 do
+local reply = {}
+for i = before_events + 1, #ARGV, 4 do
   local index, mask, event = tonumber(ARGV[i]), bit.lshift(1, tonumber(ARGV[i + 1])), ARGV[i + 2]
-  local r = load_result(KEYS[4], index)
+  local r = load_result(results_key, index)
   if not r then
     reply[#reply + 1] = -1
   else
@@ -47,16 +41,16 @@ for i = 5, #ARGV, 4 do
     r.status = next_status(r, event)
     if event == 'held' and r.status == QUEUED then r.err = tonumber(ARGV[i + 3]) end
     if r.status ~= before then
-      r.at = tonumber(ARGV[2])
+      r.at = tonumber(now_ms)
       r.err = r.status == FAILED and tonumber(ARGV[i + 3]) or 0
       -- Somebody waits to be told when an OTP was accepted, and its delivery may come before they look.
-      if kind == 'otp' and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', KEYS[2], 'sentAtMs', ARGV[2]) end
-      move_counts(KEYS[2], KEYS[6], before, r.status, 1)
+      if kind == 'otp' and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', record_key, 'sentAtMs', now_ms) end
+      move_counts(record_key, backlog_key, before, r.status, 1)
     end
-    save_result(KEYS[4], index, r)
+    save_result(results_key, index, r)
     reply[#reply + 1] = r.status
   end
 end
-erase_spent_otp(KEYS[2], KEYS[7], ARGV[2], ARGV[4])
-close_when_settled(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[8], KEYS[9], ARGV[2], ARGV[3])
+erase_spent_otp(record_key, erasures_key, now_ms)
+close_when_settled(record_key, recipients_key, results_key, open_key, released_key, kept_key, now_ms)
 return reply

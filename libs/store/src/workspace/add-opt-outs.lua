@@ -1,27 +1,26 @@
-#!lua flags=allow-oom
 -- Puts people onto the list of those who want no messages. Those on it stay as they came;
 -- but a later reply refreshes the time of an earlier one, so that an old START does not take it back.
--- KEYS count, buckets in use, bucket...
--- ARGV value, most people on the list, then (place of the bucket in KEYS, bucket number, field) ...
+-- `entries` are (bucket from 1, its number, field) ...
 -- Output: { how many are new, how many there was no room for }
--- A value is seconds * 8 + source, source 0 is a reply, and below 0 it is no opt-out: libs/store/src/workspace/opt-outs.ts.
-local isReply = tonumber(ARGV[1]) % 8 == 0
-local room = tonumber(ARGV[2]) - tonumber(redis.call('GET', KEYS[1]) or '0')
+-- What a value is: libs/contracts/src/people/opt-outs.ts.
+--- @constants MOST_OPT_OUT_SOURCES BY_REPLY
+local function is_reply(held) return held % MOST_OPT_OUT_SOURCES == BY_REPLY end
+local room = tonumber(most) - tonumber(redis.call('GET', count_key) or '0')
 local added, refused = 0, 0
-for i = 3, #ARGV, 3 do
-  local bucket, field = KEYS[tonumber(ARGV[i])], ARGV[i + 2]
+for i = before_entries + 1, #ARGV, 3 do
+  local bucket, field = KEYS[before_buckets + tonumber(ARGV[i])], ARGV[i + 2]
   local held = tonumber(redis.call('HGET', bucket, field))
   if held then
-    if isReply and held > 0 and held % 8 == 0 and held < tonumber(ARGV[1]) then
-      redis.call('HSET', bucket, field, ARGV[1])
+    if is_reply(tonumber(value)) and held > 0 and is_reply(held) and held < tonumber(value) then
+      redis.call('HSET', bucket, field, value)
     end
   elseif added >= room then
     refused = refused + 1
   else
-    redis.call('HSET', bucket, field, ARGV[1])
-    redis.call('SETBIT', KEYS[2], ARGV[i + 1], 1)
+    redis.call('HSET', bucket, field, value)
+    redis.call('SETBIT', in_use_key, ARGV[i + 1], 1)
     added = added + 1
   end
 end
-if added > 0 then redis.call('INCRBY', KEYS[1], added) end
+if added > 0 then redis.call('INCRBY', count_key, added) end
 return { added, refused }

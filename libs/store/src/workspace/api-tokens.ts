@@ -1,7 +1,17 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { defineScript, number } from '../core/scripts/define-script.js';
+import { isOne } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
+
+const recordUse = defineScript({
+  name: 'record-token-use',
+  whenFull: 'runs',
+  keys: ['token'],
+  args: { nowMs: number, leastMs: number },
+  reply: isOne,
+});
 
 /** What is kept of a token: enough to recognise it, nothing to make it from. */
 export interface ApiToken {
@@ -121,7 +131,7 @@ export async function recordTokenUse(
   if (nowMs - (token.lastUsedAtMs ?? 0) < USE_INTERVAL_MS) return;
   token.lastUsedAtMs = nowMs;
   const key = workspaceKeys(store.space, workspace).token(token.keyId);
-  await store.run('record-token-use', [key], [nowMs, USE_INTERVAL_MS]);
+  await recordUse(store, { token: key, nowMs, leastMs: USE_INTERVAL_MS });
 }
 
 function toApiToken(keyId: string, fields: Record<string, string>): ApiToken {

@@ -1,8 +1,18 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
+import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import { addOptOuts, bucketOf, entryOf, findOptedOut, findOptOut, takeBackOptOut } from './opt-outs.js';
+
+const joinStep = defineScript({
+  name: 'join-opt-out',
+  whenFull: 'runs',
+  keys: ['count', 'inUse', 'hiddenBucket', 'phoneBucket'],
+  args: { hiddenEntry: text, phone: text, hiddenBucketNumber: number, phoneBucketNumber: number, isAlways: flag },
+  reply: nothing,
+});
 
 /** A person as the network shows them: by number, by hidden identifier (`digits@lid`), or by both. */
 export interface Person {
@@ -118,11 +128,11 @@ async function join(
   { always }: { always: boolean },
 ): Promise<void> {
   const keys = workspaceKeys(store.space, workspace);
-  const entries = [entryOf(hiddenId), canonicalPhoneNumber(phone)] as const;
-  const [ofHidden, ofPhone] = [bucketOf(entries[0]), bucketOf(entries[1])];
-  await store.run(
-    'join-opt-out',
-    [keys.optOutCount, keys.optOutBuckets, keys.optOuts(ofHidden), keys.optOuts(ofPhone)],
-    [...entries, ofHidden, ofPhone, always ? '1' : ''],
-  );
+  const entries = { hiddenEntry: entryOf(hiddenId), phone: canonicalPhoneNumber(phone) };
+  const [ofHidden, ofPhone] = [bucketOf(entries.hiddenEntry), bucketOf(entries.phone)];
+  await joinStep(store, {
+    ...{ count: keys.optOutCount, inUse: keys.optOutBuckets },
+    ...{ hiddenBucket: keys.optOuts(ofHidden), phoneBucket: keys.optOuts(ofPhone) },
+    ...{ ...entries, hiddenBucketNumber: ofHidden, phoneBucketNumber: ofPhone, isAlways: always },
+  });
 }

@@ -1,17 +1,14 @@
-#!lua flags=allow-oom
 -- A number and a hidden identifier are of one person: the identifier leads to the number from now on, and what was kept
 -- of the person under the identifier alone is kept under the number.
--- KEYS count, buckets in use, bucket of the identifier, bucket of the number
--- ARGV field of the identifier, digits of the number, number of the one bucket, of the other, '1' to join in any case,
---      '' only when there is something to move
+-- `is_always` is '' when they are joined only if there is something to move.
 -- A value below 0 is a number that an identifier leads to: libs/store/src/workspace/hidden-opt-outs.ts.
-local value = redis.call('HGET', KEYS[3], ARGV[1])
+local value = redis.call('HGET', hidden_bucket_key, hidden_entry)
 local isOptOut = value and tonumber(value) > 0
-if not isOptOut and ARGV[5] == '' then return 0 end
+if not isOptOut and is_always == '' then return 0 end
 if isOptOut then
-  if redis.call('HSETNX', KEYS[4], ARGV[2], value) == 0 then redis.call('DECR', KEYS[1]) end
-  redis.call('SETBIT', KEYS[2], ARGV[4], 1)
+  if redis.call('HSETNX', phone_bucket_key, phone, value) == 0 then redis.call('DECR', count_key) end
+  redis.call('SETBIT', in_use_key, phone_bucket_number, 1)
 end
-redis.call('HSET', KEYS[3], ARGV[1], '-' .. ARGV[2])
-redis.call('SETBIT', KEYS[2], ARGV[3], 1)
+redis.call('HSET', hidden_bucket_key, hidden_entry, '-' .. phone)
+redis.call('SETBIT', in_use_key, hidden_bucket_number, 1)
 return 1

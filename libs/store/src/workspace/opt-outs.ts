@@ -1,10 +1,31 @@
 import { crc32 } from 'node:zlib';
 import type { Workspace } from '@gateway/contracts/ids';
-import { digitsOfHiddenId, OPT_OUT_SOURCES, type OptOutSource } from '@gateway/contracts/people/opt-outs';
+import {
+  digitsOfHiddenId,
+  MOST_OPT_OUT_SOURCES,
+  OPT_OUT_SOURCES,
+  type OptOutSource,
+} from '@gateway/contracts/people/opt-outs';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import type { ScriptArgument } from '../core/load-scripts.js';
+import { defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
+import { isOne } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+
+const addStep = defineScript({
+  name: 'add-opt-outs',
+  whenFull: 'runs',
+  keys: ['count', 'inUse', '...buckets'],
+  args: { value: number, most: number, '...entries': mixed },
+  reply: (reply) => reply as [added: number, refused: number],
+});
+const removeStep = defineScript({
+  name: 'remove-opt-out',
+  whenFull: 'runs',
+  keys: ['count', 'inUse', 'bucket'],
+  args: { entry: text, bucketNumber: number, replySeconds: mixed },
+  reply: isOne,
+});
 
 /** A person who wants no messages from any device of the workspace. */
 export interface OptOut {
@@ -20,8 +41,6 @@ export interface OptOut {
 /** Redis keeps hashes of this size as packed lists: 23 bytes a person, where one hash for all would take 72. */
 const BUCKETS = 4_096;
 const MAX_ADDED_AT_ONCE = 1_000;
-/** A value is seconds * this + source: one integer, which a packed list keeps in nine bytes. */
-const SOURCES = 8;
 
 /**
  * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat.
@@ -55,15 +74,15 @@ async function addBatch(
   { phones, value, max }: { phones: readonly string[]; value: number; max: number },
 ): Promise<[added: number, refused: number]> {
   const keys = workspaceKeys(store.space, workspace);
-  const list = [keys.optOutCount, keys.optOutBuckets];
   const places = new Map<number, number>();
-  const args: ScriptArgument[] = [value, max];
+  const buckets: string[] = [];
+  const entries: ScriptArgument[] = [];
   for (const phone of phones) {
     const bucket = bucketOf(phone);
-    if (!places.has(bucket)) places.set(bucket, list.push(keys.optOuts(bucket)));
-    args.push(places.get(bucket)!, bucket, phone);
+    if (!places.has(bucket)) places.set(bucket, buckets.push(keys.optOuts(bucket)));
+    entries.push(places.get(bucket)!, bucket, phone);
   }
-  return (await store.run('add-opt-outs', list, args)) as [number, number];
+  return addStep(store, { ...listKeys(keys), buckets, value, most: max, entries });
 }
 
 /** An operator takes somebody off the list, however they came onto it. `false`: they were not on it. Safe to repeat. */
@@ -86,8 +105,12 @@ async function remove(store: Store, workspace: Workspace, number: string, replyS
   const keys = workspaceKeys(store.space, workspace);
   const phone = entryOf(number);
   const bucket = bucketOf(phone);
-  const list = [keys.optOutCount, keys.optOutBuckets, keys.optOuts(bucket)];
-  return (await store.run('remove-opt-out', list, [phone, bucket, replySeconds])) === 1;
+  const places = { ...listKeys(keys), bucket: keys.optOuts(bucket) };
+  return removeStep(store, { ...places, entry: phone, bucketNumber: bucket, replySeconds });
+}
+
+function listKeys({ optOutCount, optOutBuckets }: ReturnType<typeof workspaceKeys>) {
+  return { count: optOutCount, inUse: optOutBuckets };
 }
 
 /** The entry of a number, however it is written, or of a hidden identifier; `undefined` when there is none. */
@@ -193,12 +216,12 @@ function toSeconds(ms: number): number {
 }
 
 function toValue(source: OptOutSource, atMs: number): number {
-  return toSeconds(atMs) * SOURCES + OPT_OUT_SOURCES.indexOf(source);
+  return toSeconds(atMs) * MOST_OPT_OUT_SOURCES + OPT_OUT_SOURCES.indexOf(source);
 }
 
 function toOptOut(entry: string, value: string): OptOut {
-  const source = OPT_OUT_SOURCES[Number(value) % SOURCES];
+  const source = OPT_OUT_SOURCES[Number(value) % MOST_OPT_OUT_SOURCES];
   if (!source) throw new Error('an opt-out from a source that this version does not know');
   const person = entry.startsWith('-') ? { hiddenId: `${entry.slice(1)}@lid` } : { phone: entry };
-  return { ...person, source, atMs: Math.floor(Number(value) / SOURCES) * 1000 };
+  return { ...person, source, atMs: Math.floor(Number(value) / MOST_OPT_OUT_SOURCES) * 1000 };
 }

@@ -2,11 +2,11 @@ import { type ResendTally, withoutPerson } from '@gateway/contracts/devices/rese
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
-import type { ScriptArgument } from '../core/load-scripts.js';
+import type { ScriptArgument } from '../core/scripts/define-script.js';
+import { replaceSealed } from '../core/sealed-values.js';
 import type { Store } from '../core/store.js';
 import { MS_PER_DAY } from '../core/vault.js';
-import { BUCKETS, bucketOf } from '../devices/keys/device-keys.js';
+import { BUCKETS, bucketOf, forgetUnkeptNames } from '../devices/keys/device-keys.js';
 import type { Lease } from '../fleet/leases.js';
 import { readReceivedWriters } from '../inbound/received-messages.js';
 
@@ -39,7 +39,7 @@ export async function forgetNames(
     if (!buckets.has(key)) buckets.set(key, buckets.size + 1);
     return [buckets.get(key)!, id];
   };
-  const args: ScriptArgument[] = [];
+  const names: ScriptArgument[] = [];
   for (const { id, users } of await namesOf(store, lease.address, ids)) {
     if (!users || (own !== undefined && users.includes(own))) continue;
     const sessions = users.flatMap((user) => [`${user}.0`, `${user}_1.0`].map((session) => place('session', session)));
@@ -47,14 +47,13 @@ export async function forgetNames(
       [`${user}@s.whatsapp.net`, `${user}@lid`].map((jid) => place('tctoken', jid)),
     );
     const keepers = type === 'tctoken' ? sessions : [...sessions, ...tokens];
-    args.push(...place(type, id), keepers.length, ...keepers.flat());
+    names.push(...place(type, id), keepers.length, ...keepers.flat());
   }
-  if (args.length === 0) return 0;
+  if (names.length === 0) return 0;
   const day = Math.floor(beforeMs / MS_PER_DAY);
-  const places = [keys.lease, keys.contactIndex, ...buckets.keys()];
-  const forgotten = Number(await store.run('forget-names', places, [lease.token, day, ...args]));
-  if (forgotten === -1) throw new FencedError({ step: 'forget names' });
-  return forgotten;
+  return forgetUnkeptNames(store, lease, {
+    ...{ contactIndex: keys.contactIndex, buckets: [...buckets.keys()], day, names },
+  });
 }
 
 /** Both names of each person that one of them is known of; none where one cannot be opened. */
@@ -157,7 +156,7 @@ async function forgetResends(
   const resends = withoutPerson(creds.resends, users);
   if (!resends) return ['resends', 0];
   const after = store.vault.seal(JSON.stringify({ ...creds, resends }), 'account', place);
-  return ['resends', Number(await store.run('reseal', [key], ['', sealed, after]))];
+  return ['resends', Number(await replaceSealed(store, { value: key, field: '', before: sealed, after }))];
 }
 
 /** Their numbers, in every spelling, and all hidden identifiers that the device knows of them. */

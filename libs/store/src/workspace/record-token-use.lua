@@ -1,8 +1,6 @@
-#!lua flags=allow-oom
 -- Remembers when a token was last used, unless that is known well enough already.
--- KEYS token   ARGV now ms, least ms between two writes
 -- Output: 1 when written, else 0.
-local hash, last = unpack(redis.call('HMGET', KEYS[1], 'hash', 'lastUsedAtMs'))
-if not hash or tonumber(ARGV[1]) - tonumber(last or 0) < tonumber(ARGV[2]) then return 0 end
-redis.call('HSET', KEYS[1], 'lastUsedAtMs', ARGV[1])
+local hash, last = unpack(redis.call('HMGET', token_key, 'hash', 'lastUsedAtMs'))
+if not hash or tonumber(now_ms) - tonumber(last or 0) < tonumber(least_ms) then return 0 end
+redis.call('HSET', token_key, 'lastUsedAtMs', now_ms)
 return 1

@@ -1,13 +1,15 @@
-#!lua flags=allow-oom
 -- Takes somebody off the list. A reply takes back what a reply did before it, and nothing else.
--- KEYS count, buckets in use, bucket   ARGV field, bucket number, seconds of the reply ('' for an operator)
 -- Output: 1, or 0 when nothing was removed.
--- A value is seconds * 8 + source, and source 0 is a reply: libs/store/src/workspace/opt-outs.ts.
-local value = tonumber(redis.call('HGET', KEYS[3], ARGV[1]))
+-- `reply_seconds` is '' for an operator. What a value is: libs/contracts/src/people/opt-outs.ts.
+--- @constants MOST_OPT_OUT_SOURCES BY_REPLY
+local value = tonumber(redis.call('HGET', bucket_key, entry))
 -- Below 0 it is no opt-out, but the number that a hidden identifier leads to.
 if not value or value < 0 then return 0 end
-if ARGV[3] ~= '' and (value % 8 ~= 0 or value > tonumber(ARGV[3]) * 8) then return 0 end
-redis.call('HDEL', KEYS[3], ARGV[1])
-redis.call('DECR', KEYS[1])
-if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SETBIT', KEYS[2], ARGV[2], 0) end
+if reply_seconds ~= '' then
+  local latest = tonumber(reply_seconds) * MOST_OPT_OUT_SOURCES + BY_REPLY
+  if value % MOST_OPT_OUT_SOURCES ~= BY_REPLY or value > latest then return 0 end
+end
+redis.call('HDEL', bucket_key, entry)
+redis.call('DECR', count_key)
+if redis.call('EXISTS', bucket_key) == 0 then redis.call('SETBIT', in_use_key, bucket_number, 0) end
 return 1

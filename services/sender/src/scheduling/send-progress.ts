@@ -370,7 +370,7 @@ function raise(error: Error): never {
   throw error;
 }
 
-/** The same as libs/store/src/sends/results.lua says. */
+/** The same as libs/store/src/sends/shared/results.lua says. */
 function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
   return (partsInFlight | partsInDoubt | partsAcked) > 0;
 }

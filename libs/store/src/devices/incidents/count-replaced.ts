@@ -1,10 +1,20 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
+import { defineScript, number } from '../../core/scripts/define-script.js';
+import { isOne } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import type { Lease } from '../../fleet/leases.js';
 
 const WINDOW_MS = 10 * 60_000;
 const TOO_OFTEN = 3;
+
+const noteReplacedStep = defineScript({
+  name: 'note-replaced',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['replaced'],
+  args: { nowMs: number, limit: number, windowMs: number },
+  reply: isOne,
+});
 
 /** How long no one here logs in after another client has taken the place of a device. */
 export const REPLACED_PAUSE_MS = 10_000;
@@ -17,12 +27,7 @@ export const REPLACED_PAUSE_MS = 10_000;
  * @throws `FencedError` for a stale owner.
  */
 export async function noteReplaced(store: Store, lease: Lease, nowMs: number): Promise<'once' | 'tooOften'> {
-  const keys = deviceKeys(store.space, lease.address);
-  const reply = await store.run(
-    'note-replaced',
-    [keys.lease, keys.replaced],
-    [lease.token, Math.floor(nowMs), TOO_OFTEN, WINDOW_MS],
-  );
-  if (reply === 'fenced') throw new FencedError({ step: 'note replaced' });
-  return reply === 1 ? 'tooOften' : 'once';
+  const { replaced } = deviceKeys(store.space, lease.address);
+  const news = { nowMs: Math.floor(nowMs), limit: TOO_OFTEN, windowMs: WINDOW_MS };
+  return (await noteReplacedStep(store, lease, { replaced, ...news })) ? 'tooOften' : 'once';
 }

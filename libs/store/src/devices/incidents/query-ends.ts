@@ -1,7 +1,9 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError, toError } from '@gateway/runtime/errors';
+import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
+import { defineScript, number, text } from '../../core/scripts/define-script.js';
+import { words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import type { Lease } from '../../fleet/leases.js';
 
@@ -10,6 +12,15 @@ const MAX_BLAME = 4;
 const BLAME = { spoken: 2, wordless: 1 };
 /** Then it is tried again: it may have been a bad network both times, or the network has changed its mind. */
 const LEFT_OUT_MS = 24 * 60 * 60_000;
+
+const noteEndStep = defineScript({
+  name: 'note-end',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['queryEnds'],
+  args: { limit: number, ttlMs: number, queries: text, blame: number },
+  reply: words,
+});
 
 /** The queries that ended the connection of this account whenever they were asked: its owner, whichever process that is, leaves them out. */
 export async function readLeftOut(store: Store, address: DeviceAddress): Promise<Set<string>> {
@@ -49,9 +60,7 @@ export async function noteEnd(
   lease: Lease,
   { wasOpen, end }: { wasOpen: Record<string, boolean>; end: keyof typeof BLAME },
 ): Promise<string[]> {
-  const keys = deviceKeys(store.space, lease.address);
-  const args = [lease.token, MAX_BLAME, LEFT_OUT_MS, JSON.stringify(wasOpen), BLAME[end]];
-  const reply = await store.run('note-end', [keys.lease, keys.queryEnds], args);
-  if (reply === 'fenced') throw new FencedError({ step: 'note end' });
-  return reply as string[];
+  const { queryEnds } = deviceKeys(store.space, lease.address);
+  const news = { queries: JSON.stringify(wasOpen), blame: BLAME[end] };
+  return noteEndStep(store, lease, { queryEnds, limit: MAX_BLAME, ttlMs: LEFT_OUT_MS, ...news });
 }

@@ -1,9 +1,19 @@
 import type { HeldRestriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
+import { defineScript, mixed, text } from '../../core/scripts/define-script.js';
+import { nothing } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import type { Lease } from '../../fleet/leases.js';
+
+const recordRestrictionStep = defineScript({
+  name: 'record-restriction',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['restriction', 'refused'],
+  args: { kind: text, untilMs: mixed, sinceMs: mixed, silentSinceMs: mixed, triedAtMs: mixed, '...numbers': text },
+  reply: nothing,
+});
 
 /** Why messages to new contacts of a device wait; `undefined` when they do not. */
 export async function readRestriction(store: Store, address: DeviceAddress): Promise<HeldRestriction | undefined> {
@@ -39,10 +49,7 @@ export async function recordRestriction(
 ): Promise<void> {
   const keys = deviceKeys(store.space, lease.address);
   const { kind = '', untilMs = '', sinceMs = '', silentSinceMs = '', triedAtMs = '' } = restriction ?? {};
-  const reply = await store.run(
-    'record-restriction',
-    [keys.lease, keys.restriction, keys.refusedContacts],
-    [lease.token, kind, untilMs, sinceMs, silentSinceMs, triedAtMs, ...refused],
-  );
-  if (reply === 'fenced') throw new FencedError({ step: 'record restriction' });
+  const times = { untilMs, sinceMs, silentSinceMs, triedAtMs };
+  const places = { restriction: keys.restriction, refused: keys.refusedContacts };
+  await recordRestrictionStep(store, lease, { ...places, kind, ...times, numbers: refused });
 }

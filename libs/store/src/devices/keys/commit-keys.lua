@@ -1,20 +1,15 @@
-#!lua flags=allow-oom
--- One atomic write of credentials and session keys.
--- KEYS lease, creds, key-buckets, contact-index, bucket...
--- ARGV token, creds ('' for unchanged), number of contacts, contact..., then (bucket number in KEYS from 1, bucket name, field, value or '') ...
--- Output: 'ok' | 'fenced'
---- @include "check-lease"
-if not holds_lease(KEYS[1], ARGV[1]) then return 'fenced' end
-if ARGV[2] ~= '' then redis.call('SET', KEYS[2], ARGV[2]) end
-local contacts = tonumber(ARGV[3])
-for i = 4, 3 + contacts do redis.call('SADD', KEYS[4], ARGV[i]) end
-for i = 4 + contacts, #ARGV, 4 do
-  local bucket = KEYS[4 + tonumber(ARGV[i])]
+-- One atomic write of credentials ('' for unchanged) and session keys.
+-- `changes` are the contacts, `contact_count` of them, then (bucket from 1, bucket name, field, value or '') ...
+if new_creds ~= '' then redis.call('SET', creds_key, new_creds) end
+local contacts = tonumber(contact_count)
+for i = before_changes + 1, before_changes + contacts do redis.call('SADD', contact_index_key, ARGV[i]) end
+for i = before_changes + contacts + 1, #ARGV, 4 do
+  local bucket = KEYS[before_buckets + tonumber(ARGV[i])]
   if ARGV[i + 3] == '' then
     redis.call('HDEL', bucket, ARGV[i + 2])
   else
-    redis.call('SADD', KEYS[3], ARGV[i + 1])
+    redis.call('SADD', key_buckets_key, ARGV[i + 1])
     redis.call('HSET', bucket, ARGV[i + 2], ARGV[i + 3])
   end
 end
-return 'ok'
+return 1

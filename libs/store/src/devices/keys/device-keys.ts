@@ -1,14 +1,65 @@
 import { crc32 } from 'node:zlib';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
-import type { ScriptArgument } from '../../core/load-scripts.js';
+import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../../core/scripts/define-script.js';
+import { isOne, nothing, numeric, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { MS_PER_DAY } from '../../core/vault.js';
 import type { Lease } from '../../fleet/leases.js';
 
 /** Keys are spread over this many hashes per type, so that no single one grows past what Redis moves at once. */
 export const BUCKETS = 256;
+
+const commitKeys = defineScript({
+  name: 'commit-keys',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['creds', 'keyBuckets', 'contactIndex', '...buckets'],
+  args: { newCreds: bytes, contactCount: number, '...changes': mixed },
+  reply: nothing,
+});
+const findUnused = defineScript({
+  name: 'find-unused-keys',
+  whenFull: 'runs',
+  keys: ['bucket'],
+  args: { cursor: text, limit: number, day: number },
+  reply: words,
+});
+const forgetSessionStep = defineScript({
+  name: 'forget-session',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['sessions', 'identities', 'tokens', 'contactIndex'],
+  args: { sessionId: text, contact: text, day: number },
+  reply: isOne,
+});
+/** How many of some names were forgotten. */
+export const forgetUnkeptNames = defineScript({
+  name: 'forget-names',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['contactIndex', '...buckets'],
+  args: { day: number, '...names': mixed },
+  reply: numeric,
+});
+const retireStep = defineScript({
+  name: 'retire-keys',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: [
+    'creds',
+    'quarantined',
+    'keyBuckets',
+    'contactIndex',
+    'restriction',
+    'refused',
+    'queryEnds',
+    'replaced',
+    '...buckets',
+  ],
+  args: { quarantineMs: number },
+  reply: nothing,
+});
 
 export interface KeyChange {
   type: string;
@@ -55,12 +106,11 @@ export function deviceKeyStore(store: Store, lease: Lease) {
       }
       const creds = changes.creds === undefined ? '' : store.vault.seal(changes.creds, 'account', keys.creds);
       const contacts = changes.contacts ?? [];
-      const reply = await store.run(
-        'commit-keys',
-        [keys.lease, keys.creds, keys.keyBuckets, keys.contactIndex, ...buckets.keys()],
-        [lease.token, creds, contacts.length, ...contacts, ...fields],
-      );
-      if (reply === 'fenced') throw new FencedError({ step: 'commit keys' });
+      await commitKeys(store, lease, {
+        ...{ creds: keys.creds, keyBuckets: keys.keyBuckets, contactIndex: keys.contactIndex },
+        ...{ buckets: [...buckets.keys()], newCreds: creds },
+        ...{ contactCount: contacts.length, changes: [...contacts, ...fields] },
+      });
     },
 
     /** The ids of contacts with a privacy token. */
@@ -93,7 +143,7 @@ export async function findUnusedKeys(
 ): Promise<{ ids: string[]; next: KeyCursor }> {
   const bucket = deviceKeys(store.space, address).keyBucket(type, cursor.bucket);
   const day = Math.floor(beforeMs / MS_PER_DAY);
-  const [at, ...ids] = (await store.run('find-unused-keys', [bucket], [cursor.at, limit, day])) as [string];
+  const [at = '0', ...ids] = await findUnused(store, { bucket, cursor: cursor.at, limit, day });
   return { ids, next: at === '0' ? { bucket: (cursor.bucket + 1) % BUCKETS, at } : { bucket: cursor.bucket, at } };
 }
 
@@ -108,14 +158,13 @@ export async function forgetSession(
   { id, contact = '', beforeMs }: { id: string; contact?: string | undefined; beforeMs: number },
 ): Promise<boolean> {
   const keys = deviceKeys(store.space, lease.address);
-  const places = [
-    ...[keys.lease, keys.keyBucket('session', bucketOf(id)), keys.keyBucket('identity-key', bucketOf(id))],
-    ...[keys.keyBucket('tctoken', bucketOf(contact)), keys.contactIndex],
-  ];
-  const args = [lease.token, id, contact, Math.floor(beforeMs / MS_PER_DAY)];
-  const forgotten = await store.run('forget-session', places, args);
-  if (forgotten === -1) throw new FencedError({ step: 'forget session' });
-  return forgotten === 1;
+  return forgetSessionStep(store, lease, {
+    sessions: keys.keyBucket('session', bucketOf(id)),
+    identities: keys.keyBucket('identity-key', bucketOf(id)),
+    tokens: keys.keyBucket('tctoken', bucketOf(contact)),
+    contactIndex: keys.contactIndex,
+    ...{ sessionId: id, contact, day: Math.floor(beforeMs / MS_PER_DAY) },
+  });
 }
 
 /**
@@ -131,11 +180,9 @@ export async function forgetIdentities(
   if (ids.length === 0) return 0;
   const keys = deviceKeys(store.space, lease.address);
   const buckets = ids.flatMap((id) => ['identity-key', 'session'].map((type) => keys.keyBucket(type, bucketOf(id))));
-  const places = ids.flatMap((id, index) => [2 * index + 1, id, 1, 2 * index + 2, id]);
-  const args = [lease.token, Math.floor(beforeMs / MS_PER_DAY), ...places];
-  const forgotten = Number(await store.run('forget-names', [keys.lease, keys.contactIndex, ...buckets], args));
-  if (forgotten === -1) throw new FencedError({ step: 'forget identities' });
-  return forgotten;
+  const names = ids.flatMap((id, index) => [2 * index + 1, id, 1, 2 * index + 2, id]);
+  const day = Math.floor(beforeMs / MS_PER_DAY);
+  return forgetUnkeptNames(store, lease, { contactIndex: keys.contactIndex, buckets, day, names });
 }
 
 /** Every key of a device, for a copy of all of them: one hash of Redis after the other, in no order. */
@@ -162,16 +209,11 @@ const QUARANTINE_MS = 7 * 24 * 60 * 60 * 1000;
 export async function retireKeys(store: Store, lease: Lease, options: { quarantine: boolean }): Promise<void> {
   const keys = deviceKeys(store.space, lease.address);
   const buckets = (await store.redis.smembers(keys.keyBuckets)).map((name) => toBucketKey(store, lease.address, name));
-  const reply = await store.run(
-    'retire-keys',
-    [
-      ...[keys.lease, keys.creds, keys.quarantinedCreds, keys.keyBuckets, keys.contactIndex],
-      ...[keys.restriction, keys.refusedContacts, keys.queryEnds, keys.replaced],
-      ...buckets,
-    ],
-    [lease.token, options.quarantine ? QUARANTINE_MS : 0],
-  );
-  if (reply === 'fenced') throw new FencedError({ step: 'retire keys' });
+  await retireStep(store, lease, {
+    ...keys,
+    ...{ quarantined: keys.quarantinedCreds, refused: keys.refusedContacts, buckets },
+    quarantineMs: options.quarantine ? QUARANTINE_MS : 0,
+  });
 }
 
 function toBucketKey(store: Store, address: DeviceAddress, name: string): string {

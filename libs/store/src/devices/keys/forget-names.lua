@@ -1,16 +1,12 @@
-#!lua flags=allow-oom
 -- Forgets keys that are about people whose sessions are gone, unless one was written again meanwhile: a session or a token
 -- of the same person keeps it.
--- KEYS lease, contact-index, bucket...
--- ARGV token, day before which it was written, then of each: bucket number in KEYS from 1, field, how many keep it, (bucket number, field of what keeps it) ...
--- Output: how many were forgotten, or -1 when fenced.
---- @include "check-lease"
---- @include "sealed-day"
-if not holds_lease(KEYS[1], ARGV[1]) then return -1 end
-local at = 3
+-- `names` are of each: (bucket from 1, field), how many keep it, (bucket, field of what keeps it) ...
+-- Output: how many were forgotten.
+--- @include sealed-day
+local at = before_names + 1
 local function take_place()
   at = at + 2
-  return KEYS[2 + tonumber(ARGV[at - 2])], ARGV[at - 1]
+  return KEYS[before_buckets + tonumber(ARGV[at - 2])], ARGV[at - 1]
 end
 local forgotten = 0
 while at <= #ARGV do
@@ -22,9 +18,9 @@ while at <= #ARGV do
     if redis.call('HEXISTS', take_place()) == 1 then kept = true end
   end
   local sealed = redis.call('HGET', bucket, field)
-  if sealed and not kept and sealed_day(sealed) < tonumber(ARGV[2]) then
+  if sealed and not kept and sealed_day(sealed) < tonumber(day) then
     redis.call('HDEL', bucket, field)
-    redis.call('SREM', KEYS[2], field)
+    redis.call('SREM', contact_index_key, field)
     forgotten = forgotten + 1
   end
 end

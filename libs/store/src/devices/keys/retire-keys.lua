@@ -1,14 +1,10 @@
-#!lua flags=allow-oom
 -- The account is gone from this device: its keys are unlinked, with what else was about it. With a quarantine its credentials are kept aside for a while.
--- KEYS lease, creds, quarantined creds, key-buckets, contact-index, restriction, refused contacts, query ends, replaced, bucket...   ARGV token, quarantine ms (0 for none)
--- Output: 'ok' | 'fenced'
---- @include "check-lease"
-if not holds_lease(KEYS[1], ARGV[1]) then return 'fenced' end
-if ARGV[2] ~= '0' and redis.call('EXISTS', KEYS[2]) == 1 then
-  redis.call('RENAME', KEYS[2], KEYS[3])
-  redis.call('PEXPIRE', KEYS[3], ARGV[2])
+if quarantine_ms ~= '0' and redis.call('EXISTS', creds_key) == 1 then
+  redis.call('RENAME', creds_key, quarantined_key)
+  redis.call('PEXPIRE', quarantined_key, quarantine_ms)
 else
-  redis.call('DEL', KEYS[2])
+  redis.call('DEL', creds_key)
 end
-redis.call('UNLINK', unpack(KEYS, 4))
-return 'ok'
+redis.call('UNLINK', key_buckets_key, contact_index_key, restriction_key, refused_key, query_ends_key, replaced_key,
+  unpack(KEYS, before_buckets + 1))
+return 1

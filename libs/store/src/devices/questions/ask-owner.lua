@@ -1,14 +1,12 @@
--- Leaves a question for the owner of a device. What it asks about counts towards a daily cap.
--- KEYS questions, counter of the day
--- ARGV question id, question, ttl ms, most questions that may wait, count (0: none), cap, ttl of the counter in ms
+-- Leaves a question for the owner of a device. What it asks about counts towards a daily cap (`count` 0: nothing does).
 -- Output: 'asked' | 'busy' | 'capped'
-local id, count = ARGV[1], tonumber(ARGV[5])
-if redis.call('HEXISTS', KEYS[1], id) == 0 and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[4]) then return 'busy' end
+local count = tonumber(count)
+if redis.call('HEXISTS', questions_key, id) == 0 and redis.call('HLEN', questions_key) >= tonumber(most_waiting) then return 'busy' end
 if count > 0 then
-  if tonumber(redis.call('GET', KEYS[2]) or '0') + count > tonumber(ARGV[6]) then return 'capped' end
-  redis.call('INCRBY', KEYS[2], count)
-  redis.call('PEXPIRE', KEYS[2], ARGV[7])
+  if tonumber(redis.call('GET', counter_key) or '0') + count > tonumber(cap) then return 'capped' end
+  redis.call('INCRBY', counter_key, count)
+  redis.call('PEXPIRE', counter_key, counter_ttl_ms)
 end
-redis.call('HSET', KEYS[1], id, ARGV[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('HSET', questions_key, id, question)
+redis.call('PEXPIRE', questions_key, ttl_ms)
 return 'asked'

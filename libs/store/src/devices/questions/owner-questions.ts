@@ -2,8 +2,9 @@ import { type OwnerQuestion, parseOwnerQuestion } from '@gateway/contracts/devic
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { FencedError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '../../core/doorbells.js';
+import { defineScript, number, text } from '../../core/scripts/define-script.js';
+import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { MS_PER_DAY } from '../../core/vault.js';
 import type { Lease } from '../../fleet/leases.js';
@@ -13,6 +14,40 @@ const MAX_WAITING = 20;
 /** As long as anybody waits for the answer, and no longer: there may be numbers in it. */
 const TTL_MS = (LIMITS.contactsWaitSeconds + 5) * 1000;
 const COUNTER_TTL_MS = 2 * MS_PER_DAY;
+
+const askStep = defineScript({
+  name: 'ask-owner',
+  whenFull: 'refused',
+  keys: ['questions', 'counter'],
+  args: {
+    ...{ id: text, question: text, ttlMs: number, mostWaiting: number },
+    ...{ count: number, cap: number, counterTtlMs: number },
+  },
+  reply: oneOf('asked', 'busy', 'capped'),
+});
+const withdrawStep = defineScript({
+  name: 'withdraw-question',
+  whenFull: 'runs',
+  keys: ['questions', 'answer', 'counter'],
+  args: { id: text, count: number },
+  reply: oneOf('unanswered', 'begun'),
+});
+const takeStep = defineScript({
+  name: 'take-questions',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['questions'],
+  args: {},
+  reply: words,
+});
+const answerStep = defineScript({
+  name: 'answer-question',
+  whenFull: 'runs',
+  isFenced: true,
+  keys: ['answer'],
+  args: { field: text, value: text, ttlMs: number },
+  reply: oneOf('ok', 'unwanted'),
+});
 
 export interface AskedQuestion {
   /** Names the question and its answer; the same again asks the next owner what the last one did not answer. */
@@ -31,13 +66,12 @@ export async function askOwner(
   const keys = deviceKeys(store.space, address);
   const sealed = store.vault.seal(JSON.stringify(question), 'question', placeOf(store, address, id)).toString('base64');
   const { count, cap, nowMs } = quota ?? { count: 0, cap: 0, nowMs: 0 };
-  const outcome = await store.run(
-    'ask-owner',
-    [keys.questions, keys.contactChecks(Math.floor(nowMs / MS_PER_DAY))],
-    [id, sealed, TTL_MS, MAX_WAITING, count, cap, COUNTER_TTL_MS],
-  );
+  const outcome = await askStep(store, {
+    ...{ questions: keys.questions, counter: keys.contactChecks(Math.floor(nowMs / MS_PER_DAY)) },
+    ...{ id, question: sealed, ttlMs: TTL_MS, mostWaiting: MAX_WAITING, count, cap, counterTtlMs: COUNTER_TTL_MS },
+  });
   await ringDoorbell(store, { topic: 'questions', ...address });
-  return outcome as 'asked' | 'busy' | 'capped';
+  return outcome;
 }
 
 export interface AnswerProgress {
@@ -79,8 +113,8 @@ export async function withdrawQuestion(
 ): Promise<boolean> {
   const keys = deviceKeys(store.space, address);
   const counter = keys.contactChecks(Math.floor((quota?.nowMs ?? 0) / MS_PER_DAY));
-  const asked = [keys.questions, keys.answer(id), counter];
-  return (await store.run('withdraw-question', asked, [id, quota?.count ?? 0])) === 'unanswered';
+  const asked = { questions: keys.questions, answer: keys.answer(id), counter };
+  return (await withdrawStep(store, { ...asked, id, count: quota?.count ?? 0 })) === 'unanswered';
 }
 
 /** The answer is not waited for any more: an owner that works on it may stop. Safe to repeat. */
@@ -101,12 +135,10 @@ export interface TakenQuestion {
 
 /** The owner takes all questions that wait, and says so. Throws `FencedError` for a stale owner. */
 export async function takeQuestions(store: Store, lease: Lease): Promise<TakenQuestion[]> {
-  const keys = deviceKeys(store.space, lease.address);
-  const flat = await store.run('take-questions', [keys.lease, keys.questions], [lease.token]);
-  if (flat === 'fenced') throw new FencedError({ step: 'take questions' });
+  const flat = await takeStep(store, lease, { questions: deviceKeys(store.space, lease.address).questions });
   const questions: TakenQuestion[] = [];
-  for (let i = 0; i + 1 < (flat as string[]).length; i += 2) {
-    const [id, sealed] = (flat as string[]).slice(i, i + 2) as [string, string];
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const [id, sealed] = flat.slice(i, i + 2) as [string, string];
     questions.push({ id, question: open(store, lease.address, { id, sealed }) });
   }
   await Promise.all(
@@ -121,9 +153,8 @@ export async function writeOwnerAnswer(
   lease: Lease,
   { id, part, value }: { id: string; part: string; value: string },
 ): Promise<boolean> {
-  const keys = deviceKeys(store.space, lease.address);
-  const outcome = await store.run('answer-question', [keys.lease, keys.answer(id)], [lease.token, part, value, TTL_MS]);
-  if (outcome === 'fenced') throw new FencedError({ step: 'answer a question' });
+  const answer = deviceKeys(store.space, lease.address).answer(id);
+  const outcome = await answerStep(store, lease, { answer, field: part, value, ttlMs: TTL_MS });
   if (outcome === 'ok') await ringDoorbell(store, { topic: 'answers', ...lease.address });
   return outcome === 'ok';
 }

@@ -1,19 +1,19 @@
 -- Writes a send down as `accepting`: durable, but not yet promised. It is opened once its job exists.
 -- With an idempotency key the same step makes the key stand for this send, so that a repeat cannot come in between.
--- KEYS record, recipients, results, accepting, kept [, idempotency]
--- ARGV message id, now ms, packed recipients, empty results, ttl ms of the idempotency key, sealed fingerprint, answer,
---   owner, bytes that the sends of this owner may take (0: no matter), 1 when it may be refused for them, field, value, ...
+-- `quota_bytes` is what the sends of this owner may take (0: any), `is_bounded` whether it may be refused for them, `fields`
+-- are field, value, ... of its record.
 -- Output: { 1, ended send to be forgotten for room ... }, { 0 } when the tag is taken (make another id), { -1 } when the
 --   idempotency key stands for a send already, { -2 } when open sends of this owner take all that they may
---- @include "book"
+--- @include book
+--- @constants IDEMPOTENCY_MS
 local MOST_FORGOTTEN = 200
-if KEYS[6] and redis.call('EXISTS', KEYS[6]) == 1 then return { -1 } end
-if redis.call('EXISTS', KEYS[1]) == 1 then return { 0 } end
-local owner, quota = ARGV[8], tonumber(ARGV[9])
-local ended, bytes = ended_key(KEYS[5], owner), bytes_key(KEYS[5], owner)
+if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
+if redis.call('EXISTS', record_key) == 1 then return { 0 } end
+local quota = tonumber(quota_bytes)
+local ended, bytes = ended_key(kept_key, owner), bytes_key(kept_key, owner)
 local function size_of(entry) return tonumber(string.match(entry, ' (%d+)$')) end
 -- Of sends whose time is over: their keys have died by themselves.
-for _, dead in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', ARGV[2], 'LIMIT', 0, MOST_FORGOTTEN)) do
+for _, dead in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', now_ms, 'LIMIT', 0, MOST_FORGOTTEN)) do
   redis.call('DECRBY', bytes, size_of(dead))
   redis.call('ZREM', ended, dead)
 end
@@ -24,15 +24,15 @@ for _, entry in ipairs(excess > 0 and redis.call('ZRANGE', ended, 0, MOST_FORGOT
   excess = excess - size_of(entry)
 end
 -- Counted, and not only looked for: of sends that come together, each is told of the same ended ones.
-if ARGV[10] == '1' and excess > 0 and #reply <= MOST_FORGOTTEN then return { -2 } end
-redis.call('HSET', KEYS[1], 'messageId', ARGV[1], 'state', 'accepting', unpack(ARGV, 11))
-redis.call('SET', KEYS[2], ARGV[3])
-redis.call('SET', KEYS[3], ARGV[4])
-redis.call('ZADD', KEYS[4], ARGV[2], ARGV[1])
-measure_send(KEYS[5], KEYS[1], KEYS[2], KEYS[3])
-if KEYS[6] then
-  redis.call('HSET', KEYS[1], 'idempotency', KEYS[6])
-  redis.call('HSET', KEYS[6], 'messageId', ARGV[1], 'fingerprint', ARGV[6], 'answer', ARGV[7])
-  redis.call('PEXPIRE', KEYS[6], ARGV[5])
+if is_bounded == '1' and excess > 0 and #reply <= MOST_FORGOTTEN then return { -2 } end
+redis.call('HSET', record_key, 'messageId', message_id, 'state', 'accepting', unpack(ARGV, before_fields + 1))
+redis.call('SET', recipients_key, packed_recipients)
+redis.call('SET', results_key, empty_results)
+redis.call('ZADD', accepting_key, now_ms, message_id)
+measure_send(kept_key, record_key, recipients_key, results_key)
+if idempotency_key then
+  redis.call('HSET', record_key, 'idempotency', idempotency_key)
+  redis.call('HSET', idempotency_key, 'messageId', message_id, 'fingerprint', fingerprint, 'answer', answer)
+  redis.call('PEXPIRE', idempotency_key, IDEMPOTENCY_MS)
 end
 return reply

@@ -5,8 +5,43 @@ import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import { holdOf } from '../../blobs/blobs.js';
+import { bytes, defineScript, flag, mixed, number, text } from '../../core/scripts/define-script.js';
+import { nothing, numeric } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { type NewRepeat, repeatFields } from './idempotency.js';
+
+const acceptStep = defineScript({
+  name: 'accept-send',
+  whenFull: 'refused',
+  keys: ['record', 'recipients', 'results', 'accepting', 'kept', 'idempotency?'],
+  args: {
+    ...{ messageId: text, nowMs: number, packedRecipients: bytes, emptyResults: bytes },
+    ...{ fingerprint: bytes, answer: text },
+    ...{ owner: text, quotaBytes: number, isBounded: flag, '...fields': mixed },
+  },
+  reply: (reply) => reply as [outcome: 1 | 0 | -1 | -2, ...spent: string[]],
+});
+const openStep = defineScript({
+  name: 'open-send',
+  whenFull: 'runs',
+  keys: ['record', 'accepting', 'open', 'backlog'],
+  args: {},
+  reply: numeric,
+});
+const dropStep = defineScript({
+  name: 'drop-accepting-send',
+  whenFull: 'runs',
+  keys: ['record', 'recipients', 'results', 'accepting', 'released', 'kept', 'idempotency?'],
+  args: { messageId: text },
+  reply: nothing,
+});
+const forgetEndedStep = defineScript({
+  name: 'forget-ended-send',
+  whenFull: 'runs',
+  keys: ['record', 'recipients', 'results', 'kept', 'idempotency?'],
+  args: { owner: text, entry: text },
+  reply: nothing,
+});
 
 export interface NewSend {
   kind: SendKind;
@@ -68,25 +103,18 @@ async function writeSend(
   repeat?: NewRepeat,
 ): Promise<AcceptedSend | undefined> {
   const { acceptingSends, keptSends } = deviceKeys(store.space, address);
-  const quota = [send.owner, send.quotaBytes ?? 0, send.kind === 'otp' ? 0 : 1];
+  const quota = { owner: send.owner, quotaBytes: send.quotaBytes ?? 0, isBounded: send.kind !== 'otp' };
   for (let attempt = 0; attempt < MAX_TAG_TRIES; attempt++) {
     const messageId = makeMessageId(address);
     const { tag } = parseMessageId(messageId)!;
     const keys = sendKeys(store.space, address, tag);
-    const reply = await store.run(
-      'accept-send',
-      [keys.record, keys.recipients, keys.results, acceptingSends, keptSends, ...(repeat ? [repeat.key] : [])],
-      [
-        messageId,
-        send.nowMs,
-        packRecipients(send.recipients),
-        emptyResults(send.recipients.length, send.nowMs),
-        ...(repeat ? repeatFields(store, repeat) : ['', '', '']),
-        ...quota,
-        ...recordFields(store, keys.record, send),
-      ],
-    );
-    const [outcome, ...spent] = reply as [1 | 0 | -1 | -2, ...string[]];
+    const [outcome, ...spent] = await acceptStep(store, {
+      ...{ ...keys, accepting: acceptingSends, kept: keptSends, messageId, nowMs: send.nowMs, ...quota },
+      packedRecipients: packRecipients(send.recipients),
+      emptyResults: emptyResults(send.recipients.length, send.nowMs),
+      ...(repeat ? repeatFields(store, repeat) : { fingerprint: '', answer: '' }),
+      fields: recordFields(store, keys.record, send),
+    });
     if (outcome === -2) throw new SendsFullError();
     if (outcome === -1) return undefined;
     if (outcome === 1) {
@@ -107,10 +135,9 @@ async function forgetEnded(
   await Promise.all(
     spent.map(async (entry) => {
       const { tag } = parseMessageId(entry.slice(0, entry.indexOf(' ')))!;
-      const { record, recipients, results } = sendKeys(store.space, address, tag);
-      const idempotency = await store.redis.hget(record, 'idempotency');
-      const places = [record, recipients, results, keptSends, ...(idempotency ? [idempotency] : [])];
-      await store.run('forget-ended-send', places, [owner, entry]);
+      const keys = sendKeys(store.space, address, tag);
+      const idempotency = (await store.redis.hget(keys.record, 'idempotency')) ?? undefined;
+      await forgetEndedStep(store, { ...keys, kept: keptSends, idempotency, owner, entry });
     }),
   );
 }
@@ -134,14 +161,9 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
  * took longer than the grace time to get here must not promise it.
  */
 export async function openSend(store: Store, address: DeviceAddress, messageId: MessageId): Promise<boolean> {
-  const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-  const device = deviceKeys(store.space, address);
-  const opened = await store.run(
-    'open-send',
-    [keys.record, device.acceptingSends, device.openSends, device.backlog],
-    [],
-  );
-  return opened !== -1;
+  const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
+  const { acceptingSends, openSends, backlog } = deviceKeys(store.space, address);
+  return (await openStep(store, { record, accepting: acceptingSends, open: openSends, backlog })) !== -1;
 }
 
 /** Ends the doubt about sends that were written down a while ago and never opened: promised if their job exists, else dropped. */
@@ -158,19 +180,8 @@ export async function dropAbandonedSends(
       continue;
     }
     const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-    const idempotency = await store.redis.hget(keys.record, 'idempotency');
-    await store.run(
-      'drop-accepting-send',
-      [
-        keys.record,
-        keys.recipients,
-        keys.results,
-        acceptingSends,
-        releasedBlobs,
-        keptSends,
-        ...(idempotency ? [idempotency] : []),
-      ],
-      [messageId],
-    );
+    const idempotency = (await store.redis.hget(keys.record, 'idempotency')) ?? undefined;
+    const places = { ...keys, accepting: acceptingSends, released: releasedBlobs, kept: keptSends, idempotency };
+    await dropStep(store, { ...places, messageId });
   }
 }

@@ -2,8 +2,38 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import type { ScriptArgument } from '../../core/load-scripts.js';
+import { defineScript, number, text } from '../../core/scripts/define-script.js';
+import { isOne, nothing, word } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
+
+const placeStep = defineScript({
+  name: 'place-repeat',
+  whenFull: 'refused',
+  keys: ['place'],
+  args: { wanted: text, from: text, ttlMs: number },
+  reply: word,
+});
+const closeStep = defineScript({
+  name: 'close-repeat',
+  whenFull: 'refused',
+  keys: ['idempotency'],
+  args: { ttlMs: number },
+  reply: isOne,
+});
+const releaseStep = defineScript({
+  name: 'release-repeat',
+  whenFull: 'runs',
+  keys: ['claim'],
+  args: { token: text },
+  reply: isOne,
+});
+const settleStep = defineScript({
+  name: 'settle-repeat',
+  whenFull: 'runs',
+  keys: ['idempotency'],
+  args: { messageId: text, answer: text },
+  reply: nothing,
+});
 
 /** What the key of a caller will stand for. */
 export interface NewRepeat {
@@ -78,8 +108,8 @@ export async function findRepeat(
   const digest = createHash('sha256').update(callersKey).digest('hex').slice(0, 32);
   const { workspace, device } = address;
   const placeKey = workspaceKeys(store.space, workspace).idempotencyPlace(owner, digest);
-  const place = async (wanted: string, from: string) =>
-    String(await store.run('place-repeat', [placeKey], [wanted, from, PLACE_TTL_MS]));
+  const place = (wanted: string, from: string) =>
+    placeStep(store, { place: placeKey, wanted, from, ttlMs: PLACE_TTL_MS });
 
   let current = isBound ? `0:${device}` : await place(`0:${device}`, '');
   for (;;) {
@@ -96,7 +126,7 @@ export async function findRepeat(
     }
     if (state === 'free' && (await store.redis.exists(claimKey))) return { kind: 'claimed' };
     // Another request may have used the key in this moment: then it stays, and is read once more.
-    const isClosed = (await store.run('close-repeat', [key], [PLACE_TTL_MS])) === 1;
+    const isClosed = await closeStep(store, { idempotency: key, ttlMs: PLACE_TTL_MS });
     if (isClosed) current = await place(`${Number(move) + 1}:${device}`, current);
   }
 }
@@ -109,7 +139,7 @@ async function claimRepeat(store: Store, key: string): Promise<RepeatClaim | und
 
 /** The request is handled, well or not. Safe to repeat. */
 export async function releaseRepeat(store: Store, { key, token }: RepeatClaim): Promise<void> {
-  await store.run('release-repeat', [key], [token]);
+  await releaseStep(store, { claim: key, token });
 }
 
 async function readRepeat(store: Store, key: string): Promise<Repeat | 'free' | 'closed'> {
@@ -127,7 +157,7 @@ export async function keepAnswer(
   store: Store,
   { key, messageId, answer }: { key: string; messageId: MessageId; answer: Record<string, unknown> },
 ): Promise<void> {
-  await store.run('settle-repeat', [key], [messageId, JSON.stringify(answer)]);
+  await settleStep(store, { idempotency: key, messageId, answer: JSON.stringify(answer) });
 }
 
 /** Whether the send that a key stands for has ended, and was forgotten before its time, for room. */
@@ -137,14 +167,14 @@ export async function isForgotten(store: Store, key: string): Promise<boolean> {
 
 /** The request failed: only successes are kept, and its repeat is a new request. */
 export async function forgetRepeat(store: Store, key: string, messageId: MessageId): Promise<void> {
-  await store.run('settle-repeat', [key], [messageId, '']);
+  await settleStep(store, { idempotency: key, messageId, answer: '' });
 }
 
 /**
  * The arguments of `accept-send`. The fingerprint is sealed: lying open, it would let anyone who reads Redis try out
  * which of a million codes it was made from.
  */
-export function repeatFields(store: Store, { key, fingerprint, answer }: NewRepeat): ScriptArgument[] {
+export function repeatFields(store: Store, { key, fingerprint, answer }: NewRepeat) {
   const sealed = store.vault.seal(fingerprint, 'repeat', `${key}/fingerprint`);
-  return [LIMITS.idempotencySeconds * 1000, sealed, JSON.stringify(answer)];
+  return { idempotency: key, fingerprint: sealed, answer: JSON.stringify(answer) };
 }

@@ -1,10 +1,11 @@
 -- The content of an OTP goes as soon as nobody can need it: at its end, or a while after the ack, as until then the
 -- phone may ask for it again. An OTP has one recipient, so the counts of its record tell its status.
-local function erase_spent_otp(record_key, erasures_key, now_ms, erasure_ms)
+--- @constants OTP_ERASURE_MS
+local function erase_spent_otp(record_key, erasures_key, now_ms)
   local kind, id, queued, sent = unpack(redis.call('HMGET', record_key, 'kind', 'messageId', 'queued', 'sent'))
   if kind ~= 'otp' or tonumber(queued) > 0 then return end
   if tonumber(sent) > 0 then
-    redis.call('ZADD', erasures_key, 'NX', tonumber(now_ms) + tonumber(erasure_ms), id)
+    redis.call('ZADD', erasures_key, 'NX', tonumber(now_ms) + OTP_ERASURE_MS, id)
   else
     redis.call('HDEL', record_key, 'content')
     redis.call('ZREM', erasures_key, id)

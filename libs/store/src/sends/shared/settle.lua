@@ -1,6 +1,9 @@
 -- Keeps the counts of a send and the backlog of its device in step with its results, and closes a send with nothing
 -- left to do: it leaves the open set, lets go of its blob and, when no phone can have it, of its content, and its keys get
 -- their time to live.
+--- @include results
+--- @include book
+--- @constants QUEUED CANCELLED STATUS_NAMES SEND_RETENTION_MS IN_FLIGHT_AT ACKED_AT DOUBT_AT
 local function move_counts(record_key, backlog_key, from, to, recipients)
   redis.call('HINCRBY', record_key, STATUS_NAMES[from], -recipients)
   redis.call('HINCRBY', record_key, STATUS_NAMES[to], recipients)
@@ -15,13 +18,13 @@ local function any_may_be_shown(record_key, results_key)
   local all = redis.call('GET', results_key) or ''
   for from = 1, #all, RESULT_BYTES do
     -- In flight, acked and in doubt, by their places: to decode 10,000 results takes five times as long.
-    local in_flight, acked = string.byte(all, from + 2, from + 3)
-    if in_flight + acked + string.byte(all, from + 14) > 0 then return true end
+    local in_flight, acked = string.byte(all, from + IN_FLIGHT_AT), string.byte(all, from + ACKED_AT)
+    if in_flight + acked + string.byte(all, from + DOUBT_AT) > 0 then return true end
   end
   return false
 end
 
-local function close_when_settled(record_key, recipients_key, results_key, open_key, released_key, kept_key, now_ms, retention_ms)
+local function close_when_settled(record_key, recipients_key, results_key, open_key, released_key, kept_key, now_ms)
   local state, queued, id, blob = unpack(redis.call('HMGET', record_key, 'state', 'queued', 'messageId', 'blob'))
   if state ~= 'open' or tonumber(queued) > 0 then return end
   -- No one is to get the file any more; phones that ask again are told where the network has it.
@@ -30,7 +33,7 @@ local function close_when_settled(record_key, recipients_key, results_key, open_
   redis.call('ZREM', open_key, id)
   -- No phone will ask for it again.
   if not any_may_be_shown(record_key, results_key) then redis.call('HDEL', record_key, 'content', 'reply') end
-  local dies_at = tonumber(now_ms) + tonumber(retention_ms)
+  local dies_at = tonumber(now_ms) + SEND_RETENTION_MS
   redis.call('PEXPIREAT', record_key, dies_at)
   redis.call('PEXPIREAT', recipients_key, dies_at)
   redis.call('PEXPIREAT', results_key, dies_at)

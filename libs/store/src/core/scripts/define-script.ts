@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { deviceKeys, type KeySpace } from '@gateway/contracts/redis-keys';
+import { FencedError } from '@gateway/runtime/errors';
+import { CONTRACT, luaConstants } from './lua-constants.js';
+import { composeLua } from './lua-source.js';
+import type { ReadReply } from './replies.js';
+
+export type ScriptArgument = string | number | Buffer;
+export type RunScript = (name: string, keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>;
+
+/** How an argument is written for Lua. */
+type WriteArgument = (value: never) => ScriptArgument;
+
+export const text = (value: string): string => value;
+export const number = (value: number): number => value;
+/** Sealed, or packed; text where there is none. */
+export const bytes = (value: Buffer | string): Buffer | string => value;
+export const flag = (value: boolean): string => (value ? '1' : '');
+/** Of several arguments that mean different things. */
+export const mixed = (value: ScriptArgument): ScriptArgument => value;
+
+interface Definition<K extends string, A extends Record<string, WriteArgument>, R> {
+  /** Of its Lua file. */
+  name: string;
+  /** At the `maxmemory` of Redis what ends or keeps up what was accepted runs; what brings something new is refused. */
+  whenFull: 'runs' | 'refused';
+  /** It writes what only the owner of a device may write. */
+  isFenced?: true;
+  /**
+   * In this order: in Lua `openSends` is `open_sends_key`. `name?` may be left out, and is then `nil`; of `...names` there are
+   * any number, from `KEYS[before_names + 1]` on.
+   */
+  keys: readonly K[];
+  /** The same: in Lua `nowMs` is `now_ms`, a text. */
+  args: A;
+  reply: ReadReply<R>;
+}
+
+type AnyDefinition = Definition<string, Record<string, WriteArgument>, unknown>;
+
+type Named<N> = N extends `...${string}` | `${string}?` ? never : N;
+type Optional<N> = N extends `${infer M}?` ? M : never;
+type Rest<N> = N extends `...${infer M}` ? M : never;
+
+/** What a step is given: all of its keys and arguments, by name. */
+type Input<K extends string, A extends Record<string, WriteArgument>> = { [N in K as Named<N>]: string } & {
+  [N in K as Optional<N>]?: string | undefined;
+} & { [N in K as Rest<N>]: readonly string[] } & { [N in keyof A as Named<N>]: Parameters<A[N]>[0] } & {
+  [N in keyof A as Rest<N>]: readonly Parameters<A[N]>[0][];
+};
+
+export interface ScriptHost {
+  space: KeySpace;
+  run: RunScript;
+}
+
+/** Who writes as an owner: a lease. */
+export interface ScriptOwner {
+  address: DeviceAddress;
+  /** `owner:epoch`, the value of the lease key. */
+  token: string;
+}
+
+type Step<I, R> = (host: ScriptHost, input: I) => Promise<R>;
+/** Throws `FencedError`, having changed nothing, for an owner whose lease has passed on. */
+type FencedStep<I, R> = (host: ScriptHost, owner: ScriptOwner, input: I) => Promise<R>;
+
+export interface Script {
+  name: string;
+  whenFull: 'runs' | 'refused';
+  isFenced: boolean;
+  lua: string;
+  sha: string;
+}
+
+const LUA_CONSTANTS = luaConstants(CONTRACT);
+const scripts = new Map<string, Script>();
+
+/** All that were defined by the modules that are loaded. */
+export function definedScripts(): ReadonlyMap<string, Script> {
+  return scripts;
+}
+
+/** One atomic step in Redis: the one function that calls its Lua file. */
+export function defineScript<const K extends string, A extends Record<string, WriteArgument>, R>(
+  definition: Definition<K, A, R> & { isFenced: true },
+): FencedStep<Input<K, A>, R>;
+export function defineScript<const K extends string, A extends Record<string, WriteArgument>, R>(
+  definition: Definition<K, A, R> & { isFenced?: never },
+): Step<Input<K, A>, R>;
+export function defineScript(definition: AnyDefinition): unknown {
+  const { name, whenFull, isFenced = false } = definition;
+  if (scripts.has(name)) throw new Error(`two definitions of ${name}`);
+  const lua = writeLua(definition);
+  scripts.set(name, { name, whenFull, isFenced, lua, sha: createHash('sha1').update(lua).digest('hex') });
+  if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(definition, host, input);
+  return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) =>
+    call(definition, host, input, { key: deviceKeys(host.space, address).lease, token });
+}
+
+/** The whole text of a script: names for its keys and arguments, its checks, and its file with all that this asks for. */
+function writeLua({ name, whenFull, isFenced, keys, args }: AnyDefinition): string {
+  const lines = [
+    ...(whenFull === 'runs' ? ['#!lua flags=allow-oom'] : []),
+    ...nameInLua('KEYS', isFenced ? ['lease', ...keys] : keys, '_key'),
+    ...nameInLua('ARGV', isFenced ? ['token', ...Object.keys(args)] : Object.keys(args), ''),
+  ];
+  return [...lines, composeLua(isFenced ? ['check-lease', name] : [name], LUA_CONSTANTS)].join('\n');
+}
+
+function nameInLua(table: 'KEYS' | 'ARGV', names: readonly string[], ending: string): string[] {
+  return names.map((name, index) => {
+    const plain = name.replace(/^\.\.\.|\?$/g, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return name.startsWith('...')
+      ? `local before_${plain} = ${index}`
+      : `local ${plain}${ending} = ${table}[${index + 1}]`;
+  });
+}
+
+async function call(
+  { name, keys, args, reply }: AnyDefinition,
+  host: ScriptHost,
+  input: Record<string, unknown>,
+  lease?: { key: string; token: string },
+): Promise<unknown> {
+  const places = keys.flatMap((key) => {
+    if (key.startsWith('...')) return input[key.slice(3)] as string[];
+    const place = input[key.replace('?', '')] as string | undefined;
+    return place === undefined ? [] : [place];
+  });
+  const values = Object.entries(args).flatMap(([arg, write]) =>
+    arg.startsWith('...') ? (input[arg.slice(3)] as never[]).map(write) : [write(input[arg] as never)],
+  );
+  try {
+    if (!lease) return reply(await host.run(name, places, values));
+    return reply(await host.run(name, [lease.key, ...places], [lease.token, ...values]));
+  } catch (thrown) {
+    throw thrown instanceof Error && thrown.message.startsWith('FENCED ') ? new FencedError({ step: name }) : thrown;
+  }
+}

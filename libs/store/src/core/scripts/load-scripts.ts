@@ -1,0 +1,23 @@
+import type { Redis } from 'ioredis';
+import { definedScripts, type RunScript } from './define-script.js';
+
+/**
+ * Runs our scripts on a Redis client: by their hash, and with the source again when the server has forgotten it.
+ * Not `defineCommand` of ioredis: each of its pipelines, of which there are thousands a second, carries all such commands.
+ */
+export function loadScripts(redis: Redis): RunScript {
+  return async (name, keys, args) => {
+    const script = definedScripts().get(name);
+    if (!script) throw new Error(`no Lua script named ${name}`);
+    try {
+      return await redis.evalsha(script.sha, keys.length, ...keys, ...args);
+    } catch (thrown) {
+      if (!isForgotten(thrown)) throw thrown;
+      return redis.eval(script.lua, keys.length, ...keys, ...args);
+    }
+  };
+}
+
+function isForgotten(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.message.startsWith('NOSCRIPT');
+}
