@@ -102,9 +102,11 @@ export class Recipients {
    */
   async standingOf(jid: string, to: string): Promise<Standing> {
     const { sock, lookUp } = this.#deps;
+    const names = lookUp.namesOf(to);
+    // As nearly every receipt says it.
+    if (jid === names?.jid || jid === names?.lid) return 'recipient';
     if (this.isOurs(jid)) return 'recipient';
     const person = jidNormalizedUser(await inNamespace(sock.authState.keys, jid, 'pn'));
-    const names = lookUp.namesOf(to);
     const lid = names?.lid ?? (await storedLidOf(sock, to, names?.jid));
     const numbers = names ? [jidDecode(names.jid)?.user] : spellingsOf(to);
     const isNumber = person.endsWith('@s.whatsapp.net');
