@@ -12,8 +12,6 @@ const DEVICES = 200;
 const RECIPIENTS = 12;
 const PACE_PER_MINUTE = 6;
 const LOGINS = 1.15;
-/** It starts beside hundreds of logins. */
-const READY_MS = 60_000;
 
 interface RunningList {
   device: string;
@@ -68,7 +66,7 @@ async function startList(stage: Stage, device: string, index: number): Promise<R
 
 async function replaceSenders({ gateway }: Stage, say: (line: string) => void): Promise<void> {
   for (const [i, old] of [...gateway.senders].entries()) {
-    await gateway.addSender({ readyMs: READY_MS });
+    await gateway.addSender();
     old.signal('SIGTERM');
     await old.stop();
     say(`sender ${i + 1} replaced`);

@@ -23,6 +23,9 @@ export interface StageOptions {
   env?: Record<string, string>;
 }
 
+/** Some start beside hundreds of logins, or other work of the machine. */
+const READY_MS = 60_000;
+
 export async function openStage(context: BenchContext, options: StageOptions = {}): Promise<Stage> {
   const { lifecycle, say } = context;
   const { decryptSample = 1, senders = 1, inOneProcess = false, profile = '2026', env = {} } = options;
@@ -35,6 +38,7 @@ export async function openStage(context: BenchContext, options: StageOptions = {
     simulator,
     senders,
     inOneProcess,
+    readyMs: READY_MS,
     env: { LOG_LEVEL: 'info', ...profileSettings(), ...env },
   });
   lifecycle.add('gateway', () => gateway.close());

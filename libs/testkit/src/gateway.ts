@@ -33,6 +33,8 @@ export interface GatewayOptions {
   connections?: number;
   /** One process with all roles, in place of one for each. */
   inOneProcess?: boolean;
+  /** How long a process may take until it is ready. Default: as `ServiceProcess.start` has it. */
+  readyMs?: number;
   /** Settings of every service, beside those that the test run needs. */
   env?: Record<string, string>;
 }
@@ -68,11 +70,11 @@ export class Gateway {
   private async startAll(): Promise<void> {
     const { connections = 1, senders = 1, inOneProcess } = this.options;
     if (inOneProcess) {
-      this.api = await ServiceProcess.start('connection,sender,api', { ...this.env(), API_PORT: '0' });
+      this.api = await this.start('connection,sender,api', { ...this.env(), API_PORT: '0' });
       return;
     }
     const start = (service: string, count: number) =>
-      Promise.all(Array.from({ length: count }, () => ServiceProcess.start(service, this.env())));
+      Promise.all(Array.from({ length: count }, () => this.start(service, this.env())));
     const [startedConnections, startedSenders, api] = await Promise.all([
       start('connection', connections),
       start('sender', senders),
@@ -83,8 +85,8 @@ export class Gateway {
     this.api = api;
   }
 
-  async addSender(options: { readyMs?: number } = {}): Promise<ServiceProcess> {
-    const sender = await ServiceProcess.start('sender', this.env(), options);
+  async addSender(): Promise<ServiceProcess> {
+    const sender = await this.start('sender', this.env());
     this.senders.push(sender);
     return sender;
   }
@@ -104,7 +106,7 @@ export class Gateway {
 
   /** Another replica, with settings of its own if wanted; to be stopped by its caller. */
   addApi(env: Record<string, string> = {}): Promise<ServiceProcess> {
-    return ServiceProcess.start('api', { ...this.env(), ...env, CREDENTIAL_KEYS: '', API_PORT: '0' });
+    return this.start('api', { ...this.env(), ...env, CREDENTIAL_KEYS: '', API_PORT: '0' });
   }
 
   /** Which of the processes holds a device. */
@@ -207,6 +209,11 @@ export class Gateway {
   async close(): Promise<void> {
     const stopped = await Promise.all(this.processes().map((running) => running.stop()));
     if (stopped.includes(false)) throw new Error('a service did not stop when it was asked to');
+  }
+
+  private start(roles: string, env: Record<string, string>): Promise<ServiceProcess> {
+    const { readyMs } = this.options;
+    return ServiceProcess.start(roles, env, readyMs === undefined ? {} : { readyMs });
   }
 
   private processes(): ServiceProcess[] {
