@@ -5,6 +5,7 @@ import { anySequence } from './any-events.js';
 import { step } from './device-model.js';
 import type { ModelEvent } from './events.js';
 import { runSequence } from './run-sequence.js';
+import { findKeysLeft } from './store-adapter.js';
 
 /** One seed makes so many sequences: small enough to be run again with that seed. */
 const BATCH = 25;
@@ -49,6 +50,8 @@ async function runRound(batches: Batch[], model: typeof step): Promise<void> {
         for (const batch of work) await runBatch(space.store, batch, model);
       }),
     );
+    const left = await findKeysLeft(space.store);
+    if (left.length > 0) throw new Error(`keys are left for ever when all sends have ended: ${left.slice(0, 3)}`);
   } finally {
     await space.close();
   }

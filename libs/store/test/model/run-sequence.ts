@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
-import { NEW_DEVICE, step } from './device-model.js';
+import { ABANDONED_MS, NEW_DEVICE, step } from './device-model.js';
 import { type ModelEvent, TTL_STEP_MS } from './events.js';
 import { Invariants } from './invariants.js';
 import { describeModel } from './snapshot.js';
@@ -18,10 +18,12 @@ const END: readonly ModelEvent[] = [
   { do: 'eraseSpent' },
 ];
 
-/** There is room for it if what has ended is counted right: all of that is forgotten for it. */
-const LAST: ModelEvent = {
-  ...{ do: 'accept', room: 'none', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000 },
-};
+/** There is room for it if what has ended is counted right: all of that is forgotten for it. Then it goes, too. */
+const LAST: readonly ModelEvent[] = [
+  { do: 'accept', room: 'none', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000 },
+  { do: 'pass', ms: ABANDONED_MS },
+  { do: 'dropAbandoned', hasJob: false },
+];
 
 /** Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference. */
 export async function runSequence(
@@ -53,7 +55,7 @@ export async function runSequence(
   }
   for (const event of END) await advance(event);
   Invariants.checkEnd(await compare());
-  await advance(LAST);
+  for (const event of LAST) await advance(event);
 }
 
 function mustEqual(ofStore: unknown, ofModel: unknown, what: string): void {

@@ -37,6 +37,7 @@ import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
 const KEY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
+const LASTING = /:(device|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+)$/;
 type EventName = ModelEvent['do'];
 /** What changes what, if it is not said by the event itself. At the end of a sequence everything is looked at. */
 const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventName[]> = {
@@ -348,6 +349,17 @@ export class StoreAdapter {
       use: send < 0 ? undefined : { send, isForgotten: isSpent, ttlHours: Math.ceil(ttlMs / HOUR_MS) },
     };
   }
+}
+
+/** Keys that never die, other than those that a device, a workspace and its list of opt-outs have once each. */
+export async function findKeysLeft({ redis, space }: Store): Promise<string[]> {
+  const left: string[] = [];
+  for await (const found of redis.scanStream({ match: `${space.prefix}:*`, count: 1_000 })) {
+    const keys = found as string[];
+    const ttls = await Promise.all(keys.map((key) => redis.pttl(key)));
+    left.push(...keys.filter((key, i) => ttls[i] === -1 && !LASTING.test(key)));
+  }
+  return left;
 }
 
 function mayChange(what: keyof typeof CHANGES, after: ModelEvent | undefined): boolean {
