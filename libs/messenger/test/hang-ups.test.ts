@@ -2,10 +2,10 @@ import {
   hasSpoken,
   isHangUp,
   refusalOfCode,
-  refusesVersion,
   toDisconnectOutcome,
   toFailureOutcome,
 } from '@gateway/messenger/codes/disconnect-outcomes';
+import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import { KeysUnreadableError, TimeoutError, UntrustedServerError } from '@gateway/messenger/session/session-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import { expect } from 'chai';
@@ -59,9 +59,11 @@ describe('what the end of a connection says', () => {
   });
 
   it('refuses our version from every device with 405 alone', () => {
-    expect(refusesVersion({ kind: 'clientOutdated', code: 405 })).to.equal(true);
-    expect(refusesVersion({ kind: 'clientOutdated', code: 409 })).to.equal(false);
-    expect(refusesVersion({ kind: 'unknown', code: 405 })).to.equal(false);
+    const isForAll = (kind: 'clientOutdated' | 'unknown', code: number) =>
+      disconnectPolicy({ kind, code }, 0).next === 'stopFleet';
+    expect(isForAll('clientOutdated', 405)).to.equal(true);
+    expect(isForAll('clientOutdated', 409)).to.equal(false);
+    expect(isForAll('unknown', 405)).to.equal(false);
   });
 });
 

@@ -1,6 +1,7 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
-import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
+import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
+import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
 import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
@@ -134,9 +135,10 @@ export async function openSessionUntil(
   const noteEnd = async ({ outcome, circumstances }: ClosedEvent): Promise<TaskEnd> => {
     const { serverWords } = circumstances;
     const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
-    logEnd(logger, end);
+    const { next, log } = disconnectPolicy(outcome, clock.nowMs());
+    logEnd(logger, end, log);
     // Before it is decided what to do next: another login would be refused, too.
-    if (refusesVersion(outcome)) await clientVersion.noteRefusal(version).catch(() => {});
+    if (next === 'stopFleet') await clientVersion.noteRefusal(version).catch(() => {});
     await noteSuspects(task, OPTIONAL_QUERIES, circumstances);
     return end;
   };
@@ -159,8 +161,8 @@ export async function openSessionUntil(
   return { session, closed: closed.promise };
 }
 
-function logEnd(logger: Logger, end: TaskEnd): void {
+function logEnd(logger: Logger, end: TaskEnd, why: string): void {
   if (end.kind === 'closedByUs') return;
   const code = 'code' in end ? { networkCode: end.code } : {};
-  logger.info('socket ended', { outcome: end.kind, ...code, ...networkReasonOf(end) });
+  logger.info('socket ended', { outcome: end.kind, why, ...code, ...networkReasonOf(end) });
 }

@@ -1,6 +1,6 @@
-import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
+import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import { sleep } from '@gateway/runtime/clock';
-import { noteReplaced, REPLACED_PAUSE_MS } from '@gateway/store/devices/incidents/count-replaced';
+import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { backOff, underCount } from './count-hold.js';
 import {
@@ -11,11 +11,11 @@ import {
   openSessionUntil,
   type TaskEnd,
 } from './device-task.js';
-import { reasonOf } from './reason-of.js';
 import { senderHasRoom } from './sender-room.js';
 
 const LOOK_FOR_SENDER_MS = 1_000;
 const VERSION_PAUSE_MS = 5_000;
+const LONGEST_MS = 60 * 60_000;
 
 /**
  * Keeps a linked device connected while no sender has room for it, and lets go as soon as one does. It does not send,
@@ -61,46 +61,20 @@ async function keepConnected(task: DeviceTask, letGo: AbortSignal): Promise<Task
 
 async function afterClose(task: DeviceTask, outcome: TaskEnd, letGo: AbortSignal): Promise<void> {
   const { store, lease, clock } = task;
-  const seen = { reason: reasonOf(outcome), ...networkReasonOf(outcome) };
-  switch (outcome.kind) {
-    case 'closedByUs':
-    case 'fenced':
-      return;
-    case 'loggedOut':
-    case 'notMultiDevice':
-    case 'banned':
-      await retireKeys(store, lease, { quarantine: true });
-      return observeEnd(task, reasonOf(outcome), outcome);
-    case 'replaced':
-      if ((await noteReplaced(store, lease, clock.nowMs())) === 'tooOften') {
-        task.logger.error('device parked: another client uses its keys');
-        await observe(task, { status: 'disconnected', ...seen }, 'parked');
-        return;
-      }
-      break;
+  const { next, reason, afterMs = 0 } = disconnectPolicy(outcome, clock.nowMs());
+  const seen = { reason, ...networkReasonOf(outcome) };
+  if (next === 'release') return;
+  if (next === 'deleteKeys') {
+    await retireKeys(store, lease, { quarantine: true });
+    return observeEnd(task, reason, outcome);
   }
-  const ms = pauseMs(outcome, clock.nowMs());
+  if (next === 'reconnectOrPark' && (await noteReplaced(store, lease, clock.nowMs())) === 'tooOften') {
+    task.logger.error('device parked: another client uses its keys');
+    await observe(task, { status: 'disconnected', ...seen }, 'parked');
+    return;
+  }
+  // After a lost network the wait for a sender is pause enough.
+  const ms = Math.min(afterMs, LONGEST_MS);
   await observe(task, { status: 'connecting', ...seen, ...(ms > 0 && { notBeforeMs: Math.ceil(clock.nowMs() + ms) }) });
   await sleep(ms, letGo).catch(() => {});
-}
-
-const LONG_MS = 5 * 60_000;
-const LONGEST_MS = 60 * 60_000;
-
-/** How long nobody here should try again; after a lost network the wait for a sender is pause enough. */
-function pauseMs(outcome: DisconnectOutcome, nowMs: number): number {
-  switch (outcome.kind) {
-    case 'rateLimited':
-      return outcome.minMs;
-    case 'temporarilyBanned':
-      return Math.min(outcome.untilMs ? outcome.untilMs - nowMs : LONG_MS, LONGEST_MS);
-    case 'clientOutdated':
-      return refusesVersion(outcome) ? 0 : LONG_MS;
-    case 'untrusted':
-      return LONG_MS;
-    case 'replaced':
-      return REPLACED_PAUSE_MS;
-    default:
-      return 0;
-  }
 }

@@ -5,7 +5,7 @@ import { takeAccount } from '@gateway/store/devices/take-account';
 import { CodeWriter } from './code-writer.js';
 import { type DeviceTask, observe, observeEnd, openSessionUntil, type TaskEnd } from './device-task.js';
 import { logOutAndWipe, readAccount } from './log-out.js';
-import { reasonOf } from './reason-of.js';
+import { reasonOfAttempt } from './reason-of-attempt.js';
 import { tryKeptKeys } from './try-kept-keys.js';
 
 /**
@@ -30,12 +30,11 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   const { outcome, phone } = await runAttempt(task);
   if (phone) return finishLink(task, phone);
   if (task.signal.aborted) return;
-  const reason = reasonOf(outcome);
+  const reason = reasonOfAttempt(outcome, task.clock.nowMs());
   // Half-made ones: those of a link before it went with its log-out, before this attempt began.
   await retireKeys(task.store, task.lease, { quarantine: false });
   await notePasskeyDemand(task.store, task.lease.address, reason === 'passkey_required');
-  // Nobody tries again by itself, as `network` promises: the user asks for a new code.
-  await observeEnd(task, reason === 'network' ? 'link_timeout' : reason, outcome);
+  await observeEnd(task, reason, outcome);
 }
 
 /** No device logs in for now. An account that is there stays: nothing could be linked in its place. */

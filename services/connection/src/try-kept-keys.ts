@@ -1,8 +1,9 @@
+import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import { defer } from '@gateway/runtime/deferred';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { type DeviceTask, networkReasonOf, observe, openSessionUntil, type TaskEnd } from './device-task.js';
 import { LOG_IN_MS, readAccount } from './log-out.js';
-import { reasonOf } from './reason-of.js';
+import { reasonOfAttempt } from './reason-of-attempt.js';
 
 /**
  * One login with the keys of a parked device. `refused`: a new link must be made, for the network takes these keys no
@@ -18,16 +19,12 @@ export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'
     await observe(task, { status: 'connecting', reason: 'restoring', phone: account.phone }, 'linked');
     return 'ended';
   }
-  switch (end.kind) {
-    case 'loggedOut':
-    case 'notMultiDevice':
-    case 'banned':
-      await retireKeys(task.store, task.lease, { quarantine: true });
-      return 'refused';
-    default:
-      await stayParked(task, end);
-      return 'ended';
+  if (disconnectPolicy(end, task.clock.nowMs()).next === 'deleteKeys') {
+    await retireKeys(task.store, task.lease, { quarantine: true });
+    return 'refused';
   }
+  await stayParked(task, end);
+  return 'ended';
 }
 
 /** `undefined`: the network let us in. What it says of messages is left for the sender that comes. */
@@ -43,7 +40,6 @@ async function logIn(task: DeviceTask): Promise<TaskEnd | undefined> {
 }
 
 async function stayParked(task: DeviceTask, end: TaskEnd): Promise<void> {
-  const reason = reasonOf(end);
-  const told = reason === 'network' ? 'link_timeout' : reason;
-  await observe(task, { status: 'disconnected', reason: told, ...networkReasonOf(end) }, 'parked');
+  const reason = reasonOfAttempt(end, task.clock.nowMs());
+  await observe(task, { status: 'disconnected', reason, ...networkReasonOf(end) }, 'parked');
 }

@@ -3,19 +3,19 @@ import { KeysUnreadableError, TimeoutError, UntrustedServerError } from '../sess
 import { DisconnectReason } from '../socket/baileys.js';
 import { meaningOfEnd } from './network-codes.js';
 
-const CLIENT_TOO_OLD = 405;
-
-/** Why a session ended, in terms of what its owner does next. */
+/** Why a session ended. `disconnectPolicy` says what follows. */
 export type DisconnectOutcome =
   /** `close()` was called. */
   | { kind: 'closedByUs' }
+  /** Its owner gave it up, because the network did not answer. No session reports this: owners make it of `closedByUs`. */
+  | { kind: 'stalled' }
   /** The device was removed from the account. Its keys are worthless: quarantine them, stop. */
   | { kind: 'loggedOut'; code: number }
   /** Stop until then; `undefined` when the network did not say. */
   | { kind: 'temporarilyBanned'; code: number; untilMs: number | undefined }
   /** Stop, and tell people. */
   | { kind: 'banned'; code: number }
-  /** The network refuses this version of the client: see `refusesVersion`. */
+  /** The network refuses this version of the client: 405 from every device, 409 from this one. */
   | { kind: 'clientOutdated'; code: number }
   /** Try again with backoff and jitter: soon when the path broke (`network`), slower when the server asks for rest (`server`). */
   | { kind: 'reconnect'; code: number; backoff: 'network' | 'server' }
@@ -79,11 +79,6 @@ export function isHangUp(error: unknown): boolean {
 export function hasSpoken(error: unknown): boolean {
   const { data } = (error ?? {}) as LibraryError;
   return data !== undefined && data !== null && !(data instanceof Error);
-}
-
-/** Whether the network refuses our version from every device; 409 is about the one that it was said to. */
-export function refusesVersion(outcome: DisconnectOutcome): boolean {
-  return outcome.kind === 'clientOutdated' && outcome.code === CLIENT_TOO_OLD;
 }
 
 /** What a failed read or write of keys means. Never throws. */

@@ -1,6 +1,7 @@
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -18,7 +19,6 @@ import { TimeoutError } from 'p-queue';
 import type { ProcessDeps } from '../deps.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
 import { WakeUp } from '../scheduling/wake-up.js';
-import { decideAfterClose } from './decide-after-close.js';
 import { DeviceSocket, type SocketEnd } from './device-socket.js';
 import { DeviceWork } from './device-work.js';
 import { ReconnectBackoff } from './reconnect-backoff.js';
@@ -203,21 +203,22 @@ export class DeviceOwner {
   }
 
   private async afterEnd(desired: DesiredState, end: SocketEnd): Promise<void> {
-    const next = decideAfterClose(end, this.deps.clock.nowMs());
+    const { next, reason, afterMs = 0, log } = disconnectPolicy(end, this.deps.clock.nowMs());
     this.deps.metrics.countDisconnect(end.kind);
     this.logger.warn('socket ended', {
       outcome: end.kind,
-      next: next.kind,
+      next,
+      why: log,
       ...('code' in end && { networkCode: end.code }),
       ...(end.serverWords !== undefined && { networkReason: end.serverWords }),
     });
-    if (next.kind === 'release' || this.mustEnd()) return this.endSoon();
+    if (next === 'release' || this.mustEnd()) return this.endSoon();
     const words = end.serverWords === undefined ? {} : { networkReason: end.serverWords };
-    if (next.kind === 'unlink') return this.unlink(desired, { ...next, ...words });
-    if (end.kind === 'replaced' && (await this.noteReplaced()) === 'tooOften') return this.park(desired, words);
-    if (next.kind === 'reopen') await this.pause(desired, { ...next, ...words });
+    if (next === 'deleteKeys') return this.unlink(desired, { reason, quarantine: true, ...words });
+    if (next === 'reconnectOrPark' && (await this.noteReplaced()) === 'tooOften') return this.park(desired, words);
     // A network that asks for it at each login gets no login after the other.
-    else if (this.state !== 'open') await this.pause(desired, { reason: 'restart', minMs: 0 });
+    if (next === 'reconnectNow' && this.state === 'open') return;
+    await this.pause(desired, { reason, minMs: afterMs, ...words });
   }
 
   /** The wait is written down: whoever owns the device next keeps to what the network asked for, too. */

@@ -1,6 +1,7 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
-import { type DisconnectOutcome, refusesVersion } from '@gateway/messenger/codes/disconnect-outcomes';
+import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
+import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import { createSessionCaches, forgetCached } from '@gateway/messenger/lookup/session-caches';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { OPTIONAL_QUERIES } from '@gateway/messenger/session/optional-queries';
@@ -19,8 +20,8 @@ import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
 import type { DeviceDeps } from '../deps.js';
 import { messageOf, recipientOf } from '../preparing/message-of.js';
 
-/** Why a socket is no more. `stalled`: we gave it up, because the network did not answer on it. */
-export type SocketEnd = (DisconnectOutcome | { kind: 'stalled' }) & {
+/** Why a socket is no more. */
+export type SocketEnd = DisconnectOutcome & {
   /** The reason that the server gave, in its own words. */
   serverWords?: string;
 };
@@ -167,7 +168,8 @@ export class DeviceSocket {
     const { version, onDecided } = this.login!;
     const { serverWords } = circumstances;
     // Before it is decided what to do next: another login would be refused, too.
-    if (refusesVersion(outcome)) await this.deps.clientVersion.noteRefusal(version).catch(() => {});
+    const { next } = disconnectPolicy(outcome, this.deps.clock.nowMs());
+    if (next === 'stopFleet') await this.deps.clientVersion.noteRefusal(version).catch(() => {});
     await noteSuspects(this.deps, OPTIONAL_QUERIES, circumstances);
     // A socket that the network ended leaves messages without an ack too: then the network's reason counts.
     const end: SocketEnd = this.stalled && outcome.kind === 'closedByUs' ? { kind: 'stalled' } : outcome;

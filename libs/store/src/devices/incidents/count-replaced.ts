@@ -16,9 +16,6 @@ const noteReplacedStep = defineScript({
   reply: isOne,
 });
 
-/** How long no one here logs in after another client has taken the place of a device. */
-export const REPLACED_PAUSE_MS = 10_000;
-
 /**
  * Counts how often another client has taken the place of a device whose lease is ours: someone outside uses its keys.
  * Taking it back by reflex would be a fight without an end. Counted in Redis, for it is the same fight whichever process
