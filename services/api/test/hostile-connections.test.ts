@@ -8,6 +8,8 @@ import { BASE } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
 const DOCUMENT = `GET ${BASE}/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n`;
+/** Where Node's parser has what it calls with each piece of a body. */
+const ON_BODY = 3;
 const STATUSES = /HTTP\/1\.1 (\d{3})/g;
 
 describe('connections that ask much and take little', () => {
@@ -133,6 +135,29 @@ describe('connections that ask much and take little', () => {
       socket.end();
       await eventually(closed);
     }
+  });
+
+  it('are read by no parser any more once their body was refused', async () => {
+    let parsed = 0;
+    const watch = (message: unknown) => {
+      const { parser } = (message as { socket: { parser: Record<number, (piece: Buffer) => void> } }).socket;
+      const take = parser[ON_BODY]!;
+      parser[ON_BODY] = function (piece) {
+        parsed++;
+        return take.call(this, piece);
+      };
+    };
+    subscribe('http.server.request.start', watch);
+    const { socket, received, closed } = await open();
+    socket.write(`${send('Transfer-Encoding: chunked')}9\r\n[[[[[[[[[\r\n`);
+    await eventually(() => received().includes('nested more than 8 deep'));
+    unsubscribe('http.server.request.start', watch);
+    expect(parsed).to.equal(1);
+    await eventually(() => {
+      if (!closed()) socket.write('1\r\n[\r\n'.repeat(1_000));
+      return closed();
+    });
+    expect(parsed).to.equal(1);
   });
 
   it('are closed some time after the answer when they never stop sending', async () => {

@@ -92,6 +92,15 @@ describe('requests that no client library would write', () => {
     await expectStatus(431, [head('POST', `${path}?${'x'.repeat(17_000)}`)]);
   });
 
+  it('have the headers of their limit when too much comes after their body (431)', async () => {
+    const trailers = `0\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`;
+    const chunk = `${TEXT.length.toString(16)}\r\n${TEXT}\r\n`;
+    const { headers } = await expectStatus(431, [head('POST', `${BASE}/send`, [JSON_TYPE, CHUNKED]), chunk, trailers]);
+    expect(headers.get('x-ratelimit-limit')).to.equal('30');
+    expect(headers.get('x-ratelimit-remaining')).to.match(/^\d+$/);
+    expect(headers.get('x-ratelimit-reset')).to.match(/^\d+$/);
+  });
+
   it('are unknown (404) when they only look like a path of ours', async () => {
     const paths = [
       ...[

@@ -198,12 +198,10 @@ function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
 /** Answers that may be given before the token is known, or its requests are counted. */
-const BEFORE_LIMITS = new Set([400, 408, 429, 500, 503]);
+const BEFORE_LIMITS = new Set([400, 408, 429, 431, 500, 503]);
 
 function failureHeaders(status: number, codes: readonly ApiErrorCode[]): string[] {
   if (status === 401) return ['WWW-Authenticate'];
-  // The request ended before its token.
-  if (status === 431) return [];
   const limits = BEFORE_LIMITS.has(status) ? LIMIT_HEADERS.map(optional) : LIMIT_HEADERS;
   if (status === 429 || status === 503) return [...limits, 'Retry-After'];
   const isInProgress = status === 409 && codes.includes('idempotency_in_progress');

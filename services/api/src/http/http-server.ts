@@ -10,7 +10,9 @@ import type { AddressInfo, ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { takeOrMakeRequestId } from '@gateway/contracts/ids';
+import { ApiError } from '@gateway/runtime/errors';
 import { sendAnswer } from '../sends/send-answer.js';
+import { breakBody } from './body/broken-bodies.js';
 import { Connections } from './connections.js';
 import { StartSlices } from './start-slices.js';
 
@@ -115,17 +117,17 @@ function answerTunnel(app: RequestListener, req: IncomingMessage, socket: Duplex
   app(req, res as Parameters<RequestListener>[1]);
 }
 
-const BROKEN: Record<string, ApiErrorCode> = {
+const CODES: Record<string, ApiErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
 /**
- * What is not HTTP, too large or too slow is answered in the same shape as all else: by the response of its request, with
- * the headers that are known by then, or on the bare connection when no request was made out.
+ * What is not HTTP, too large or too slow is answered in the same shape as all else: by the step that reads the body of
+ * its request, or on the bare connection when no request was made out.
  */
 function answerBroken(error: NodeJS.ErrnoException, socket: Duplex, res: ServerResponse | undefined): void {
-  const code = BROKEN[error.code ?? ''] ?? 'invalid_request';
+  const code = CODES[error.code ?? ''] ?? 'invalid_request';
   const { status, message } = API_ERRORS[code];
   const details = code === 'invalid_request' && { details: [{ path: [], message: 'must be valid HTTP' }] };
   const body = { success: false, error: message, ...details };
@@ -135,7 +137,8 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Duplex, res: ServerR
   else if (res.headersSent || res.socket !== socket) socket.destroy();
   else {
     res.shouldKeepAlive = false;
-    sendAnswer(res, { status, body });
+    if (res.req.complete) sendAnswer(res, { status, body });
+    else breakBody(res.req, new ApiError(code, details || {}));
   }
 }
 

@@ -5,6 +5,7 @@ import type { ApiDeps } from '../../api-deps.js';
 import { noRoom } from '../../sends/redis-headroom.js';
 import { sendAnswer } from '../../sends/send-answer.js';
 import { bodyLength } from '../body/body-length.js';
+import { dropRest } from '../body/drop-rest.js';
 import { isRedisAway, isRedisFull } from '../is-redis-away.js';
 import { localsOf } from '../request-locals.js';
 
@@ -25,10 +26,10 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
       ...(error.resetInSeconds !== undefined && { resetIn: error.resetInSeconds }),
     };
     // Its caller is still sending: there will be no next request on this connection.
-    if (!req.complete && bodyLength(req) > 0) res.shouldKeepAlive = false;
+    const isSending = !req.complete && bodyLength(req) > 0;
+    if (isSending) res.shouldKeepAlive = false;
     sendAnswer(res, { status: error.status, body, headers: error.headers });
-    // What is left of a body that nobody will read is let through to nowhere, so that the caller gets the answer.
-    if (!req.complete) req.resume();
+    if (isSending) dropRest(req);
   };
 }
 

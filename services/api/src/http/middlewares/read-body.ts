@@ -6,6 +6,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { bodyLength, UNTIL_TOLD } from '../body/body-length.js';
 import { BodyReader } from '../body/body-reader.js';
+import { BROKEN, brokenBy } from '../body/broken-bodies.js';
 import type { Endpoint } from '../endpoint.js';
 import { accountOf, endedEarly } from '../request-locals.js';
 
@@ -22,6 +23,8 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
     if (!isPlain(req) || !isJson(req)) throw new ApiError('unsupported_media_type');
     if (declaredBytes > maxBodyBytes && declaredBytes !== UNTIL_TOLD) throw new ApiError('payload_too_large');
     if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
+    const broken = brokenBy(req);
+    if (broken) throw broken;
     const account = accountOf(res, bodies);
     const reader = new BodyReader({ maxBytes: maxBodyBytes, hasFile: hasFile ?? false });
     const pieces = new PieceCount();
@@ -80,7 +83,7 @@ function receive(req: Request, res: Response, { slowStartMs, take }: Receiver): 
   return new Promise((resolve, reject) => {
     const end = (refusal?: unknown) => {
       clearTimeout(timer);
-      req.off('data', onData).off('end', end).off('close', onGone);
+      req.off('data', onData).off('end', end).off('close', onGone).off(BROKEN, end);
       res.off('close', onGone);
       if (refusal === undefined) resolve();
       else reject(refusal);
@@ -100,7 +103,7 @@ function receive(req: Request, res: Response, { slowStartMs, take }: Receiver): 
       else timer = setTimeout(checkSpeed, SPEED_CHECK_MS);
     };
     let timer = setTimeout(checkSpeed, slowStartMs);
-    req.on('data', onData).on('end', end).on('close', onGone).on('error', onGone);
+    req.on('data', onData).on('end', end).on('close', onGone).on('error', onGone).on(BROKEN, end);
     // A request that was answered as broken or too slow gets no event of its own any more: Node has let go of it.
     res.on('close', onGone);
   });
