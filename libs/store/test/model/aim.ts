@@ -1,6 +1,5 @@
 import { ABANDONED_MS, type Device, NEW_DEVICE, step } from './device-model.js';
-import type { ModelEvent, News } from './events.js';
-import { TTL_STEP_MS } from './events.js';
+import { type ModelEvent, type News, TTL_STEP_MS } from './events.js';
 import { mayBeHeard, type Send } from './send-model.js';
 
 /** Chance picks numbers below this; mostly they choose among what makes a difference, and from here on among all. */

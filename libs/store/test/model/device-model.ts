@@ -94,7 +94,7 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
       return change(event.send, reported.send, reported.reply);
     }
     case 'cancel': {
-      const cancelled = cancel(device.sends[event.send]!, { nowMs: device.nowMs, triedToo: false });
+      const cancelled = cancel(device.sends[event.send]!, { nowMs: device.nowMs, attemptedToo: false });
       return change(event.send, cancelled.send, cancelled.reply);
     }
     case 'expire':
@@ -225,7 +225,7 @@ function takeAccount(device: Device, account: number, isOwner: boolean): Step {
   if (!isOwner) return { device, reply: 'fenced' };
   const isOther = device.account !== undefined;
   const cancelled = mapSends(device, (send) =>
-    isOther && send.stage === 'open' ? cancel(send, { nowMs: device.nowMs, triedToo: true }).send : send,
+    isOther && send.stage === 'open' ? cancel(send, { nowMs: device.nowMs, attemptedToo: true }).send : send,
   );
   return { device: { ...cancelled, account }, reply: isOther };
 }

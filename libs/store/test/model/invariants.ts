@@ -40,7 +40,7 @@ export class Invariants {
     this.before = now;
   }
 
-  /** After the end of all expiries, retries and erasures. */
+  /** When all expiries and erasures are over. */
   static checkEnd(now: Snapshot): void {
     const isOver = now.sends.every((send) => stageOf(send) === 'closed' || stageOf(send) === 'gone');
     must(isOver, 'every send ends');
@@ -115,8 +115,8 @@ function checkSend({ stage, total, counts, recipients, diesAtMs, hasContent }: S
     must(recipients.filter((each) => each.status === status).length === count, `as many are ${status} as is counted`);
   }
   const waits = recipients.some(isQueued);
-  must(stage === 'accepting' || (stage === 'open') === waits, 'a send is open while someone is queued');
-  must(!waits || hasContent, 'there is a content for everyone who is queued');
+  must(stage === 'accepting' || (stage === 'open') === waits, 'a send is open while a recipient is queued');
+  must(!waits || hasContent, 'there is content for all that are queued');
   const isMortal = diesAtMs.every((time) => time !== 'never');
   must(isMortal || diesAtMs.every((time) => time === 'never'), 'the keys of a send die together');
   must(isMortal === (stage === 'closed'), 'a send that has ended dies, and no other');
@@ -126,6 +126,6 @@ function mayClaim({ send, recipient, part, lease }: Extract<ModelEvent, { do: 'c
   must(lease === 0 && before.lease !== undefined, 'only the owner claims');
   const of = before.sends[send]!;
   const claimed = of === 'gone' ? undefined : of.recipients[recipient];
-  must(claimed?.status === 'queued', 'nobody is claimed who is not queued');
+  must(claimed?.status === 'queued', 'only recipients that are queued are claimed');
   must((claimed!.accepted & (2 ** part)) === 0, 'what the network has accepted is not claimed again');
 }

@@ -95,7 +95,7 @@ export function claim(
   return { send: { ...send, recipients: send.recipients.with(recipient, now) }, reply: 'claimed' };
 }
 
-/** The network speaks only of what it was handed; the owner may fail or hold anybody. */
+/** The network speaks only of what it was handed; the owner may fail or hold every recipient. */
 export function mayBeHeard(send: Send, { recipient, part, event }: News): boolean {
   const isOwners = event === 'failed' || event === 'held';
   return isOwners || send.recipients[recipient] === undefined || send.recipients[recipient].parts[part]!.wasHanded;
@@ -153,16 +153,16 @@ function nextStatus(send: Send, recipient: Recipient, event: News['event']): Rec
   return status === 'queued' && parts.every(({ accepted }) => accepted) ? 'sent' : status;
 }
 
-/** Whom no phone can have it of is cancelled, and with `triedToo` everybody who is queued. */
+/** Cancels queued recipients whose phones cannot have it; with `attemptedToo` all that are queued. */
 export function cancel(
   send: Send,
-  { nowMs, triedToo }: { nowMs: number; triedToo: boolean },
+  { nowMs, attemptedToo }: { nowMs: number; attemptedToo: boolean },
 ): { send: Send; reply: number | undefined } {
   if (send.stage === 'gone' || send.stage === 'accepting') return { send, reply: undefined };
   if (send.stage === 'closed') return { send, reply: 0 };
   const marked = { ...send, cancelledAtMs: send.cancelledAtMs ?? nowMs };
   return settle(marked, nowMs, (recipient) =>
-    triedToo || !mayBeShown(recipient) ? { ...recipient, status: 'cancelled', error: 0 } : recipient,
+    attemptedToo || !mayBeShown(recipient) ? { ...recipient, status: 'cancelled', error: 0 } : recipient,
   );
 }
 
@@ -218,7 +218,7 @@ export function withoutErasure({ eraseAtMs: _, ...send }: Send): Send {
   return send;
 }
 
-/** With nobody queued a send has ended. A content that no phone can have is of no more use. */
+/** A send has ended when no recipient is queued. Content that no phone can have is of no more use. */
 function close(send: Send, nowMs: number): Send {
   if (send.stage !== 'open' || send.recipients.some(({ status }) => status === 'queued')) return send;
   return {

@@ -5,7 +5,7 @@ import { runModel } from './run-model.js';
 /** Half of what `npm test` compares: two files of this run side by side. */
 const SEQUENCES = 1_000;
 const LIMIT_MS = 60_000;
-const LIMIT_MS_PER_SEQUENCE = 100;
+const LIMIT_MS_PER_SEQUENCE = 500;
 
 /** Compares random sequences with the store. `npm run model` says how many, and with which seed. */
 export function testLifecycle(name: string): void {
