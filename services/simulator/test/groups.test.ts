@@ -5,7 +5,7 @@ import { useSimulator } from './support/simulator-fixture.js';
 import type { Linked } from './support/stock-client.js';
 
 describe('groups', () => {
-  const network = useSimulator();
+  const network = useSimulator({ profile: '2026' });
   let alice: Linked;
   let bob: Linked;
   let carol: Linked;

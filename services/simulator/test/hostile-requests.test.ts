@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
 
 describe('requests that are not meant well', () => {
-  const network = useSimulator();
+  const network = useSimulator({ profile: '2026' });
 
   /** What the server answers to a request, as it stands on the wire. */
   async function statusOf(lines: string[], port = network.simulator.port): Promise<number> {

@@ -4,7 +4,7 @@ import WebSocket from 'ws';
 import { useSimulator } from './support/simulator-fixture.js';
 
 describe('logins', () => {
-  const network = useSimulator();
+  const network = useSimulator({ profile: '2026' });
   const counters = () => network.simulator.network.counters;
 
   it('lets a linked client back in', async () => {
