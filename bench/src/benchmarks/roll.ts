@@ -46,9 +46,9 @@ export const rollBenchmark: Benchmark = {
     const seconds = (performance.now() - startedMs) / 1000;
     const logins = (await stage.simulator.counters()).logins! - loginsBefore;
     const { meanSeconds, worstSeconds } = await watch.stop();
-    say(`rolled in ${rounded(seconds)} s`);
-    const { lost, duplicates } = await settle(stage, lists);
     const loginsPerDevice = rounded(logins / DEVICES);
+    say(`rolled in ${rounded(seconds)} s, ${loginsPerDevice} logins and ${rounded(meanSeconds)} s down per device`);
+    const { lost, duplicates } = await settle(stage, lists);
     return {
       ...{ ratio: rounded(loginsPerDevice / LOGINS), ours: loginsPerDevice, baseline: LOGINS },
       ...{ unit: 'logins per device', runs: 1, loginsPerDevice },
