@@ -1,4 +1,5 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import { createVault } from '@gateway/store/core/vault';
 import { setPace } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
@@ -146,6 +147,18 @@ describe('GET and DELETE /messages/{messageId}', () => {
     expect(seen).to.have.length(250);
     expect(recipientsOf(await show(id)), 'the default page').to.have.length(100);
     expect((await show(id, '?cursor=250')).body).to.deep.include({ recipients: [], nextCursor: null });
+  });
+
+  it('answers 503 for a send that another version of the gateway has written, and changes nothing of it', async () => {
+    const id = await send(1);
+    const { record } = sendKeys(space.store.space, DEFAULT, parseMessageId(id)!.tag);
+    await space.store.redis.hset(record, 'v', 99);
+    const before = await space.store.redis.hgetall(record);
+    for (const method of ['GET', 'DELETE'] as const) {
+      const { status, headers } = await api.call(method, `/messages/${id}`);
+      expect([status, headers.get('retry-after')], method).to.deep.equal([503, '2']);
+    }
+    expect(await space.store.redis.hgetall(record)).to.deep.equal(before);
   });
 
   it('answers 503, and not that there is none, while a key is missing to tell the ids of its messages', async () => {

@@ -1,4 +1,5 @@
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { node } from '@gateway/simulator/wire/nodes';
 import { readDeviceState } from '@gateway/store/devices/device-state';
@@ -165,12 +166,9 @@ describe('degraded modes of the sender', function () {
 
   it('goes on with other sends beside a poison job and a record that nobody can read', async () => {
     const [first, second] = makeNumbers(2, series);
-    const keys = deviceKeys(space.store.space, { workspace: 'main', device });
     fault({ on: 'message', do: { delayMs: 300 } });
     const spoiled = await send([first!], 'spoiled');
-    const record = (await space.clients.commands.keys(`${keys.base}:send:*`)).find(
-      (key) => key.split(':').length === 4,
-    )!;
+    const { record } = sendKeys(space.store.space, { workspace: 'main', device }, parseMessageId(spoiled)!.tag);
     await space.clients.commands.hset(record, 'v', 99);
     const messageId = await send([second!], 'fine');
     await waitFor(messageId, { read: 1 });

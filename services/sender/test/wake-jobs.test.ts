@@ -1,5 +1,6 @@
+import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
+import { queueName, queuePrefix, sendKeys } from '@gateway/contracts/redis-keys';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { WakeJobs } from '@gateway/sender/device/wake-jobs';
@@ -99,11 +100,8 @@ describe('sends without a job', () => {
 
   it('do not keep each other from getting one when a record cannot be read', async () => {
     const [broken] = await openMany(2);
-    const [record] = (await space.clients.commands.keys(`${space.prefix}:*:send:*`)).filter(
-      (key) => key.split(':').length === 4,
-    );
-    expect(broken).to.be.a('string');
-    await space.clients.commands.hset(record!, 'v', 99);
+    const { record } = sendKeys(space.store.space, address, parseMessageId(broken!)!.tag);
+    await space.clients.commands.hset(record, 'v', 99);
     await wakeJobs.addMissing(sends, { isStart: true });
     expect(await jobs()).to.equal(1);
   });

@@ -7,6 +7,7 @@ import { packRecipients } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
 import { nothing, numeric, oneOf } from '../core/scripts/replies.js';
+import { isMade } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
 
@@ -17,6 +18,7 @@ const claimStep = defineScript({
   name: 'claim-recipient',
   whenFull: 'runs',
   isFenced: true,
+  readsSend: true,
   keys: ['record', 'results'],
   args: { nowMs: number, recipient: number, part: number },
   reply: oneOf('claimed', 'settled', 'cancelled', 'expired'),
@@ -25,6 +27,7 @@ const recordResultsStep = defineScript({
   name: 'record-results',
   whenFull: 'runs',
   isFenced: true,
+  readsSend: true,
   keys: SEND_KEYS,
   args: { nowMs: number, '...events': mixed },
   reply: (reply) => reply as number[],
@@ -32,6 +35,7 @@ const recordResultsStep = defineScript({
 const cancelStep = defineScript({
   name: 'cancel-send',
   whenFull: 'runs',
+  readsSend: true,
   keys: SEND_KEYS,
   args: { nowMs: number },
   reply: numeric,
@@ -40,6 +44,7 @@ const cancelTriedStep = defineScript({
   name: 'cancel-tried-send',
   whenFull: 'runs',
   isFenced: true,
+  readsSend: true,
   keys: SEND_KEYS,
   args: { nowMs: number },
   reply: numeric,
@@ -47,6 +52,7 @@ const cancelTriedStep = defineScript({
 const forgetRecipientStep = defineScript({
   name: 'forget-recipient',
   whenFull: 'runs',
+  readsSend: true,
   keys: SEND_KEYS,
   args: { nowMs: number, '...numbers': bytes },
   reply: numeric,
@@ -55,6 +61,7 @@ const expireStep = defineScript({
   name: 'expire-send',
   whenFull: 'runs',
   isFenced: true,
+  readsSend: true,
   keys: SEND_KEYS,
   args: { nowMs: number, messageId: text },
   reply: nothing,
@@ -62,6 +69,7 @@ const expireStep = defineScript({
 const eraseStep = defineScript({
   name: 'erase-content',
   whenFull: 'runs',
+  readsSend: true,
   keys: ['record', 'erasures'],
   args: { messageId: text },
   reply: nothing,
@@ -148,15 +156,16 @@ export async function forgetRecipient(
   return found === -1 ? undefined : found;
 }
 
-/** Ends the sends whose time is over. Throws `FencedError` for a stale owner. Returns the ids that ended now. */
+/** Ends the sends whose time is over, but those of versions that only others know. Throws `FencedError` for a stale owner. Returns the ids that ended now. */
 export async function expireSends(store: Store, lease: Lease, nowMs: number): Promise<MessageId[]> {
   const { openSends } = deviceKeys(store.space, lease.address);
-  const due = await store.redis.zrangebyscore(openSends, '-inf', nowMs);
-  for (const messageId of due) {
+  const ended: MessageId[] = [];
+  for (const messageId of await store.redis.zrangebyscore(openSends, '-inf', nowMs)) {
     const { tag } = parseMessageId(messageId)!;
-    await expireStep(store, lease, { ...keysOf(store, lease.address, tag), nowMs, messageId });
+    const step = expireStep(store, lease, { ...keysOf(store, lease.address, tag), nowMs, messageId });
+    if (await isMade(step)) ended.push(messageId);
   }
-  return due;
+  return ended;
 }
 
 /** Forgets the contents of OTPs that were sent a while ago. Needs no lease: what is spent is spent. */
@@ -164,7 +173,7 @@ export async function eraseSpentOtps(store: Store, address: DeviceAddress, nowMs
   const { erasures } = deviceKeys(store.space, address);
   for (const messageId of await store.redis.zrangebyscore(erasures, '-inf', nowMs)) {
     const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-    await eraseStep(store, { record, erasures, messageId });
+    await isMade(eraseStep(store, { record, erasures, messageId }));
   }
 }
 

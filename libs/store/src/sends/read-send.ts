@@ -10,6 +10,7 @@ import {
   unpackRecipients,
 } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 
 /** A send without its recipients. */
@@ -51,7 +52,7 @@ const FIELDS = [
   'sentAtMs',
 ] as const;
 
-/** The send of a message id, `undefined` when there is none (any more). Throws for records of an unknown version. */
+/** The send of a message id, `undefined` when there is none (any more). Throws `UnknownVersionError`. */
 export async function readSend(
   store: Store,
   address: DeviceAddress,
@@ -73,7 +74,7 @@ export async function readSendByTag(
   const [v, messageId, state, kind, total, parts, owner, requestId, createdAtMs, expiresAtMs, ...more] = values;
   const [cancelledAtMs, sentAtMs] = more;
   if (!messageId) return undefined;
-  if (Number(v) !== RECORD_VERSION) throw new Error(`send record of unknown version ${v}`);
+  if (Number(v) !== RECORD_VERSION) throw new UnknownVersionError({ version: v ?? undefined });
   const counts = values.slice(FIELDS.length).map(Number);
   const send: SendRecord = {
     messageId,

@@ -5,6 +5,7 @@ import { FencedError } from '@gateway/runtime/errors';
 import { CONTRACT, luaConstants } from './lua-constants.js';
 import { composeLua } from './lua-source.js';
 import type { ReadReply } from './replies.js';
+import { UnknownVersionError } from './unknown-version-error.js';
 
 export type ScriptArgument = string | number | Buffer;
 export type RunScript = (name: string, keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>;
@@ -27,6 +28,8 @@ interface Definition<K extends string, A extends Record<string, WriteArgument>, 
   whenFull: 'runs' | 'refused';
   /** It writes what only the owner of a device may write. */
   isFenced?: true;
+  /** It reads or changes the send of its key `record`. Throws `UnknownVersionError`, having changed nothing, for one of another version. */
+  readsSend?: true;
   /**
    * In this order: in Lua `openSends` is `open_sends_key`. `name?` may be left out, and is then `nil`; of `...names` there are
    * any number, from `KEYS[before_names + 1]` on.
@@ -70,6 +73,8 @@ export interface Script {
   name: string;
   whenFull: 'runs' | 'refused';
   isFenced: boolean;
+  /** Without that of the lease. */
+  keys: readonly string[];
   lua: string;
   sha: string;
 }
@@ -90,23 +95,24 @@ export function defineScript<const K extends string, A extends Record<string, Wr
   definition: Definition<K, A, R> & { isFenced?: never },
 ): Step<Input<K, A>, R>;
 export function defineScript(definition: AnyDefinition): unknown {
-  const { name, whenFull, isFenced = false } = definition;
+  const { name, whenFull, isFenced = false, keys } = definition;
   if (scripts.has(name)) throw new Error(`two definitions of ${name}`);
   const lua = writeLua(definition);
-  scripts.set(name, { name, whenFull, isFenced, lua, sha: createHash('sha1').update(lua).digest('hex') });
+  scripts.set(name, { name, whenFull, isFenced, keys, lua, sha: createHash('sha1').update(lua).digest('hex') });
   if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(definition, host, input);
   return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) =>
     call(definition, host, input, { key: deviceKeys(host.space, address).lease, token });
 }
 
 /** The whole text of a script: names for its keys and arguments, its checks, and its file with all that this asks for. */
-function writeLua({ name, whenFull, isFenced, keys, args }: AnyDefinition): string {
+function writeLua({ name, whenFull, isFenced, readsSend, keys, args }: AnyDefinition): string {
   const lines = [
     ...(whenFull === 'runs' ? ['#!lua flags=allow-oom'] : []),
     ...nameInLua('KEYS', isFenced ? ['lease', ...keys] : keys, '_key'),
     ...nameInLua('ARGV', isFenced ? ['token', ...Object.keys(args)] : Object.keys(args), ''),
   ];
-  return [...lines, composeLua(isFenced ? ['check-lease', name] : [name], LUA_CONSTANTS)].join('\n');
+  const checks = [...(isFenced ? ['check-lease'] : []), ...(readsSend ? ['check-version'] : [])];
+  return [...lines, composeLua([...checks, name], LUA_CONSTANTS)].join('\n');
 }
 
 function nameInLua(table: 'KEYS' | 'ARGV', names: readonly string[], ending: string): string[] {
@@ -136,6 +142,13 @@ async function call(
     if (!lease) return reply(await host.run(name, places, values));
     return reply(await host.run(name, [lease.key, ...places], [lease.token, ...values]));
   } catch (thrown) {
-    throw thrown instanceof Error && thrown.message.startsWith('FENCED ') ? new FencedError({ step: name }) : thrown;
+    throw toRefusal(name, thrown) ?? thrown;
   }
+}
+
+/** What the checks in front of a step say. */
+function toRefusal(step: string, thrown: unknown): Error | undefined {
+  const [code, version] = thrown instanceof Error ? thrown.message.split(' ') : [];
+  if (code === 'FENCED') return new FencedError({ step });
+  return code === 'UNKNOWN_VERSION' ? new UnknownVersionError({ step, version }) : undefined;
 }

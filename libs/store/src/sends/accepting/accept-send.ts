@@ -7,6 +7,7 @@ import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import { holdOf } from '../../blobs/blobs.js';
 import { bytes, defineScript, flag, mixed, number, text } from '../../core/scripts/define-script.js';
 import { nothing, numeric } from '../../core/scripts/replies.js';
+import { isMade } from '../../core/scripts/unknown-version-error.js';
 import type { Store } from '../../core/store.js';
 import { type NewRepeat, repeatFields } from './idempotency.js';
 
@@ -24,6 +25,7 @@ const acceptStep = defineScript({
 const openStep = defineScript({
   name: 'open-send',
   whenFull: 'runs',
+  readsSend: true,
   keys: ['record', 'accepting', 'open', 'backlog'],
   args: {},
   reply: numeric,
@@ -31,6 +33,7 @@ const openStep = defineScript({
 const dropStep = defineScript({
   name: 'drop-accepting-send',
   whenFull: 'runs',
+  readsSend: true,
   keys: ['record', 'recipients', 'results', 'accepting', 'released', 'kept', 'idempotency?'],
   args: { messageId: text },
   reply: nothing,
@@ -38,6 +41,7 @@ const dropStep = defineScript({
 const forgetEndedStep = defineScript({
   name: 'forget-ended-send',
   whenFull: 'runs',
+  readsSend: true,
   keys: ['record', 'recipients', 'results', 'kept', 'idempotency?'],
   args: { owner: text, entry: text },
   reply: nothing,
@@ -118,28 +122,28 @@ async function writeSend(
     if (outcome === -2) throw new SendsFullError();
     if (outcome === -1) return undefined;
     if (outcome === 1) {
-      await forgetEnded(store, address, { owner: send.owner, spent });
-      return { messageId, forgotten: spent.length };
+      return { messageId, forgotten: await forgetEnded(store, address, { owner: send.owner, spent }) };
     }
   }
   throw new Error('no free tag for a send: the random source repeats itself');
 }
 
-/** What breaks off here is told again to the next send of this owner. */
+/** Answers how many. What breaks off here is told again to the next send of this owner. */
 async function forgetEnded(
   store: Store,
   address: DeviceAddress,
   { owner, spent }: { owner: string; spent: readonly string[] },
-): Promise<void> {
+): Promise<number> {
   const { keptSends } = deviceKeys(store.space, address);
-  await Promise.all(
+  const forgotten = await Promise.all(
     spent.map(async (entry) => {
       const { tag } = parseMessageId(entry.slice(0, entry.indexOf(' ')))!;
       const keys = sendKeys(store.space, address, tag);
       const idempotency = (await store.redis.hget(keys.record, 'idempotency')) ?? undefined;
-      await forgetEndedStep(store, { ...keys, kept: keptSends, idempotency, owner, entry });
+      return isMade(forgetEndedStep(store, { ...keys, kept: keptSends, idempotency, owner, entry }));
     }),
   );
+  return forgotten.filter((isForgotten) => isForgotten).length;
 }
 
 function recordFields(store: Store, recordKey: string, send: NewSend) {
@@ -176,12 +180,12 @@ export async function dropAbandonedSends(
   const beforeMs = options.nowMs - LIMITS.acceptingGraceSeconds * 1000;
   for (const messageId of await store.redis.zrangebyscore(acceptingSends, '-inf', beforeMs)) {
     if (await options.hasJob(messageId)) {
-      await openSend(store, address, messageId);
+      await isMade(openSend(store, address, messageId));
       continue;
     }
     const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
     const idempotency = (await store.redis.hget(keys.record, 'idempotency')) ?? undefined;
     const places = { ...keys, accepting: acceptingSends, released: releasedBlobs, kept: keptSends, idempotency };
-    await dropStep(store, { ...places, messageId });
+    await isMade(dropStep(store, { ...places, messageId }));
   }
 }

@@ -1,4 +1,5 @@
 import { ApiError, toError } from '@gateway/runtime/errors';
+import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import type { ErrorRequestHandler } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
@@ -36,8 +37,8 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
 function toApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
   if (isRedisFull(error)) return noRoom(error);
-  // A process with the key will answer, or this one when it has been started with it.
-  if (isRedisAway(error) || error instanceof UnknownKeyError)
+  // Another process will answer: one with the key, or of the version that wrote the record.
+  if (isRedisAway(error) || error instanceof UnknownKeyError || error instanceof UnknownVersionError)
     return withRetryAfter(new ApiError('unavailable', { cause: error }));
   return new ApiError('internal', { cause: error });
 }
