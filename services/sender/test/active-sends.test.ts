@@ -5,6 +5,7 @@ import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
 import { type Rest, SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { takeNext, takeReady } from './support/take.js';
 
 const address = { workspace: 'main', device: 'a' };
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
@@ -100,7 +101,7 @@ describe('the active sends of a device', () => {
     }
     expect(sends.hasReady({ otpOnly: true })).to.equal(true);
     expect(sends.otpWaits).to.equal(true);
-    expect(sends.takeNext()?.send.messageId).to.equal('otp-1');
+    expect(takeNext(sends)?.send.messageId).to.equal('otp-1');
     expect(sends.otpWaits).to.equal(false);
     expect(sends.hasReady({ otpOnly: true })).to.equal(false);
 
@@ -138,11 +139,11 @@ describe('the active sends of a device', () => {
       people = ['4915100000', '4915100001'];
       await open('list-1', 'list-2');
       const taken = [];
-      while (!sends.wantsAlone({ isCareful })) taken.push(sends.takeNext()!);
+      while (!sends.wantsAlone({ isCareful })) taken.push(takeNext(sends)!);
       expect(taken.map(({ send, recipient }) => `${send.messageId} ${recipient}`)).to.deep.equal([
         ...['list-2 0', 'list-2 1', 'list-1 1'],
       ]);
-      expect(sends.takeAlone()).to.include({ recipient: 0 });
+      expect(sends.nextAlone).to.include({ recipient: 0 });
     });
 
     it('takes a suspect at once where its owners lasted, for it may be innocent', async () => {
@@ -158,7 +159,7 @@ describe('the active sends of a device', () => {
       await open('list-1', 'list-2');
       for (const recipient of [0, 1, 2]) {
         expect(sends.wantsAlone({ isCareful: false })).to.equal(false);
-        expect(sends.takeNext()).to.deep.include({ recipient }).and.nested.include({ 'send.messageId': 'list-2' });
+        expect(takeNext(sends)).to.deep.include({ recipient }).and.nested.include({ 'send.messageId': 'list-2' });
       }
       expect(sends.hasReady({ otpOnly: false })).to.equal(false);
       expect(sends.wantsAlone({ isCareful })).to.equal(false);
@@ -260,7 +261,7 @@ describe('the active sends of a device', () => {
       const send = find(name);
       const due = send.takeForLookUp(10, nowMs);
       send.addReady(due.map(({ index }) => index));
-      for (let item = send.takeReady(); item; item = send.takeReady()) send.retryLater(item.recipient, nowMs);
+      for (let item = takeReady(send); item; item = takeReady(send)) send.retryLater(item.recipient, nowMs);
       sends.settle();
       return due.length;
     }
@@ -353,7 +354,7 @@ describe('the active sends of a device', () => {
         const [stranger, busy] = send.takeForLookUp(10, nowMs);
         send.hold([stranger!.index]);
         send.addReady([busy!.index]);
-        send.takeReady();
+        takeReady(send);
         send.retryLater(busy!.index, nowMs);
       }
       await sends.handleJob(job('next'));
@@ -364,7 +365,7 @@ describe('the active sends of a device', () => {
       await eventually(() => active().includes('list-0'));
       const send = find('list-0');
       send.addReady(send.takeForLookUp(10, nowMs).map(({ index }) => index));
-      expect(send.takeReady()?.to).to.equal('4915100000');
+      expect(takeReady(send)?.to).to.equal('4915100000');
     });
   });
 

@@ -5,6 +5,7 @@ import { type PreparationDeps, SendPreparation } from '@gateway/sender/preparing
 import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { takeReady } from './support/take.js';
 
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
 
@@ -115,7 +116,7 @@ describe('holding recipients back', () => {
 
     send.releaseHeld();
     send.addReady(waiting(send));
-    const tried = send.takeReady()!.recipient;
+    const tried = takeReady(send)!.recipient;
     send.forgetLookUps();
     send.putBack([tried]);
     await holdBackAll(send);

@@ -2,6 +2,7 @@ import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@ga
 import { IllegalMoveError } from '@gateway/sender/scheduling/places';
 import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { expect } from 'chai';
+import { takeAlone, takeReady } from './support/take.js';
 
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
 const recipient = (index: number, status: RecipientStatus = 'queued', tries = 0) => ({
@@ -29,7 +30,7 @@ const lookUp = (send: SendProgress, { limit = 10, nowMs = 0 } = {}) =>
 /** Looks everybody up who waits, and takes the first of them. */
 function take(send: SendProgress, nowMs = 0) {
   send.addReady(lookUp(send, { nowMs }));
-  return send.takeReady();
+  return takeReady(send);
 }
 
 describe('SendProgress', () => {
@@ -40,7 +41,7 @@ describe('SendProgress', () => {
       .to.throw(IllegalMoveError)
       .with.nested.property('fields.from', 'waiting');
     send.addReady([first!]);
-    const { recipient: taken } = send.takeReady()!;
+    const { recipient: taken } = takeReady(send)!;
     send.settled(taken);
     for (const move of [() => send.putBack([taken]), () => send.settled(taken), () => send.retryLater(taken, 0)]) {
       expect(move, 'settled is settled').to.throw(IllegalMoveError);
@@ -75,7 +76,7 @@ describe('SendProgress', () => {
     expect(lookUp(send)).to.deep.equal([0, 1, 2]);
     expect(lookUp(send)).to.deep.equal([]);
     send.addReady([0, 1, 2]);
-    const taken = [send.takeReady(), send.takeReady(), send.takeReady(), send.takeReady()];
+    const taken = [takeReady(send), takeReady(send), takeReady(send), takeReady(send)];
     expect(taken.map((item) => item?.recipient)).to.deep.equal([0, 1, 2, undefined]);
   });
 
@@ -87,8 +88,8 @@ describe('SendProgress', () => {
     send.lookingUp = false;
     send.addReady([0, 1]);
     expect(lookUp(send, { limit: 2 }), 'enough are ready').to.deep.equal([]);
-    send.takeReady();
-    send.takeReady();
+    takeReady(send);
+    takeReady(send);
     expect(lookUp(send, { limit: 2 })).to.deep.equal([2]);
   });
 
@@ -106,7 +107,7 @@ describe('SendProgress', () => {
     send.putBack([1, 2]);
     let nowMs = 0;
     for (const pauseMs of [2_000, 4_000, 8_000]) {
-      expect(send.takeReady()?.recipient).to.equal(0);
+      expect(takeReady(send)?.recipient).to.equal(0);
       send.retryLater(0, nowMs);
       expect(send.isDone).to.equal(false);
       expect(lookUp(send, { nowMs: nowMs + pauseMs - 1 })).not.to.include(0);
@@ -134,9 +135,9 @@ describe('SendProgress', () => {
     send.unanswered(0, 0);
     expect(lookUp(send)).to.deep.equal([0]);
     send.addReady([0]);
-    send.takeReady();
-    send.takeReady();
-    expect(send.takeReady()?.recipient).to.equal(0);
+    takeReady(send);
+    takeReady(send);
+    expect(takeReady(send)?.recipient).to.equal(0);
     send.unanswered(0, 0);
     expect(lookUp(send, { nowMs: 1_999 })).to.deep.equal([]);
     expect(lookUp(send, { nowMs: 2_000 })).to.deep.equal([0]);
@@ -145,7 +146,7 @@ describe('SendProgress', () => {
   it('drops at a cancel all whose phones cannot show it, and goes on with the others', () => {
     const send = openSend([recipient(0), recipient(1), recipient(2), recipient(3, 'queued', 1)]);
     send.addReady(lookUp(send));
-    const taken = [send.takeReady(), send.takeReady(), send.takeReady()].map((item) => item?.recipient);
+    const taken = [takeReady(send), takeReady(send), takeReady(send)].map((item) => item?.recipient);
     expect(taken).to.deep.equal([3, 0, 1]);
     send.putBack([3]);
     send.retryLater(0, 0);
@@ -174,7 +175,7 @@ describe('SendProgress', () => {
       const send = openSend([lost(0, 3), lost(1, 2), recipient(2)]);
       expect([send.isDone, send.isSuspect]).to.deep.equal([false, false]);
       send.addReady(lookUp(send, { nowMs: 1_999 }));
-      expect([send.takeReady(), send.takeReady(), send.takeReady()].map((item) => item?.recipient)).to.deep.equal([
+      expect([takeReady(send), takeReady(send), takeReady(send)].map((item) => item?.recipient)).to.deep.equal([
         1,
         2,
         undefined,
@@ -182,7 +183,7 @@ describe('SendProgress', () => {
       expect(send.hasAlone).to.equal(false);
       send.addReady(lookUp(send, { nowMs: 2_000 }));
       expect([send.hasReady, send.hasAlone]).to.deep.equal([false, true]);
-      expect(send.takeAlone()?.recipient).to.equal(0);
+      expect(takeAlone(send)?.recipient).to.equal(0);
     });
 
     it('waits longer after each of them', () => {
@@ -198,7 +199,7 @@ describe('SendProgress', () => {
       expect(send.rests, 'its place is for others').to.equal(true);
       send.addReady(lookUp(send, { nowMs: 16_010 }));
       expect(send.hasReady).to.equal(false);
-      const taken = [0, 1, 2, 3].map(() => send.takeAlone()?.recipient);
+      const taken = [0, 1, 2, 3].map(() => takeAlone(send)?.recipient);
       expect(taken).to.deep.equal([3, 2, 1, 0]);
       send.settled(1);
       expect(send.isSuspect, 'one of them was innocent').to.equal(false);
@@ -207,7 +208,7 @@ describe('SendProgress', () => {
     it('trusts a message again of which this owner saw what became of it', () => {
       const send = openSend([lost(0, 9)]);
       send.addReady(lookUp(send, { nowMs: 600_000 }));
-      send.takeAlone();
+      takeAlone(send);
       send.retryLater(0, 600_000);
       expect(take(send, 602_000)?.recipient).to.equal(0);
     });
@@ -279,7 +280,7 @@ describe('SendProgress', () => {
       expect(send.mayUpload(0)).to.equal(true);
       send.file.upload = upload;
       expect(send.mayUpload(0)).to.equal(false);
-      expect(send.takeReady()?.content).to.deep.include({ kind: 'media', upload });
+      expect(takeReady(send)?.content).to.deep.include({ kind: 'media', upload });
     });
 
     it('gives a recipient the second part once the first was accepted, before it turns to others', () => {
@@ -287,11 +288,11 @@ describe('SendProgress', () => {
       send.file.upload = upload;
       expect(take(send)).to.include({ recipient: 0, part: 0 });
       send.acceptedPart(0, 0);
-      const second = send.takeReady()!;
+      const second = takeReady(send)!;
       expect(second).to.include({ recipient: 0, part: 1 });
       expect(second.content).to.deep.equal({ kind: 'text', text: 'and this' });
       send.acceptedPart(0, 1);
-      expect(send.takeReady()).to.include({ recipient: 1, part: 0 });
+      expect(takeReady(send)).to.include({ recipient: 1, part: 0 });
     });
 
     it('repeats only the part that is missing, also after a hand-over', () => {

@@ -1,12 +1,12 @@
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
+import { Verdicts } from '@gateway/sender/dispatching/verdicts';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
 import { FirstContactHold } from '@gateway/sender/scheduling/first-contact-hold';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
-import { Verdicts } from '@gateway/sender/scheduling/verdicts';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -14,6 +14,7 @@ import { claimRecipient } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { expect } from 'chai';
 import { ADDRESS, useHoldStage } from './support/hold-stage.js';
+import { takeReady } from './support/take.js';
 
 describe('a stranger whom the network refuses, and knows of no restriction', () => {
   const { stage, attached } = useHoldStage();
@@ -49,7 +50,7 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
     stage.nowMs += 60_000;
     if (isAnnounced) hold.hasNews();
     send.addReady(send.takeForLookUp(1, stage.nowMs).map(({ index }) => index));
-    const item = send.takeReady()!;
+    const item = takeReady(send)!;
     await claimRecipient(store, lease, { tag: send.tag, recipient: 0, part: 0, nowMs: stage.nowMs });
     await verdicts.settle(item, { kind: 'restricted', code: 463 });
     const { counts } = (await readSend(store, ADDRESS, send.messageId))!;

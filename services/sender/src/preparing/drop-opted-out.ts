@@ -21,7 +21,7 @@ export async function dropOptedOut<Upcoming extends { index: number; to: string 
 }
 
 /** A recipient by all their names; one who takes every message is not named. */
-type Recipient =
+export type Recipient =
   | { kind: 'exempt' }
   | { kind: 'named'; numbers: readonly string[]; hiddenId: string | undefined; storedHiddenId?: string };
 

@@ -131,10 +131,8 @@ export class ActiveSends {
     return this.loading.size === 0 && !sends.some((send) => !send.isSuspect && send.wantsToGo);
   }
 
-  takeAlone(): WorkItem | undefined {
-    return this.inTurn()
-      .find((send) => send.hasAlone)
-      ?.takeAlone();
+  get nextAlone(): WorkItem | undefined {
+    return this.inTurn().find((send) => send.hasAlone)?.nextAlone;
   }
 
   /** OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */
@@ -144,17 +142,19 @@ export class ActiveSends {
     return [...sends.filter(isOtp), ...lists];
   }
 
-  takeNext({ otpOnly = false } = {}): WorkItem | undefined {
-    for (const send of this.inTurn()) {
-      if (otpOnly && !isOtp(send)) return undefined;
-      const item = send.takeReady();
-      if (!item) continue;
-      // To the back of the map: the next list has its turn.
-      this.active.delete(send.messageId);
-      this.active.set(send.messageId, send);
-      return item;
-    }
-    return undefined;
+  /** The message whose turn it is. It stays where it is until it is taken. */
+  next({ otpOnly = false } = {}): WorkItem | undefined {
+    const send = this.inTurn().find(({ hasReady }) => hasReady);
+    return send && (isOtp(send) || !otpOnly) ? send.nextReady : undefined;
+  }
+
+  /** It goes out now; `false`: it is not to go any more. */
+  take(item: WorkItem): boolean {
+    const { send } = item;
+    if (!send.take(item)) return false;
+    // To the back of the map: the next list has its turn.
+    if (!item.isAlone && this.active.delete(send.messageId)) this.active.set(send.messageId, send);
+    return true;
   }
 
   /** Lets go of sends with nothing left to do, or nothing for now, and takes others in their place. */

@@ -1,16 +1,16 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
-import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { openSend } from '@gateway/store/sends/accepting/accept-send';
-import { claimRecipient, eraseSpentOtps, expireSends, takePace } from '@gateway/store/sends/change-send';
+import { eraseSpentOtps, expireSends } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
-import { failUnsent, hasOptedOut, identify } from '../preparing/drop-opted-out.js';
+import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
+import { Verdicts } from '../dispatching/verdicts.js';
 import { loadSend } from '../preparing/load-send.js';
 import type { MediaUploads } from '../preparing/media-uploads.js';
 import { SendPreparation } from '../preparing/send-preparation.js';
@@ -19,7 +19,6 @@ import { FailureLines } from './failure-lines.js';
 import { FirstContactHold } from './first-contact-hold.js';
 import { NewContactHold } from './new-contact-hold.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
-import { Verdicts } from './verdicts.js';
 import { WakeUp } from './wake-up.js';
 import { WritersWithoutNumber } from './writers-without-number.js';
 
@@ -41,9 +40,8 @@ const MAX_UNACKED_OTPS = 16;
 const LAST_ACKS_MS = 500;
 
 /**
- * Decides, message by message, what the device sends next: OTPs first, then the open lists in turn. Before each
- * message it asks the pace, and claims the recipient in Redis, which also checks lease, cancel, expiry, and
- * whether they have opted out.
+ * Decides, message by message, what the device sends next: OTPs first, then the open lists in turn. What each
+ * message goes through stands in `dispatchMessage`; how many are under way at a time stands here.
  *
  * Without a session (before the first, between two) everything waits; lists also until it has caught up with what people
  * wrote meanwhile, for a STOP may be among it. `stop` is final.
@@ -238,13 +236,26 @@ export class DeviceScheduler {
         await this.wakeUp.wait(1_000);
         continue;
       }
-      const waitMs = await takePace(this.deps.store, this.deps.lease, {
-        pace: this.pace,
-        nowMs: this.deps.clock.nowMs(),
-      });
-      if (waitMs > 0) await this.wakeUp.wait(waitMs);
-      else this.sendNext(session, { isAlone });
+      const dispatched = await dispatchMessage(this.dispatchDeps(session, { isAlone }));
+      if (dispatched.kind === 'wait') await this.wakeUp.wait(dispatched.ms);
+      else if (dispatched.kind === 'started') this.follow(dispatched);
+      else if (dispatched.kind === 'nothing') await this.wakeUp.wait(1_000);
     }
+  }
+
+  private dispatchDeps(session: MessengerSession, { isAlone }: { isAlone: boolean }): DispatchDeps {
+    const { sends, hold, firstContacts, preparation, verdicts, pace } = this;
+    return {
+      ...{ ...this.deps, session, pace, hold, firstContacts, preparation, verdicts },
+      pick: () => (isAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),
+      take: (item) => sends.take(item),
+      onAck: (outcome, writtenAtMs) => {
+        // A session on which later messages were answered is alive: then it is this one message that is not.
+        if (outcome.kind !== 'unacknowledged') this.answeredAtMs = this.deps.clock.monotonicMs();
+        else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
+      },
+      onExpired: () => this.refresh(),
+    };
   }
 
   private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
@@ -258,14 +269,25 @@ export class DeviceScheduler {
     return this.relays < MAX_RELAYS && !isFull && this.sends.hasReady({ otpOnly });
   }
 
-  private sendNext(session: MessengerSession, { isAlone }: { isAlone: boolean }): void {
-    const item = isAlone ? this.sends.takeAlone() : this.sends.takeNext({ otpOnly: this.caughtUp !== session });
-    if (!item) return;
+  /** Counts what is under way: being written, then without an ack. */
+  private follow({ item, writing }: Extract<Dispatched, { kind: 'started' }>): void {
+    const onFailed = (thrown: unknown) => this.deps.onFailed(toError(thrown));
     this.relays++;
-    this.isAlone = isAlone;
-    if (isAlone) this.logAlone(item);
-    void this.relay(session, item)
-      .catch((error: unknown) => this.deps.onFailed(toError(error)))
+    this.isAlone = item.isAlone;
+    if (item.isAlone) this.logAlone(item);
+    void writing
+      .then((written) => {
+        if (!written) return this.sends.settle();
+        this.unacked++;
+        void written.settled
+          .then(() => this.sends.settle())
+          .catch(onFailed)
+          .finally(() => {
+            this.unacked--;
+            this.wakeUp.ring();
+          });
+      })
+      .catch(onFailed)
       .finally(() => {
         this.relays--;
         this.wakeUp.ring();
@@ -275,62 +297,5 @@ export class DeviceScheduler {
   private logAlone({ send: { messageId, record }, recipient: recipientIndex }: WorkItem): void {
     const fields = { messageId, requestId: record.requestId, recipientIndex };
     this.deps.logger.warn('several owners ended with this message in flight: it goes out alone', fields);
-  }
-
-  private async relay(session: MessengerSession, item: WorkItem): Promise<void> {
-    const { store, lease, clock, ids } = this.deps;
-    const { send, recipient, part, to, content } = item;
-    const person = await identify(session, send, to);
-    if (!person) {
-      // Their next look-up says what is to be done: it has pauses, and reasons.
-      send.putBack([recipient]);
-      return this.sends.settle();
-    }
-    // Both in one round trip, and the list after the mark: whoever opts out before it gets nothing.
-    const [claim, optedOut] = await Promise.all([
-      claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
-      hasOptedOut(this.deps, person),
-    ]);
-    if (claim !== 'claimed') return this.skip(item, claim);
-    if (optedOut) {
-      await failUnsent(this.deps, send, recipient, 'recipient_opted_out');
-      return this.sends.settle();
-    }
-    const platformId = ids.make({ tag: send.tag, recipient, part });
-    try {
-      const { ack } = await session.send({ to, platformId, content });
-      this.awaitAck(session, item, ack);
-    } catch (thrown) {
-      await this.verdicts.notWritten(item, toError(thrown));
-      this.sends.settle();
-    }
-  }
-
-  private awaitAck(session: MessengerSession, item: WorkItem, ack: Promise<AckOutcome>): void {
-    const { clock } = this.deps;
-    const writtenAtMs = clock.monotonicMs();
-    this.unacked++;
-    void ack
-      .then((outcome) => {
-        // A session on which later messages were answered is alive: then it is this one message that is not.
-        if (outcome.kind !== 'unacknowledged') this.answeredAtMs = clock.monotonicMs();
-        else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
-        return this.verdicts.settle(item, outcome);
-      })
-      .then(() => this.sends.settle())
-      .catch((error: unknown) => this.deps.onFailed(toError(error)))
-      .finally(() => {
-        this.unacked--;
-        this.wakeUp.ring();
-      });
-  }
-
-  private async skip({ send, recipient, part }: WorkItem, claim: 'settled' | 'cancelled' | 'expired'): Promise<void> {
-    // A receipt for a former owner's try may have settled this part and not the next.
-    if (claim === 'settled') send.acceptedPart(recipient, part);
-    else send.settled(recipient);
-    if (claim === 'cancelled') send.dropCancelled();
-    if (claim === 'expired') await this.refresh();
-    this.sends.settle();
   }
 }

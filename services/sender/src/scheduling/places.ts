@@ -6,10 +6,10 @@ const MOVES = {
   waiting: ['lookingUp', 'settled'],
   lookingUp: ['ready', 'alone', 'waiting', 'pausing', 'held', 'settled'],
   /** Was looked up; of several parts, got the one before. */
-  ready: ['inFlight', 'waiting', 'settled'],
+  ready: ['inFlight', 'waiting', 'held', 'settled'],
   /** The same, and is to get the message with nothing else under way. */
-  alone: ['inFlight', 'waiting', 'settled'],
-  /** Was picked: is claimed and written to, or waits for the ack. */
+  alone: ['inFlight', 'waiting', 'held', 'settled'],
+  /** Passed the gates: is claimed and written to, or waits for the ack. */
   inFlight: ['ready', 'waiting', 'pausing', 'held', 'settled'],
   /** Waits for the next attempt. */
   pausing: ['waiting', 'settled'],

@@ -16,6 +16,8 @@ export interface WorkItem {
   /** Digits. */
   to: string;
   content: ReadyContent;
+  /** It goes out with nothing else under way. */
+  isAlone: boolean;
 }
 
 /** What those wait for who are held. */
@@ -268,22 +270,36 @@ export class SendProgress {
     this.retries.later(index, nowMs);
   }
 
-  takeReady(): WorkItem | undefined {
-    return this.hasReady ? this.take('ready') : undefined;
+  /** The next one in turn: `take` it to send it. */
+  get nextReady(): WorkItem | undefined {
+    return this.hasReady ? this.workOf(this.places.in('ready')[0]!) : undefined;
   }
 
-  takeAlone(): WorkItem | undefined {
-    return this.hasAlone ? this.take('alone') : undefined;
+  get nextAlone(): WorkItem | undefined {
+    return this.hasAlone ? this.workOf(this.places.in('alone')[0]!) : undefined;
   }
 
-  private take(place: 'ready' | 'alone'): WorkItem {
-    const recipient = this.places.take(1, place, 'inFlight')[0]!;
+  /** Whether it is this recipient's turn, or will be. */
+  isReady(index: number): boolean {
+    const place = this.places.of(index);
+    return place === 'ready' || place === 'alone';
+  }
+
+  /** It goes out now; `false`: it is not to go any more. */
+  take({ recipient }: WorkItem): boolean {
+    if (!this.isReady(recipient)) return false;
+    this.places.move([recipient], 'inFlight');
     this.marked.delete(recipient);
+    return true;
+  }
+
+  private workOf(recipient: number): WorkItem {
     const part = this.firstMissingPart(recipient);
     const to = this.numbers[recipient]!;
     // One quote per answer: the text that follows a file stands for itself.
     const quoted = part === 0 ? this.quoteFor(to) : undefined;
-    return { send: this, recipient, part, to, content: { ...this.contentOf(part), ...(quoted && { quoted }) } };
+    const content = { ...this.contentOf(part), ...(quoted && { quoted }) };
+    return { send: this, recipient, part, to, content, isAlone: this.places.of(recipient) === 'alone' };
   }
 
   /** The network has this part: the recipient is settled, or its next part goes out before other recipients'. */

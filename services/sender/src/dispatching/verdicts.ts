@@ -4,12 +4,12 @@ import type { Clock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
 import type { SendPreparation } from '../preparing/send-preparation.js';
+import type { FailureLines } from '../scheduling/failure-lines.js';
+import type { FirstContactHold } from '../scheduling/first-contact-hold.js';
+import type { NewContactHold } from '../scheduling/new-contact-hold.js';
+import type { ResultWriter } from '../scheduling/result-writer.js';
+import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
 import type { SenderMetrics } from '../sender-metrics.js';
-import type { FailureLines } from './failure-lines.js';
-import type { FirstContactHold } from './first-contact-hold.js';
-import type { NewContactHold } from './new-contact-hold.js';
-import type { ResultWriter } from './result-writer.js';
-import type { SendProgress, WorkItem } from './send-progress.js';
 
 export interface VerdictDeps {
   clock: Clock;

@@ -1,0 +1,133 @@
+import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
+import { toError } from '@gateway/runtime/errors';
+import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-send';
+import { failUnsent, identify, type Recipient } from '../preparing/drop-opted-out.js';
+import type { SendPreparation } from '../preparing/send-preparation.js';
+import type { WorkItem } from '../scheduling/send-progress.js';
+import { type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
+import { GATES, LAST_GATES } from './gates.js';
+import type { Verdicts } from './verdicts.js';
+
+export interface DispatchDeps extends GateDeps {
+  /** The next message in turn, if there is one. */
+  pick(): WorkItem | undefined;
+  /** It goes out now; `false`: it is not to go any more. */
+  take(item: WorkItem): boolean;
+  preparation: Pick<SendPreparation, 'holdBack'>;
+  verdicts: Pick<Verdicts, 'settle' | 'notWritten'>;
+  /** What the network said of a message that was written at this time of the monotonic clock, before that is settled. */
+  onAck(outcome: AckOutcome, writtenAtMs: number): void;
+  /** The time of some sends is over. */
+  onExpired(): Promise<void>;
+}
+
+export type Dispatched =
+  | { kind: 'nothing' }
+  /** Not before so many ms. */
+  | { kind: 'wait'; ms: number }
+  /** The recipient of this message does not get it now; the next one may. */
+  | { kind: 'turnedBack' }
+  /** `undefined`: it did not go out after all. Where a promise rejects, this owner is to end. */
+  | { kind: 'started'; item: WorkItem; writing: Promise<Written | undefined> };
+
+/** A message is on the wire. */
+interface Written {
+  /** Its verdict is written down. */
+  settled: Promise<void>;
+}
+
+type Refusal = Extract<LastAnswer, { kind: 'refuse' }>;
+
+/**
+ * One message, from its turn to its verdict:
+ *
+ *   pick -> gates -> claim, and the last gates -> send -> settle
+ *
+ * Resolves when it is known whether one is to go out: the next may be picked meanwhile.
+ */
+export async function dispatchMessage(deps: DispatchDeps): Promise<Dispatched> {
+  const item = deps.pick();
+  if (!item) return { kind: 'nothing' };
+  const answer = await askGates(deps, item);
+  if (answer.kind === 'wait') return answer;
+  if (answer.kind === 'pass' && deps.take(item)) return { kind: 'started', item, writing: write(deps, item) };
+  if (answer.kind !== 'pass') await turnBack(deps, item, answer);
+  return { kind: 'turnedBack' };
+}
+
+async function askGates(deps: DispatchDeps, item: WorkItem): Promise<GateAnswer> {
+  for (const gate of GATES) {
+    const answer = await gate(deps, item);
+    if (answer.kind !== 'pass') return answer;
+  }
+  return PASS;
+}
+
+/** Unless something else has become of it while the gates were asked. */
+async function turnBack(
+  deps: DispatchDeps,
+  { send, recipient, to }: WorkItem,
+  answer: Exclude<GateAnswer, { kind: 'pass' | 'wait' }>,
+): Promise<void> {
+  if (!send.isReady(recipient)) return;
+  if (answer.kind === 'hold') return deps.preparation.holdBack(send, [{ index: recipient, to }], answer.reason);
+  if (answer.kind === 'refuse') return failUnsent(deps, send, recipient, answer.error);
+  send.putBack([recipient]);
+}
+
+async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | undefined> {
+  const { session } = deps;
+  const { send, recipient, to } = item;
+  const person = await identify(session, send, to);
+  if (!person) {
+    // Their next look-up says what is to be done: it has pauses, and reasons.
+    send.putBack([recipient]);
+    return undefined;
+  }
+  const [claim, answers] = await claimAndAsk(deps, { ...item, person });
+  const refusal = answers.find(({ kind }) => kind === 'refuse') as Refusal | undefined;
+  if (claim !== 'claimed') await skip(deps, item, claim);
+  else if (refusal) await failUnsent(deps, send, recipient, refusal.error);
+  else return sendOne(deps, item);
+  return undefined;
+}
+
+/** Both in one round trip, and the gates after the mark: what changes before it counts. */
+async function claimAndAsk(
+  deps: DispatchDeps,
+  item: WorkItem & { person: Recipient },
+): Promise<[ClaimOutcome, LastAnswer[]]> {
+  const { store, lease, clock } = deps;
+  const { send, recipient, part } = item;
+  return Promise.all([
+    claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
+    Promise.all(LAST_GATES.map((gate) => gate(deps, item))),
+  ]);
+}
+
+async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | undefined> {
+  const { session, ids, verdicts, clock } = deps;
+  const { send, recipient, part, to, content } = item;
+  const platformId = ids.make({ tag: send.tag, recipient, part });
+  try {
+    const { ack } = await session.send({ to, platformId, content });
+    const writtenAtMs = clock.monotonicMs();
+    const settle = (outcome: AckOutcome) => {
+      deps.onAck(outcome, writtenAtMs);
+      return verdicts.settle(item, outcome);
+    };
+    return { settled: ack.then(settle) };
+  } catch (thrown) {
+    await verdicts.notWritten(item, toError(thrown));
+    return undefined;
+  }
+}
+
+async function skip(deps: DispatchDeps, item: WorkItem, claim: Exclude<ClaimOutcome, 'claimed'>): Promise<void> {
+  const { send, recipient, part } = item;
+  // A receipt for a former owner's attempt may have settled this part and not the next.
+  if (claim === 'settled') send.acceptedPart(recipient, part);
+  else send.settled(recipient);
+  if (claim === 'cancelled') send.dropCancelled();
+  if (claim === 'expired') await deps.onExpired();
+}

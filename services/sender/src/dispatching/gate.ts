@@ -1,0 +1,40 @@
+import type { Pace } from '@gateway/contracts/devices/pace';
+import type { OwnRecipientError } from '@gateway/contracts/sends/recipient-errors';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
+import type { DeviceDeps } from '../deps.js';
+import type { Recipient } from '../preparing/drop-opted-out.js';
+import type { FirstContactHold } from '../scheduling/first-contact-hold.js';
+import type { NewContactHold } from '../scheduling/new-contact-hold.js';
+import type { HoldReason, WorkItem } from '../scheduling/send-progress.js';
+
+export interface GateDeps extends DeviceDeps {
+  session: MessengerSession;
+  pace: Pace;
+  hold: Pick<NewContactHold, 'isOn' | 'findKnown'>;
+  firstContacts: Pick<FirstContactHold, 'isOn'>;
+}
+
+/** Whether one message to one recipient may go out. */
+export type GateAnswer =
+  | { kind: 'pass' }
+  /** Nothing goes out from this device for so long, in ms. */
+  | { kind: 'wait'; ms: number }
+  /** The recipient waits with others of their kind. */
+  | { kind: 'hold'; reason: HoldReason }
+  /** The recipient is to be looked up anew: it cannot be told now. */
+  | { kind: 'lookUp' }
+  | LastAnswer;
+
+/** What can still be answered once the recipient is claimed. */
+export type LastAnswer =
+  | { kind: 'pass' }
+  /** The recipient gets nothing of this send. */
+  | { kind: 'refuse'; error: OwnRecipientError };
+
+/** Asked before the recipient is claimed. May depend on who it is: the message is picked already. */
+export type Gate = (deps: GateDeps, item: WorkItem) => Promise<GateAnswer>;
+
+/** Asked in one round trip with the claim, after its mark: whatever changes before that counts. */
+export type LastGate = (deps: GateDeps, item: WorkItem & { person: Recipient }) => Promise<LastAnswer>;
+
+export const PASS = { kind: 'pass' } as const;

@@ -1,0 +1,177 @@
+import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
+import { loadSend } from '@gateway/sender/preparing/load-send';
+import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
+import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { expect } from 'chai';
+import { useScheduler } from './support/scheduler-stage.js';
+
+const PACE: Pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
+const [ADA, BEN] = ['491517000001', '491517000002'] as const;
+
+describe('dispatching a message', () => {
+  const stage = useScheduler();
+  let send: SendProgress;
+  let list: string;
+  /** What happened, in order: steps in Redis, and what the parts around it were told. */
+  let order: string[];
+  let isRestricted: boolean;
+  beforeEach(async () => {
+    [order, isRestricted] = [[], false];
+    list = await stage.accept([ADA, BEN]);
+    const deps = { ...stage, results: new ResultWriter(stage), onFailed: () => {} };
+    send = (await loadSend(deps, list, { finish: () => {} }))!;
+    send.addReady(send.takeForLookUp(10, 0).map(({ index }) => index));
+    stage.steps.between = (step, run) => {
+      order.push(step);
+      return run();
+    };
+  });
+
+  function makeDeps(changes: Partial<DispatchDeps> = {}): DispatchDeps {
+    const { store, lease, clock, logger, metrics, ids } = stage;
+    return {
+      ...{ store, lease, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
+      ...{ session: stage.makeSession(), pace: UNLIMITED_PACE },
+      hold: {
+        get isOn() {
+          return isRestricted;
+        },
+        findKnown: (session, numbers) => session.findAcquainted(numbers),
+      },
+      firstContacts: { isOn: false },
+      pick: () => send.nextReady,
+      take: (item) => send.take(item),
+      preparation: {
+        holdBack: async (_send, recipients, reason) => {
+          order.push(`hold ${recipients.map(({ index }) => index)} ${reason}`);
+          send.hold(
+            recipients.map(({ index }) => index),
+            reason,
+          );
+        },
+      },
+      verdicts: {
+        settle: async ({ recipient }, { kind }) => {
+          order.push(`settle ${kind}`);
+          send.settled(recipient);
+        },
+        notWritten: async ({ recipient }, error) => {
+          order.push(`not written: ${error.message}`);
+          send.putBack([recipient]);
+        },
+      },
+      onAck: ({ kind }) => order.push(`ack ${kind}`),
+      onExpired: async () => void order.push('expired'),
+      ...changes,
+    };
+  }
+  /** To the end, if it was started. */
+  async function dispatch(deps: DispatchDeps): Promise<Dispatched['kind'] | 'not sent' | 'sent'> {
+    const dispatched = await dispatchMessage(deps);
+    if (dispatched.kind !== 'started') return dispatched.kind;
+    const written = await dispatched.writing;
+    await written?.settled;
+    return written ? 'sent' : 'not sent';
+  }
+
+  it('goes from its turn to its verdict in this order', async () => {
+    expect(await dispatch(makeDeps({ pace: PACE }))).to.equal('sent');
+    expect(order).to.deep.equal(['take-pace', 'claim-recipient', 'ack accepted', 'settle accepted']);
+    expect(stage.sent.map(({ to }) => to)).to.deep.equal([ADA]);
+    expect(stage.sent[0]!.platformId).to.equal(stage.ids.make({ tag: send.tag, recipient: 0, part: 0 }));
+  });
+
+  it('is nothing when it is nobody’s turn', async () => {
+    expect(await dispatch(makeDeps({ pick: () => undefined }))).to.equal('nothing');
+    expect(order).to.deep.equal([]);
+  });
+
+  it('leaves the recipient where they are when the pace says later, and for how long', async () => {
+    const deps = makeDeps({ pace: PACE });
+    await dispatch(deps);
+    expect(await dispatchMessage(deps)).to.deep.equal({ kind: 'wait', ms: 1_000 });
+    expect(send.nextReady?.to).to.equal(BEN);
+    expect(order.filter((step) => step === 'claim-recipient')).to.have.length(1);
+    stage.leap(1_000);
+    expect(await dispatch(deps)).to.equal('sent');
+  });
+
+  it('knows the recipient before the pace is asked: a stranger under a restriction takes no place in it', async () => {
+    isRestricted = true;
+    stage.network.isAcquainted = (number) => number === BEN;
+    const deps = makeDeps({ pace: PACE });
+    expect(await dispatch(deps)).to.equal('turnedBack');
+    expect(order).to.deep.equal(['hold 0 new_contacts_held']);
+    expect(await dispatch(deps)).to.equal('sent');
+    expect(stage.sent.map(({ to }) => to)).to.deep.equal([BEN]);
+  });
+
+  it('holds who gave no token while the history is awaited', async () => {
+    stage.network.isGiver = (number) => number === BEN;
+    expect(await dispatch(makeDeps({ firstContacts: { isOn: true } }))).to.equal('turnedBack');
+    expect(order).to.deep.equal(['hold 0 awaiting_history']);
+    expect(await dispatch(makeDeps({ firstContacts: { isOn: true } }))).to.equal('sent');
+  });
+
+  it('has the recipient looked up again when the session ends while the gates are asked', async () => {
+    isRestricted = true;
+    const session = stage.makeSession();
+    session.lose({ kind: 'closedByUs' });
+    expect(await dispatch(makeDeps({ session }))).to.equal('turnedBack');
+    expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([ADA]);
+    expect(send.nextReady?.to).to.equal(BEN);
+    expect(order).to.deep.equal([]);
+  });
+
+  it('claims nobody who lost their turn while the gates were asked', async () => {
+    stage.steps.between = async (step, run) => {
+      order.push(step);
+      send.forgetLookUps();
+      return run();
+    };
+    expect(await dispatch(makeDeps({ pace: PACE }))).to.equal('turnedBack');
+    expect(order).to.deep.equal(['take-pace']);
+    expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([ADA, BEN]);
+  });
+
+  it('claims nobody of whom it is not known who they are', async () => {
+    for (const lookUp of [() => ({ exists: false as const }), () => ({ error: 408 })]) {
+      stage.network.lookUp = lookUp;
+      expect(await dispatch(makeDeps())).to.equal('not sent');
+    }
+    expect(order).to.deep.equal([]);
+  });
+
+  it('asks the opt-outs with the claim, and sends nothing to who is on the list', async () => {
+    await addOptOuts(stage.space.store, 'main', { numbers: [ADA], source: 'api', atMs: 1 });
+    expect(await dispatch(makeDeps())).to.equal('not sent');
+    expect(order.slice(0, 1)).to.deep.equal(['claim-recipient']);
+    expect(await stage.statuses(list)).to.deep.equal([`failed ${ownErrorCode('recipient_opted_out')}`, 'queued']);
+    expect(stage.sent).to.deep.equal([]);
+  });
+
+  it('tells why a message was not written', async () => {
+    stage.network.answer = () => {
+      throw new Error('no room');
+    };
+    expect(await dispatch(makeDeps())).to.equal('not sent');
+    expect(order.at(-1)).to.equal('not written: no room');
+  });
+
+  it('skips whose part another owner has settled, and goes on with the next', async () => {
+    const results = new ResultWriter(stage);
+    await results.write(send.tag, { recipient: 0, part: 0, event: 'acked' });
+    expect(await dispatch(makeDeps())).to.equal('not sent');
+    expect(send.nextReady?.to).to.equal(BEN);
+    expect(stage.sent).to.deep.equal([]);
+  });
+
+  it('says that sends are over when it finds one that is', async () => {
+    stage.leap(24 * 3_600_000);
+    expect(await dispatch(makeDeps())).to.equal('not sent');
+    expect(order.at(-1)).to.equal('expired');
+  });
+});

@@ -1,0 +1,434 @@
+import type { MessageId } from '@gateway/contracts/ids';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { SessionEndedError } from '@gateway/messenger/session/session-errors';
+import { defer } from '@gateway/runtime/deferred';
+import { FencedError } from '@gateway/runtime/errors';
+import type { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
+import { cancelSend, claimRecipient } from '@gateway/store/sends/change-send';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import type { Answer } from '@gateway/testkit/scripted-session';
+import { expect } from 'chai';
+import { ADDRESS, useScheduler } from './support/scheduler-stage.js';
+
+const ACCEPTED: Answer = { kind: 'accepted', atMs: 0 };
+const HELD = `queued ${ownErrorCode('new_contacts_held')}`;
+const numbers = (count: number, series = 0) =>
+  Array.from({ length: count }, (_, i) => `49151${series}${String(i).padStart(6, '0')}`);
+const [ADA, BEN, CLEO, DORA] = numbers(4, 9) as [string, string, string, string];
+
+describe('the scheduler of a device', () => {
+  const stage = useScheduler();
+
+  /** With a session on which everything may go out. */
+  function open(options?: Parameters<typeof stage.makeScheduler>[0]) {
+    const scheduler = stage.makeScheduler(options);
+    const session = stage.makeSession();
+    scheduler.attach(session);
+    return { scheduler, session };
+  }
+  const recipients = () => stage.sent.map(({ to }) => to);
+  const idsOf = (number: string) => stage.sent.filter(({ to }) => to === number).map(({ platformId }) => platformId);
+  /** Both lists are looked up. */
+  const prepared = (scheduler: DeviceScheduler, sends: number) =>
+    eventually(() => scheduler.sends.inTurn().filter(({ hasReady }) => hasReady).length === sends, { everyMs: 1 });
+
+  it('sends each recipient one message, under an id of its own, and writes down that the network took it', async () => {
+    const { scheduler } = open();
+    const list = await stage.accept(numbers(150));
+    await stage.start(scheduler, list);
+    expect(recipients()).to.deep.equal(numbers(150));
+    expect(new Set(stage.sent.map(({ platformId }) => platformId)).size).to.equal(150);
+    expect(await stage.counts(list)).to.include({ sent: 150, queued: 0 });
+  });
+
+  it('sends a one-time password next, also where a list may write no more before it gets acks', async () => {
+    stage.network.answer = ({ to }) => (to === ADA ? ACCEPTED : 'silence');
+    const { scheduler } = open();
+    void stage.start(scheduler, await stage.accept(numbers(100)));
+    await stage.sentTo(32);
+    const code = await stage.accept([ADA], { kind: 'otp' });
+    await stage.start(scheduler, code, 'otp');
+    expect(recipients().indexOf(ADA)).to.equal(32);
+    expect(recipients(), 'the list waits').to.have.length(33);
+    expect(await stage.counts(code)).to.include({ sent: 1 });
+  });
+
+  it('takes lists in turn, once what people wrote meanwhile has come in, and does not make a code wait for that', async () => {
+    const caughtUp = defer<void>();
+    stage.network.caughtUp = caughtUp.promise;
+    const { scheduler } = open();
+    const [first, second] = [await stage.accept(numbers(3, 1)), await stage.accept(numbers(3, 2))];
+    const ended = [stage.start(scheduler, first), stage.start(scheduler, second)];
+    await prepared(scheduler, 2);
+    await stage.start(scheduler, await stage.accept([ADA], { kind: 'otp' }), 'otp');
+    expect(recipients()).to.deep.equal([ADA]);
+    caughtUp.resolve();
+    await Promise.all(ended);
+    const inTurn = numbers(3, 1).flatMap((number, i) => [number, numbers(3, 2)[i]!]);
+    expect(recipients().slice(1)).to.deep.equal(inTurn);
+  });
+
+  it('sends no faster than its pace, and picks anew when the pace lets the next one go', async () => {
+    const { scheduler } = open({ pace: { messagesPerMinute: 60, burst: 1, jitter: 0 } });
+    void stage.start(scheduler, await stage.accept([BEN, CLEO]));
+    await stage.sentTo(1);
+    const code = stage.start(scheduler, await stage.accept([ADA], { kind: 'otp' }), 'otp');
+    await eventually(() => scheduler.sends.hasReady({ otpOnly: true }), { everyMs: 1 });
+    await stage.pass(999, scheduler);
+    expect(recipients()).to.deep.equal([BEN]);
+    await stage.pass(1, scheduler);
+    await code;
+    expect(recipients(), 'the code overtakes the list').to.deep.equal([BEN, ADA]);
+    await stage.pass(1_000, scheduler);
+    expect(await stage.sentTo(3)).to.deep.equal([BEN, ADA, CLEO]);
+  });
+
+  it('keeps to one message of lists at a time after several owners that ended', async () => {
+    const acks = [defer<Answer>(), defer<Answer>()];
+    stage.network.answer = ({ to }) => (to === ADA ? ACCEPTED : acks[recipients().length - 1]!.promise);
+    const { scheduler } = open({ isCareful: true });
+    const ended = stage.start(scheduler, await stage.accept([BEN, CLEO]));
+    await stage.sentTo(1);
+    await stage.pass(1_000, scheduler);
+    expect(recipients()).to.deep.equal([BEN]);
+    for (const ack of acks) ack.resolve(ACCEPTED);
+    await ended;
+    expect(recipients()).to.deep.equal([BEN, CLEO]);
+  });
+
+  describe('whose network answers', () => {
+    it('that it refuses one message: that recipient fails with its code, and the others get theirs', async () => {
+      stage.network.answer = ({ to }) => (to === BEN ? { kind: 'refused', code: 406 } : ACCEPTED);
+      const { scheduler } = open();
+      const list = await stage.accept([ADA, BEN, CLEO]);
+      await stage.start(scheduler, list);
+      expect(await stage.statuses(list)).to.deep.equal(['sent', 'failed 406', 'sent']);
+    });
+
+    it('that it is busy: the same id goes out again after a pause that doubles, behind the others', async () => {
+      let refusals = 2;
+      stage.network.answer = ({ to }) => (to === ADA && refusals-- > 0 ? { kind: 'retryLater', code: 503 } : ACCEPTED);
+      const { scheduler } = open();
+      const list = await stage.accept([ADA, BEN]);
+      await stage.start(scheduler, list);
+      expect(recipients()).to.deep.equal([ADA, BEN]);
+      for (const pauseMs of [2_000, 4_000]) {
+        const before = recipients().length;
+        await stage.pass(pauseMs - 1, scheduler);
+        expect(recipients()).to.have.length(before);
+        await stage.pass(1, scheduler);
+        await stage.sentTo(before + 1);
+        await eventually(async () => (await stage.counts(list)).queued === (recipients().length < 4 ? 1 : 0), {
+          everyMs: 1,
+        });
+        await eventually(() => scheduler.sends.inTurn().every(({ rests }) => rests), { everyMs: 1 });
+      }
+      expect(new Set(idsOf(ADA)).size).to.equal(1);
+      expect(await stage.statuses(list)).to.deep.equal(['sent', 'sent']);
+    });
+
+    it('nothing: the session is given up, and the next one sends the same id again', async () => {
+      stage.network.answer = () => 'silence';
+      const { scheduler, session } = open();
+      const list = await stage.accept([ADA]);
+      const ended = stage.start(scheduler, list);
+      await stage.sentTo(1);
+      session.lapse();
+      await eventually(() => stage.stalled.length > 0, { everyMs: 1 });
+      expect(stage.stalled).to.deep.equal([session]);
+      stage.network.answer = () => ACCEPTED;
+      scheduler.attach(stage.makeSession());
+      await ended;
+      expect(new Set(idsOf(ADA)).size).to.equal(1);
+      expect(await stage.statuses(list)).to.deep.equal(['sent']);
+    });
+
+    it('nothing to one message and something to a later one: that message goes out again, and the session stays', async () => {
+      stage.network.answer = ({ to }) => (to === ADA && idsOf(ADA).length === 1 ? 'silence' : ACCEPTED);
+      const { scheduler, session } = open();
+      const list = stage.start(scheduler, await stage.accept([ADA]));
+      await stage.sentTo(1);
+      await stage.pass(1, scheduler);
+      await stage.start(scheduler, await stage.accept([BEN]));
+      session.lapse();
+      await list;
+      expect(recipients()).to.deep.equal([ADA, BEN, ADA]);
+      expect(stage.stalled).to.deep.equal([]);
+    });
+
+    it('no more, as the connection ends while it sends: what was not written goes out once, on the next session', async () => {
+      let isOver = false;
+      stage.network.answer = () => {
+        if (isOver) throw new SessionEndedError();
+        return ACCEPTED;
+      };
+      const { scheduler, session } = open();
+      stage.steps.between = async (step, run) => {
+        if (step === 'claim-recipient' && recipients().length === 10) isOver = true;
+        return run();
+      };
+      const list = await stage.accept(numbers(30));
+      const ended = stage.start(scheduler, list);
+      await eventually(() => isOver, { everyMs: 1 });
+      scheduler.detach();
+      session.lose({ kind: 'reconnect', code: 428, backoff: 'network' });
+      isOver = false;
+      stage.steps.between = (_step, run) => run();
+      const before = new Set(recipients());
+      scheduler.attach(stage.makeSession());
+      await ended;
+      expect(await stage.counts(list)).to.include({ sent: 30 });
+      expect([...new Set(recipients())]).to.have.members(numbers(30));
+      expect(before.size).to.be.within(10, 12);
+    });
+
+    it('that a number does not exist, or nothing of it yet: that fails, this is asked again', async () => {
+      let isBusy = true;
+      stage.network.lookUp = (number) => {
+        if (number === ADA) return { exists: false };
+        return number === BEN && isBusy ? { error: 429 } : { exists: true };
+      };
+      const { scheduler } = open();
+      const list = await stage.accept([ADA, BEN, CLEO]);
+      await stage.start(scheduler, list);
+      const notThere = `failed ${ownErrorCode('not_on_messenger')}`;
+      expect(await stage.statuses(list)).to.deep.equal([notThere, `queued ${ownErrorCode('looked_up_again')}`, 'sent']);
+      isBusy = false;
+      await stage.pass(2_000, scheduler);
+      await eventually(async () => (await stage.counts(list)).sent === 2, { everyMs: 1 });
+      expect(await stage.statuses(list)).to.deep.equal([notThere, 'sent', 'sent']);
+    });
+  });
+
+  describe('of an account that may not write to strangers', () => {
+    let lock: { kind: 'reach_out_time_lock'; untilMs: number } | undefined;
+    const strangers = [BEN, DORA];
+    beforeEach(() => {
+      lock = { kind: 'reach_out_time_lock', untilMs: stage.clock.nowMs() + 60_000 };
+      const { network } = stage;
+      network.isAcquainted = (number) => !strangers.includes(number);
+      network.answer = ({ to }) => (lock && strangers.includes(to) ? { kind: 'restricted', code: 463 } : ACCEPTED);
+    });
+
+    async function hold(): Promise<{ scheduler: DeviceScheduler; list: string }> {
+      let isAsked = false;
+      // What it restricts is only known once a message was refused.
+      stage.network.restriction = () => (isAsked ? lock : undefined);
+      const { scheduler } = open();
+      const list = await stage.accept([ADA, BEN, CLEO, DORA]);
+      isAsked = true;
+      await stage.start(scheduler, list);
+      await eventually(async () => (await stage.statuses(list)).filter((status) => status === HELD).length === 2, {
+        everyMs: 1,
+      });
+      return { scheduler, list };
+    }
+
+    it('holds strangers, sends to all others, and gives the place to other lists meanwhile', async () => {
+      const { scheduler, list } = await hold();
+      expect(await stage.statuses(list)).to.deep.equal(['sent', HELD, 'sent', HELD]);
+      expect(scheduler.sends.inTurn(), 'no place').to.deep.equal([]);
+      expect(scheduler.sends.has(list), 'but it is known').to.equal(true);
+      await stage.start(scheduler, await stage.accept([CLEO]));
+      expect(recipients().filter((to) => to === CLEO)).to.have.length(2);
+    });
+
+    it('sends to all of them, with the ids of before, when the network lifts it', async () => {
+      const { scheduler, list } = await hold();
+      lock = undefined;
+      scheduler.hold.hasNews();
+      await stage.pass(0, scheduler);
+      await eventually(async () => (await stage.counts(list)).sent === 4, { everyMs: 1 });
+      for (const stranger of strangers) expect(new Set(idsOf(stranger)).size).to.equal(1);
+    });
+
+    for (const isHidden of [false, true]) {
+      it(`lets the one go who writes${isHidden ? ', once their number is known,' : ''} and no one else`, async () => {
+        const { scheduler, list } = await hold();
+        stage.network.isAcquainted = (number) => number !== DORA;
+        stage.network.answer = ({ to }) => (to === DORA ? { kind: 'restricted', code: 463 } : ACCEPTED);
+        scheduler.metPerson(isHidden ? { hiddenId: '17@lid' } : { phone: BEN });
+        if (isHidden)
+          scheduler.numbersKnown([
+            { phone: BEN, hiddenId: '17@lid' },
+            { phone: DORA, hiddenId: '18@lid' },
+          ]);
+        await eventually(async () => (await stage.counts(list)).sent === 3, { everyMs: 1 });
+        expect(await stage.statuses(list)).to.deep.equal(['sent', 'sent', 'sent', HELD]);
+      });
+    }
+
+    it('fails a stranger at the second refusal for which the network names no reason', async () => {
+      const { scheduler } = open();
+      stage.network.answer = () => ({ kind: 'restricted', code: 463 });
+      stage.network.isGiver = () => true;
+      const list = await stage.accept([BEN]);
+      await stage.start(scheduler, list);
+      expect(await stage.statuses(list)).to.deep.equal(['queued 463']);
+      await stage.pass(2_000, scheduler);
+      await eventually(async () => (await stage.counts(list)).failed === 1, { everyMs: 1 });
+      expect(await stage.statuses(list)).to.deep.equal(['failed 463']);
+    });
+  });
+
+  it('lets those wait who gave no token while the history of the phone is awaited, and sends when it has come', async () => {
+    let standing: 'awaitingHistory' | 'open' = 'awaitingHistory';
+    Object.assign(stage.network, { firstContacts: () => standing, isGiver: (number: string) => number !== BEN });
+    const { scheduler } = open();
+    const list = await stage.accept([ADA, BEN]);
+    await stage.start(scheduler, list);
+    expect(await stage.statuses(list)).to.deep.equal(['sent', `queued ${ownErrorCode('awaiting_history')}`]);
+    standing = 'open';
+    await stage.pass(0, scheduler);
+    await eventually(async () => (await stage.counts(list)).sent === 2, { everyMs: 1 });
+  });
+
+  it('sends nothing of a list to people who opt out after they were looked up, and codes all the same', async () => {
+    const { scheduler } = open();
+    const others = numbers(20);
+    const gone = [CLEO, DORA];
+    stage.steps.between = async (step, run) => {
+      const reply = await run();
+      if (step === 'claim-recipient' && recipients().length === 0) {
+        await addOptOuts(stage.space.store, 'main', { numbers: gone, source: 'api', atMs: 1 });
+      }
+      return reply;
+    };
+    const list = await stage.accept([...others, ...gone]);
+    await stage.start(scheduler, list);
+    const optedOut = `failed ${ownErrorCode('recipient_opted_out')}`;
+    expect((await stage.statuses(list)).slice(-3)).to.deep.equal(['sent', optedOut, optedOut]);
+    expect(recipients()).to.have.members(others);
+    await stage.start(scheduler, await stage.accept([CLEO], { kind: 'otp' }), 'otp');
+    expect(recipients().at(-1)).to.equal(CLEO);
+  });
+
+  describe('of a message that was in flight when three owners ended', () => {
+    async function poison(list: string, ...indices: number[]): Promise<void> {
+      const { store, lease, clock } = stage;
+      for (const recipient of indices) {
+        for (let owner = 0; owner < 3; owner++) {
+          await claimRecipient(store, lease, { tag: stage.tagOf(list), recipient, part: 0, nowMs: clock.nowMs() });
+        }
+      }
+    }
+
+    it('sends all others first, and that one later with nothing else under way', async () => {
+      const ack = defer<Answer>();
+      stage.network.answer = ({ to }) => (to === ADA ? ack.promise : ACCEPTED);
+      const list = await stage.accept([ADA, BEN, CLEO]);
+      await poison(list, 0);
+      const { scheduler } = open();
+      await stage.start(scheduler, list);
+      expect(recipients()).to.deep.equal([BEN, CLEO]);
+      await stage.pass(2_000, scheduler);
+      await stage.sentTo(3);
+      const next = stage.start(scheduler, await stage.accept([DORA]));
+      await prepared(scheduler, 1);
+      await stage.pass(1_000, scheduler);
+      expect(recipients(), 'the next list waits').to.deep.equal([BEN, CLEO, ADA]);
+      expect(stage.warnings).to.include('several owners ended with this message in flight: it goes out alone');
+      ack.resolve(ACCEPTED);
+      await next;
+      expect(recipients()).to.deep.equal([BEN, CLEO, ADA, DORA]);
+      expect(await stage.counts(list)).to.include({ sent: 3 });
+    });
+
+    it('sends nothing of a list with two of them before all other lists, and not before an owner has lasted', async () => {
+      const list = await stage.accept([ADA, BEN]);
+      await poison(list, 0, 1);
+      const options = { isCareful: true };
+      const { scheduler } = open(options);
+      await stage.start(scheduler, list);
+      await stage.pass(10 * 60_000, scheduler);
+      await eventually(() => scheduler.sends.inTurn().some(({ hasAlone }) => hasAlone), { everyMs: 1 });
+      await stage.start(scheduler, await stage.accept([CLEO]));
+      expect(recipients()).to.deep.equal([CLEO]);
+    });
+  });
+
+  it('ends its owner, and sends nothing, when the device is another one’s by then', async () => {
+    const { scheduler } = open();
+    stage.steps.between = async (step, run) => {
+      const { lease } = deviceKeys(stage.space.store.space, ADDRESS);
+      if (step === 'claim-recipient') await stage.space.clients.commands.set(lease, 'other:2');
+      return run();
+    };
+    void stage.start(scheduler, await stage.accept([ADA]));
+    await eventually(() => stage.failed.length > 0, { everyMs: 1 });
+    expect(stage.failed[0]).to.be.instanceOf(FencedError);
+    expect(recipients()).to.deep.equal([]);
+  });
+
+  describe('of a list that is over in the middle', () => {
+    async function begin(): Promise<{
+      scheduler: DeviceScheduler;
+      list: string;
+      ended: Promise<void>;
+      answer(): void;
+    }> {
+      const ack = defer<Answer>();
+      stage.network.answer = () => ack.promise;
+      const { scheduler } = open();
+      const list = await stage.accept(numbers(100), { expiresInMs: 60_000 });
+      const ended = stage.start(scheduler, list);
+      await stage.sentTo(32);
+      return { scheduler, list, ended, answer: () => ack.resolve(ACCEPTED) };
+    }
+
+    it('because it was cancelled, sends nothing more and writes down what becomes of those in flight', async () => {
+      const { scheduler, list, ended, answer } = await begin();
+      expect(await cancelSend(stage.space.store, ADDRESS, list as MessageId)).to.deep.equal({ cancelled: 68 });
+      await scheduler.refresh();
+      answer();
+      await ended;
+      expect(await stage.counts(list)).to.include({ sent: 32, cancelled: 68 });
+      expect(recipients()).to.have.length(32);
+    });
+
+    it('because its time is over, sends nothing more', async () => {
+      const { scheduler, list, ended, answer } = await begin();
+      await stage.pass(60_000, scheduler);
+      answer();
+      await ended;
+      expect((await stage.counts(list)).expired).to.be.within(68, 100);
+      expect(recipients()).to.have.length(32);
+    });
+
+    it('finds at the claim what it has not heard of yet', async () => {
+      const { scheduler } = open();
+      const [cancelled, expired] = [await stage.accept([ADA]), await stage.accept([BEN], { expiresInMs: 1_000 })];
+      stage.steps.between = async (step, run) => {
+        if (step === 'claim-recipient') await cancelSend(stage.space.store, ADDRESS, cancelled);
+        return run();
+      };
+      await stage.start(scheduler, cancelled);
+      stage.network.lookUp = () => {
+        stage.leap(500);
+        return { exists: true };
+      };
+      await stage.start(scheduler, expired);
+      expect(recipients()).to.deep.equal([]);
+      expect(await stage.statuses(cancelled)).to.deep.equal(['cancelled']);
+      expect(await stage.statuses(expired)).to.deep.equal(['expired']);
+    });
+  });
+
+  it('gives its jobs back when it stops, and sends nothing from then on', async () => {
+    const ack = defer<Answer>();
+    stage.network.answer = () => ack.promise;
+    const { scheduler } = open();
+    const list = await stage.accept(numbers(100));
+    const job = scheduler.sends.handleJob({
+      ...{ v: 1, ...ADDRESS, messageId: list, priority: 'bulk', requestId: 'r' },
+    });
+    await stage.sentTo(32);
+    const stopped = scheduler.stop();
+    ack.resolve(ACCEPTED);
+    await stopped;
+    expect(await job).to.deep.equal({ kind: 'later', delayMs: 0 });
+    expect(await stage.counts(list), 'the last acks are written down').to.include({ sent: 32, queued: 68 });
+  });
+});
