@@ -1,4 +1,4 @@
-import type { MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaUpload } from '@gateway/contracts/content/media-content';
 import type { Restriction } from '@gateway/contracts/devices/restriction';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';

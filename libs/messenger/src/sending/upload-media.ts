@@ -1,4 +1,4 @@
-import type { MediaContent, MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaUpload } from '@gateway/contracts/content/media-content';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { within } from '../session/within.js';
 import { type BaileysSocket, prepareWAMessageMedia, type proto } from '../socket/baileys.js';

@@ -1,4 +1,4 @@
-import type { MediaContent, MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaUpload } from '@gateway/contracts/content/media-content';
 import type { Restriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
 import type { SessionReport } from '@gateway/contracts/devices/session-report';
 import { Addressing } from '../addressing/addressing.js';

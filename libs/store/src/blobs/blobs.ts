@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/content/media-content';
 import { type DeviceAddress, type MessageId, parseMessageId, type Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';

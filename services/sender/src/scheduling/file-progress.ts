@@ -1,4 +1,4 @@
-import type { MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaUpload } from '@gateway/contracts/content/media-content';
 import { pauseAfter } from './retries.js';
 
 /** About half an hour with the pauses in between. */
