@@ -44,6 +44,8 @@ describe('what Lua is told of the contract', () => {
   it('does not load with a name that the contract does not have', () => {
     const { QUEUED: _, ...without } = luaConstants(CONTRACT);
     expect(() => composeLua(['claim-recipient'], without)).to.throw('claim-recipient.lua asks for QUEUED');
+    const renamed = luaConstants({ ...CONTRACT, events: ['seen'] });
+    expect(() => composeLua(['record-results'], renamed)).to.throw('record-results.lua asks for EVENT_FAILED');
     expect(() => composeLua(['no-such-step'], without)).to.throw('no Lua file named no-such-step');
   });
 

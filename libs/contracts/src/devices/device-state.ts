@@ -2,7 +2,8 @@
  * What the user asked for. The owner compares it with what is, on every tick and doorbell, and closes the gap. `parked` is a
  * linked device whose keys another client uses: they are kept, and no process logs in before the user asks for it.
  */
-export type Want = 'unlinked' | 'linking' | 'linked' | 'parked';
+export const WANTS = ['unlinked', 'linking', 'linked', 'parked'] as const;
+export type Want = (typeof WANTS)[number];
 export type LinkMethod = 'qrCode' | 'pairingCode';
 
 export interface DesiredState {

@@ -4,7 +4,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { packRecipients } from '@gateway/contracts/sends/send-layout';
-import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/sends/statuses';
+import { RECIPIENT_STATUSES, type RecipientEventName, type RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
 import { nothing, numeric, oneOf } from '../core/scripts/replies.js';
 import { isMade } from '../core/scripts/unknown-version-error.js';
@@ -88,7 +88,7 @@ export type ClaimOutcome = 'claimed' | 'settled' | 'cancelled' | 'expired';
 export interface RecipientEvent {
   recipient: number;
   part: number;
-  event: 'acked' | 'delivered' | 'read' | 'failed' | 'revoked' | 'returned' | 'held';
+  event: RecipientEventName;
   /** Only with `failed`, `revoked` and `held`: see libs/contracts/src/sends/recipient-errors.ts. */
   errorCode?: number;
 }

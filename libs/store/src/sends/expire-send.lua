@@ -3,8 +3,9 @@
 --- @include settle
 --- @include erase
 --- @constants EXPIRED
+--- @constants OPEN
 local state, expires = unpack(redis.call('HMGET', record_key, 'state', 'expiresAtMs'))
-if state ~= 'open' then
+if state ~= OPEN then
   redis.call('ZREM', open_key, message_id)
   return 0
 end

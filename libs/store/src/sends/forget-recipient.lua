@@ -4,6 +4,7 @@
 --- @include settle
 --- @include erase
 --- @constants RECIPIENT_BYTES QUEUED FAILED CANCELLED PERSON_FORGOTTEN
+--- @constants ACCEPTING
 local NOBODY = string.rep('\0', RECIPIENT_BYTES)
 local wanted = {}
 for i = before_numbers + 1, #ARGV do wanted[ARGV[i]] = true end
@@ -16,7 +17,7 @@ for at = 1, #packed, RECIPIENT_BYTES do
   elseif number ~= NOBODY then others = others + 1 end
 end
 if #found == 0 then return 0 end
-if redis.call('HGET', record_key, 'state') == 'accepting' then return -1 end
+if redis.call('HGET', record_key, 'state') == ACCEPTING then return -1 end
 for _, index in ipairs(found) do
   local r = load_result(results_key, index)
   if r and r.status == QUEUED then

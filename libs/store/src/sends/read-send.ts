@@ -9,7 +9,7 @@ import {
   readResult,
   unpackRecipients,
 } from '@gateway/contracts/sends/send-layout';
-import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import { RECIPIENT_STATUSES, type SendState, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 
@@ -17,7 +17,7 @@ import type { Store } from '../core/store.js';
 export interface SendRecord {
   messageId: MessageId;
   tag: SendTag;
-  state: 'accepting' | 'open' | 'closed';
+  state: SendState;
   kind: SendKind;
   total: number;
   parts: number;
@@ -79,7 +79,7 @@ export async function readSendByTag(
   const send: SendRecord = {
     messageId,
     tag,
-    state: state as SendRecord['state'],
+    state: state as SendState,
     kind: kind as SendKind,
     total: Number(total),
     parts: Number(parts),

@@ -6,6 +6,7 @@
 --   idempotency key stands for a send already, { -2 } when open sends of this owner take all that they may
 --- @include book
 --- @constants IDEMPOTENCY_MS
+--- @constants ACCEPTING
 local MOST_FORGOTTEN = 200
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
 if redis.call('EXISTS', record_key) == 1 then return { 0 } end
@@ -25,7 +26,7 @@ for _, entry in ipairs(excess > 0 and redis.call('ZRANGE', ended, 0, MOST_FORGOT
 end
 -- Counted, and not only looked for: of sends that come together, each is told of the same ended ones.
 if is_bounded == '1' and excess > 0 and #reply <= MOST_FORGOTTEN then return { -2 } end
-redis.call('HSET', record_key, 'messageId', message_id, 'state', 'accepting', unpack(ARGV, before_fields + 1))
+redis.call('HSET', record_key, 'messageId', message_id, 'state', ACCEPTING, unpack(ARGV, before_fields + 1))
 redis.call('SET', recipients_key, packed_recipients)
 redis.call('SET', results_key, empty_results)
 redis.call('ZADD', accepting_key, now_ms, message_id)
