@@ -11,6 +11,13 @@ import { makeTemporaryFolder } from '../temporary-folder.js';
 import { findTests } from '../tests/find-tests.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
+const SENDER_TESTS = [
+  ...['active-sends', 'assign-devices', 'dispatch-message', 'drop-opted-out', 'failure-lines', 'first-contact-hold'],
+  ...['fleet-view', 'load-send', 'new-contact-hold', 'reconnect-backoff', 'result-writer', 'scheduler'],
+  ...['send-preparation', 'send-progress', 'session-pruner', 'sweeper', 'take-session-event', 'verdicts', 'wake-jobs'],
+  ...['wake-up', 'writers-without-number'],
+];
+
 /** Tests by the start of their path in `build/tests`. */
 const PACKAGES: Record<string, MutatedPackage> = {
   contracts: { mutate: ['libs/contracts/dist/**/*.js'], tests: ['libs/contracts/test/'], withTables: false },
@@ -22,6 +29,14 @@ const PACKAGES: Record<string, MutatedPackage> = {
     tests: ['ack-outcomes', 'disconnect-outcomes', 'hang-ups'].map((file) => `libs/messenger/test/${file}.test.js`),
     // The codes are a table.
     withTables: true,
+  },
+  sender: {
+    mutate: ['scheduling', 'dispatching', 'preparing', 'device', 'fleet'].map(
+      (folder) => `services/sender/dist/${folder}/*.js`,
+    ),
+    // Those that need no process.
+    tests: SENDER_TESTS.map((file) => `services/sender/test/${file}.test.js`),
+    withTables: false,
   },
 };
 const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [file]`;

@@ -2,6 +2,7 @@ import type { SendKind } from '@gateway/contracts/content/message-content';
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import type { OnSessionEvent } from '@gateway/messenger/session/session-events';
 import type { OutgoingMessage } from '@gateway/messenger/session/session-types';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -137,8 +138,8 @@ async function openStage() {
       accept,
       tagOf,
     },
-    makeSession(): ScriptedSession {
-      const session = new ScriptedSession(script);
+    makeSession(onEvent?: OnSessionEvent): ScriptedSession {
+      const session = new ScriptedSession(script, onEvent);
       sessions.push(session);
       return session;
     },
