@@ -1,4 +1,5 @@
 import { type Contents, contentOfPart, isMessageContent } from '@gateway/contracts/content/message-content';
+import { priorityOf } from '@gateway/contracts/jobs';
 import { expect } from 'chai';
 
 /** One of each kind, with the least that it says. A kind that is missing does not compile. */
@@ -33,5 +34,10 @@ describe('what is stored of a content', () => {
     expect(contentOfPart(media, 2)).to.equal(undefined);
     expect(contentOfPart(LEAST.media, 1)).to.equal(undefined);
     expect(contentOfPart(LEAST.text, 1)).to.equal(undefined);
+  });
+
+  it('says nothing of how urgent it is: one-time passwords alone go before others', () => {
+    expect(priorityOf({ kind: 'otp' })).to.equal('otp');
+    for (const kind of Object.keys(LEAST) as (keyof Contents)[]) expect(priorityOf({ kind })).to.equal('bulk');
   });
 });

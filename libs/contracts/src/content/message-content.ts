@@ -58,5 +58,5 @@ export function contentOfPart(content: MessageContent, part: number): MessageCon
   return { kind: 'text', text: content.followingText };
 }
 
-/** Decides the urgency and the life time of a send. */
-export type SendKind = 'text' | 'media' | 'otp';
+/** What a send is listed as: its content, but for one-time passwords, whose text has a priority and a life time of its own. */
+export type SendKind = ContentKind | 'otp';

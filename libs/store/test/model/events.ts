@@ -25,7 +25,7 @@ export type ModelEvent =
   | { do: 'lapse' }
   | {
       do: 'accept';
-      kind: Exclude<SendKind, 'media'>;
+      kind: Extract<SendKind, 'text' | 'otp'>;
       parts: number;
       people: readonly number[];
       expiresInMs: number;

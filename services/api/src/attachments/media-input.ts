@@ -17,6 +17,7 @@ export const mediaInput: ContentInput<MediaFields> = {
     const inlineFile = await readInlineFile(given);
     const placed = placeText(given, text);
     return {
+      kind: 'media',
       parts: placed.followingText === undefined ? 1 : 2,
       async toContent(call, deps) {
         const file = inlineFile ?? (await fetchRemoteFile(given, call, deps));

@@ -1,10 +1,11 @@
-import type { MessageContent } from '@gateway/contracts/content/message-content';
+import type { ContentKind, MessageContent } from '@gateway/contracts/content/message-content';
 import type { Schema } from 'joi';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 
 /** What a request says, looked at before anything is written down for it. */
 export interface GivenContent {
+  kind: ContentKind;
   /** Messages that each recipient gets. */
   parts: number;
   /** Fetches and stores what there is to be. Throws errors of the contract. */

@@ -11,5 +11,5 @@ export const textInput: ContentInput<TextFields> = {
   schema: words(LIMITS.maxTextCharacters).description(
     'The text of the message, sent as it is written. White space, control characters and invisible marks alone are refused: phones would show an empty bubble.',
   ),
-  take: async ({ text = '' }) => ({ parts: 1, toContent: async () => ({ kind: 'text', text }) }),
+  take: async ({ text = '' }) => ({ kind: 'text', parts: 1, toContent: async () => ({ kind: 'text', text }) }),
 };

@@ -1,4 +1,5 @@
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
+import { priorityOf } from '@gateway/contracts/jobs';
 import { dropBlob } from '@gateway/store/blobs/blobs';
 import {
   type AcceptedSend,
@@ -45,7 +46,7 @@ async function writeDown(
   { store, headroom }: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<AcceptedSend> {
-  await headroom.take(send.kind === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
+  await headroom.take(priorityOf(send) === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
   const bounded = { ...send, quotaBytes: await headroom.sendQuotaBytes() };
   const accepted = await (repeat
     ? acceptSendOnce(store, address, bounded, { ...repeat, answer })

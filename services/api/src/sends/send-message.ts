@@ -122,11 +122,11 @@ async function accept(
 function planSend(
   { body, token, requestId }: SendCall,
   { clock }: ApiDeps,
-  { parts }: GivenContent,
+  { kind, parts }: GivenContent,
 ): Omit<NewSend, 'content'> {
   const nowMs = clock.nowMs();
   return {
-    kind: body.attachment ? 'media' : 'text',
+    kind,
     parts,
     recipients: onePerPerson(body.to),
     owner: token.owner,

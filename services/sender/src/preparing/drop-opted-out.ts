@@ -1,3 +1,4 @@
+import { priorityOf } from '@gateway/contracts/jobs';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { isOptedOut } from '@gateway/store/workspace/hidden-opt-outs';
@@ -63,7 +64,7 @@ async function findIn(
 
 /** A code goes out all the same: the person has just asked for it. */
 function isExempt({ record }: SendProgress): boolean {
-  return record.kind === 'otp';
+  return priorityOf(record) === 'otp';
 }
 
 /** Says of a recipient that they get nothing (more) of this send, and why. */

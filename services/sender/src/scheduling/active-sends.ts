@@ -1,5 +1,5 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import type { SendJob } from '@gateway/contracts/jobs';
+import { priorityOf, type SendJob } from '@gateway/contracts/jobs';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import type { JobOutcome } from '@gateway/queue/consumer';
 import { toError } from '@gateway/runtime/errors';
@@ -308,10 +308,11 @@ function isDue({ rest }: Aside, nowMs: number): boolean {
 }
 
 function isOtp({ record }: SendProgress): boolean {
-  return record.kind === 'otp';
+  return priorityOf(record) === 'otp';
 }
 
 /** What wakes a send up: the same whoever does it. */
-export function toJob(address: DeviceAddress, { messageId, kind, requestId }: SendRecord): SendJob {
-  return { v: 1, ...address, messageId, priority: kind === 'otp' ? 'otp' : 'bulk', requestId };
+export function toJob(address: DeviceAddress, record: SendRecord): SendJob {
+  const { messageId, requestId } = record;
+  return { v: 1, ...address, messageId, priority: priorityOf(record), requestId };
 }

@@ -1,4 +1,5 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
+import { priorityOf } from '@gateway/contracts/jobs';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -165,10 +166,10 @@ export class DeviceScheduler {
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {
         const { messageId, record } = send;
-        const { requestId, kind } = record;
+        const { requestId } = record;
         this.failures.end(send);
         logger.info('send finished', { messageId, requestId });
-        if (kind === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
+        if (priorityOf(record) === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
       },
       onUnloadable: ({ messageId, requestId }, error) => {
         if (error instanceof FencedError) onFailed(error);

@@ -1,5 +1,6 @@
 import type { MessageContent, Reply, SendKind } from '@gateway/contracts/content/message-content';
 import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
+import { priorityOf } from '@gateway/contracts/jobs';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
@@ -107,7 +108,7 @@ async function writeSend(
   repeat?: NewRepeat,
 ): Promise<AcceptedSend | undefined> {
   const { acceptingSends, keptSends } = deviceKeys(store.space, address);
-  const quota = { owner: send.owner, quotaBytes: send.quotaBytes ?? 0, isBounded: send.kind !== 'otp' };
+  const quota = { owner: send.owner, quotaBytes: send.quotaBytes ?? 0, isBounded: priorityOf(send) !== 'otp' };
   for (let attempt = 0; attempt < MAX_TAG_TRIES; attempt++) {
     const messageId = makeMessageId(address);
     const { tag } = parseMessageId(messageId)!;
