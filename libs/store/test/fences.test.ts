@@ -20,7 +20,7 @@ import { allScripts } from './support/all-scripts.js';
 const address = { workspace: 'main', device: 'phone-1' };
 /** Every step that writes what only the owner of a device may write. */
 const FENCED = [
-  ...['answer-question', 'cancel-tried-send', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
+  ...['answer-question', 'cancel-attempted-send', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
   ...['forget-names', 'forget-session', 'note-end', 'note-replaced', 'note-start', 'record-observed'],
   ...['record-received', 'record-restriction', 'record-results', 'retire-keys', 'take-pace', 'take-questions'],
 ];

@@ -53,9 +53,9 @@ describe('what Lua is told of the contract', () => {
     const bytes = resultOf({ 0: 3, 1: 2, 5: 9, 11: 7, 14: 1 });
     const lua = `${composeLua(['results'], luaConstants(CONTRACT))}
       local r = decode_result(ARGV[1])
-      return { r.status, r.tries, r.err, r.at, r.doubt, encode_result(r) == ARGV[1] and 1 or 0 }`;
+      return { r.status, r.attempts, r.err, r.at, r.doubt, encode_result(r) == ARGV[1] and 1 or 0 }`;
     expect(await evaluate(lua, [], [bytes])).to.deep.equal([3, 2, 9, 7, 1, 1]);
-    const read = { status: 'read', tries: 2, errorCode: 9, atMs: 7, partsInDoubt: 1 };
+    const read = { status: 'read', attempts: 2, errorCode: 9, atMs: 7, partsInDoubt: 1 };
     expect(readResult(bytes, 0)).to.include(read);
   });
 });

@@ -26,7 +26,7 @@ describe('holding recipients back', () => {
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: [0, 1, 2].map((index) => ({
-        ...{ index, to: `49151000000${index}`, status: 'queued', tries: 0, errorCode, atMs: 0 },
+        ...{ index, to: `49151000000${index}`, status: 'queued', attempts: 0, errorCode, atMs: 0 },
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
       })),
       content: { kind: 'text', text: 'hello' },

@@ -114,7 +114,7 @@ export async function requestUnlink(
   return { outcome, attemptId };
 }
 
-/** Ends an attempt that nobody answered. Does nothing when the device has moved on. */
+/** Ends an attempt without an answer. Does nothing when the device has moved on. */
 export async function cancelLink(
   store: Store,
   address: DeviceAddress,
@@ -145,7 +145,7 @@ export async function recordObserved(
 }
 
 /**
- * Writes what the owner of a device sees, under the attempt that it acts on, and tells whoever waits for it; nothing
+ * Writes what the owner of a device sees, under the attempt that it acts on, and tells those who wait for it; nothing
  * (`moved`) when the user has asked for something else. Throws `FencedError` for a stale owner.
  */
 export async function reportObserved(

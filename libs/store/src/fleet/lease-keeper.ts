@@ -35,7 +35,7 @@ export class LeaseKeeper {
     this.timer ??= setInterval(() => void this.renewAll(), this.deps.ttlMs / 4);
   }
 
-  /** `undefined` when somebody else holds it. */
+  /** `undefined` when another process holds it. */
   async acquire(address: DeviceAddress): Promise<HeldLease | undefined> {
     const { store, clock, owner, ttlMs } = this.deps;
     const askedAtMs = clock.monotonicMs();

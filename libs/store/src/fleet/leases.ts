@@ -34,7 +34,7 @@ export interface Lease {
   token: string;
 }
 
-/** Takes the device's lease if nobody holds it. */
+/** Takes the device's lease if it is free. */
 export async function acquireLease(
   store: Store,
   address: DeviceAddress,
@@ -46,7 +46,7 @@ export async function acquireLease(
   return { address, epoch, token: `${options.owner}:${epoch}` };
 }
 
-/** `false`: it is somebody else's by now, or nobody's. */
+/** `false`: it is another process's by now, or free. */
 export async function renewLease(store: Store, lease: Lease, ttlMs: number): Promise<boolean> {
   return renewStep(store, { lease: deviceKeys(store.space, lease.address).lease, token: lease.token, ttlMs });
 }

@@ -40,8 +40,8 @@ const cancelStep = defineScript({
   args: { nowMs: number },
   reply: numeric,
 });
-const cancelTriedStep = defineScript({
-  name: 'cancel-tried-send',
+const cancelAttemptedStep = defineScript({
+  name: 'cancel-attempted-send',
   whenFull: 'runs',
   isFenced: true,
   readsSend: true,
@@ -123,8 +123,8 @@ export async function recordResults(
 }
 
 /**
- * Cancels what was not tried yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
- * @param options.leaseOfOther of an owner that found another account on the device: cancels what was tried, too, as another
+ * Cancels what was not attempted yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
+ * @param options.leaseOfOther of an owner that found another account on the device: cancels what was attempted, too, as another
  * attempt would come from someone else. Then it throws `FencedError` for a stale owner.
  */
 export async function cancelSend(
@@ -136,7 +136,7 @@ export async function cancelSend(
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
   const input = { ...keysOf(store, address, parsed.tag), nowMs };
-  const cancelled = await (leaseOfOther ? cancelTriedStep(store, leaseOfOther, input) : cancelStep(store, input));
+  const cancelled = await (leaseOfOther ? cancelAttemptedStep(store, leaseOfOther, input) : cancelStep(store, input));
   return cancelled === -1 ? undefined : { cancelled };
 }
 

@@ -1,4 +1,4 @@
--- The send's time is over: whoever is still queued gets nothing any more.
+-- The send's time is over: who is still queued gets nothing any more.
 -- Output: how many recipients expired.
 --- @include settle
 --- @include erase

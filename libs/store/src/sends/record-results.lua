@@ -1,5 +1,4 @@
--- Writes what the network said of recipients. Statuses only move forward; news that come too late or twice change
--- nothing.
+-- Writes what the network said of recipients. Statuses only move forward; late and duplicate news change nothing.
 -- `events` are (recipient, part, event, error code) ...; what they mean: libs/contracts/src/sends/statuses.ts.
 -- Output: the status code of each recipient after its event, -1 where there is none; nothing when the send is gone.
 --- @include settle
@@ -42,7 +41,7 @@ for i = before_events + 1, #ARGV, 4 do
     if r.status ~= before then
       r.at = tonumber(now_ms)
       r.err = r.status == FAILED and tonumber(ARGV[i + 3]) or 0
-      -- Somebody waits to be told when an OTP was accepted, and its delivery may come before they look.
+      -- A caller waits to be told when an OTP was accepted, and its delivery may come before that one looks.
       if kind == OTP and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', record_key, 'sentAtMs', now_ms) end
       move_counts(record_key, backlog_key, before, r.status, 1)
     end

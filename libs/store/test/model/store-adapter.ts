@@ -326,8 +326,8 @@ export class StoreAdapter {
       hasContent: stored !== undefined,
       diesAtMs: diesAt.map((time) => (time < 0 ? 'never' : since(time))),
       recipients: recipients.map(
-        ({ to, status, tries, partsInFlight, partsAcked, partsInDoubt, errorCode, atMs }): RecipientView => ({
-          ...{ person: to === FORGOTTEN ? 'forgotten' : Number(to.at(-1)), status, attempts: tries },
+        ({ to, status, attempts, partsInFlight, partsAcked, partsInDoubt, errorCode, atMs }): RecipientView => ({
+          ...{ person: to === FORGOTTEN ? 'forgotten' : Number(to.at(-1)), status, attempts },
           ...{ inFlight: partsInFlight, accepted: partsAcked, inDoubt: partsInDoubt, error: errorCode },
           atMs: since(atMs),
         }),

@@ -112,9 +112,9 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
 };
 
 function describeRecipient(recipient: RecipientView, send: SendRecord, ids: PlatformIds) {
-  const { index, to, status, tries, errorCode, atMs } = recipient;
+  const { index, to, status, attempts, errorCode, atMs } = recipient;
   const mayHaveError = status === 'failed' || status === 'expired';
-  const parts = tries > 0 ? Array.from({ length: send.parts }, (_, part) => part) : [];
+  const parts = attempts > 0 ? Array.from({ length: send.parts }, (_, part) => part) : [];
   return {
     to,
     status,

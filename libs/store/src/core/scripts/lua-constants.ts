@@ -27,7 +27,7 @@ export const CONTRACT = {
 
 /**
  * The codes, the names, the layout and the limits that Lua files ask for (`--- @constants NAME ...`), so that none of the
- * contract is spelled in Lua. An encoded result is a table there: status, tries, in_flight, ...
+ * contract is spelled in Lua. An encoded result is a table there: status, attempts, in_flight, ...
  */
 export function luaConstants(contract: typeof CONTRACT): LuaConstants {
   const { statuses, resultLayout, limits } = contract;
@@ -41,7 +41,7 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     ...Object.fromEntries(statuses.map((status, code) => [status.toUpperCase(), code])),
     ...Object.fromEntries(offsets.map(([field, offset]) => [`${toSnakeCase(field).toUpperCase()}_AT`, offset])),
     RESULT_BYTES: Object.values(resultLayout).reduce((sum, bytes) => sum + bytes, 0),
-    MOST_TRIES: 256 ** resultLayout.tries! - 1,
+    MOST_ATTEMPTS: 256 ** resultLayout.attempts! - 1,
     RECIPIENT_BYTES: contract.recipientBytes,
     RECORD_VERSION: contract.recordVersion,
     SEALED_VERSION: contract.sealedVersion,

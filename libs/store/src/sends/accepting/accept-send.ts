@@ -78,7 +78,7 @@ export interface AcceptedSend {
 /** No room for another send of this owner; for one-time passwords there is. */
 export class SendsFullError extends Error {}
 
-const MAX_TAG_TRIES = 5;
+const MAX_TAG_ATTEMPTS = 5;
 
 /**
  * Writes a send down, in one atomic step whatever the number of recipients. It counts as promised only once its job
@@ -109,7 +109,7 @@ async function writeSend(
 ): Promise<AcceptedSend | undefined> {
   const { acceptingSends, keptSends } = deviceKeys(store.space, address);
   const quota = { owner: send.owner, quotaBytes: send.quotaBytes ?? 0, isBounded: priorityOf(send) !== 'otp' };
-  for (let attempt = 0; attempt < MAX_TAG_TRIES; attempt++) {
+  for (let attempt = 0; attempt < MAX_TAG_ATTEMPTS; attempt++) {
     const messageId = makeMessageId(address);
     const { tag } = parseMessageId(messageId)!;
     const keys = sendKeys(store.space, address, tag);
@@ -162,7 +162,7 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
 }
 
 /**
- * The job is in the queue: from now on the send is promised. Safe to repeat. `false` when there is no such send: whoever
+ * The job is in the queue: from now on the send is promised. Safe to repeat. `false` when there is no such send: a process that
  * took longer than the grace time to get here must not promise it.
  */
 export async function openSend(store: Store, address: DeviceAddress, messageId: MessageId): Promise<boolean> {

@@ -1,4 +1,4 @@
--- The content of an OTP goes as soon as nobody can need it: at its end, or a while after the ack, as until then the
+-- The content of an OTP goes as soon as it is not needed any more: at its end, or a while after the ack, as until then the
 -- phone may ask for it again. An OTP has one recipient, so the counts of its record tell its status.
 --- @constants OTP_ERASURE_MS
 --- @constants OTP STATUS_NAMES QUEUED SENT

@@ -53,7 +53,7 @@ local function settle_queued(record_key, results_key, backlog_key, to, now_ms, w
     local r = decode_result(bytes)
     if r.status == QUEUED and wanted(r) then
       r.status = to
-      -- What it was waiting for tells why it expired, and not why somebody cancelled it.
+      -- What it was waiting for tells why it expired, and not why it was cancelled.
       if to == CANCELLED then r.err = 0 end
       r.at = tonumber(now_ms)
       bytes = encode_result(r)
