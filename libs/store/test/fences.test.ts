@@ -3,7 +3,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { recordObserved } from '@gateway/store/devices/device-state';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
-import { noteEnd } from '@gateway/store/devices/incidents/query-ends';
+import { noteEnd } from '@gateway/store/devices/incidents/note-end';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';

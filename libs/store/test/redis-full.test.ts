@@ -22,7 +22,7 @@ import {
   setPace,
 } from '@gateway/store/devices/devices';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
-import { noteEnd } from '@gateway/store/devices/incidents/query-ends';
+import { noteEnd } from '@gateway/store/devices/incidents/note-end';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import {
