@@ -7,7 +7,8 @@ import {
   requestUnlink,
 } from '@gateway/store/devices/device-state';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,5 +1,5 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
@@ -10,6 +10,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readContent } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

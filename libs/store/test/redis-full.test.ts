@@ -34,7 +34,7 @@ import {
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { noteEnded, noteStart } from '@gateway/store/fleet/count-starts';
-import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
@@ -53,6 +53,7 @@ import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } fro
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
+import { acquireLease, endLease, releaseLease, renewLease } from '@gateway/testkit/leases';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
@@ -128,6 +129,7 @@ describe('a full Redis', () => {
     const other = await acquireLease(store, PEER, { owner: 'a', ttlMs: HOUR_MS });
     expect(other).to.include({ epoch: 1 });
     await releaseLease(store, other!);
+    await endLease(store, other!);
     expect(await acquireLease(store, PEER, { owner: 'b', ttlMs: HOUR_MS })).to.include({ epoch: 2 });
     const self = { id: 'sender-1', held: 1, capacity: 10 };
     expect(await beatHeart(store, 'main', 'sender', { self, ttlMs: HOUR_MS })).to.deep.equal([self]);

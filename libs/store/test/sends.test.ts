@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import {
@@ -12,6 +12,7 @@ import {
   readRecipients,
   readSend,
 } from '@gateway/store/sends/read-send';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

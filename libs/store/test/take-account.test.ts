@@ -2,9 +2,9 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { ensureDevice, hasIdKey, readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { acquireLease, releaseLease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { expect } from 'chai';
 import { KNOWN, OTHER, useLeasedDevice } from './support/use-leased-device.js';
 

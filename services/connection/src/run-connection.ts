@@ -36,7 +36,7 @@ export async function runConnection(
   const owner = makeProcessId('connection', hostname());
   const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner, ttlMs: config.LEASE_TTL_MS });
   keeper.start();
-  lifecycle.add('leases of connection', async () => keeper.stop());
+  lifecycle.add('sessions of connection', () => keeper.stop());
 
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   const controller = new ConnectionController({

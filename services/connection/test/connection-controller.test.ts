@@ -2,9 +2,9 @@ import { type Simulator, startSimulator } from '@gateway/simulator/start-simulat
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { readStarts } from '@gateway/store/fleet/count-starts';
-import { acquireLease, releaseLease } from '@gateway/store/fleet/leases';
 import { beatHeart } from '@gateway/store/fleet/members';
 import { eventually } from '@gateway/testkit/eventually';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

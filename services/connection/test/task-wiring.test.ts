@@ -84,8 +84,8 @@ describe('a device that the connection service has logged in', function () {
     stop.abort();
     await closed;
     aheadMs = 0;
-    keeper.stop();
-    await space.clients.commands.del(device.keys.lease);
+    await keeper.stop();
+    await space.clients.commands.del(device.keys.owner);
   });
 
   async function logIn(): Promise<void> {

@@ -46,7 +46,7 @@ export async function runSender(
   const processId = makeProcessId('sender', hostname());
   const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: processId, ttlMs: config.LEASE_TTL_MS });
   keeper.start();
-  lifecycle.add('leases of sender', async () => keeper.stop());
+  lifecycle.add('sessions of sender', () => keeper.stop());
 
   const metrics = createSenderMetrics(registry, () => pool.countStates());
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };

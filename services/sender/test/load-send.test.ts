@@ -7,9 +7,9 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
-import { acquireLease } from '@gateway/store/fleet/leases';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

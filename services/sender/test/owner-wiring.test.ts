@@ -98,7 +98,7 @@ describe('the owner of a device', function () {
   });
   afterEach(async () => {
     await owner.handOver();
-    keeper.stop();
+    await keeper.stop();
   });
 
   async function accept(to: string, kind: 'text' | 'otp' = 'text', others: string[] = []): Promise<string> {

@@ -352,8 +352,8 @@ describe('the scheduler of a device', () => {
   it('ends its owner, and sends nothing, when the device is another one’s by then', async () => {
     const { scheduler } = open();
     stage.steps.between = async (step, run) => {
-      const { lease } = deviceKeys(stage.space.store.space, ADDRESS);
-      if (step === 'claim-recipient') await stage.space.clients.commands.set(lease, 'other:2');
+      const { owner } = deviceKeys(stage.space.store.space, ADDRESS);
+      if (step === 'claim-recipient') await stage.space.clients.commands.set(owner, 'other:2');
       return run();
     };
     void stage.start(scheduler, await stage.accept([ADA]));

@@ -1,7 +1,8 @@
 import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { ringDoorbell } from '../core/doorbells.js';
 import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
@@ -12,8 +13,8 @@ import { toRestriction } from './incidents/restrictions.js';
 const readState = defineScript({
   name: 'read-device-state',
   whenFull: 'runs',
-  keys: ['desired', 'observed', 'restriction', 'lease', 'creds'],
-  args: {},
+  keys: ['desired', 'observed', 'restriction', 'owner', 'creds'],
+  args: { sessionPrefix: text },
   reply: (reply) => reply as [string[], string[], string[], number, number],
 });
 const requestLinkStep = defineScript({
@@ -58,7 +59,10 @@ export interface DeviceState {
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const [desired, observed, held, lease, creds] = await readState(store, keys);
+  const [desired, observed, held, lease, creds] = await readState(store, {
+    ...keys,
+    sessionPrefix: sessionKeyPrefix(store.space, shardOf(address)),
+  });
   const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;

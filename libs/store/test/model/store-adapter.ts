@@ -6,7 +6,7 @@ import type { Store } from '@gateway/store/core/store';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import {
   acceptSend,
   acceptSendOnce,
@@ -32,6 +32,7 @@ import {
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
+import { acquireLease, endLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
@@ -108,11 +109,11 @@ export class StoreAdapter {
         return taken?.epoch;
       }
       case 'renew':
-        return renewLease(store, lease!, event.ttlMs);
+        return (await renewLease(store, lease!, event.ttlMs)) && (await this.readToken()) === lease!.token;
       case 'release':
         return releaseLease(store, lease!);
       case 'lapse':
-        await store.redis.del(deviceKeys(store.space, address).lease);
+        if (this.leases.length > 0) await endLease(store, this.leases.at(-1)!);
         return undefined;
       case 'accept':
         return this.accept(event);
@@ -249,25 +250,28 @@ export class StoreAdapter {
     const { store, address, last } = this;
     const { redis } = store;
     const keys = deviceKeys(store.space, address);
-    const [lease, ttlMs, { messages }, open, accepting, erasures, account, optedOut, ofKeys, sends] = await Promise.all(
-      [
-        redis.get(keys.lease),
-        redis.pttl(keys.lease),
-        readBacklog(store, address),
-        this.readTimes(keys.openSends),
-        this.readTimes(keys.acceptingSends),
-        this.readTimes(keys.erasures),
-        mayChange('account', after) ? this.lookAtAccount() : last?.account,
-        mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
-        mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
-        Promise.all(this.sends.map((id, i) => (mayChangeSend(i, after) ? this.lookAtSend(id) : last!.sends[i]!))),
-      ],
-    );
+    const token = await this.readToken();
+    const [ttlMs, { messages }, open, accepting, erasures, account, optedOut, ofKeys, sends] = await Promise.all([
+      token === null ? 0 : redis.pttl(sessionKeyOf(store, { address, token })),
+      readBacklog(store, address),
+      this.readTimes(keys.openSends),
+      this.readTimes(keys.acceptingSends),
+      this.readTimes(keys.erasures),
+      mayChange('account', after) ? this.lookAtAccount() : last?.account,
+      mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
+      mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
+      Promise.all(this.sends.map((id, i) => (mayChangeSend(i, after) ? this.lookAtSend(id) : last!.sends[i]!))),
+    ]);
     this.last = {
-      lease: lease === null ? undefined : { number: numberOf(lease), ttlMs: roundUp(ttlMs) },
+      // An owner whose session has ended (-2) is none.
+      lease: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
       ...{ account, backlog: messages, open, accepting, erasures, sends, keys: ofKeys, optedOut },
     };
     return this.last;
+  }
+
+  private readToken(): Promise<string | null> {
+    return this.store.redis.get(deviceKeys(this.store.space, this.address).owner);
   }
 
   private async lookAtAccount(): Promise<number | undefined> {

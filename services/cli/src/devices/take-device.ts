@@ -33,7 +33,7 @@ export async function withDevice<Result>(
       await ringDoorbell(store, { topic: 'lease', ...address });
     }
   } finally {
-    keeper.stop();
+    await keeper.stop();
   }
 }
 

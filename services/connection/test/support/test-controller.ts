@@ -46,7 +46,7 @@ export async function startController(
     },
     stop: async () => {
       await controller.stop();
-      keeper.stop();
+      await keeper.stop();
       doorbells.close();
       subscriber.disconnect();
     },

@@ -89,7 +89,7 @@ export async function readAnswerProgress(store: Store, address: DeviceAddress, i
   const [[taken, refused], fields, lease] = await Promise.all([
     store.redis.hmget(keys.answer(id), 'taken', 'refused'),
     store.redis.hlen(keys.answer(id)),
-    store.redis.get(keys.lease),
+    store.redis.get(keys.owner),
   ]);
   const isRefused = refused != null;
   const parts = fields - (taken != null ? 1 : 0) - (isRefused ? 1 : 0);
