@@ -23,10 +23,12 @@ const PACKAGES: Record<string, MutatedPackage> = {
   contracts: { mutate: ['libs/contracts/dist/**/*.js'], tests: ['libs/contracts/test/'], withTables: false },
   store: { mutate: ['libs/store/dist/**/*.js'], tests: ['libs/store/test/'], withTables: false },
   codes: {
-    mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes'].map(
+    mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes', 'disconnect-policy'].map(
       (file) => `libs/messenger/dist/codes/${file}.js`,
     ),
-    tests: ['ack-outcomes', 'disconnect-outcomes', 'hang-ups'].map((file) => `libs/messenger/test/${file}.test.js`),
+    tests: ['ack-outcomes', 'disconnect-outcomes', 'disconnect-policy', 'hang-ups'].map(
+      (file) => `libs/messenger/test/${file}.test.js`,
+    ),
     // The codes are a table.
     withTables: true,
   },
