@@ -12,7 +12,15 @@ import { findTests } from '../tests/find-tests.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
 const SENDER_TESTS = [
-  ...['active-sends', 'assign-devices', 'dispatch-message', 'drop-opted-out', 'failure-lines', 'first-contact-hold'],
+  ...[
+    'active-sends',
+    'assign-devices',
+    'device-owner',
+    'dispatch-message',
+    'drop-opted-out',
+    'failure-lines',
+    'first-contact-hold',
+  ],
   ...['fleet-view', 'load-send', 'new-contact-hold', 'reconnect-backoff', 'result-writer', 'scheduler'],
   ...['send-preparation', 'send-progress', 'session-pruner', 'sweeper', 'take-session-event', 'verdicts', 'wake-jobs'],
   ...['wake-up', 'writers-without-number'],

@@ -1,5 +1,7 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
+import type { OpenSessionOptions } from '@gateway/messenger/session/open-session';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
@@ -23,6 +25,8 @@ export interface ProcessDeps {
   logger: Logger;
   metrics: SenderMetrics;
   endpoint: Endpoint;
+  /** Connects a device to the network. */
+  openSession(options: OpenSessionOptions): Promise<MessengerSession>;
   clientVersion: ClientVersion;
   defaultPace: Pace;
   ackTimeoutMs: number;

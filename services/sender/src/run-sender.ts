@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { makeProcessId } from '@gateway/contracts/ids';
+import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
@@ -54,6 +55,7 @@ export async function runSender(
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   const pool: SenderPool = new SenderPool({
     ...{ ...shared, metrics, doorbells, processId, clientVersion, queueConnection: clients.queue },
+    openSession,
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,

@@ -2,6 +2,7 @@ import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
@@ -87,6 +88,7 @@ describe('the owner of a device', function () {
           url: simulator.socketUrl,
           trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
         },
+        openSession,
         clientVersion: new ClientVersion({ store, logger, clock }),
         ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000 },
         ...{ uploads: new PQueue(), openings: new PQueue() },
