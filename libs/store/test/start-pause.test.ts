@@ -1,6 +1,6 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/count-starts';
-import { startPauseMs } from '@gateway/store/fleet/start-pause';
+import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
+import { startPauseMs } from '@gateway/store/fleet/starts/start-pause';
 import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -7,7 +7,7 @@ import { type DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbel
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices } from '@gateway/store/devices/devices';
 import type { HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
-import { LASTED_MS } from '@gateway/store/fleet/start-pause';
+import { LASTED_MS } from '@gateway/store/fleet/starts/start-pause';
 import { type Duty, decideDuty } from './decide-duty.js';
 import type { DeviceTask, TaskDeps } from './device-task.js';
 import { holdDevice } from './hold-device.js';

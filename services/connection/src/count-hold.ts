@@ -1,7 +1,7 @@
 import { sleep } from '@gateway/runtime/clock';
 import { FencedError } from '@gateway/runtime/errors';
-import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/count-starts';
-import { startPauseMs } from '@gateway/store/fleet/start-pause';
+import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
+import { startPauseMs } from '@gateway/store/fleet/starts/start-pause';
 import { type DeviceTask, observe } from './device-task.js';
 
 /**

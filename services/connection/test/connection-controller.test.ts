@@ -1,8 +1,8 @@
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
-import { readStarts } from '@gateway/store/fleet/count-starts';
 import { beatHeart } from '@gateway/store/fleet/members';
+import { readStarts } from '@gateway/store/fleet/starts/count-starts';
 import { eventually } from '@gateway/testkit/eventually';
 import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { makeNumbers } from '@gateway/testkit/phones';

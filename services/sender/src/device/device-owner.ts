@@ -12,9 +12,9 @@ import { readDeviceState, reportObserved } from '@gateway/store/devices/device-s
 import { readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
-import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/count-starts';
 import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
-import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/start-pause';
+import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
+import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/starts/start-pause';
 import { TimeoutError } from 'p-queue';
 import type { ProcessDeps } from '../deps.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
