@@ -1,12 +1,12 @@
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import type { HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { contain } from '@gateway/runtime/process/contain';
 import { type DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices } from '@gateway/store/devices/devices';
-import type { HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { LASTED_MS } from '@gateway/store/fleet/starts/start-pause';
 import { type Duty, decideDuty } from './decide-duty.js';
 import type { DeviceTask, TaskDeps } from './device-task.js';

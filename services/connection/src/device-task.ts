@@ -1,5 +1,6 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
@@ -17,7 +18,6 @@ import { reportObserved } from '@gateway/store/devices/device-state';
 import { noteSuspects, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { makeProcessId } from '@gateway/contracts/ids';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import type { ConnectionConfig } from './config.js';
 import { ConnectionController } from './connection-controller.js';

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { makeProcessId } from '@gateway/contracts/ids';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -8,7 +9,6 @@ import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';

@@ -1,4 +1,5 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -9,7 +10,6 @@ import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@ga
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { type HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';

@@ -1,10 +1,10 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { sweepDevices } from '@gateway/sender/fleet/sweep-devices';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { acquireLease } from '@gateway/testkit/leases';

@@ -2,6 +2,7 @@ import { ConnectionController, type ControllerDeps } from '@gateway/connection/c
 import type { DesiredState, LinkMethod, ObservedState } from '@gateway/contracts/devices/device-state';
 import { type DeviceId, makeAttemptId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Simulator } from '@gateway/simulator/start-simulator';
@@ -9,7 +10,6 @@ import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { eventually } from '@gateway/testkit/eventually';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 import { scanCodes } from '@gateway/testkit/scan-codes';

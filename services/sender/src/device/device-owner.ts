@@ -1,6 +1,7 @@
 import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -12,7 +13,6 @@ import { readDeviceState, reportObserved } from '@gateway/store/devices/device-s
 import { readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
 import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/starts/start-pause';
 import { TimeoutError } from 'p-queue';

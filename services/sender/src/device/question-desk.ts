@@ -1,5 +1,6 @@
 import { CONTACTS_PER_PART, type ContactFacts, type OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import { LIMITS } from '@gateway/contracts/limits';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
@@ -7,7 +8,6 @@ import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { joinOptOuts } from '@gateway/store/workspace/join-opt-outs';
 
 export interface DeskDeps {

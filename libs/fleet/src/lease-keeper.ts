@@ -3,7 +3,7 @@ import { shardOf } from '@gateway/contracts/shards';
 import type { Clock } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
-import type { Store } from '../core/store.js';
+import type { Store } from '@gateway/store/core/store';
 import {
   claimDevice,
   endSessions,
@@ -12,7 +12,7 @@ import {
   releaseDevice,
   renewSessions,
   type Session,
-} from './leases.js';
+} from '@gateway/store/fleet/leases';
 
 /** A device in our hands. It is lost once, and never regained: a later ownership has another epoch. */
 export interface HeldLease extends Lease {

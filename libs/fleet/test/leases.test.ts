@@ -1,8 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,8 +1,8 @@
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { eventually } from '@gateway/testkit/eventually';
 import { acquireLease, endLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
