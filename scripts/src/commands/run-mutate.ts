@@ -47,6 +47,8 @@ const PACKAGES: Record<string, MutatedPackage> = {
     // Those that need no process.
     tests: SENDER_TESTS.map((file) => `services/sender/test/${file}.test.js`),
     withTables: false,
+    // Loops that do not end are many, and their tests take milliseconds.
+    timeoutMs: 3_000,
   },
 };
 const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [file]`;
@@ -73,10 +75,10 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   return survived.length > all / 10 ? 1 : 0;
 }
 
-function withTests({ mutate, tests, withTables }: MutatedPackage, only: string | undefined): MutatedPackage {
+function withTests({ mutate, tests, ...rest }: MutatedPackage, only: string | undefined): MutatedPackage {
   // A model that runs thousands of sequences would take seconds for each change.
   const isWanted = (file: string) =>
     !file.includes('/model/') && tests.some((start) => file.startsWith(`build/tests/${start}`));
   const chosen = only ? mutate.map((pattern) => join(dirname(pattern), `${only}.js`)) : mutate;
-  return { withTables, mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
+  return { ...rest, mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
 }

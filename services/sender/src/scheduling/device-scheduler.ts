@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Pace } from '@gateway/contracts/devices/pace';
 import { priorityOf } from '@gateway/contracts/jobs';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
@@ -241,6 +242,8 @@ export class DeviceScheduler {
       if (dispatched.kind === 'wait') await this.wakeUp.wait(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
       else if (dispatched.kind === 'nothing') await this.wakeUp.wait(1_000);
+      // Others of the process have their turn: no gate may have waited for anything.
+      else await setImmediate();
     }
   }
 

@@ -1,4 +1,4 @@
-import type { SendKind } from '@gateway/contracts/content/message-content';
+import type { MessageContent, SendKind } from '@gateway/contracts/content/message-content';
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
@@ -106,11 +106,15 @@ async function openStage() {
     return scheduler;
   }
 
-  async function accept(to: readonly string[], options: { kind?: SendKind; text?: string; expiresInMs?: number } = {}) {
+  async function accept(
+    to: readonly string[],
+    options: { kind?: SendKind; text?: string; content?: MessageContent; parts?: number; expiresInMs?: number } = {},
+  ) {
     const nowMs = clock.nowMs();
-    const { kind = 'text', text = 'hello', expiresInMs = HOUR_MS } = options;
+    const { kind = 'text', text = 'hello', parts = 1, expiresInMs = HOUR_MS } = options;
+    const { content = { kind: 'text' as const, text } } = options;
     const { messageId } = await acceptSend(space.store, ADDRESS, {
-      ...{ kind, content: { kind: 'text', text }, parts: 1, recipients: to },
+      ...{ kind, content, parts, recipients: to },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + expiresInMs },
     });
     await openSend(space.store, ADDRESS, messageId);
