@@ -3,6 +3,7 @@ import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
+import { claimDevice } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -37,6 +38,12 @@ describe('LeaseKeeper', () => {
     const second = (await b.acquire(address))!;
     expect(second.epoch).to.equal(first.epoch + 1);
     expect(first.lost.aborted).to.equal(true);
+  });
+
+  it('gives no device to a session that has ended', async () => {
+    expect(await claimDevice(space.store, address, 'ended')).to.equal('noSession');
+    const { owner, epoch } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.exists(owner, epoch)).to.equal(0);
   });
 
   it('keeps a lease for longer than its ttl', async () => {
