@@ -84,7 +84,7 @@ describe('holding recipients back', () => {
       onPrepared: () => (prepared = true),
     } as unknown as PreparationDeps).lookAhead(session, { otpOnly: false });
     await eventually(() => prepared);
-    expect(lines.map(([sentence]) => sentence)).to.deep.equal(['look-up failed']);
+    expect(lines.map(([sentence]) => sentence)).to.deep.equal(['lookup failed']);
     expect(lines[0]![1]).to.include({ messageId: 'msg_1', requestId: 'r' });
     expect(waiting(send)).to.deep.equal([0, 1, 2]);
   });

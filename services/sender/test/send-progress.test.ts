@@ -34,7 +34,7 @@ function take(send: SendProgress, nowMs = 0) {
 }
 
 describe('SendProgress', () => {
-  it('moves nobody to where they cannot go, and says so', () => {
+  it('moves no one to where they cannot go, and says so', () => {
     const send = openSend();
     const [first] = lookUp(send, { limit: 2 });
     expect(() => send.addReady([2]), 'not looked up')

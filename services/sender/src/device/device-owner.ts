@@ -87,7 +87,7 @@ export class DeviceOwner {
     this.work?.answerQuestions();
   }
 
-  /** Gives the device to whoever claims it next; the list in flight goes over with the same ids. */
+  /** Gives the device to the process that claims it next; the list in flight goes over with the same ids. */
   async handOver(): Promise<void> {
     this.endSoon();
     await this.ended;
@@ -221,7 +221,7 @@ export class DeviceOwner {
     await this.pause(desired, { reason, minMs: afterMs, ...words });
   }
 
-  /** The wait is written down: whoever owns the device next keeps to what the network asked for, too. */
+  /** The wait is written down: the next owner keeps to what the network asked for, too. */
   private async pause(
     desired: DesiredState,
     { reason, minMs, networkReason }: { reason: Reason; minMs: number; networkReason?: string },
@@ -230,7 +230,7 @@ export class DeviceOwner {
     await this.report(desired, { status: 'connecting', reason, notBeforeMs, ...(networkReason && { networkReason }) });
   }
 
-  /** Until somebody rings; then sends in Redis are compared with what this process works on. */
+  /** Until a doorbell rings; then sends in Redis are compared with what this process works on. */
   private async rest(ms: number): Promise<void> {
     await this.wakeUp.wait(ms);
     if (!this.mustEnd()) void this.work?.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));

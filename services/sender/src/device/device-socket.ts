@@ -53,7 +53,7 @@ export class DeviceSocket {
   private account: { phone: string; name?: string } | undefined;
   private profilePic: string | undefined;
   private login: Login | undefined;
-  /** Lists wait for what people wrote meanwhile, and whoever asks for the status is told so. */
+  /** Lists wait for what people wrote meanwhile, and those who ask for the status is told so. */
   private isBehind = false;
 
   constructor(private readonly deps: SocketDeps) {}

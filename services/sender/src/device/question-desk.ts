@@ -36,7 +36,7 @@ const SESSION_MS = 5_000;
 
 /**
  * Answers what other processes ask the owner of a device. Questions are taken at once, which tells that the device has a
- * sender, and answered one after the other: however many callers there are, they cost the device one look-up at a time,
+ * sender, and answered one after the other: however many callers there are, they cost the device one lookup at a time,
  * and that one gives way to a message that a person waits for.
  */
 export class QuestionDesk {

@@ -36,7 +36,7 @@ export async function sweepDevices(deps: SweepDeps, isStopped = () => false): Pr
 
 async function sweepDevice({ store, keeper, producer, clock }: SweepDeps, address: DeviceAddress): Promise<void> {
   const lease = await keeper.acquire(address);
-  // Somebody holds it: an owner does all this on its own ticks.
+  // It has an owner, who does all this on its own ticks.
   if (!lease) return;
   try {
     const nowMs = clock.nowMs();

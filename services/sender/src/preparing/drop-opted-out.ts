@@ -8,7 +8,7 @@ import type { SendProgress } from '../scheduling/send-progress.js';
 
 type UnsentDeps = Pick<DeviceDeps, 'store' | 'lease' | 'results' | 'metrics'>;
 
-/** Those of a batch who take messages. The others cost neither a look-up nor a place in the pace. */
+/** Those of a batch who take messages. The others cost neither a lookup nor a place in the pace. */
 export async function dropOptedOut<Upcoming extends { index: number; to: string }>(
   deps: UnsentDeps,
   send: SendProgress,

@@ -79,7 +79,7 @@ export class SendPreparation {
       .lookUp(numbers, { urgent: priorityOf(send.record) === 'otp' })
       .catch((thrown: unknown) => {
         const { messageId, record } = send;
-        logger.warn('look-up failed', { messageId, requestId: record.requestId, error: toError(thrown) });
+        logger.warn('lookup failed', { messageId, requestId: record.requestId, error: toError(thrown) });
         return new Map<string, LookUpResult>();
       });
     const ready: number[] = [];
@@ -228,14 +228,14 @@ export class SendPreparation {
         logger.error('attachment cannot be read', { ...fields, error: outcome.error });
         return this.giveUp(send, 'attachment_unreadable');
       case 'failed':
-        // Without this session it could not have gone well: that was no try.
+        // Without this session it could not have gone well: that was no attempt.
         if (!this.isCurrent(session)) return;
         logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
         if (!send.file.retry(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
     }
   }
 
-  /** Nobody has got anything of this send by us, and nobody will. */
+  /** No one has got anything of this send from us, and no one will. */
   private async giveUp(send: SendProgress, error: OwnRecipientError): Promise<void> {
     await failRecipients(this.deps, send.record, send.takeUnsent(), error);
   }

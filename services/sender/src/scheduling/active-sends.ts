@@ -29,7 +29,7 @@ export interface LoadOptions {
   rest?: Rest | undefined;
 }
 
-/** A send of which everybody who is left waits: strangers for the network, others for the end of a pause. */
+/** A send in which all who are left wait: strangers for the network, others for the end of a pause. */
 interface Aside {
   job: SendJob;
   /** The numbers of those who are held, 8 bytes each, and not the send: there may be thousands of long lists. */
@@ -54,7 +54,7 @@ const OTP_FIRST_MS = 1_000;
  *
  *   parked -> loading -> active -> finished
  *                          |
- *                        aside (everybody who is left waits for the network to lift a restriction, or, where a list
+ *                        aside (all who are left wait for the network to lift a restriction, or, where a list
  *                               waits for the place, for the end of a pause)
  *
  * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs next to
@@ -311,7 +311,7 @@ function isOtp({ record }: SendProgress): boolean {
   return priorityOf(record) === 'otp';
 }
 
-/** What wakes a send up: the same whoever does it. */
+/** What wakes a send up: the same in every service. */
 export function toJob(address: DeviceAddress, record: SendRecord): SendJob {
   const { messageId, requestId } = record;
   return { v: 1, ...address, messageId, priority: priorityOf(record), requestId };
