@@ -139,6 +139,16 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
 /** Not to be taken for that of a workspace, in whose name there is no `#`. */
 const shardTag = (shard: number) => `{#${shard}}`;
 
+/** Of the name under which a process starts again (`INSTANCE_NAME`). */
+export const instanceKeys = ({ prefix }: KeySpace, name: string) => ({
+  /** HASH: the process that has the name, and its session in each shard. */
+  instance: `${prefix}:instance:${name}`,
+  /** STRING with a TTL: the process that has the name has answered this question. */
+  answer: (question: string) => `${prefix}:instance:${name}:answer:${question}`,
+  /** Pub/sub channel: asks the process that has the name whether it lives. */
+  channel: `${prefix}:instance:${name}:asked`,
+});
+
 /** Where the sessions of processes in a shard lie: this and the id. */
 export const sessionKeyPrefix = ({ prefix }: KeySpace, shard: number) => `${prefix}:${shardTag(shard)}:session:`;
 

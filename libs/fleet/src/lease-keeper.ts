@@ -43,6 +43,8 @@ export interface LeaseKeeperDeps {
   owner: string;
   /** How long devices stay with a process that has fallen silent. */
   ttlMs: number;
+  /** Awaited before a session begins; see `takeInstance`. */
+  noteSession?: (session: Session) => Promise<void>;
 }
 
 /**
@@ -112,9 +114,10 @@ export class LeaseKeeper {
   }
 
   private async open(shard: number): Promise<LiveSession> {
-    const { store, clock, owner, ttlMs } = this.deps;
+    const { store, clock, owner, ttlMs, noteSession = async () => {} } = this.deps;
     const askedAtMs = clock.monotonicMs();
     const id = `${owner}.${++this.opened}`;
+    await noteSession({ shard, id });
     await openSession(store, { shard, id }, ttlMs);
     return { shard, id, validUntilMs: askedAtMs + ttlMs, hasEnded: false, kept: new Map() };
   }

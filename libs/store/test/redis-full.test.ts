@@ -33,6 +33,7 @@ import {
 } from '@gateway/store/devices/questions/owner-questions';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
+import { takeInstance } from '@gateway/store/fleet/instances/instances';
 import type { Lease } from '@gateway/store/fleet/leases';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
@@ -136,6 +137,12 @@ describe('a full Redis', () => {
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([self]);
     await leaveMembers(store, 'main', 'sender', 'sender-1');
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([]);
+    const instance = await takeInstance(
+      { store, subscriber: redis.space.clients.subscriber, processId: 'p', onDisplaced: () => {} },
+      'full',
+    );
+    await instance.noteSession({ shard: 0, id: 'p.1' });
+    await instance.leave();
     await checkSchema(store);
   });
 

@@ -85,8 +85,8 @@ export class Gateway {
     this.api = api;
   }
 
-  async addSender(): Promise<ServiceProcess> {
-    const sender = await this.start('sender', this.env());
+  async addSender(env: Record<string, string> = {}): Promise<ServiceProcess> {
+    const sender = await this.start('sender', { ...this.env(), ...env });
     this.senders.push(sender);
     return sender;
   }

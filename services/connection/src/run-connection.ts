@@ -1,6 +1,4 @@
-import { hostname } from 'node:os';
-import { makeProcessId } from '@gateway/contracts/ids';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { joinFleet } from '@gateway/fleet/join-fleet';
 import { systemClock } from '@gateway/runtime/clock';
 import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
@@ -33,10 +31,7 @@ export async function runConnection(
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of connection', async () => doorbells.close());
-  const owner = makeProcessId('connection', hostname());
-  const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner, ttlMs: config.LEASE_TTL_MS });
-  keeper.start();
-  lifecycle.add('sessions of connection', () => keeper.stop());
+  const { keeper } = await joinFleet(host, store, config);
 
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   const controller = new ConnectionController({
@@ -53,5 +48,5 @@ export async function runConnection(
     help: 'Devices that are being linked, logged out or held.',
     collect: (gauge) => gauge.set(controller.running),
   });
-  logger.info('ready', { processId: owner, opsPort: host.opsPort });
+  logger.info('ready', { processId: host.processId, opsPort: host.opsPort });
 }

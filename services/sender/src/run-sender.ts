@@ -1,7 +1,5 @@
-import { hostname } from 'node:os';
 import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
-import { makeProcessId } from '@gateway/contracts/ids';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { joinFleet } from '@gateway/fleet/join-fleet';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -9,6 +7,7 @@ import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { leaveMembers } from '@gateway/store/fleet/members';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
@@ -44,10 +43,9 @@ export async function runSender(
   lifecycle.add('doorbells of sender', async () => doorbells.close());
   const producer = createProducer({ connection: clients.queue, space });
   lifecycle.add('producer of sender', producer.close);
-  const processId = makeProcessId('sender', hostname());
-  const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: processId, ttlMs: config.LEASE_TTL_MS });
-  keeper.start();
-  lifecycle.add('sessions of sender', () => keeper.stop());
+  const { processId } = host;
+  const { keeper, formerProcessId } = await joinFleet(host, store, config);
+  if (formerProcessId) await leaveMembers(store, workspace, 'sender', formerProcessId);
 
   const metrics = createSenderMetrics(registry, () => pool.countStates());
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };

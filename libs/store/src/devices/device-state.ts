@@ -3,6 +3,7 @@ import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
 import { ringDoorbell } from '../core/doorbells.js';
 import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
@@ -103,7 +104,7 @@ export async function requestLink(
   const { desired } = deviceKeys(store.space, address);
   const { attemptId, method, phone = '', forceNew } = request;
   const wanted = { attemptId, newMethod: method, newPhone: phone, isForced: forceNew };
-  const outcome = await requestLinkStep(store, { desired, ...wanted, nowMs: Date.now() });
+  const outcome = await requestLinkStep(store, { desired, ...wanted, nowMs: systemClock.nowMs() });
   return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
 }
 
@@ -114,7 +115,12 @@ export async function requestUnlink(
   request: { attemptId: string },
 ): Promise<{ outcome: 'requested' | 'nothingLinked'; attemptId: string }> {
   const { desired, creds } = deviceKeys(store.space, address);
-  const [outcome, attemptId] = await requestUnlinkStep(store, { desired, creds, ...request, nowMs: Date.now() });
+  const [outcome, attemptId] = await requestUnlinkStep(store, {
+    desired,
+    creds,
+    ...request,
+    nowMs: systemClock.nowMs(),
+  });
   return { outcome, attemptId };
 }
 
@@ -125,7 +131,7 @@ export async function cancelLink(
   attempt: { attemptId: string; reason: Reason },
 ): Promise<boolean> {
   const { desired, observed, creds } = deviceKeys(store.space, address);
-  return cancelLinkStep(store, { desired, observed, creds, ...attempt, nowMs: Date.now() });
+  return cancelLinkStep(store, { desired, observed, creds, ...attempt, nowMs: systemClock.nowMs() });
 }
 
 /**
@@ -140,7 +146,7 @@ export async function recordObserved(
   const keys = deviceKeys(store.space, lease.address);
   const { code } = change.observed;
   const sealed = code && store.vault.seal(code, 'linkCode', placeOfCode(keys.observed)).toString('base64');
-  const observed = { ...change.observed, sinceMs: Date.now(), ...(sealed && { code: sealed }) };
+  const observed = { ...change.observed, sinceMs: systemClock.nowMs(), ...(sealed && { code: sealed }) };
   const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
   return recordObservedStep(store, lease, {
     ...{ desired: keys.desired, observed: keys.observed },

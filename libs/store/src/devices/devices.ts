@@ -9,6 +9,7 @@ import {
 } from '@gateway/contracts/ids';
 import { deviceKeys, sessionKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
 import { type Store, writeAlways } from '../core/store.js';
 
 /** What was made once for a device, and what the operator set. */
@@ -32,7 +33,7 @@ export async function ensureDevice(store: Store, address: DeviceAddress): Promis
   const short = shortDeviceId(address);
   const idKey = sealIdKey(store, address);
   await writeAlways(store, 'HSETNX', keys.device, 'idKey', idKey);
-  await writeAlways(store, 'HSETNX', keys.device, 'createdAtMs', Date.now());
+  await writeAlways(store, 'HSETNX', keys.device, 'createdAtMs', systemClock.nowMs());
   await writeAlways(store, 'HSETNX', keys.device, 'displayName', address.device);
   await writeAlways(store, 'HSETNX', shared.shortDeviceIds, short, address.device);
   const taken = await store.redis.hget(shared.shortDeviceIds, short);

@@ -5,6 +5,7 @@ import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { packRecipients } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type RecipientEventName, type RecipientStatus } from '@gateway/contracts/sends/statuses';
+import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
 import { nothing, numeric, oneOf } from '../core/scripts/replies.js';
 import { isMade } from '../core/scripts/unknown-version-error.js';
@@ -131,7 +132,7 @@ export async function cancelSend(
   store: Store,
   address: DeviceAddress,
   messageId: MessageId,
-  { leaseOfOther, nowMs = Date.now() }: { leaseOfOther?: Lease; nowMs?: number } = {},
+  { leaseOfOther, nowMs = systemClock.nowMs() }: { leaseOfOther?: Lease; nowMs?: number } = {},
 ): Promise<{ cancelled: number } | undefined> {
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
@@ -149,7 +150,7 @@ export async function forgetRecipient(
   address: DeviceAddress,
   tag: SendTag,
   phone: string,
-  nowMs = Date.now(),
+  nowMs = systemClock.nowMs(),
 ): Promise<number | undefined> {
   const numbers = spellingsOf(phone).map((spelling) => packRecipients([spelling]));
   const found = await forgetRecipientStep(store, { ...keysOf(store, address, tag), nowMs, numbers });
