@@ -3,6 +3,7 @@ import { joinFleet } from '@gateway/fleet/join-fleet';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
+import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
@@ -48,6 +49,11 @@ export async function runSender(
   if (formerProcessId) await leaveMembers(store, workspace, 'sender', formerProcessId);
 
   const metrics = createSenderMetrics(registry, () => pool.countStates());
+  makeGauge(registry, {
+    name: 'gateway_devices_over_capacity',
+    help: 'Devices that this process owns beyond MAX_DEVICES, because all senders are full.',
+    collect: (gauge) => gauge.set(Math.max(0, sumOf(pool.countStates()) - config.MAX_DEVICES)),
+  });
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
@@ -67,6 +73,8 @@ export async function runSender(
   lifecycle.add('devices', () => pool.stop());
   logger.info('ready', { processId, opsPort: host.opsPort });
 }
+
+const sumOf = (counts: Record<string, number>) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 function defaultPace(messagesPerMinute: number) {
   return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };

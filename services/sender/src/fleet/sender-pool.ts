@@ -7,6 +7,7 @@ import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 import { assignDevices } from './assign-devices.js';
 import { FleetView } from './fleet-view.js';
+import { makeRoom } from './over-capacity.js';
 import { StableMembership } from './stable-membership.js';
 
 export interface PoolDeps extends ProcessDeps {
@@ -104,7 +105,11 @@ export class SenderPool {
   /** Worked out anew only when senders or devices have changed: it hashes each device with each sender. */
   private assign(devices: readonly DeviceId[], members: readonly Member[]): Map<DeviceId, string> {
     const basis = JSON.stringify([devices, members.map(({ id, capacity }) => [id, capacity])]);
-    if (basis !== this.assigned.basis) this.assigned = { basis, assignment: assignDevices(devices, members) };
+    if (basis !== this.assigned.basis)
+      this.assigned = {
+        basis,
+        assignment: assignDevices(devices, makeRoom(devices.length, members, this.deps.logger)),
+      };
     return this.assigned.assignment;
   }
 
