@@ -38,14 +38,13 @@ export async function runConnection(
     ...{ store, keeper, doorbells, logger, clock: systemClock, workspace: config.WORKSPACE, clientVersion },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     tickMs: TICK_MS,
-    holdAfterMs: config.HOLD_AFTER_MS,
   });
   lifecycle.add('controller', () => controller.stop());
 
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   makeGauge(registry, {
     name: 'gateway_connection_tasks',
-    help: 'Devices that are being linked, logged out or held.',
+    help: 'Devices that are being linked or logged out.',
     collect: (gauge) => gauge.set(controller.running),
   });
   logger.info('ready', { processId: host.processId, opsPort: host.opsPort });

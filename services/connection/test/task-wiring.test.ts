@@ -68,8 +68,6 @@ describe('a device that the connection service has logged in', function () {
         logger,
         desired: desired!,
         signal: stop.signal,
-        lastedMs: TTL_MS,
-        hasFailed: () => false,
       },
       endpoint: {
         url: simulator.socketUrl,

@@ -1,4 +1,5 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { createProducer, type Producer } from '@gateway/queue/producer';
@@ -30,6 +31,7 @@ describe('the owner of a device, on a script', () => {
   let keeper: LeaseKeeper;
   let lease: HeldLease;
   let owner: DeviceOwner;
+  let start: () => void;
   let sessions: ScriptedSession[];
   let script: SessionScript;
   let startMs: number;
@@ -51,22 +53,24 @@ describe('the owner of a device, on a script', () => {
     await deviceKeyStore(store, lease).commit({ creds: JSON.stringify({ account: {}, me: { id: ACCOUNT.jid } }) });
     const { desired } = await readDeviceState(store, ADDRESS);
     await reportObserved(store, lease, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
-    const logIn = logInOnScript(script, ACCOUNT);
-    owner = new DeviceOwner(
-      {
-        ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
-        metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
-        endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
-        openSession: async (options) => {
-          const session = await logIn(options);
-          sessions.push(session);
-          return session;
+    start = () => {
+      owner = new DeviceOwner(
+        {
+          ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
+          metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
+          endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
+          openSession: async (options) => {
+            const session = await logInOnScript(script, ACCOUNT)(options);
+            sessions.push(session);
+            return session;
+          },
+          clientVersion: new ClientVersion({ store, logger, clock }),
+          ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
         },
-        clientVersion: new ClientVersion({ store, logger, clock }),
-        ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
-      },
-      lease,
-    );
+        lease,
+      );
+    };
+    start();
   });
   afterEach(async () => {
     await owner.handOver();
@@ -167,6 +171,22 @@ describe('the owner of a device, on a script', () => {
     expect(await observed()).to.include({ status: 'disconnected', reason: 'replaced' });
     const { desired, hasKeys } = await readDeviceState(space.store, ADDRESS);
     expect([desired?.want, hasKeys], 'the keys stay').to.deep.equal(['parked', true]);
+  });
+
+  it('keeps the pause that the network asked for in sight, whatever it waits for itself', async () => {
+    await isOpen();
+    await owner.handOver();
+    lease = (await keeper.acquire(ADDRESS))!;
+    const { desired } = await readDeviceState(space.store, ADDRESS);
+    const asked = { status: 'connecting', reason: 'temporarily_banned', notBeforeMs: nowMs() + 3_600_000 } as const;
+    await reportObserved(space.store, lease, desired!, asked);
+    // Its owners failed one after the other, too.
+    await space.store.redis.set(deviceKeys(space.store.space, ADDRESS).starts, 20);
+    start();
+    await eventually(() => owner.state === 'backingOff', { everyMs: 5 });
+    await owner.handOver();
+    expect(await observed()).to.include(asked);
+    expect(sessions).to.have.length(1);
   });
 
   it('logs the device out when the user wants that, and forgets its keys', async () => {

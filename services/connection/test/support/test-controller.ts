@@ -24,7 +24,7 @@ export interface ConnectionProcess {
 export async function startController(
   space: RedisSpace,
   simulator: Simulator,
-  { holdAfterMs = 600_000, lastedMs = 60_000, wrap = (keeper) => keeper }: Options = {},
+  { senderWaitMs = 600_000, wrap = (keeper) => keeper }: Options = {},
 ): Promise<ConnectionProcess> {
   const { store } = space;
   const logger = createLogger({ service: 'test', level: 'error' });
@@ -33,7 +33,7 @@ export async function startController(
   const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: makeAttemptId(), ttlMs: 2_000 });
   keeper.start();
   const controller = new ConnectionController({
-    ...{ store, doorbells, logger, clock: systemClock, workspace: 'main', holdAfterMs, lastedMs },
+    ...{ store, doorbells, logger, clock: systemClock, workspace: 'main', senderWaitMs },
     clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
     keeper: wrap(keeper),
     endpoint: { url: simulator.socketUrl, trust: { kind: 'root', publicKey: rootKey(simulator) } },
@@ -54,8 +54,7 @@ export async function startController(
 }
 
 interface Options {
-  holdAfterMs?: number;
-  lastedMs?: number;
+  senderWaitMs?: number;
   /** Stands between the controller and its leases. */
   wrap?: (keeper: ControllerDeps['keeper']) => ControllerDeps['keeper'];
 }

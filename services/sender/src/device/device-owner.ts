@@ -1,4 +1,10 @@
-import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import {
+  askedPauseEndMs,
+  type DesiredState,
+  type ObservedState,
+  type Reason,
+  type Want,
+} from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import type { HeldLease } from '@gateway/fleet/lease-keeper';
@@ -123,8 +129,7 @@ export class DeviceOwner {
   private async waitForKey(error: UnknownKeyError): Promise<void> {
     this.state = 'waiting';
     this.logger.error('device waits for an encryption key', { error, ...error.fields });
-    const { desired } = await readDeviceState(this.deps.store, this.address);
-    if (desired?.want === 'linked') await this.report(desired, { status: 'connecting', reason: 'keys_unreadable' });
+    await this.reportOwnWait({ status: 'connecting', reason: 'keys_unreadable' });
     while (!this.mustEnd()) {
       const state = await readDeviceState(this.deps.store, this.address);
       const isThere = await readIdKey(this.deps.store, this.address).then(Boolean, () => false);
@@ -142,13 +147,18 @@ export class DeviceOwner {
     this.state = 'backingOff';
     this.logger.error('owners of the device failed one after the other, the next attempt waits', { failed });
     const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
-    const { desired } = await readDeviceState(store, this.address);
-    const observed = { status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) } as const;
-    if (desired?.want === 'linked') await this.report(desired, observed);
+    await this.reportOwnWait({ status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) });
     while (!this.mustEnd() && clock.nowMs() < untilMs && (await isWanted())) {
       await this.wakeUp.wait(Math.min(untilMs - clock.nowMs(), LOOK_MS));
     }
     this.state = 'opening';
+  }
+
+  /** Not in place of a pause that the network asked for: all who log in must find that. */
+  private async reportOwnWait(wait: Omit<ObservedState, 'sinceMs'>): Promise<void> {
+    const { desired, observed } = await readDeviceState(this.deps.store, this.address);
+    if (desired?.want !== 'linked' || askedPauseEndMs(observed) > this.deps.clock.nowMs()) return;
+    await this.report(desired, wait);
   }
 
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */
