@@ -41,7 +41,7 @@ describe('the state of a device', () => {
 
   it('is empty for a device that nobody has asked anything of', async () => {
     await releaseLease(space.store, lease);
-    expect(await read()).to.deep.equal({ leaseHeld: false, hasKeys: false });
+    expect(await read()).to.deep.equal({ leaseHeld: false, hasKeys: false, accountEpoch: 0 });
   });
 
   it('joins callers who ask for the same link, and starts anew for another one', async () => {

@@ -12,7 +12,7 @@ import type { Lease } from '@gateway/store/fleet/leases';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { cancelSend, claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { acquireLease, endLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -21,7 +21,7 @@ import { allScripts } from './support/all-scripts.js';
 const address = { workspace: 'main', device: 'phone-1' };
 /** Every step that writes what only the owner of a device may write. */
 const FENCED = [
-  ...['answer-question', 'cancel-attempted-send', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
+  ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
   ...['forget-names', 'forget-session', 'note-end', 'note-replaced', 'note-start', 'record-observed'],
   ...['record-received', 'record-restriction', 'record-results', 'retire-keys', 'take-pace', 'take-questions'],
 ];
@@ -105,8 +105,6 @@ describe('an owner whose lease has passed on', () => {
     'keeps what it received': () => recordReceived(space.store, stale, { message, nowMs: Date.now() }),
     'records a restriction': () => recordRestriction(space.store, stale, { kind: 'new_chat_cap', sinceMs: 1 }),
     'counts how often it was replaced': () => noteReplaced(space.store, stale, Date.now()),
-    'cancels what was meant to come from another account': () =>
-      cancelSend(space.store, address, send.messageId, { leaseOfOther: stale }),
     'takes questions': () => takeQuestions(space.store, stale),
     'answers one': () => writeOwnerAnswer(space.store, stale, { id: 'q', part: 'taken', value: 'x' }),
   };

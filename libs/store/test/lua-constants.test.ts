@@ -16,10 +16,11 @@ describe('what Lua is told of the contract', () => {
 
   /** Claims a recipient whose result is `result`, by the Lua of another contract. */
   async function claim(contract: Partial<typeof CONTRACT>, result: Buffer): Promise<unknown> {
-    const keys = ['record', 'results'].map((name) => `${space.prefix}:{slot}:${name}`);
+    const keys = ['record', 'results', 'device'].map((name) => `${space.prefix}:{slot}:${name}`);
     await space.clients.commands.hset(keys[0]!, 'expiresAtMs', 2_000);
     await space.clients.commands.set(keys[1]!, result);
-    const names = 'local record_key, results_key = KEYS[1], KEYS[2] local now_ms, recipient, part = 1000, 0, 0\n';
+    const names =
+      'local record_key, results_key, device_key = KEYS[1], KEYS[2], KEYS[3] local now_ms, recipient, part = 1000, 0, 0\n';
     return evaluate(names + composeLua(['claim-recipient'], luaConstants({ ...CONTRACT, ...contract })), keys);
   }
   const resultOf = (bytes: Record<number, number>) =>

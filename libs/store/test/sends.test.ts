@@ -197,15 +197,6 @@ describe('sends', () => {
     expect(row).to.include({ partsInFlight: 0, partsInDoubt: 1 });
   });
 
-  it('cancels what is in flight too when the account is another one: the next try would come from somebody else', async () => {
-    const { messageId, tag } = await openedSend();
-    await claim(tag, 0);
-    expect(await cancelSend(space.store, address, messageId, { leaseOfOther: lease })).to.deep.equal({ cancelled: 3 });
-    expect(await claim(tag, 0)).to.equal('settled');
-    expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');
-    expect((await readBacklog(space.store, address)).messages).to.equal(0);
-  });
-
   it('expires what is left when its time is over, and believes a receipt that comes after', async () => {
     const { messageId, tag } = await openedSend({ expiresAtMs: Date.now() - 1 });
     expect(await claim(tag, 0)).to.equal('expired');

@@ -14,9 +14,9 @@ import { toRestriction } from './incidents/restrictions.js';
 const readState = defineScript({
   name: 'read-device-state',
   whenFull: 'runs',
-  keys: ['desired', 'observed', 'restriction', 'owner', 'creds'],
+  keys: ['desired', 'observed', 'restriction', 'owner', 'creds', 'device'],
   args: { sessionPrefix: text },
-  reply: (reply) => reply as [string[], string[], string[], number, number],
+  reply: (reply) => reply as [string[], string[], string[], number, number, string | null],
 });
 const requestLinkStep = defineScript({
   name: 'request-link',
@@ -56,15 +56,17 @@ export interface DeviceState {
   leaseHeld: boolean;
   /** Whether credentials lie in Redis: of a linked account, or of an attempt to link one. */
   hasKeys: boolean;
+  /** Grows with each other account that is linked, from 0. What is accepted carries it, and never goes out under another. */
+  accountEpoch: number;
 }
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const [desired, observed, held, lease, creds] = await readState(store, {
+  const [desired, observed, held, lease, creds, accountEpoch] = await readState(store, {
     ...keys,
     sessionPrefix: sessionKeyPrefix(store.space, shardOf(address)),
   });
-  const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
+  const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1, accountEpoch: Number(accountEpoch) };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
   const seen = toFields(observed);

@@ -46,6 +46,10 @@ const accept = {
     { weight: 7, arbitrary: fc.constant('plenty' as const) },
     { weight: 1, arbitrary: fc.constant('none' as const) },
   ),
+  isLate: fc.oneof(
+    { weight: 15, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constant(true as const) },
+  ),
 };
 const anyText = fc.record({
   ...accept,
@@ -63,7 +67,7 @@ const anyCode = fc.record({
 });
 const anyAccept: fc.Arbitrary<Accept> = fc
   .oneof({ weight: 3, arbitrary: anyText }, { weight: 1, arbitrary: anyCode })
-  .map(({ key, ...event }) => ({ ...event, ...(key !== undefined && { key }) }));
+  .map(({ key, isLate, ...event }) => ({ ...event, ...(key !== undefined && { key }), ...(isLate && { isLate }) }));
 
 type Fields<Event> = { [Field in keyof Omit<Event, 'do'>]: fc.Arbitrary<Event[Field & keyof Event]> };
 function event<Name extends ModelEvent['do']>(

@@ -32,6 +32,8 @@ export type ModelEvent =
       key?: number;
       /** `none`: ended sends of the same token are forgotten for it. */
       room: 'plenty' | 'none';
+      /** While its file was fetched, say, another account was linked. */
+      isLate?: true;
     }
   | { do: 'open'; send: number }
   | { do: 'dropAbandoned'; hasJob: boolean }

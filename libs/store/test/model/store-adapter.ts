@@ -3,6 +3,7 @@ import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
@@ -11,6 +12,7 @@ import {
   acceptSend,
   acceptSendOnce,
   dropAbandonedSends,
+  OtherAccountError,
   openSend,
   SendsFullError,
 } from '@gateway/store/sends/accepting/accept-send';
@@ -38,7 +40,7 @@ import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
 const KEY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
-const LASTING = /:(device|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+)$/;
+const LASTING = /:(device|owner|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+)$/;
 type EventName = ModelEvent['do'];
 /** What changes what, if it is not said by the event itself. At the end of a sequence everything is looked at. */
 const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventName[]> = {
@@ -91,6 +93,7 @@ export class StoreAdapter {
     } catch (thrown) {
       if (thrown instanceof FencedError) return 'fenced';
       if (thrown instanceof SendsFullError) return 'full';
+      if (thrown instanceof OtherAccountError) return 'otherAccount';
       throw thrown;
     }
   }
@@ -118,7 +121,7 @@ export class StoreAdapter {
       case 'accept':
         return this.accept(event);
       case 'open':
-        return openSend(store, address, messageId);
+        return openSend(store, address, messageId, { nowMs });
       case 'dropAbandoned':
         return dropAbandonedSends(store, address, { nowMs, hasJob: async () => event.hasJob });
       case 'claim':
@@ -162,7 +165,9 @@ export class StoreAdapter {
 
   private async accept(event: Extract<ModelEvent, { do: 'accept' }>): Promise<Reply> {
     const { store, address, nowMs } = this;
+    const { accountEpoch } = await readDeviceState(store, address);
     const send = {
+      accountEpoch: event.isLate ? accountEpoch - 1 : accountEpoch,
       ...{ kind: event.kind, content: { kind: 'text', text: 'hello' } as const, parts: event.parts },
       ...{ recipients: event.people.map(phoneOf), owner: OWNER, requestId: 'r', nowMs },
       expiresAtMs: nowMs + event.expiresInMs,

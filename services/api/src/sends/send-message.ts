@@ -100,7 +100,7 @@ async function accept(
   deps: ApiDeps,
   { given, repeat }: { given: GivenContent; repeat: RepeatKey | undefined },
 ): Promise<Answer> {
-  await requireLinkedDevice(deps.store, call.address);
+  const device = await requireLinkedDevice(deps.store, call.address);
   const reply = await replyOf(call, deps);
   const plan = planSend(call, deps, given);
   const messages = plan.recipients.length * plan.parts;
@@ -108,7 +108,7 @@ async function accept(
   const finishMs = await estimateFinishMs(deps, call.address, messages);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
   const content = await given.toContent(call, deps);
-  const send = { ...plan, content, ...(reply && { reply }) };
+  const send = { ...plan, ...device, content, ...(reply && { reply }) };
   const answer = {
     status: 'queued',
     recipients: send.recipients.length,
