@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
 import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
 import { eventually } from '@gateway/testkit/eventually';
@@ -11,7 +12,12 @@ describe('requests that come at once on many connections', () => {
   /** How many were begun in each turn of the event loop that began any; of two, where this is told of its end late. */
   const begun: number[] = [];
   const order: string[] = [];
+  /** How many connections were there when each was begun. */
+  const acceptedBefore: number[] = [];
+  let accepted = 0;
+  const count = () => void accepted++;
   before(async () => {
+    subscribe('net.server.socket', count);
     let isNewTurn = true;
     server = await startHttpServer({
       host: '127.0.0.1',
@@ -30,13 +36,17 @@ describe('requests that come at once on many connections', () => {
         isNewTurn = false;
         begun.push(begun.pop()! + 1);
         order.push(req.url!);
+        acceptedBefore.push(accepted);
         const until = performance.now() + WORK_MS;
         while (performance.now() < until);
         res.end('done');
       },
     });
   });
-  after(() => server.close());
+  after(async () => {
+    unsubscribe('net.server.socket', count);
+    await server.close();
+  });
 
   it('are begun a few in a turn, those of a connection in their order, so that others have their turns, too', async () => {
     const sockets = Array.from({ length: CONNECTIONS }, () => connect(server.port, '127.0.0.1'));
@@ -53,6 +63,8 @@ describe('requests that come at once on many connections', () => {
     };
     // They are accepted one after the other.
     await ask(() => 'GET / HTTP/1.1\r\n\r\n', CONNECTIONS);
+    // Else those who came first would have all their answers before the last are heard.
+    expect(acceptedBefore[CONNECTIONS / 5], String(acceptedBefore)).to.be.at.least(CONNECTIONS / 2);
     begun.length = 0;
     await ask((at) => `GET /${at}/1 HTTP/1.1\r\n\r\nGET /${at}/2 HTTP/1.1\r\n\r\n`, 2 * CONNECTIONS);
     for (const socket of sockets) socket.destroy();

@@ -14,13 +14,18 @@ const MIN_PIECE_BYTES = 64;
  * take seconds from everybody else.
  */
 export class PieceCount {
+  readonly #free: number;
   #pieces = 0;
   #bytes = 0;
+
+  constructor(freePieces = FREE_PIECES) {
+    this.#free = freePieces;
+  }
 
   /** Counts one. Whether there are too many tiny ones by now. */
   add(bytes: number): boolean {
     this.#pieces++;
     this.#bytes += bytes;
-    return this.#bytes < (this.#pieces - FREE_PIECES) * MIN_PIECE_BYTES;
+    return this.#bytes < (this.#pieces - this.#free) * MIN_PIECE_BYTES;
   }
 }

@@ -1,6 +1,5 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/devices/device-state';
 import { type HeldRestriction, RESTRICTIONS } from '@gateway/contracts/devices/restriction';
-import { hasSender } from '@gateway/store/fleet/members';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
@@ -32,8 +31,7 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
         reason: Joi.string()
           .valid(...Object.keys(REASONS))
           .description(
-            'Why the device is not connected; `no_sender`: no sender runs, or all are full, and what people write is kept by ' +
-              'the network until one takes the device; `awaiting_backlog` of one that is: what people wrote while it was away has not ' +
+            'Why the device is not connected; `awaiting_backlog` of one that is: what people wrote while it was away has not ' +
               'all arrived yet, and lists wait for it. One-time passwords do not.',
           ),
         networkReason: Joi.string().description(
@@ -56,10 +54,9 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
     },
     errors: [],
   },
-  async handle({ readState }, { store, workspace }) {
+  async handle({ readState }) {
     const { desired, observed, leaseHeld, restriction } = await readState();
-    const senders = { hasSender: leaseHeld || (await hasSender(store, workspace)) };
-    const status = deriveStatus(desired, observed, leaseHeld, senders);
+    const status = deriveStatus(desired, observed, leaseHeld);
     return { status: 200, body: { ...status, ...(restriction && { restriction: describe(restriction) }) } };
   },
 };

@@ -1,8 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ApiError } from '@gateway/runtime/errors';
 import { ipKeyGenerator } from 'express-rate-limit';
+import { breakBody } from './body/broken-bodies.js';
+import { dropHead, HeadBudget } from './head-budget.js';
 import { IdleConnections } from './idle-connections.js';
+import { MAX_HEADER_LINES, ParserBounds } from './parser-bounds.js';
 
 /** As many requests may wait on a connection for the answers to those before them. The last of these is told so. */
 const MAX_PIPELINED = 64;
@@ -49,6 +53,8 @@ interface Connection {
 export class Connections {
   readonly #open = new Map<Duplex, Connection>();
   readonly #idle = new IdleConnections();
+  readonly #heads = new HeadBudget();
+  readonly #parsers = new ParserBounds((req) => this.#refuseBody(req));
   readonly #unreadMs: number;
   readonly #places: number;
   /** Requests that came while another of their connection waited for its answer, and wait now or did lately. */
@@ -69,8 +75,12 @@ export class Connections {
     server.once('close', () => clearInterval(timer));
   }
 
-  /** Whether a request is to be answered: not any more, when it came after the last one of its connection. */
-  begin({ socket, headers }: IncomingMessage, res: ServerResponse): boolean {
+  /**
+   * Whether a request is to be answered: not any more, when it came after the last one of its connection. An error is the
+   * answer to one with a head that takes too much, which is the last.
+   */
+  begin(req: IncomingMessage, res: ServerResponse): boolean | ApiError {
+    const { socket, headers } = req;
     const connection = this.#open.get(socket);
     if (!connection || connection.isClosing) return false;
     const { latest, waiting } = connection;
@@ -83,6 +93,12 @@ export class Connections {
       return false;
     }
     this.#await(connection, res, isBehind);
+    const refusal = this.#takeHead(req, res);
+    if (refusal) {
+      dropHead(req);
+      endAfter(connection, res);
+      return refusal;
+    }
     // Proxies disagree about what ends such a body: what follows it could be someone else's request.
     const isAmbiguous = (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked';
     const isCrowded = this.#open.size > this.#places;
@@ -103,6 +119,23 @@ export class Connections {
   /** Those that wait for nothing: idle, or with a request that never came to its end. */
   closeUnanswered(): void {
     for (const [socket, { latest }] of this.#open) if (latest?.writableFinished ?? true) socket.destroy();
+  }
+
+  #takeHead(req: IncomingMessage, res: ServerResponse): ApiError | undefined {
+    if (req.rawHeaders.length > 2 * MAX_HEADER_LINES) return new ApiError('headers_too_large');
+    const giveBack = this.#heads.take(req);
+    if (!giveBack) return busy();
+    // We read the others, which are made of these.
+    req.rawHeaders = [];
+    res.once('close', giveBack);
+  }
+
+  #refuseBody(req: IncomingMessage): void {
+    const connection = this.#open.get(req.socket);
+    if (connection?.latest?.req !== req) return;
+    endAfter(connection, connection.latest);
+    connection.socket.pause();
+    breakBody(req, busy());
   }
 
   #await(connection: Connection, res: ServerResponse, isBehind: boolean): void {
@@ -130,6 +163,7 @@ export class Connections {
     };
     if (this.#open.size >= this.#places) this.#idle.closeOne();
     this.#open.set(socket, connection);
+    this.#parsers.watch(socket);
     this.#idle.add(connection);
     socket.once('close', () => {
       this.#open.delete(socket);
@@ -161,6 +195,10 @@ export class Connections {
       } else if (++connection.unreadChecks === UNREAD_CHECKS) socket.destroy();
     }
   }
+}
+
+function busy(): ApiError {
+  return new ApiError('unavailable', { headers: { 'Retry-After': '1' } });
 }
 
 function endAfter(connection: Connection, res: ServerResponse): void {

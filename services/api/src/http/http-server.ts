@@ -13,7 +13,9 @@ import { takeOrMakeRequestId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import { sendAnswer } from '../sends/send-answer.js';
 import { breakBody } from './body/broken-bodies.js';
+import { dropRest } from './body/drop-rest.js';
 import { Connections } from './connections.js';
+import { MAX_HEADER_LINES } from './parser-bounds.js';
 import { StartSlices } from './start-slices.js';
 
 export interface HttpServerOptions {
@@ -57,22 +59,28 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     // Node would answer for us, without a body.
     requireHostHeader: false,
   });
-  // Their bytes are limited; past 2,000 Node would drop the rest, a token among them, without a word.
-  server.maxHeadersCount = 0;
+  // One more than is taken, so that more are seen: Node drops the rest, a token among them, without a word.
+  server.maxHeadersCount = MAX_HEADER_LINES + 1;
   server.maxConnections = maxConnections;
   server.on('drop', onDrop);
   const connections = new Connections(server, { unreadMs, maxConnections });
   const slices = new StartSlices();
+  server.on('connection', () => slices.accepted());
   const answer: RequestListener = (req, res) => {
-    if (!connections.begin(req, res)) return;
-    // By then it may have been answered as broken, or its caller be gone.
-    slices.run(() => res.headersSent || res.closed || app(req, res));
+    const verdict = connections.begin(req, res);
+    if (!verdict) return;
+    slices.run(() => {
+      // By then it may have been answered as broken, or its caller be gone.
+      if (res.headersSent || res.closed) return;
+      if (verdict === true) app(req, res);
+      else refuse(res, verdict);
+    });
   };
   server.on('request', answer);
   // Who asks first whether to send a body is told by the answer, or by the step that reads it.
   server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
-  server.on('connect', (req, socket) => answerTunnel(app, req, socket));
+  server.on('connect', (req, socket) => slices.run(() => answerTunnel(app, req, socket)));
   server.on('clientError', (error, socket) => {
     if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket));
   });
@@ -104,6 +112,13 @@ function closeServer(server: Server, connections: Connections): Promise<void> {
     });
     server.closeIdleConnections();
   });
+}
+
+/** Before the caller is known. */
+function refuse(res: ServerResponse, { status, publicMessage, headers }: ApiError): void {
+  res.setHeader('X-Request-Id', takeOrMakeRequestId(undefined));
+  sendAnswer(res, { status, body: { success: false, error: publicMessage }, headers });
+  if (!res.req.complete) dropRest(res.req);
 }
 
 /** Node would hang up on whoever asks for a tunnel; here it is a method like any other, of no path that we know. */

@@ -1,22 +1,33 @@
-/**
- * Of each turn of the event loop; what was begun before goes on in the rest of it. Short, as a turn also accepts one
- * connection and no more.
- */
-const SLICE_MS = 2;
+/** Of a turn of the event loop; what was begun before goes on in the rest of it. */
+const SLICE_MS = 4;
+/** Of turns that accept a connection so many begin nothing, and the next of them one request. */
+const TURNS_FOR_ACCEPTING = 4;
 
 /**
  * Begins what comes at once a slice at a time. One look at the sockets may find a request on each of thousands of
  * connections; begun all together they would hold up everything else until the last of them.
+ *
+ * A turn also accepts one connection, and no more. While any wait for that, turns are kept short: else those who came
+ * first would have all their answers before the last are even heard.
  */
 export class StartSlices {
   readonly #waiting: (() => void)[] = [];
   #usedMs = 0;
+  /** Of this turn. */
+  #sliceMs = SLICE_MS;
+  #hasAccepted = false;
+  #turnsForAccepting = 0;
   #isCounting = false;
+
+  /** A connection was accepted: there may be more. */
+  accepted(): void {
+    this.#hasAccepted = true;
+  }
 
   /** Begins it now, or in a later turn after those that wait already. */
   run(start: () => void): void {
     this.#countThisTurn();
-    if (this.#waiting.length > 0 || this.#usedMs >= SLICE_MS) this.#waiting.push(start);
+    if (this.#waiting.length > 0 || this.#usedMs >= this.#sliceMs) this.#waiting.push(start);
     else this.#begin(start);
   }
 
@@ -24,16 +35,23 @@ export class StartSlices {
     if (this.#isCounting) return;
     this.#isCounting = true;
     this.#usedMs = 0;
+    this.#sliceMs = this.#hasAccepted ? this.#whileAccepting() : SLICE_MS;
+    this.#hasAccepted = false;
     setImmediate(() => {
       this.#isCounting = false;
       if (this.#waiting.length > 0) this.#goOn();
     });
   }
 
+  #whileAccepting(): number {
+    this.#turnsForAccepting = (this.#turnsForAccepting + 1) % (TURNS_FOR_ACCEPTING + 1);
+    return this.#turnsForAccepting === 0 ? Number.MIN_VALUE : 0;
+  }
+
   #goOn(): void {
     this.#countThisTurn();
     let begun = 0;
-    while (begun < this.#waiting.length && this.#usedMs < SLICE_MS) this.#begin(this.#waiting[begun++]!);
+    while (begun < this.#waiting.length && this.#usedMs < this.#sliceMs) this.#begin(this.#waiting[begun++]!);
     this.#waiting.splice(0, begun);
   }
 

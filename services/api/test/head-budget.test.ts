@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+
+const CALLERS = 320;
+const LINES = Array.from({ length: 250 }, (_, i) => `h${i}: ${'x'.repeat(48)}\r\n`).join('');
+const LARGE = `GET / HTTP/1.1\r\n${LINES}\r\n`;
+
+describe('large heads of requests that wait for their answers', () => {
+  let server: HttpServer;
+  const waiting: ServerResponse[] = [];
+  const sockets: Socket[] = [];
+  before(async () => {
+    server = await startHttpServer({
+      host: '127.0.0.1',
+      port: 0,
+      requestTimeoutMs: 10_000,
+      backlog: 512,
+      maxConnections: 1_000,
+      onDrop: () => {},
+      app: (req, res) => void (req.headers['x-now'] ? res.end('now') : waiting.push(res as ServerResponse)),
+    });
+  });
+  after(async () => {
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  });
+
+  async function ask(head: string): Promise<() => string> {
+    const socket = connect(server.port, '127.0.0.1');
+    sockets.push(socket);
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    await once(socket, 'connect');
+    socket.write(head);
+    return () => received;
+  }
+
+  it('are refused with 503 once they hold eight megabytes; small ones pass, and all do again when there is room', async () => {
+    const answers = await Promise.all(Array.from({ length: CALLERS }, () => ask(LARGE)));
+    const refused = () => answers.map((received) => received()).filter(Boolean);
+    await eventually(() => waiting.length + refused().length === CALLERS);
+    expect(waiting.length).to.be.within(250, CALLERS - 1);
+    for (const answer of refused()) {
+      expect(answer).to.match(/^HTTP\/1.1 503 /);
+      expect(answer)
+        .to.match(/^retry-after: 1\r$/im)
+        .and.to.match(/^connection: close\r$/im);
+    }
+    const small = await ask('GET / HTTP/1.1\r\nX-Now: 1\r\n\r\n');
+    await eventually(() => small().endsWith('now'));
+    for (const res of waiting) res.end('later');
+    await eventually(() => answers.every((received) => received() !== ''));
+    const large = await ask(LARGE.replace('\r\n', '\r\nX-Now: 1\r\n'));
+    await eventually(() => large().endsWith('now'));
+  });
+});
