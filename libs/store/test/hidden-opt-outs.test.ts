@@ -1,4 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { acquireLease } from '@gateway/store/fleet/leases';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import {
@@ -9,7 +10,6 @@ import {
   placeOf,
   removeOptOut,
 } from '@gateway/store/workspace/opt-outs';
-import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -2,8 +2,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FleetView } from '@gateway/sender/fleet/fleet-view';
 import { requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

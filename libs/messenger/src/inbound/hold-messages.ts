@@ -1,4 +1,3 @@
-import { systemClock } from '@gateway/runtime/clock';
 import type { IncomingMessage } from '../session/session-events.js';
 import {
   areJidsSameUser,
@@ -85,7 +84,7 @@ async function readIncoming(
     ...isPhoneStored,
     ...(hiddenId !== undefined && { hiddenId }),
   };
-  const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : systemClock.nowMs();
+  const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : Date.now();
   return { platformId, ...writer, text: textOf(content).slice(0, MAX_TEXT_CHARACTERS), atMs };
 }
 

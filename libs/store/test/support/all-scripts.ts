@@ -1,13 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { definedScripts, type Script } from '@gateway/store/core/scripts/define-script';
 
-const SOURCES = new URL('../../../../../../libs/store/src/', import.meta.url);
-const BUILT = new URL('../dist/', SOURCES);
+const BUILT = new URL('../../../../../../libs/store/dist/', import.meta.url);
 
 /** Every Lua step of the store: a module defines its own when it is loaded. */
 export async function allScripts(): Promise<Script[]> {
-  // By their sources: what was built of a file that has moved since may still lie there.
-  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  await Promise.all(files.map((file) => import(new URL(file.replace(/ts$/, 'js'), BUILT).href)));
+  const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
+  await Promise.all(files.map((file) => import(new URL(file, BUILT).href)));
   return [...definedScripts().values()];
 }

@@ -1,5 +1,4 @@
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease } from '@gateway/testkit/leases';
+import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { standIn } from '@gateway/testkit/stand-in';
 

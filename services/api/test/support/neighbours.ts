@@ -6,10 +6,17 @@ const MEGABYTE = 1024 * 1024;
 /** An option of Node: the process tells of turns of its event loop that are long. */
 export const WATCH_TURNS = `--import=${new URL('../fixtures/watch-turns.js', import.meta.url)}`;
 
+/** Of the time: with more of it spent waiting for a processor, a delay says more of the machine than of the process. */
+const QUIET_SHARE = 0.1;
+
 /** What an attack did to a process, and to those who went on using it. */
 export interface Harm {
   /** The longest time that a turn of the event loop held up all else. */
   loopDelayMs: number;
+  /** The same by `monitorEventLoopDelay`, which counts the wait for a processor, too. */
+  rawLoopDelayMs: number;
+  /** Whether the machine let the process have one nearly always: `rawLoopDelayMs` then tells of the process. */
+  isQuiet: boolean;
   /** The most memory that it took while it lasted, above what it had before. */
   memoryMb: number;
   /** Statuses of what others asked meanwhile, and how many answers had each. */
@@ -51,6 +58,7 @@ export async function measureHarm(
   const peakMb = await readMemoryMb(api, 'VmHWM');
   return {
     loopDelayMs: longestTurnMs(api, linesBefore),
+    ...readDelays(api, linesBefore),
     memoryMb: Math.max(0, peakMb - idleMb),
     neighbours,
     slowestNeighbourMs,
@@ -60,6 +68,16 @@ export async function measureHarm(
 /** Of a process with `WATCH_TURNS`, as its log says from that line on; 0 when none was long. */
 export function longestTurnMs({ logs }: ServiceProcess, fromLine: number): number {
   return logs.slice(fromLine).reduce((longest, { heldUpMs }) => Math.max(longest, Number(heldUpMs ?? 0)), 0);
+}
+
+/** Of a process with `WATCH_TURNS`: the longest delay of those that were told from that line on. */
+export function readDelays({ logs }: ServiceProcess, fromLine: number): Pick<Harm, 'rawLoopDelayMs' | 'isQuiet'> {
+  const said = logs.slice(fromLine).filter(({ message }) => message === 'loop delay');
+  const sum = (field: string) => said.reduce((all, line) => all + Number(line[field]), 0);
+  return {
+    rawLoopDelayMs: said.reduce((longest, { delayMs }) => Math.max(longest, Number(delayMs)), 0),
+    isQuiet: said.length > 0 && sum('waitedMs') < QUIET_SHARE * sum('ofMs'),
+  };
 }
 
 /**

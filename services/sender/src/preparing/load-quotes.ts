@@ -3,7 +3,6 @@ import type { DeviceAddress, SendTag } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
-import { systemClock } from '@gateway/runtime/clock';
 import { readUpload } from '@gateway/store/blobs/blobs';
 import type { Store } from '@gateway/store/core/store';
 import { readReceived } from '@gateway/store/inbound/received-messages';
@@ -55,10 +54,7 @@ export async function readOwnMessage(
 
 async function contentOf(deps: QuoteDeps, reply: Reply): Promise<ReadyContent | undefined> {
   if (reply.kind === 'own') return readOwnMessage(deps, reply);
-  const received = await readReceived(deps.store, deps.address, {
-    platformId: reply.platformId,
-    nowMs: systemClock.nowMs(),
-  });
+  const received = await readReceived(deps.store, deps.address, { platformId: reply.platformId, nowMs: Date.now() });
   return received && { kind: 'text', text: received.text };
 }
 

@@ -1,8 +1,7 @@
 -- Removes a send that was never promised, with the idempotency key that stands for it: its repeat is a new send.
 -- Output: 1, or 0 when it has been opened meanwhile.
 --- @include book
---- @constants ACCEPTING
-if redis.call('HGET', record_key, 'state') ~= ACCEPTING then
+if redis.call('HGET', record_key, 'state') ~= 'accepting' then
   redis.call('ZREM', accepting_key, message_id)
   return 0
 end

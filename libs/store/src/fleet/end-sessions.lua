@@ -1,1 +1,0 @@
-for _, session in ipairs(KEYS) do redis.call('DEL', session) end

@@ -1,1 +1,0 @@
-redis.call('SET', session_key, '', 'PX', ttl_ms)
