@@ -29,7 +29,8 @@ export const API_ERRORS = {
   no_device: {
     status: 409,
     message: 'No connected messenger device found',
-    cause: 'No account is linked, or it was disconnected, logged out or banned: connect first.',
+    cause:
+      'No account is linked, or it was disconnected, logged out or banned: connect first. Or another one was linked meanwhile.',
   },
   link_ended: {
     status: 409,

@@ -4,6 +4,7 @@ import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { setDefaultDevice } from '@gateway/store/devices/devices';
+import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSendOnce, dropAbandonedSends, type NewSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { listOpenSends } from '@gateway/store/sends/read-send';
@@ -143,6 +144,16 @@ describe('Idempotency-Key', () => {
       expect(status).to.equal(202);
       expect(body.messageId).to.equal(messageId);
       expect(await sends()).to.deep.equal([messageId]);
+    });
+
+    it('sends nothing of it from another account: it stands for a send that is cancelled', async () => {
+      const take = (phone: string) => takeAccount(space.store, owner.lease, { phone, nowMs: Date.now() });
+      await take('447700900123');
+      const messageId = await die(11_000);
+      await take('447700900124');
+      expect((await send('order-7')).body.messageId).to.equal(messageId);
+      expect(await sends()).to.deep.equal([]);
+      expect((await api.call('GET', `/messages/${messageId}`)).body.counts).to.include({ queued: 0, cancelled: 2 });
     });
 
     it('starts anew once its record was dropped', async () => {

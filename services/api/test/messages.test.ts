@@ -1,8 +1,11 @@
 import { makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
+import type { Store } from '@gateway/store/core/store';
 import { createVault } from '@gateway/store/core/vault';
 import { setPace } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { takeAccount } from '@gateway/store/devices/take-account';
 import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
@@ -52,6 +55,20 @@ describe('GET and DELETE /messages/{messageId}', () => {
     expect(first).to.include({ to: '447700000000', status: 'queued', error: null });
     expect(first?.platformMessageIds).to.deep.equal([]);
     expect(Date.parse(first!.at)).to.be.closeTo(Date.now(), 5_000);
+  });
+
+  it('shows what was meant to come from another account as cancelled at once, before any process has cancelled it', async () => {
+    const run: RunScript = (name, keys, args) =>
+      name === 'cancel-send' ? Promise.reject(new Error('died')) : space.store.run(name, keys, args);
+    const take = (phone: string, store: Store = space.store) =>
+      takeAccount(store, owner.lease, { phone, nowMs: Date.now() });
+    await take('447700900123');
+    const id = await send(3);
+    await work(id, 0, 'acked');
+    expect(await take('447700900124', { ...space.store, run }).catch(String)).to.equal('Error: died');
+    const answer = await show(id);
+    expect(answer.body.counts).to.include({ queued: 0, sent: 1, cancelled: 2 });
+    expect(recipientsOf(answer).map(({ status }) => status)).to.deep.equal(['sent', 'cancelled', 'cancelled']);
   });
 
   it('shows what became of each recipient, with the ids of the network', async () => {
