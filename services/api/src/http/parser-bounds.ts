@@ -17,7 +17,7 @@ interface Parser {
 const ON_HEADERS = 1;
 const ON_BODY = 3;
 /** Of a head. Browsers behind several proxies send fifty. */
-export const MAX_HEADER_LINES = 256;
+export const MAX_HEADER_LINES = 128;
 /** A piece that is as long is no part of a flood, whatever else comes, nor are the first of a body. */
 const TINY_BYTES = 64;
 const FIRST_PIECES = 16;
