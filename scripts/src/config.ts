@@ -14,7 +14,7 @@ export const launcherConfig = {
   keyPrefix: process.env.KEY_PREFIX || undefined,
   apiHost: process.env.API_HOST || '127.0.0.1',
   apiPort: API_PORT,
-  /** Of the first service of `npm start`; the others have the next two. */
+  /** Of `npm start`: health and metrics. */
   opsPort: Number(process.env.OPS_PORT || API_PORT + 10),
   /** Of the simulator that `npm start -- --simulator` runs. */
   simulatorPort: Number(process.env.SIMULATOR_PORT || API_PORT + 20),

@@ -1,4 +1,5 @@
 import Joi from 'joi';
+import type { SendKind } from './content/message-content.js';
 import type { DeviceAddress, MessageId } from './ids.js';
 
 /** The kinds of work a device's queue carries. A payload is a wake-up: the record of the send is the truth. */
@@ -10,13 +11,20 @@ export type JobName = keyof JobPayloads;
 export interface SendJob extends DeviceAddress {
   v: 1;
   messageId: MessageId;
-  priority: keyof typeof PRIORITIES;
+  priority: Priority;
   /** Of the HTTP request that made the send: rides along to the ack. */
   requestId: string;
 }
 
 /** BullMQ runs priority 0 before everything else, so ours start at 1. */
 export const PRIORITIES = { otp: 1, bulk: 10 } as const;
+/** How urgent a send is, whatever it says. */
+export type Priority = keyof typeof PRIORITIES;
+
+/** A one-time password is a text that goes before everything else. */
+export function priorityOf({ kind }: { kind: SendKind }): Priority {
+  return kind === 'otp' ? 'otp' : 'bulk';
+}
 
 const address = {
   workspace: Joi.string().min(1).max(40).required(),

@@ -72,8 +72,8 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     desired: `${base}:desired`,
     /** HASH: what the owner sees. */
     observed: `${base}:observed`,
-    /** STRING `owner:epoch` with a TTL. */
-    lease: `${base}:lease`,
+    /** STRING `session:epoch`: who owns the device, for as long as that session lives. No TTL. */
+    owner: `${base}:owner`,
     /** STRING: the last epoch given out; only grows. */
     epoch: `${base}:epoch`,
     /** STRING with a TTL: ownerships that ended with their process, or failed, since one has lasted. */
@@ -138,6 +138,23 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
 
 /** Not to be taken for that of a workspace, in whose name there is no `#`. */
 const shardTag = (shard: number) => `{#${shard}}`;
+
+/** Of the name under which a process starts again (`INSTANCE_NAME`). */
+export const instanceKeys = ({ prefix }: KeySpace, name: string) => ({
+  /** HASH: the process that has the name, and its session in each shard. */
+  instance: `${prefix}:instance:${name}`,
+  /** STRING with a TTL: the process that has the name has answered this question. */
+  answer: (question: string) => `${prefix}:instance:${name}:answer:${question}`,
+  /** Pub/sub channel: asks the process that has the name whether it lives. */
+  channel: `${prefix}:instance:${name}:asked`,
+});
+
+/** Where the sessions of processes in a shard lie: this and the id. */
+export const sessionKeyPrefix = ({ prefix }: KeySpace, shard: number) => `${prefix}:${shardTag(shard)}:session:`;
+
+/** STRING with a TTL: a process lives, as far as devices of this shard go. */
+export const sessionKey = (space: KeySpace, { shard, id }: { shard: number; id: string }) =>
+  `${sessionKeyPrefix(space, shard)}${id}`;
 
 /** Of a key of a device or a workspace, what follows its base; `undefined` for other keys. */
 export function restOfKey({ prefix }: KeySpace, key: string): string | undefined {

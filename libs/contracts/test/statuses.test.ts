@@ -35,6 +35,15 @@ describe('the status of a device', () => {
     expect(deriveStatus(linked, open, true)).to.deep.equal({ status: 'connected', phone: '491511', name: 'Shop' });
     expect(deriveStatus(linked, open, false)).to.deep.equal({ status: 'connecting', reason: 'owner_lost' });
   });
+  it('says that no sender could have a linked device', () => {
+    const noSender = { status: 'connecting', reason: 'no_sender' };
+    expect(deriveStatus(linked, open, false, { hasSender: false })).to.deep.equal(noSender);
+    expect(deriveStatus(linked, undefined, false, { hasSender: false })).to.deep.equal(noSender);
+    expect(deriveStatus(linked, open, true, { hasSender: false })).to.include({ status: 'connected' });
+    expect(deriveStatus({ want: 'unlinked' }, undefined, false, { hasSender: false })).to.include({
+      status: 'disconnected',
+    });
+  });
   it('says why a device is not connected', () => {
     expect(deriveStatus(undefined, undefined, false)).to.deep.equal({ status: 'disconnected', reason: 'never_linked' });
     const gone = { status: 'disconnected' as const, reason: 'logged_out' as const, sinceMs: 0 };
@@ -76,7 +85,7 @@ describe('the layout of a send', () => {
     expect(readResult(results, 2)).to.deep.equal({
       ...{
         status: 'queued',
-        tries: 0,
+        attempts: 0,
         partsInFlight: 0,
         partsAcked: 0,
         partsInDoubt: 0,

@@ -1,5 +1,6 @@
 import { makeApiToken, parseApiToken, parseScopes } from '@gateway/contracts/api-token';
-import { contentOfPart, type MediaContent } from '@gateway/contracts/content/message-content';
+import type { MediaContent } from '@gateway/contracts/content/media-content';
+import { contentOfPart } from '@gateway/contracts/content/message-content';
 import { otpText } from '@gateway/contracts/content/otp-text';
 import { isClientVersion, versionNumbers } from '@gateway/contracts/devices/client-version';
 import { MAX_TRACE_SECONDS, parseOwnerQuestion } from '@gateway/contracts/devices/owner-questions';

@@ -1,5 +1,6 @@
-import type { MediaType, ReadyContent } from '@gateway/contracts/content/message-content';
-import { MEDIA_TYPES } from '@gateway/contracts/content/message-content';
+import type { MediaType } from '@gateway/contracts/content/media-content';
+import { MEDIA_TYPES } from '@gateway/contracts/content/media-content';
+import type { ReadyContent } from '@gateway/contracts/content/message-content';
 import { authorOfQuote } from '@gateway/messenger/addressing/author-of-quote';
 import { toQuotingProto } from '@gateway/messenger/sending/quote';
 import { expect } from 'chai';

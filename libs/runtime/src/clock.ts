@@ -8,8 +8,16 @@ export interface Clock {
   monotonicMs(): number;
 }
 
+/** Of the clock of this machine; see `followRedisTime`. */
+let clockAheadMs = 0;
+
+/** From now on the wall time of `systemClock` is so much behind that of the machine. */
+export function setClockAhead(ms: number): void {
+  clockAheadMs = Math.round(ms);
+}
+
 export const systemClock: Clock = {
-  nowMs: () => Date.now(),
+  nowMs: () => Date.now() - clockAheadMs,
   monotonicMs: () => performance.now(),
 };
 

@@ -2,9 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs/blobs';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSends, recordResults } from '@gateway/store/sends/change-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,7 +1,8 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

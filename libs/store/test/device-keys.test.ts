@@ -2,7 +2,8 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -24,7 +25,7 @@ describe('the keys of a device', () => {
   const many = Array.from({ length: 300 }, (_, i) => ({ type: 'pre-key', id: String(i), value: Buffer.from(`${i}`) }));
   const keysLeft = async () => {
     const found = await space.clients.commands.keys(`${names().base}:*`);
-    return found.filter((key) => key !== names().lease && key !== names().epoch).sort();
+    return found.filter((key) => key !== names().owner && key !== names().epoch).sort();
   };
 
   it('are read back as they were committed, and absent where there are none', async () => {

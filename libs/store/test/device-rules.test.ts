@@ -9,10 +9,11 @@ import {
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

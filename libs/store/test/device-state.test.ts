@@ -7,7 +7,8 @@ import {
   requestUnlink,
 } from '@gateway/store/devices/device-state';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -40,7 +41,7 @@ describe('the state of a device', () => {
 
   it('is empty for a device that nobody has asked anything of', async () => {
     await releaseLease(space.store, lease);
-    expect(await read()).to.deep.equal({ leaseHeld: false, hasKeys: false });
+    expect(await read()).to.deep.equal({ leaseHeld: false, hasKeys: false, accountEpoch: 0 });
   });
 
   it('joins callers who ask for the same link, and starts anew for another one', async () => {

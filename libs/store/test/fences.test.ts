@@ -3,16 +3,17 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { recordObserved } from '@gateway/store/devices/device-state';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
-import { noteEnd } from '@gateway/store/devices/incidents/query-ends';
+import { noteEnd } from '@gateway/store/devices/incidents/note-end';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { cancelSend, claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { acquireLease, endLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
@@ -20,7 +21,7 @@ import { allScripts } from './support/all-scripts.js';
 const address = { workspace: 'main', device: 'phone-1' };
 /** Every step that writes what only the owner of a device may write. */
 const FENCED = [
-  ...['answer-question', 'cancel-tried-send', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
+  ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
   ...['forget-names', 'forget-session', 'note-end', 'note-replaced', 'note-start', 'record-observed'],
   ...['record-received', 'record-restriction', 'record-results', 'retire-keys', 'take-pace', 'take-questions'],
 ];
@@ -60,16 +61,26 @@ describe('an owner whose lease has passed on', () => {
     expect(await everything()).to.deep.equal(before);
   }
 
-  it('is refused by every step that needs the lease, whatever it asks for', async () => {
-    const { lease } = deviceKeys(space.store.space, address);
-    const keys = [lease, ...Array.from({ length: 12 }, (_, i) => `${space.prefix}:fenced-${i}`)];
+  async function isFencedEverywhere(lease: Lease): Promise<void> {
+    const { token } = lease;
+    const ofOwner = [deviceKeys(space.store.space, lease.address).owner, sessionKeyOf(space.store, lease)];
+    const keys = [...ofOwner, ...Array.from({ length: 12 }, (_, i) => `${space.prefix}:fenced-${i}`)];
     const before = await everything();
     for (const script of await fencedScripts()) {
-      const args = [stale.token, ...Array.from({ length: 12 }, () => '1')];
+      const args = [token, ...Array.from({ length: 12 }, () => '1')];
       const refusal = await space.store.run(script, keys, args).catch((error: Error) => error.message);
       expect(refusal, script).to.match(/^FENCED /);
     }
     expect(await everything()).to.deep.equal(before);
+  }
+
+  it('is refused by every step of an owner, whatever it asks for', () => isFencedEverywhere(stale));
+
+  it('is refused as well while no one else has the device yet, once its session has ended', async () => {
+    const other = { ...address, device: 'b' };
+    const lease = (await acquireLease(space.store, other, { owner: 'a', ttlMs: 60_000 }))!;
+    await endLease(space.store, lease);
+    await isFencedEverywhere(lease);
   });
 
   it('is met by every step that must check it', async () => {
@@ -94,8 +105,6 @@ describe('an owner whose lease has passed on', () => {
     'keeps what it received': () => recordReceived(space.store, stale, { message, nowMs: Date.now() }),
     'records a restriction': () => recordRestriction(space.store, stale, { kind: 'new_chat_cap', sinceMs: 1 }),
     'counts how often it was replaced': () => noteReplaced(space.store, stale, Date.now()),
-    'cancels what was meant to come from another account': () =>
-      cancelSend(space.store, address, send.messageId, { leaseOfOther: stale }),
     'takes questions': () => takeQuestions(space.store, stale),
     'answers one': () => writeOwnerAnswer(space.store, stale, { id: 'q', part: 'taken', value: 'x' }),
   };
@@ -103,7 +112,8 @@ describe('an owner whose lease has passed on', () => {
     it(`gets a FencedError and changes nothing when it ${what}`, () => isRefused(write));
   }
 
-  it('neither renews nor releases what is another one’s', async () => {
+  it('neither gives back what is another one’s, nor comes to life again', async () => {
+    await endLease(space.store, stale);
     const before = await everything();
     expect(await renewLease(space.store, stale, 60_000)).to.equal(false);
     await releaseLease(space.store, stale);

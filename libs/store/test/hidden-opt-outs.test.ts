@@ -1,5 +1,4 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { acquireLease } from '@gateway/store/fleet/leases';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { isOptedOut, joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import {
@@ -10,6 +9,7 @@ import {
   placeOf,
   removeOptOut,
 } from '@gateway/store/workspace/opt-outs';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, dropAbandonedSends, openSend, SendsFullError } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

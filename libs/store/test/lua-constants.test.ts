@@ -16,10 +16,11 @@ describe('what Lua is told of the contract', () => {
 
   /** Claims a recipient whose result is `result`, by the Lua of another contract. */
   async function claim(contract: Partial<typeof CONTRACT>, result: Buffer): Promise<unknown> {
-    const keys = ['record', 'results'].map((name) => `${space.prefix}:{slot}:${name}`);
+    const keys = ['record', 'results', 'device'].map((name) => `${space.prefix}:{slot}:${name}`);
     await space.clients.commands.hset(keys[0]!, 'expiresAtMs', 2_000);
     await space.clients.commands.set(keys[1]!, result);
-    const names = 'local record_key, results_key = KEYS[1], KEYS[2] local now_ms, recipient, part = 1000, 0, 0\n';
+    const names =
+      'local record_key, results_key, device_key = KEYS[1], KEYS[2], KEYS[3] local now_ms, recipient, part = 1000, 0, 0\n';
     return evaluate(names + composeLua(['claim-recipient'], luaConstants({ ...CONTRACT, ...contract })), keys);
   }
   const resultOf = (bytes: Record<number, number>) =>
@@ -44,6 +45,8 @@ describe('what Lua is told of the contract', () => {
   it('does not load with a name that the contract does not have', () => {
     const { QUEUED: _, ...without } = luaConstants(CONTRACT);
     expect(() => composeLua(['claim-recipient'], without)).to.throw('claim-recipient.lua asks for QUEUED');
+    const renamed = luaConstants({ ...CONTRACT, events: ['seen'] });
+    expect(() => composeLua(['record-results'], renamed)).to.throw('record-results.lua asks for EVENT_FAILED');
     expect(() => composeLua(['no-such-step'], without)).to.throw('no Lua file named no-such-step');
   });
 
@@ -51,9 +54,9 @@ describe('what Lua is told of the contract', () => {
     const bytes = resultOf({ 0: 3, 1: 2, 5: 9, 11: 7, 14: 1 });
     const lua = `${composeLua(['results'], luaConstants(CONTRACT))}
       local r = decode_result(ARGV[1])
-      return { r.status, r.tries, r.err, r.at, r.doubt, encode_result(r) == ARGV[1] and 1 or 0 }`;
+      return { r.status, r.attempts, r.err, r.at, r.doubt, encode_result(r) == ARGV[1] and 1 or 0 }`;
     expect(await evaluate(lua, [], [bytes])).to.deep.equal([3, 2, 9, 7, 1, 1]);
-    const read = { status: 'read', tries: 2, errorCode: 9, atMs: 7, partsInDoubt: 1 };
+    const read = { status: 'read', attempts: 2, errorCode: 9, atMs: 7, partsInDoubt: 1 };
     expect(readResult(bytes, 0)).to.include(read);
   });
 });

@@ -1,5 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
@@ -10,6 +12,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readContent } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -27,6 +30,7 @@ describe('the content of an OTP', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
+    await ensureDevice(space.store, address);
     lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     const nowMs = Date.now();
     const send = await acceptSend(space.store, address, {
@@ -72,7 +76,8 @@ describe('the content of an OTP', () => {
 
   it('is erased with the account that it was for, although the phone may have it', async () => {
     await claimRecipient(space.store, lease, { tag: tag(), recipient: 0, part: 0, nowMs: Date.now() });
-    await cancelSend(space.store, address, messageId, { leaseOfOther: lease });
+    const take = (phone: string) => takeAccount(space.store, lease, { phone, nowMs: Date.now() });
+    for (const phone of ['447700900123', '447700900124']) await take(phone);
     expect(await content()).to.equal(undefined);
   });
 

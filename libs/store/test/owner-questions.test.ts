@@ -9,7 +9,8 @@ import {
   withdrawQuestion,
   writeOwnerAnswer,
 } from '@gateway/store/devices/questions/owner-questions';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

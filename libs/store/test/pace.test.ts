@@ -1,7 +1,8 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import { FencedError } from '@gateway/runtime/errors';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { takePace } from '@gateway/store/sends/change-send';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,6 +1,8 @@
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { noteEnd, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import { noteEnd } from '@gateway/store/devices/incidents/note-end';
+import { readLeftOut } from '@gateway/store/devices/incidents/query-ends';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -22,7 +22,7 @@ import {
   setPace,
 } from '@gateway/store/devices/devices';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
-import { noteEnd } from '@gateway/store/devices/incidents/query-ends';
+import { noteEnd } from '@gateway/store/devices/incidents/note-end';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, findUnusedKeys, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import {
@@ -33,9 +33,10 @@ import {
 } from '@gateway/store/devices/questions/owner-questions';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
-import { noteEnded, noteStart } from '@gateway/store/fleet/count-starts';
-import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
+import { takeInstance } from '@gateway/store/fleet/instances/instances';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
+import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
@@ -53,6 +54,7 @@ import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } fro
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
+import { acquireLease, endLease, releaseLease, renewLease } from '@gateway/testkit/leases';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
@@ -106,6 +108,7 @@ describe('a full Redis', () => {
       requestId: 'r',
       nowMs: Date.now(),
       expiresAtMs: options.expiresAtMs ?? Date.now() + HOUR_MS,
+      accountEpoch: (await readDeviceState(store, address)).accountEpoch,
     });
     return { messageId, tag: parseMessageId(messageId)!.tag };
   };
@@ -128,18 +131,25 @@ describe('a full Redis', () => {
     const other = await acquireLease(store, PEER, { owner: 'a', ttlMs: HOUR_MS });
     expect(other).to.include({ epoch: 1 });
     await releaseLease(store, other!);
+    await endLease(store, other!);
     expect(await acquireLease(store, PEER, { owner: 'b', ttlMs: HOUR_MS })).to.include({ epoch: 2 });
     const self = { id: 'sender-1', held: 1, capacity: 10 };
     expect(await beatHeart(store, 'main', 'sender', { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([self]);
     await leaveMembers(store, 'main', 'sender', 'sender-1');
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([]);
+    const instance = await takeInstance(
+      { store, subscriber: redis.space.clients.subscriber, processId: 'p', onDisplaced: () => {} },
+      'full',
+    );
+    await instance.noteSession({ shard: 0, id: 'p.1' });
+    await instance.leave();
     await checkSchema(store);
   });
 
   it('lets sends that were accepted go on to their end', async () => {
     const [list, cancelled, expired] = [await open(), await open(), await open({ expiresAtMs: Date.now() + 1 })];
-    const [promised, otp, tried] = [await accept(), await open({ kind: 'otp' }), await open()];
+    const [promised, otp] = [await accept(), await open({ kind: 'otp' })];
     await fill();
     expect(await openSend(store, address, promised.messageId)).to.equal(true);
     const pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
@@ -151,7 +161,6 @@ describe('a full Redis', () => {
     await settle(list.tag, 'read');
     expect((await readSend(store, address, list.messageId))?.counts).to.include({ queued: 0, read: 3 });
     expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
-    expect(await cancelSend(store, address, tried.messageId, { leaseOfOther: lease })).to.deep.equal({ cancelled: 3 });
     expect(await expireSends(store, lease, Date.now() + 10)).to.deep.equal([expired.messageId]);
     expect((await readSend(store, address, expired.messageId))?.counts).to.include({ queued: 0, expired: 3 });
     const { keptSends } = deviceKeys(store.space, address);
@@ -263,6 +272,7 @@ describe('a full Redis', () => {
     await redis.empty();
     await requestLink(store, address, { attemptId: 'one', method: 'qrCode', forceNew: false });
     const acting = async () => (await readDeviceState(store, address)).desired;
+    const former = await open();
     await fill();
     await recordObserved(store, lease, { actedOn: await acting(), observed: { status: 'connected' }, want: 'linked' });
     await recordRestriction(store, lease, { kind: 'reach_out_time_lock', sinceMs: 1 }, ['4915112345670']);
@@ -270,9 +280,10 @@ describe('a full Redis', () => {
       restriction: { kind: 'reach_out_time_lock', sinceMs: 1 },
     });
     expect((await readDeviceState(store, address)).observed).to.include({ status: 'connected' });
-    expect(await takeAccount(store, lease, { phone: '447700900123', nowMs: Date.now() })).to.deep.equal({
-      isOther: false,
-    });
+    const take = (phone: string) => takeAccount(store, lease, { phone, nowMs: Date.now() });
+    expect(await take('447700900123')).to.deep.equal({ isOther: false });
+    expect(await take('447700900124')).to.deep.equal({ isOther: true });
+    expect((await readSend(store, address, former.messageId))?.counts).to.include({ queued: 0, cancelled: 3 });
     expect(await noteEnd(store, lease, { wasOpen: { picture: true }, end: 'spoken' })).to.deep.equal([]);
     expect(await noteStart(store, lease)).to.equal(1);
     await noteEnded(store, lease);

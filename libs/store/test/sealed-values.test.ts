@@ -10,11 +10,12 @@ import { readDeviceState, recordObserved } from '@gateway/store/devices/device-s
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { askOwner, takeQuestions } from '@gateway/store/devices/questions/owner-questions';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { readContent } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

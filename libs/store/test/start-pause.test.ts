@@ -1,7 +1,7 @@
 import { FencedError } from '@gateway/runtime/errors';
-import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/count-starts';
-import { acquireLease, releaseLease } from '@gateway/store/fleet/leases';
-import { startPauseMs } from '@gateway/store/fleet/start-pause';
+import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
+import { startPauseMs } from '@gateway/store/fleet/starts/start-pause';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -104,8 +104,8 @@ describe('a step in Redis', () => {
   }
 
   it('counts the starts of owners for an hour, and none that ended without one', async () => {
-    await redis().set(key('lease'), 'token');
-    const note = (what: string) => run('note-start', ['lease', 'starts'], ['token', what, 3_600_000]);
+    await redis().mset(key('owner'), 'session:1', key('session'), '');
+    const note = (what: string) => run('note-start', ['owner', 'session', 'starts'], ['session:1', what, 3_600_000]);
     const end = () => run('note-ended', ['starts'], []);
     await end();
     expect(await redis().exists(key('starts'))).to.equal(0);
@@ -115,11 +115,11 @@ describe('a step in Redis', () => {
     expect(await redis().get(key('starts'))).to.equal('1');
     expect(await note('started')).to.equal(2);
     expect([await note('lasted'), await note('started')]).to.deep.equal([0, 1]);
-    await redis().del(key('lease'));
+    await redis().del(key('owner'));
     const refusals = ['started', 'lasted'].map((what) => note(what).catch((error: Error) => error.message));
     for (const refusal of await Promise.all(refusals)) expect(refusal).to.match(/^FENCED /);
     await end();
-    expect(await redis().get(key('starts')), 'that needs no lease').to.equal('0');
+    expect(await redis().get(key('starts')), 'that needs no owner').to.equal('0');
   });
 
   it('writes what must always be written, with all that goes with the command', async () => {
@@ -130,14 +130,18 @@ describe('a step in Redis', () => {
   });
 
   it('reads all that the status of a device is made of', async () => {
-    const names = ['desired', 'observed', 'restriction', 'lease', 'creds'];
-    expect(await run('read-device-state', names, [])).to.deep.equal([[], [], [], 0, 0]);
+    const names = ['desired', 'observed', 'restriction', 'owner', 'creds', 'device'];
+    const read = () => run('read-device-state', names, [key('of:')]);
+    expect(await read()).to.deep.equal([[], [], [], 0, 0, null]);
     for (const name of names.slice(0, 3)) await redis().hset(key(name), 'of', name);
     const hashes = names.slice(0, 3).map((name) => ['of', name]);
-    await redis().set(key('lease'), 'x');
-    expect(await run('read-device-state', names, [])).to.deep.equal([...hashes, 1, 0]);
+    await redis().set(key('owner'), 'a:b:7');
+    expect(await read(), 'whose session has ended').to.deep.equal([...hashes, 0, 0, null]);
+    await redis().set(key('of:a:b'), '');
+    expect(await read()).to.deep.equal([...hashes, 1, 0, null]);
     await redis().set(key('creds'), 'x');
-    expect(await run('read-device-state', names, [])).to.deep.equal([...hashes, 1, 1]);
+    await redis().hset(key('device'), 'accountEpoch', 2);
+    expect(await read()).to.deep.equal([...hashes, 1, 1, '2']);
   });
 });
 

@@ -1,10 +1,14 @@
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { ensureDevice, hasIdKey, readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { acquireLease, releaseLease } from '@gateway/store/fleet/leases';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
-import { readSend } from '@gateway/store/sends/read-send';
+import { acceptSend, OtherAccountError, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend, claimRecipient, expireSends } from '@gateway/store/sends/change-send';
+import { listOpenSends, readBacklog, readSend } from '@gateway/store/sends/read-send';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { expect } from 'chai';
 import { KNOWN, OTHER, useLeasedDevice } from './support/use-leased-device.js';
 
@@ -14,14 +18,30 @@ describe('the account of a device', () => {
 
   const nowMs = Date.now();
   const take = (phone: string) => takeAccount(space.store, lease, { phone, nowMs });
-  async function accept(): Promise<string> {
+  const readEpoch = async () => (await readDeviceState(space.store, address)).accountEpoch;
+  async function write(accountEpoch?: number): Promise<string> {
     const { messageId } = await acceptSend(space.store, address, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511', '491512'] },
       ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+      accountEpoch: accountEpoch ?? (await readEpoch()),
     });
+    return messageId;
+  }
+  async function accept(): Promise<string> {
+    const messageId = await write();
     await openSend(space.store, address, messageId);
     return messageId;
   }
+  const claim = (messageId: string, recipient: number) =>
+    claimRecipient(space.store, lease, { tag: parseMessageId(messageId)!.tag, recipient, part: 0, nowMs: Date.now() });
+  /** As if the process died right after the step that says so. */
+  const takeAndDie = async (phone: string) => {
+    const died = new Error('died');
+    const run: RunScript = (name, keys, args) =>
+      name === 'cancel-send' ? Promise.reject(died) : space.store.run(name, keys, args);
+    const dying = takeAccount({ ...space.store, run }, lease, { phone, nowMs });
+    expect(await dying.catch((thrown: unknown) => thrown)).to.equal(died);
+  };
   const countsOf = async (messageId: string) => (await readSend(space.store, address, messageId))!.counts;
   const loseIdKey = () => space.store.redis.hset(deviceKeys(space.store.space, address).device, 'idKey', 'unreadable');
 
@@ -35,12 +55,62 @@ describe('the account of a device', () => {
     expect(await readDevice(space.store, address)).to.include({ account: KNOWN, accountSinceMs: nowMs });
   });
 
+  it('has no epoch in the sends of a device while it is the first', async () => {
+    await take(KNOWN);
+    expect(await readEpoch()).to.equal(0);
+    const { record } = sendKeys(space.store.space, address, parseMessageId(await accept())!.tag);
+    expect(await space.store.redis.hexists(record, 'accountEpoch')).to.equal(0);
+  });
+
   it('sends nothing that was meant to come from another', async () => {
     await take(KNOWN);
     const sends = [await accept(), await accept()];
     expect(await take(OTHER)).to.deep.equal({ isOther: true });
     for (const messageId of sends) expect(await countsOf(messageId)).to.include({ queued: 0, cancelled: 2 });
     expect((await readDevice(space.store, address))?.account).to.equal(OTHER);
+  });
+
+  it('sends nothing that was meant to come from another and may have arrived: the next attempt would come from someone else', async () => {
+    await take(KNOWN);
+    const messageId = await accept();
+    expect(await claim(messageId, 0)).to.equal('claimed');
+    await take(OTHER);
+    expect(await countsOf(messageId)).to.include({ queued: 0, cancelled: 2 });
+    expect(await claim(messageId, 0)).to.equal('settled');
+    expect(await readSend(space.store, address, messageId)).to.include({ state: 'closed' });
+    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+  });
+
+  it('is another one in one step: what was open is claimed no more, and called cancelled, though that process died right then', async () => {
+    await take(KNOWN);
+    const [sent, cancelled, shown, forgotten] = [await accept(), await accept(), await accept(), await accept()];
+    await claim(sent, 0);
+    await claim(cancelled, 0);
+    await takeAndDie(OTHER);
+    expect(await claim(sent, 0), 'attempted before').to.equal('cancelled');
+    expect(await claim(sent, 1)).to.equal('cancelled');
+    expect(await cancelSend(space.store, address, cancelled)).to.deep.equal({ cancelled: 2 });
+    expect(await countsOf(shown)).to.include({ queued: 0, cancelled: 2 });
+    expect(await expireSends(space.store, lease, Date.now() + 60_001)).to.have.members([sent, forgotten]);
+    for (const messageId of [sent, forgotten]) expect(await countsOf(messageId)).to.include({ cancelled: 2 });
+    expect(await claim(await accept(), 0), 'of the account that is there now').to.equal('claimed');
+    expect((await readBacklog(space.store, address)).messages).to.equal(2);
+  });
+
+  it('gets nothing that was about to be accepted for another', async () => {
+    await take(KNOWN);
+    const before = await readEpoch();
+    const [written, opened] = [await write(), await write()];
+    await take(KNOWN);
+    expect(await readEpoch(), 'the same account').to.equal(before);
+    await openSend(space.store, address, opened);
+    expect(await countsOf(opened)).to.include({ queued: 2 });
+    await take(OTHER);
+    expect(await write(before).catch((thrown: unknown) => thrown)).to.be.instanceOf(OtherAccountError);
+    expect(await openSend(space.store, address, written)).to.equal(true);
+    expect(await listOpenSends(space.store, address)).to.deep.equal([]);
+    expect((await readBacklog(space.store, address)).messages).to.equal(0);
+    expect(await countsOf(written)).to.include({ queued: 0, cancelled: 2 });
   });
 
   it('tries nothing again whose ids cannot be made any more, and has other ids from then on', async () => {
@@ -51,6 +121,11 @@ describe('the account of a device', () => {
     expect(await take(KNOWN)).to.deep.equal({ isOther: false });
     expect(await countsOf(messageId)).to.include({ queued: 0, cancelled: 2 });
     expect(await hasIdKey(space.store, address)).to.equal(true);
+    const written = await write();
+    await loseIdKey();
+    await take(KNOWN);
+    await openSend(space.store, address, written);
+    expect(await countsOf(written)).to.include({ queued: 0, cancelled: 2 });
   });
 
   it('is not changed by a stale owner, who cancels nothing either', async () => {

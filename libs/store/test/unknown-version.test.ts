@@ -23,6 +23,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { sessionKeyOf } from '@gateway/testkit/leases';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
 import { useLeasedDevice } from './support/use-leased-device.js';
@@ -72,7 +73,7 @@ describe('a send that another version of the gateway has written', () => {
     const args = Array.from({ length: 12 }, () => '1');
     const all = isFenced
       ? [
-          [device().lease, ...places],
+          [device().owner, sessionKeyOf(space.store, lease), ...places],
           [lease.token, ...args],
         ]
       : [places, args];

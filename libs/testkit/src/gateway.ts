@@ -85,8 +85,8 @@ export class Gateway {
     this.api = api;
   }
 
-  async addSender(): Promise<ServiceProcess> {
-    const sender = await this.start('sender', this.env());
+  async addSender(env: Record<string, string> = {}): Promise<ServiceProcess> {
+    const sender = await this.start('sender', { ...this.env(), ...env });
     this.senders.push(sender);
     return sender;
   }
@@ -112,9 +112,9 @@ export class Gateway {
   /** Which of the processes holds a device. */
   async findOwner(device = 'default'): Promise<ServiceProcess | undefined> {
     const { store } = this.options.space;
-    const lease = await store.redis.get(deviceKeys(store.space, { workspace: 'main', device }).lease);
+    const lease = await store.redis.get(deviceKeys(store.space, { workspace: 'main', device }).owner);
     return [...this.senders, ...this.connections].find(({ logs }) =>
-      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
+      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}.`)),
     );
   }
 

@@ -1,9 +1,9 @@
-import type { MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaUpload } from '@gateway/contracts/content/media-content';
 import type { Restriction } from '@gateway/contracts/devices/restriction';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { SessionEndedError } from '@gateway/messenger/session/session-errors';
-import type { OnSessionEvent, SessionEvent } from '@gateway/messenger/session/session-events';
+import type { Account, OnSessionEvent, SessionEvent } from '@gateway/messenger/session/session-events';
 import type { LookUpResult, MessengerSession, OutgoingMessage } from '@gateway/messenger/session/session-types';
 import type { FirstContactStanding } from '@gateway/messenger/tokens/first-contacts';
 
@@ -160,4 +160,17 @@ export class ScriptedSession implements MessengerSession {
   #assertOpen(): void {
     if (this.#isOver) throw new SessionEndedError();
   }
+}
+
+/** Stands for `openSession`: sessions on which the script answers, each logged in at once. */
+export function logInOnScript(
+  script: SessionScript,
+  account: Account,
+): (options: { onEvent: OnSessionEvent }) => Promise<ScriptedSession> {
+  return async ({ onEvent }) => {
+    const session = new ScriptedSession(script, onEvent);
+    // Its caller has the session by then.
+    setImmediate(() => session.report({ kind: 'open', account }));
+    return session;
+  };
 }

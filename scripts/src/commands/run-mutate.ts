@@ -11,17 +11,44 @@ import { makeTemporaryFolder } from '../temporary-folder.js';
 import { findTests } from '../tests/find-tests.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
+const SENDER_TESTS = [
+  ...[
+    'active-sends',
+    'assign-devices',
+    'device-owner',
+    'dispatch-message',
+    'drop-opted-out',
+    'failure-lines',
+    'first-contact-hold',
+  ],
+  ...['fleet-view', 'load-send', 'new-contact-hold', 'reconnect-backoff', 'result-writer', 'scheduler'],
+  ...['send-preparation', 'send-progress', 'session-pruner', 'sweeper', 'take-session-event', 'verdicts', 'wake-jobs'],
+  ...['wake-up', 'writers-without-number'],
+];
+
 /** Tests by the start of their path in `build/tests`. */
 const PACKAGES: Record<string, MutatedPackage> = {
   contracts: { mutate: ['libs/contracts/dist/**/*.js'], tests: ['libs/contracts/test/'], withTables: false },
   store: { mutate: ['libs/store/dist/**/*.js'], tests: ['libs/store/test/'], withTables: false },
   codes: {
-    mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes'].map(
+    mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes', 'disconnect-policy'].map(
       (file) => `libs/messenger/dist/codes/${file}.js`,
     ),
-    tests: ['ack-outcomes', 'disconnect-outcomes', 'hang-ups'].map((file) => `libs/messenger/test/${file}.test.js`),
+    tests: ['ack-outcomes', 'disconnect-outcomes', 'disconnect-policy', 'hang-ups'].map(
+      (file) => `libs/messenger/test/${file}.test.js`,
+    ),
     // The codes are a table.
     withTables: true,
+  },
+  sender: {
+    mutate: ['scheduling', 'dispatching', 'preparing', 'device', 'fleet'].map(
+      (folder) => `services/sender/dist/${folder}/*.js`,
+    ),
+    // Those that need no process.
+    tests: SENDER_TESTS.map((file) => `services/sender/test/${file}.test.js`),
+    withTables: false,
+    // Loops that do not end are many, and their tests take milliseconds.
+    timeoutMs: 3_000,
   },
 };
 const USAGE = `npm run mutate -- <lua | ${Object.keys(PACKAGES).join(' | ')}> [file]`;
@@ -48,10 +75,10 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   return survived.length > all / 10 ? 1 : 0;
 }
 
-function withTests({ mutate, tests, withTables }: MutatedPackage, only: string | undefined): MutatedPackage {
+function withTests({ mutate, tests, ...rest }: MutatedPackage, only: string | undefined): MutatedPackage {
   // A model that runs thousands of sequences would take seconds for each change.
   const isWanted = (file: string) =>
     !file.includes('/model/') && tests.some((start) => file.startsWith(`build/tests/${start}`));
   const chosen = only ? mutate.map((pattern) => join(dirname(pattern), `${only}.js`)) : mutate;
-  return { withTables, mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
+  return { ...rest, mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
 }

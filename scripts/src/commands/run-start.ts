@@ -122,6 +122,6 @@ function linkWithSimulator(baseUrl: string, { adminUrl }: RunningSimulator): str
   return [
     `  curl -H "Authorization: Bearer $TOKEN" "${baseUrl}/connect?method=pairingCode&phoneNumber=999100000001"`,
     `  curl -d '{"number":"999100000001","code":"<the pairingCode of the answer>"}' ${adminUrl}/admin/mock-phone/enter-code`,
-    '     or scan the QR code of /connect: see "Run it" in the README',
+    '     or scan the QR code of /connect: see docs/api.md',
   ];
 }

@@ -11,6 +11,8 @@ export interface MutatedPackage {
   tests: string[];
   /** Also what is made when a module loads, such as tables. Each change to that costs a process of its own. */
   withTables: boolean;
+  /** A change that hangs is noticed after this, and half as much again as its tests take. Default 20 s. */
+  timeoutMs?: number;
 }
 
 const TOOL = join(ROOT, 'scripts/mutation');
@@ -39,14 +41,14 @@ export async function runStryker(
   return exitCodeOf(child);
 }
 
-function settings({ mutate, tests, withTables }: MutatedPackage, report: string): object {
+function settings({ mutate, tests, withTables, timeoutMs = 20_000 }: MutatedPackage, report: string): object {
   return {
     ...{ packageManager: 'npm', testRunner: 'mocha', inPlace: true, coverageAnalysis: 'perTest', concurrency: 2 },
     plugins: [join(TOOL, 'node_modules/@stryker-mutator/mocha-runner/dist/src/index.js')],
     mutate,
     ignoreStatic: !withTables,
     mochaOptions: { spec: tests, 'no-config': true },
-    timeoutMS: 20_000,
+    timeoutMS: timeoutMs,
     reporters: ['clear-text', 'json'],
     clearTextReporter: { allowColor: false, allowEmojis: false, logTests: false, reportTests: false },
     jsonReporter: { fileName: report },

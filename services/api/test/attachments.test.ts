@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import type { MediaContent } from '@gateway/contracts/content/message-content';
+import type { MediaContent } from '@gateway/contracts/content/media-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { parseNetworks } from '@gateway/egress/address-rules';

@@ -1,5 +1,6 @@
 import { requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
 import { useTestApi } from './support/use-test-api.js';
@@ -36,9 +37,16 @@ describe('GET /status', () => {
   });
 
   it('is connecting, not connected, when the owner is gone', async () => {
+    const sender = { id: 'sender-1', held: 1, capacity: 1 };
+    await beatHeart(space.store, 'main', 'sender', { self: { ...sender, held: 0 }, ttlMs: 60_000 });
     const owner = await linkDevice(space.store);
     await owner.release();
     expect(await status()).to.deep.equal({ success: true, status: 'connecting', reason: 'owner_lost' });
+    const noSender = { success: true, status: 'connecting', reason: 'no_sender' };
+    await beatHeart(space.store, 'main', 'sender', { self: sender, ttlMs: 60_000 });
+    expect(await status(), 'all are full').to.deep.equal(noSender);
+    await leaveMembers(space.store, 'main', 'sender', sender.id);
+    expect(await status(), 'none runs').to.deep.equal(noSender);
   });
 
   it('says why a device is not connected', async () => {

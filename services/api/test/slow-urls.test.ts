@@ -3,15 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { Turns } from '@gateway/api/http/turns';
 import { LIMITS } from '@gateway/contracts/limits';
 import { parseNetworks } from '@gateway/egress/address-rules';
+import { takeAccount } from '@gateway/store/devices/take-account';
+import { listOpenSends } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { linkDevice } from './support/device-owner.js';
+import { DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
 import { startTestApi, type TestApi } from './support/test-api.js';
 
 describe('slow URLs of one token', () => {
   let space: RedisSpace;
   let api: TestApi;
+  let owner: DeviceOwner;
   let files: Server;
   let asked: IncomingMessage[];
   let serve: RequestListener;
@@ -32,7 +35,7 @@ describe('slow URLs of one token', () => {
     api = await startTestApi(space, {
       fetchPolicy: { ports: [Number(new URL(url).port)], addresses: { allowed: parseNetworks('127.0.0.1/32') } },
     });
-    await linkDevice(space.store);
+    owner = await linkDevice(space.store);
   });
   afterEach(async () => {
     await api.close();
@@ -57,6 +60,25 @@ describe('slow URLs of one token', () => {
     const statuses = (await Promise.all(slow)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 400)).to.have.length(LIMITS.attachmentFetchesPerToken);
     expect(statuses.filter((status) => status === 202)).to.have.length(25 - LIMITS.attachmentFetchesPerToken);
+  });
+
+  it('send nothing from another account than the one that was linked when they were asked for', async () => {
+    const take = (phone: string) => takeAccount(space.store, owner.lease, { phone, nowMs: Date.now() });
+    await take('447700900123');
+    const late: (() => void)[] = [];
+    serve = (_req, res) => late.push(() => res.end('at last'));
+    const answers = [send({ type: 'document', url }, api.token), send({ type: 'document', url }, api.token)];
+    await eventually(() => expect(late).to.have.length(2));
+    expect(await take('447700900123'), 'the same account').to.deep.equal({ isOther: false });
+    late[0]!();
+    expect((await Promise.race(answers)).status).to.equal(202);
+    expect(await take('447700900124')).to.deep.equal({ isOther: true });
+    late[1]!();
+    const refused = (await Promise.all(answers)).filter(({ status }) => status !== 202);
+    expect(refused.map(({ status, body }) => [status, body.error])).to.deep.equal([
+      [409, 'No connected messenger device found'],
+    ]);
+    expect(await listOpenSends(space.store, DEFAULT)).to.deep.equal([]);
   });
 
   it('take no more of the memory than a token may, and as much as has come', async () => {

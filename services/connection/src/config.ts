@@ -3,6 +3,8 @@ import {
   credentialKeys,
   type GatewayConfig,
   gatewayKeys,
+  type OwnerConfig,
+  ownerKeys,
   type SocketConfig,
   socketKeys,
 } from '@gateway/runtime/config/gateway-config';
@@ -10,19 +12,13 @@ import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
 /** The settings of the connection service. Each is an environment variable of that name. */
-export interface ConnectionConfig extends GatewayConfig, CredentialConfig, SocketConfig {
-  /** How long a device stays with a process that has fallen silent. Default 10 s. */
-  LEASE_TTL_MS: number;
-  /** How long senders have to claim a linked device before this service keeps it connected. Default 5 s. */
-  HOLD_AFTER_MS: number;
-}
+export interface ConnectionConfig extends GatewayConfig, CredentialConfig, OwnerConfig, SocketConfig {}
 
 const schema = Joi.object<ConnectionConfig>({
   ...gatewayKeys,
   ...credentialKeys,
+  ...ownerKeys,
   ...socketKeys,
-  LEASE_TTL_MS: Joi.number().integer().min(500).max(60_000).default(10_000),
-  HOLD_AFTER_MS: Joi.number().integer().min(100).max(600_000).default(5_000),
 });
 
 export function readConnectionConfig(environment: NodeJS.ProcessEnv = process.env): ConnectionConfig {

@@ -1,29 +1,25 @@
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import type { HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { contain } from '@gateway/runtime/process/contain';
 import { type DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices } from '@gateway/store/devices/devices';
-import type { HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
-import { LASTED_MS } from '@gateway/store/fleet/start-pause';
+import { completeLink } from './complete-link.js';
 import { type Duty, decideDuty } from './decide-duty.js';
 import type { DeviceTask, TaskDeps } from './device-task.js';
-import { holdDevice } from './hold-device.js';
 import { linkDevice } from './link-device.js';
 import { unlinkDevice } from './log-out.js';
-import { senderHasRoom } from './sender-room.js';
 
 export interface ControllerDeps extends TaskDeps {
   keeper: Pick<LeaseKeeper, 'acquire' | 'release'>;
   doorbells: DoorbellListener;
   workspace: Workspace;
   tickMs: number;
-  /** How long senders have to claim a linked device. */
-  holdAfterMs: number;
-  /** An ownership that holds for this long went well. For tests. */
-  lastedMs?: number;
+  /** How long senders have to claim a newly linked device. For tests. */
+  senderWaitMs?: number;
 }
 
 interface RunningTask {
@@ -34,6 +30,7 @@ interface RunningTask {
 
 type RealDuty = Exclude<Duty, { kind: 'none' }>;
 
+const SENDER_WAIT_MS = 5_000;
 /** Devices that need nothing call when that changes; this often they are looked at all the same. */
 const TICKS_PER_ROUND = 10;
 
@@ -44,8 +41,6 @@ const TICKS_PER_ROUND = 10;
  */
 export class ConnectionController {
   private readonly tasks = new Map<DeviceId, RunningTask>();
-  /** Since when a device has been seen linked and without an owner, by the monotonic clock. */
-  private readonly unheldSinceMs = new Map<DeviceId, number>();
   /** Nothing is to be done for them, and whoever is at work on them is known. */
   private readonly settled = new Set<DeviceId>();
   private readonly looks = new Map<DeviceId, Promise<void>>();
@@ -114,25 +109,16 @@ export class ConnectionController {
 
   private async lookOnce(device: DeviceId): Promise<void> {
     const state = await readDeviceState(this.deps.store, this.address(device));
-    this.noteUnheld(device, state);
     if (isSettled(state)) this.settled.add(device);
     else this.settled.delete(device);
     const task = this.tasks.get(device);
     if (task && isOutdated(task.desired, state.desired)) task.cancel.abort();
-    if (!task && (await this.decide(device, state)).kind !== 'none') await this.claim(device);
+    if (!task && this.decide(state).kind !== 'none') await this.claim(device);
   }
 
-  private async decide(device: DeviceId, state: DeviceState): Promise<Duty> {
-    const { store, clock, holdAfterMs, workspace } = this.deps;
-    const nowMs = clock.monotonicMs();
-    const duty = decideDuty(state, { unheldForMs: nowMs - (this.unheldSinceMs.get(device) ?? nowMs), holdAfterMs });
-    // A sender that can will: many devices that wait for their turn there must not all come here.
-    return duty.kind === 'hold' && (await senderHasRoom(store, workspace)) ? { kind: 'none' } : duty;
-  }
-
-  private noteUnheld(device: DeviceId, { desired, leaseHeld }: DeviceState): void {
-    if (desired?.want !== 'linked' || leaseHeld) this.unheldSinceMs.delete(device);
-    else if (!this.unheldSinceMs.has(device)) this.unheldSinceMs.set(device, this.deps.clock.monotonicMs());
+  private decide(state: DeviceState): Duty {
+    const { clock, senderWaitMs = SENDER_WAIT_MS } = this.deps;
+    return decideDuty(state, { nowMs: clock.nowMs(), senderWaitMs });
   }
 
   private async claim(device: DeviceId): Promise<void> {
@@ -148,12 +134,12 @@ export class ConnectionController {
 
   private async decideAnew(device: DeviceId): Promise<Duty> {
     const state = await readDeviceState(this.deps.store, this.address(device));
-    return this.decide(device, { ...state, leaseHeld: false });
+    return this.decide({ ...state, leaseHeld: false });
   }
 
   private start(device: DeviceId, lease: HeldLease, { kind, desired }: RealDuty): void {
     const cancel = new AbortController();
-    const { store, clock, endpoint, clientVersion, lastedMs = LASTED_MS } = this.deps;
+    const { store, clock, endpoint, clientVersion } = this.deps;
     const logger = this.deps.logger.child({ device, epoch: lease.epoch, duty: kind });
     const signal = AbortSignal.any([cancel.signal, lease.lost]);
     let isWhole = true;
@@ -161,8 +147,7 @@ export class ConnectionController {
       isWhole = logFailure(logger, error);
       cancel.abort();
     };
-    const shared = { store, clock, endpoint, clientVersion, logger, lastedMs };
-    const task = { ...shared, lease, desired, signal, hasFailed: () => !isWhole };
+    const task = { store, clock, endpoint, clientVersion, logger, lease, desired, signal };
     const done = contain(onUncaught, () => perform(kind, task))
       .then(() => isWhole)
       .catch((thrown: unknown) => logFailure(logger, toError(thrown)))
@@ -173,7 +158,6 @@ export class ConnectionController {
   private async finish(device: DeviceId, lease: HeldLease, wentWell: boolean): Promise<void> {
     await this.deps.keeper.release(lease);
     this.tasks.delete(device);
-    this.unheldSinceMs.delete(device);
     // After a failure nobody is called: the next try, here or elsewhere, can wait for its tick.
     if (wentWell) await ringDoorbell(this.deps.store, { topic: 'lease', ...lease.address });
   }
@@ -190,8 +174,8 @@ async function perform(kind: RealDuty['kind'], task: DeviceTask): Promise<void> 
       return linkDevice(task);
     case 'unlink':
       return unlinkDevice(task);
-    case 'hold':
-      return holdDevice(task);
+    case 'complete':
+      return completeLink(task);
   }
 }
 
@@ -201,9 +185,9 @@ function logFailure(logger: Logger, error: Error): false {
   return false;
 }
 
-/** Until somebody rings: what is asked for is there, or is being kept up by its owner. */
+/** Until a doorbell rings: what is asked for is there, or is the concern of its owner, or of the senders. */
 function isSettled({ desired, observed, leaseHeld, hasKeys }: DeviceState): boolean {
-  if (desired?.want === 'linked') return leaseHeld;
+  if (desired?.want === 'linked') return leaseHeld || observed?.firstLogin !== 'due';
   if (desired?.want === 'parked') return !leaseHeld;
   return (
     !desired || (desired.want === 'unlinked' && !leaseHeld && !hasKeys && observed?.attemptId === desired.attemptId)

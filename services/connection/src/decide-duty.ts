@@ -1,27 +1,25 @@
-import type { DesiredState } from '@gateway/contracts/devices/device-state';
+import { askedPauseEndMs, type DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DeviceState } from '@gateway/store/devices/device-state';
 
-/** What the connection service has to do for a device that nobody holds. */
+/** What the connection service has to do for a device that no process owns. */
 export type Duty =
   | { kind: 'none' }
   /** Open a linking socket and show its codes. */
   | { kind: 'link'; desired: DesiredState }
   /** Log the account out, if there is one, and wipe its keys. */
   | { kind: 'unlink'; desired: DesiredState }
-  /** No sender has taken a linked device: keep it connected until one does. */
-  | { kind: 'hold'; desired: DesiredState };
+  /** No sender has logged in after a new link, as the network expects: do it once. */
+  | { kind: 'complete'; desired: DesiredState };
 
 /**
  * Compares what is wanted with what is. Level-triggered: the same state always gives the same duty, however often it
  * is looked at, so a process that dies halfway is followed by one that does the same.
- * @param unheldForMs how long the device has been seen without an owner.
- * @param holdAfterMs how long senders have to claim a linked device.
+ * @param senderWaitMs how long senders have to claim a newly linked device.
  */
 export function decideDuty(
-  state: DeviceState,
-  { unheldForMs, holdAfterMs }: { unheldForMs: number; holdAfterMs: number },
+  { desired, observed, leaseHeld, hasKeys }: DeviceState,
+  { nowMs, senderWaitMs }: { nowMs: number; senderWaitMs: number },
 ): Duty {
-  const { desired, observed, leaseHeld, hasKeys } = state;
   if (!desired || leaseHeld) return { kind: 'none' };
   switch (desired.want) {
     case 'linking':
@@ -30,7 +28,9 @@ export function decideDuty(
       return hasKeys || observed?.attemptId !== desired.attemptId ? { kind: 'unlink', desired } : { kind: 'none' };
     case 'parked':
       return { kind: 'none' };
-    case 'linked':
-      return hasKeys && unheldForMs >= holdAfterMs ? { kind: 'hold', desired } : { kind: 'none' };
+    case 'linked': {
+      const isDue = observed?.firstLogin === 'due' && nowMs - observed.sinceMs >= senderWaitMs;
+      return hasKeys && isDue && askedPauseEndMs(observed) <= nowMs ? { kind: 'complete', desired } : { kind: 'none' };
+    }
   }
 }

@@ -1,5 +1,12 @@
 import { versionNumbers } from '@gateway/contracts/devices/client-version';
-import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import {
+  asksPause,
+  type DesiredState,
+  type ObservedState,
+  type Reason,
+  type Want,
+} from '@gateway/contracts/devices/device-state';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
@@ -17,7 +24,6 @@ import { reportObserved } from '@gateway/store/devices/device-state';
 import { noteSuspects, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 
@@ -36,10 +42,6 @@ export interface DeviceTask extends TaskDeps {
   desired: DesiredState;
   /** Aborted when the task must end: the lease is lost, the process stops, or something else is wanted by now. */
   signal: AbortSignal;
-  /** Held for so long, a device is held well. */
-  lastedMs: number;
-  /** Whether an uncaught error has come out of this task. */
-  hasFailed(): boolean;
 }
 
 /** Writes what this task sees; nothing (`moved`) when the user has asked for something else. */
@@ -51,18 +53,25 @@ export function observe(
   return reportObserved(store, lease, desired, observed, want);
 }
 
-export async function observeEnd(
-  task: DeviceTask,
-  reason: Reason,
-  end: Pick<TaskEnd, 'serverWords'> = {},
-): Promise<void> {
-  await observe(task, { status: 'disconnected', reason, ...networkReasonOf(end) }, 'unlinked');
+export async function observeEnd(task: DeviceTask, reason: Reason, end: TaskEnd): Promise<void> {
+  await observe(task, { ...seenOf(task, end), status: 'disconnected', reason }, 'unlinked');
 }
 
 /** How a session ended, and the reason that the server gave, in its own words. */
 export type TaskEnd = DisconnectOutcome & { serverWords?: string };
 
-export function networkReasonOf({ serverWords }: Pick<TaskEnd, 'serverWords'>): { networkReason?: string } {
+/** What the end of a session says of the device, and the pause that the network asked for with it. */
+export function seenOf({ clock }: Pick<DeviceTask, 'clock'>, end: TaskEnd) {
+  const nowMs = clock.nowMs();
+  const { reason, afterMs } = disconnectPolicy(end, nowMs);
+  return {
+    reason,
+    ...networkReasonOf(end),
+    ...(afterMs !== undefined && asksPause(reason) && { notBeforeMs: Math.ceil(nowMs + afterMs) }),
+  };
+}
+
+function networkReasonOf({ serverWords }: Pick<TaskEnd, 'serverWords'>): { networkReason?: string } {
   return serverWords === undefined ? {} : { networkReason: serverWords };
 }
 

@@ -2,6 +2,7 @@ import { readDeviceState } from '@gateway/store/devices/device-state';
 import { notePasskeyDemand } from '@gateway/store/devices/devices';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
+import { type AskedPause, waitOutPause } from './asked-pause.js';
 import { CodeWriter } from './code-writer.js';
 import { type DeviceTask, observe, observeEnd, openSessionUntil, type TaskEnd } from './device-task.js';
 import { logOutAndWipe, readAccount } from './log-out.js';
@@ -22,7 +23,9 @@ import { tryKeptKeys } from './try-kept-keys.js';
 export async function linkDevice(task: DeviceTask): Promise<void> {
   const accepted = await findAccepted(task);
   if (accepted) return finishLink(task, accepted);
-  if ((await task.clientVersion.read()).isRefused) return refuseByVersion(task);
+  const pause = await waitOutPause(task);
+  if (pause) return refuse(task, pause);
+  if ((await task.clientVersion.read()).isRefused) return refuse(task, { reason: 'client_outdated' });
   if (task.desired.keepsKeys && (await tryKeptKeys(task)) === 'ended') return;
   if ((await logOutAndWipe(task)) === 'interrupted') return;
   // Takes back the code of a process before us, and marks keys that are found later as those of this attempt.
@@ -37,15 +40,14 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   await observeEnd(task, reason, outcome);
 }
 
-/** No device logs in for now. An account that is there stays: nothing could be linked in its place. */
-async function refuseByVersion(task: DeviceTask): Promise<void> {
+/** The device opens no socket for now. An account that is there stays: nothing could be linked in its place. */
+async function refuse(task: DeviceTask, why: AskedPause | { reason: 'client_outdated' }): Promise<void> {
   const account = await readAccount(task);
-  if (account.kind !== 'linked') return observeEnd(task, 'client_outdated');
-  if (task.desired.keepsKeys) {
-    await observe(task, { status: 'disconnected', reason: 'client_outdated' }, 'parked');
+  if (account.kind === 'linked' && !task.desired.keepsKeys) {
+    await observe(task, { status: 'connecting', ...why, phone: account.phone }, 'linked');
     return;
   }
-  await observe(task, { status: 'connecting', reason: 'client_outdated', phone: account.phone }, 'linked');
+  await observe(task, { status: 'disconnected', ...why }, account.kind === 'linked' ? 'parked' : 'unlinked');
 }
 
 /** The account that accepted this very attempt, before its process died. */
@@ -84,6 +86,6 @@ async function finishLink(task: DeviceTask, phone: string): Promise<void> {
   const { store, lease, clock, logger } = task;
   await notePasskeyDemand(store, lease.address, false);
   const { isOther } = await takeAccount(store, lease, { phone, nowMs: clock.nowMs() });
-  await observe(task, { status: 'connecting', reason: 'restoring', phone }, 'linked');
+  await observe(task, { status: 'connecting', reason: 'restoring', phone, firstLogin: 'due' }, 'linked');
   logger.info('device linked', { otherAccount: isOther });
 }

@@ -2,10 +2,11 @@ import { phoneOfLinked } from '@gateway/messenger/linking/linked-account';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
+import { waitOutPause } from './asked-pause.js';
 import { type DeviceTask, observe, openSessionUntil } from './device-task.js';
+import { LOG_IN_MS } from './log-in-once.js';
 
-/** To be let in, and to be heard: ten seconds together, for the user waits. */
-export const LOG_IN_MS = 6_000;
+/** To be heard: ten seconds together with the login, for the user waits. */
 const LOG_OUT_MS = 4_000;
 
 /** The user wants no account here and no process holds a socket: log in to log out, else wipe and say so. */
@@ -20,7 +21,8 @@ export async function unlinkDevice(task: DeviceTask): Promise<void> {
 }
 
 /**
- * Leaves no keys behind. `unconfirmed`: the network did not hear of it, and the phone may still list the device.
+ * Leaves no keys behind. `unconfirmed`: the network did not hear of it, and the phone may still list the device; so it is
+ * while the network wants no login of this account.
  * `interrupted`: the task must end before the network has heard; the keys stay for whoever does it next.
  */
 export async function logOutAndWipe(
@@ -50,7 +52,7 @@ export async function readAccount({ store, lease, logger }: DeviceTask): Promise
 }
 
 async function logOut(task: DeviceTask): Promise<boolean> {
-  if ((await task.clientVersion.read()).isRefused) return false;
+  if ((await waitOutPause(task)) || (await task.clientVersion.read()).isRefused) return false;
   const opened = defer<void>();
   const { session, closed } = await openSessionUntil(task.signal, task, {
     on: { open: () => opened.resolve() },

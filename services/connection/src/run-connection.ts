@@ -1,12 +1,10 @@
-import { hostname } from 'node:os';
-import { makeProcessId } from '@gateway/contracts/ids';
+import { joinFleet } from '@gateway/fleet/join-fleet';
 import { systemClock } from '@gateway/runtime/clock';
 import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import type { ConnectionConfig } from './config.js';
 import { ConnectionController } from './connection-controller.js';
@@ -33,25 +31,21 @@ export async function runConnection(
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of connection', async () => doorbells.close());
-  const owner = makeProcessId('connection', hostname());
-  const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner, ttlMs: config.LEASE_TTL_MS });
-  keeper.start();
-  lifecycle.add('leases of connection', async () => keeper.stop());
+  const { keeper } = await joinFleet(host, store, config);
 
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   const controller = new ConnectionController({
     ...{ store, keeper, doorbells, logger, clock: systemClock, workspace: config.WORKSPACE, clientVersion },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     tickMs: TICK_MS,
-    holdAfterMs: config.HOLD_AFTER_MS,
   });
   lifecycle.add('controller', () => controller.stop());
 
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   makeGauge(registry, {
     name: 'gateway_connection_tasks',
-    help: 'Devices that are being linked, logged out or held.',
+    help: 'Devices that are being linked or logged out.',
     collect: (gauge) => gauge.set(controller.running),
   });
-  logger.info('ready', { processId: owner, opsPort: host.opsPort });
+  logger.info('ready', { processId: host.processId, opsPort: host.opsPort });
 }

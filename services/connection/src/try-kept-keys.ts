@@ -1,8 +1,8 @@
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
-import { defer } from '@gateway/runtime/deferred';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
-import { type DeviceTask, networkReasonOf, observe, openSessionUntil, type TaskEnd } from './device-task.js';
-import { LOG_IN_MS, readAccount } from './log-out.js';
+import { type DeviceTask, observe, seenOf, type TaskEnd } from './device-task.js';
+import { logInOnce } from './log-in-once.js';
+import { readAccount } from './log-out.js';
 import { reasonOfAttempt } from './reason-of-attempt.js';
 
 /**
@@ -13,7 +13,7 @@ import { reasonOfAttempt } from './reason-of-attempt.js';
 export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'> {
   const account = await readAccount(task);
   if (account.kind !== 'linked') return 'refused';
-  const end = await logIn(task);
+  const end = await logInOnce(task);
   if (task.signal.aborted) return 'ended';
   if (!end) {
     await observe(task, { status: 'connecting', reason: 'restoring', phone: account.phone }, 'linked');
@@ -27,19 +27,7 @@ export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'
   return 'ended';
 }
 
-/** `undefined`: the network let us in. What it says of messages is left for the sender that comes. */
-async function logIn(task: DeviceTask): Promise<TaskEnd | undefined> {
-  const opened = defer<undefined>();
-  const { session, closed } = await openSessionUntil(task.signal, task, {
-    on: { open: () => opened.resolve(undefined), receipt: () => new Promise(() => {}) },
-    openTimeoutMs: LOG_IN_MS,
-  });
-  const end = await Promise.race([opened.promise, closed]);
-  await session.close();
-  return end;
-}
-
 async function stayParked(task: DeviceTask, end: TaskEnd): Promise<void> {
   const reason = reasonOfAttempt(end, task.clock.nowMs());
-  await observe(task, { status: 'disconnected', reason, ...networkReasonOf(end) }, 'parked');
+  await observe(task, { ...seenOf(task, end), status: 'disconnected', reason }, 'parked');
 }

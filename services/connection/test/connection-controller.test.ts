@@ -1,10 +1,13 @@
+import type { DesiredState } from '@gateway/contracts/devices/device-state';
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
-import { readStarts } from '@gateway/store/fleet/count-starts';
-import { acquireLease, releaseLease } from '@gateway/store/fleet/leases';
-import { beatHeart } from '@gateway/store/fleet/members';
+import { readDeviceState, reportObserved, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -169,102 +172,138 @@ describe('the connection controller', () => {
     await device.becomes('unlinked', { status: 'disconnected', reason: 'link_refused' });
   });
 
-  describe('holds a linked device that no sender takes', () => {
-    const holdAfterMs = 300;
-    const aliveSender = (held: number) =>
-      beatHeart(space.store, 'main', 'sender', { self: { id: 'sender-1', held, capacity: 1 }, ttlMs: 60_000 });
+  describe('without a sender', () => {
+    const senderWaitMs = 0;
 
-    afterEach(() => space.clients.commands.del(`${space.prefix}:{main}:members:sender`));
+    it('opens no socket, however many linked devices there are', async () => {
+      await (await linked()).stop();
+      await asOwner(device.address, async (lease, desired) => {
+        await reportObserved(space.store, lease, desired, { status: 'connected', phone: device.number });
+      });
+      const copies = Array.from({ length: 120 }, (_, i) => `copy-${i}`);
+      await Promise.all(copies.map((copy) => copyDevice(copy)));
+      const { connections } = simulator.network.counters;
+      await (await start({ senderWaitMs })).looksAtAll();
+      expect(simulator.network.counters.connections).to.equal(connections);
+      expect((await device.read()).leaseHeld).to.equal(false);
+      await space.clients.commands.srem(`${space.prefix}:{main}:devices`, ...copies);
+    });
 
-    it('connected, until a sender has room', async () => {
-      await linked();
-      await aliveSender(1);
-      const process = await start({ holdAfterMs });
-      await device.becomes('linked', { status: 'connected', phone: device.number });
-      await aliveSender(0);
+    it('makes the one login that a new link needs, and lets go', async () => {
+      await (await linked()).stop();
+      const { logins } = simulator.network.counters;
+      const process = await start({ senderWaitMs });
+      await eventually(() => simulator.network.counters.logins === logins + 1, { what: 'its login' });
       await eventually(async () => !(await device.read()).leaseHeld);
-      await process.stop();
+      await process.looksAtAll();
+      expect(simulator.network.counters.logins).to.equal(logins + 1);
+      expect((await device.read()).observed).to.include({ status: 'connecting', phone: device.number });
     });
 
-    it('leaves it to a sender that has room, and opens no socket', async () => {
-      await linked();
-      await aliveSender(0);
-      const logins = simulator.network.counters.logins;
-      await (await start({ holdAfterMs })).looksAtAll();
-      expect(simulator.network.counters.logins).to.equal(logins);
+    it('makes that login once, however it ends, and notes what the network asks for', async () => {
+      await (await linked()).stop();
+      const match = { account: device.number };
+      const refusal = simulator.network.faults.add({ on: 'login', match, do: { streamError: 429 } });
+      const process = await start({ senderWaitMs });
+      const { notBeforeMs, sinceMs } = await device.becomes('linked', { status: 'connecting', reason: 'rate_limited' });
+      expect(notBeforeMs! - sinceMs, 'the sender waits, too').to.be.within(299_000, 300_000);
+      await process.looksAtAll();
+      expect(refusal.hits).to.equal(1);
     });
 
-    it('and gives it up when the phone removes it', async () => {
-      await linked();
-      await start({ holdAfterMs });
-      await device.becomes('linked', { status: 'connected' });
+    it('gives a new link up when the phone has removed it by then', async () => {
+      await (await linked()).stop();
       const [id] = simulator.network.accounts.find(device.number)!.devices.keys();
       await fetch(`${simulator.adminUrl}/admin/accounts/${device.number}/devices/${id}`, { method: 'DELETE' });
+      await start({ senderWaitMs });
       await device.becomes('unlinked', { status: 'disconnected', reason: 'logged_out' });
       expect(await device.keysLeft()).to.deep.equal(['creds:quarantined']);
     });
 
-    describe('and counts with the senders how often that failed:', () => {
-      const starts = () => readStarts(space.store, device.address);
-
-      it('after many times it rests before it opens a socket, says so, and can be logged out meanwhile', async () => {
-        await (await linked()).stop();
-        await space.clients.commands.set(device.keys.starts, 20);
-        const { logins } = simulator.network.counters;
-        const process = await start({ holdAfterMs });
-        const seen = await device.becomes('linked', { status: 'connecting', reason: 'owner_failing' });
-        expect(seen.notBeforeMs! - seen.sinceMs).to.be.within(10_000, 120_000);
-        await process.looksAtAll();
-        expect(simulator.network.counters.logins).to.equal(logins);
-        expect(await starts(), 'nothing was begun').to.equal(20);
-        await device.askToUnlink();
-        await device.becomes('unlinked', { logout: 'confirmed' });
+    /** A linked device under another name, with the same keys. */
+    async function copyDevice(name: string): Promise<void> {
+      const { store } = space;
+      const address = { workspace: 'main', device: name };
+      await ensureDevice(store, address);
+      await requestLink(store, address, { attemptId: name, method: 'qrCode', forceNew: false });
+      const creds = await deviceKeyStore(store, { address: device.address, epoch: 0, token: 'reader' }).readCreds();
+      await asOwner(address, async (lease, desired) => {
+        await deviceKeyStore(store, lease).commit({ creds: creds! });
+        await reportObserved(store, lease, desired, { status: 'connecting', reason: 'network' }, 'linked');
       });
+    }
+  });
 
-      it('one that dies counts, one that ends as it should does not', async () => {
-        await (await linked()).stop();
-        await space.clients.commands.set(device.keys.starts, 2);
-        const process = await start({ holdAfterMs });
-        await device.becomes('linked', { status: 'connected' });
-        expect(await starts()).to.equal(3);
-        await process.stop();
-        await eventually(async () => (await starts()) === 2);
-      });
-
-      it('one that lasts ends the suspicion', async () => {
-        await (await linked()).stop();
-        await space.clients.commands.set(device.keys.starts, 2);
-        await start({ holdAfterMs, lastedMs: 100 });
-        await eventually(async () => (await starts()) === 0);
-      });
-    });
-
-    it('and does not fight with another client that uses its keys', async () => {
-      await linked();
-      const process = await start({ holdAfterMs });
-      await device.becomes('linked', { status: 'connected' });
-      const { logins } = simulator.network.counters;
-      for (const each of simulator.network.accounts.find(device.number)!.devices.values()) each.connection?.replace();
-      const { notBeforeMs, sinceMs } = await device.becomes('linked', { status: 'connecting', reason: 'replaced' });
-      expect(notBeforeMs! - sinceMs, 'the next process waits, too').to.be.within(9_000, 11_000);
-      await process.looksAtAll();
-      expect(simulator.network.counters.logins).to.equal(logins);
-    });
-
-    it('and parks it when that client comes for the third time, whichever process saw the first two', async () => {
+  describe('keeps to a pause that the network asked for:', () => {
+    /** A linked device whose last owner was told to wait, for so long from now. */
+    async function paused(forMs: number, want: 'linked' | 'parked' = 'linked'): Promise<number> {
       await (await linked()).stop();
-      const lease = (await acquireLease(space.store, device.address, { owner: 'a sender', ttlMs: 60_000 }))!;
-      const earlier = [1, 2].map(() => noteReplaced(space.store, lease, Date.now()));
-      expect(await Promise.all(earlier)).to.deep.equal(['once', 'once']);
-      await releaseLease(space.store, lease);
-      const process = await start({ holdAfterMs });
-      await device.becomes('linked', { status: 'connected' });
-      const { logins } = simulator.network.counters;
-      for (const each of simulator.network.accounts.find(device.number)!.devices.values()) each.connection?.replace();
-      await device.becomes('parked', { status: 'disconnected', reason: 'replaced' });
-      await process.looksAtAll();
-      expect(simulator.network.counters.logins).to.equal(logins);
-      expect(await device.read()).to.include({ leaseHeld: false, hasKeys: true });
+      const notBeforeMs = Date.now() + forMs;
+      const status = want === 'linked' ? 'connecting' : 'disconnected';
+      await asOwner(device.address, async (lease, desired) => {
+        await reportObserved(space.store, lease, desired, { status, reason: 'rate_limited', notBeforeMs }, want);
+      });
+      return notBeforeMs;
+    }
+    const logins = () => simulator.network.counters.logins;
+
+    it('a log-out says that the phone may still list the device', async () => {
+      await paused(60_000);
+      const before = logins();
+      await start();
+      await device.askToUnlink();
+      await device.becomes('unlinked', { logout: 'unconfirmed' });
+      expect(logins()).to.equal(before);
+      expect(await device.keysLeft()).to.deep.equal([]);
+    });
+
+    it('a log-out waits for one that is about to end', async () => {
+      const notBeforeMs = await paused(700);
+      const login = simulator.network.faults.add({
+        on: 'login',
+        do: { delayMs: 1 },
+        match: { account: device.number },
+      });
+      await start();
+      await device.askToUnlink();
+      const early = await eventually(() => (login.hits > 0 ? { atMs: Date.now() } : undefined), { everyMs: 5 });
+      expect(early.atMs).to.be.at.least(notBeforeMs);
+      await device.becomes('unlinked', { logout: 'confirmed' });
+    });
+
+    it('a parked device stays parked, and says why', async () => {
+      const notBeforeMs = await paused(60_000, 'parked');
+      const before = logins();
+      await start();
+      await device.askToLink();
+      await device.becomes('parked', { status: 'disconnected', reason: 'rate_limited', notBeforeMs });
+      expect(logins()).to.equal(before);
+      expect(await device.keysLeft()).to.include('creds');
+    });
+
+    it('a new link in place of the account is not begun, and the account stays', async () => {
+      const notBeforeMs = await paused(60_000);
+      const { connections } = simulator.network.counters;
+      await start();
+      await device.askToLink({ forceNew: true });
+      await device.becomes('linked', { status: 'connecting', reason: 'rate_limited', notBeforeMs });
+      expect(simulator.network.counters.connections).to.equal(connections);
+      expect(device.listedByPhone).to.equal(1);
+    });
+
+    it('what the network says to a login with kept keys, the next one keeps to', async () => {
+      await (await linked()).stop();
+      await space.clients.commands.hset(device.keys.desired, 'want', 'parked');
+      simulator.network.faults.add({ on: 'login', match: { account: device.number }, do: { streamError: 429 } });
+      await start();
+      await device.askToLink();
+      const first = await device.becomes('parked', { reason: 'rate_limited' });
+      simulator.network.faults.clear();
+      const before = logins();
+      await device.askToLink();
+      await device.becomes('parked', { reason: 'rate_limited', attemptId: (await device.read()).desired!.attemptId! });
+      expect(logins()).to.equal(before);
+      expect((await device.read()).observed?.notBeforeMs).to.equal(first.notBeforeMs);
     });
   });
 
@@ -283,7 +322,7 @@ describe('the connection controller', () => {
     it('and opens no socket, before the user asks for it and after', async () => {
       await parked();
       const { logins } = simulator.network.counters;
-      await (await start({ holdAfterMs: 0 })).looksAtAll();
+      await (await start({ senderWaitMs: 0 })).looksAtAll();
       expect(simulator.network.counters.logins).to.equal(logins);
       expect(await device.keysLeft()).to.include('creds');
       await device.askToUnlink();
@@ -358,7 +397,17 @@ describe('the connection controller', () => {
     expect(await account()).to.equal(device.number);
   });
 
-  /** A linked device that nobody holds, and the controller that linked it. */
+  /** What a sender did while it had the device, which no process has now. */
+  async function asOwner(
+    address: DeviceAddress,
+    work: (lease: Lease, desired: DesiredState) => Promise<void>,
+  ): Promise<void> {
+    const lease = (await acquireLease(space.store, address, { owner: 'a sender', ttlMs: 60_000 }))!;
+    await work(lease, (await readDeviceState(space.store, address)).desired!);
+    await releaseLease(space.store, lease);
+  }
+
+  /** A newly linked device that no process has, and the controller that linked it. */
   async function linked(): Promise<ConnectionProcess> {
     const process = await start();
     await device.link();

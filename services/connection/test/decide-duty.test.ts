@@ -3,11 +3,17 @@ import type { DesiredState, ObservedState } from '@gateway/contracts/devices/dev
 import type { DeviceState } from '@gateway/store/devices/device-state';
 import { expect } from 'chai';
 
-const HOLD_AFTER_MS = 5_000;
+const SENDER_WAIT_MS = 5_000;
 const desire = (want: DesiredState['want']): DesiredState => ({ want, attemptId: 'this' });
 const seen = (attemptId: string): ObservedState => ({ status: 'disconnected', attemptId, sinceMs: 0 });
 
-type Case = [expected: string, when: string, state: Partial<DeviceState>, unheldForMs?: number];
+const linkedAt = (more: Partial<ObservedState> = {}): Partial<DeviceState> => ({
+  desired: desire('linked'),
+  observed: { status: 'connecting', reason: 'restoring', attemptId: 'this', sinceMs: 0, ...more },
+  hasKeys: true,
+});
+
+type Case = [expected: string, when: string, state: Partial<DeviceState>, nowMs?: number];
 
 const TABLE: Case[] = [
   ['none', 'nobody ever asked for anything', {}],
@@ -24,18 +30,30 @@ const TABLE: Case[] = [
     { desired: desire('unlinked'), observed: seen('this'), hasKeys: true },
   ],
   ['none', 'the owner is about to log out', { desired: desire('unlinked'), hasKeys: true, leaseHeld: true }],
-  ['none', 'senders have had no time to claim a linked device', { desired: desire('linked'), hasKeys: true }, 4_999],
-  ['hold', 'no sender has claimed a linked device', { desired: desire('linked'), hasKeys: true }, 5_000],
-  ['none', 'a sender holds a linked device', { desired: desire('linked'), hasKeys: true, leaseHeld: true }, 60_000],
+  ['none', 'senders have had no time to claim a newly linked device', linkedAt({ firstLogin: 'due' }), 4_999],
+  ['complete', 'no sender has claimed a newly linked device', linkedAt({ firstLogin: 'due' }), 5_000],
+  ['none', 'a sender has a newly linked device', { ...linkedAt({ firstLogin: 'due' }), leaseHeld: true }, 60_000],
+  ['none', 'no sender has claimed a device that has been logged in before', linkedAt(), 60_000],
+  [
+    'none',
+    'the network wants no login of a newly linked device yet',
+    linkedAt({ firstLogin: 'due', reason: 'rate_limited', notBeforeMs: 60_000 }),
+    59_999,
+  ],
   ['none', 'a device is parked', { desired: desire('parked'), hasKeys: true }, 60_000],
-  ['none', 'a linked device has no keys to log in with', { desired: desire('linked') }, 60_000],
+  [
+    'none',
+    'a linked device has no keys to log in with',
+    { ...linkedAt({ firstLogin: 'due' }), hasKeys: false },
+    60_000,
+  ],
 ];
 
 describe('decideDuty', () => {
-  for (const [expected, when, state, unheldForMs = 0] of TABLE) {
+  for (const [expected, when, state, nowMs = 0] of TABLE) {
     it(`says ${expected} when ${when}`, () => {
-      const whole = { leaseHeld: false, hasKeys: false, ...state };
-      const duty = decideDuty(whole, { unheldForMs, holdAfterMs: HOLD_AFTER_MS });
+      const whole = { leaseHeld: false, hasKeys: false, accountEpoch: 0, ...state };
+      const duty = decideDuty(whole, { nowMs, senderWaitMs: SENDER_WAIT_MS });
       expect(duty).to.deep.equal(expected === 'none' ? { kind: 'none' } : { kind: expected, desired: state.desired });
     });
   }

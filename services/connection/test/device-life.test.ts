@@ -53,6 +53,9 @@ describe('the life of a device, end to end', function () {
     expect(body).to.include({ success: true, status: 'connecting' });
     expect((await status()).status).to.equal('connecting');
     await gateway.scan(number, body.qrCode, device);
+    const [linked] = accountOf(number)!.devices.values();
+    await eventually(() => linked!.logins === 1, { timeoutMs: 2_000, everyMs: 20, what: 'the login of a sender' });
+    expect(gateway.senders).to.include(await gateway.findOwner(device));
     const connected = await gateway.waitForStatus('connected', device);
     expect(connected).to.include({ success: true, phone: number });
     expect(connected.name).to.be.a('string').and.not.equal('');

@@ -19,7 +19,7 @@ describe('a device whose owner is gone', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    const env = { LEASE_TTL_MS: String(LEASE_TTL_MS), HOLD_AFTER_MS: '500' };
+    const env = { LEASE_TTL_MS: String(LEASE_TTL_MS) };
     gateway = await Gateway.start({ space, simulator, senders: 0, connections: 2, env });
   });
   after(async () => {
@@ -29,8 +29,8 @@ describe('a device whose owner is gone', function () {
   });
 
   const devicesOf = (number: string) => simulator.network.accounts.find(number)?.devices.size;
-  /** A phone that is off at first. */
-  const [friend] = makeNumbers(1, 12) as [string];
+  /** Phones that are off at first. */
+  const [friend, deaf] = makeNumbers(2, 12) as [string, string];
   let messageId: string;
   let written: string;
   const setOnline = (number: string, online: boolean) => admin('PUT', `/phones/${number}`, { online });
@@ -77,9 +77,11 @@ describe('a device whose owner is gone', function () {
 
   it('is connected for no longer than the lease, then connecting', async () => {
     await gateway.link(second, 'second');
-    await setOnline(friend, false);
+    await Promise.all([setOnline(friend, false), setOnline(deaf, false)]);
+    const toDeaf = await sendTo(deaf, { text: 'sent to the deaf' });
     messageId = await sendTo(friend, { text: 'sent before' });
     await eventually(async () => (await statusOf(messageId)) === 'sent', { everyMs: 200 });
+    await eventually(async () => (await statusOf(toDeaf)) === 'sent', { everyMs: 200 });
     const [sender] = gateway.senders;
     const killedAtMs = performance.now();
     await sender!.kill();
@@ -94,17 +96,31 @@ describe('a device whose owner is gone', function () {
     expect(await credsOf('first')).to.equal(false);
   });
 
-  it('is held by the connection service while no sender comes, and released to one that does', async () => {
-    await gateway.waitForStatus('connected', 'second');
-    expect(gateway.connections).to.include(await gateway.findOwner('second'));
+  it('is left alone while no sender comes: the network keeps what phones say, for the one that does', async () => {
+    const { retryReceipts } = simulator.network.counters;
     await setOnline(friend, true);
     written = String((await admin('POST', `/phones/${friend}/messages`, { to: second, text: 'did you call?' })).id);
-    const { received } = deviceKeys(space.store.space, { workspace: 'main', device: 'second' });
-    await eventually(async () => (await space.store.redis.hexists(received, written)) === 1, { what: 'it is kept' });
+    // It has lost its keys: it cannot read what waits for it, and asks for it again.
+    await admin('POST', `/phones/${deaf}/reinstall`, {});
+    await setOnline(deaf, true);
+    await eventually(() => simulator.network.counters.retryReceipts > retryReceipts, { what: 'it asks again' });
+    const [linked] = simulator.network.accounts.find(second)!.devices.values();
+    const { logins } = linked!;
     const sender = await gateway.addSender();
     await eventually(async () => (await gateway.findOwner('second')) === sender, { what: 'the sender owns it' });
     await gateway.waitForStatus('connected', 'second');
+    await eventually(() => linked!.logins > logins, { what: 'its login' });
+    expect(linked!.logins, 'by that sender alone').to.equal(logins + 1);
     expect(devicesOf(second)).to.equal(1);
+    const { received } = deviceKeys(space.store.space, { workspace: 'main', device: 'second' });
+    await eventually(async () => (await space.store.redis.hexists(received, written)) === 1, { what: 'it is kept' });
+  });
+
+  it('shows a phone the text that it asked for while no sender lived', async () => {
+    const texts = async () =>
+      (await readDeliveries(simulator, second)).filter(({ to, shown }) => to === deaf && shown > 0);
+    const shown = await eventually(async () => (await texts())[0], { what: 'the phone shows it' });
+    expect(shown.text).to.equal('sent to the deaf');
   });
 
   it('has lost nothing that its phones said meanwhile', async () => {
@@ -126,6 +142,7 @@ describe('a device whose owner is gone', function () {
   });
 
   it('disconnects while the network is down: the keys are wiped, and the phone may still list it', async () => {
+    await gateway.addSender();
     await gateway.waitForStatus('connected', 'second');
     await simulator.close();
     await eventually(async () => {

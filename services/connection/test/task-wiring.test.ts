@@ -1,4 +1,5 @@
 import { type DeviceTask, openSessionUntil, type TaskEnd } from '@gateway/connection/device-task';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
@@ -6,7 +7,6 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import type { Store } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -68,8 +68,6 @@ describe('a device that the connection service has logged in', function () {
         logger,
         desired: desired!,
         signal: stop.signal,
-        lastedMs: TTL_MS,
-        hasFailed: () => false,
       },
       endpoint: {
         url: simulator.socketUrl,
@@ -84,8 +82,8 @@ describe('a device that the connection service has logged in', function () {
     stop.abort();
     await closed;
     aheadMs = 0;
-    keeper.stop();
-    await space.clients.commands.del(device.keys.lease);
+    await keeper.stop();
+    await space.clients.commands.del(device.keys.owner);
   });
 
   async function logIn(): Promise<void> {

@@ -3,6 +3,8 @@ import {
   credentialKeys,
   type GatewayConfig,
   gatewayKeys,
+  type OwnerConfig,
+  ownerKeys,
   type PaceConfig,
   paceKeys,
 } from '@gateway/runtime/config/gateway-config';
@@ -10,22 +12,20 @@ import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
 /** The settings of the sender. Each is an environment variable of that name. */
-export interface SenderConfig extends GatewayConfig, CredentialConfig, PaceConfig {
+export interface SenderConfig extends GatewayConfig, CredentialConfig, OwnerConfig, PaceConfig {
   /** Devices this process holds at most. Default 1,000. */
   MAX_DEVICES: number;
   /** How long the network may take to acknowledge a message before the connection is given up. Default 15 s. */
   ACK_TIMEOUT_MS: number;
-  /** How long a device stays with a process that has fallen silent. Default 10 s. */
-  LEASE_TTL_MS: number;
 }
 
 const schema = Joi.object<SenderConfig>({
   ...gatewayKeys,
   ...credentialKeys,
+  ...ownerKeys,
   ...paceKeys,
   MAX_DEVICES: Joi.number().integer().min(1).max(10_000).default(1_000),
   ACK_TIMEOUT_MS: Joi.number().integer().min(100).max(120_000).default(15_000),
-  LEASE_TTL_MS: Joi.number().integer().min(500).max(60_000).default(10_000),
 });
 
 export function readSenderConfig(environment: NodeJS.ProcessEnv = process.env): SenderConfig {

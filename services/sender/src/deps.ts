@@ -1,5 +1,8 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
+import type { HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import type { OpenSessionOptions } from '@gateway/messenger/session/open-session';
+import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
@@ -7,7 +10,6 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { RedisClients } from '@gateway/runtime/redis/redis-clients';
 import type { Store } from '@gateway/store/core/store';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
-import type { HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import type PQueue from 'p-queue';
 import type { ResultWriter } from './scheduling/result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
@@ -23,6 +25,8 @@ export interface ProcessDeps {
   logger: Logger;
   metrics: SenderMetrics;
   endpoint: Endpoint;
+  /** Connects a device to the network. */
+  openSession(options: OpenSessionOptions): Promise<MessengerSession>;
   clientVersion: ClientVersion;
   defaultPace: Pace;
   ackTimeoutMs: number;

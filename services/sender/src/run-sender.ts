@@ -1,13 +1,14 @@
-import { hostname } from 'node:os';
 import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
-import { makeProcessId } from '@gateway/contracts/ids';
+import { joinFleet } from '@gateway/fleet/join-fleet';
+import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
+import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
+import { leaveMembers } from '@gateway/store/fleet/members';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
@@ -43,17 +44,22 @@ export async function runSender(
   lifecycle.add('doorbells of sender', async () => doorbells.close());
   const producer = createProducer({ connection: clients.queue, space });
   lifecycle.add('producer of sender', producer.close);
-  const processId = makeProcessId('sender', hostname());
-  const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: processId, ttlMs: config.LEASE_TTL_MS });
-  keeper.start();
-  lifecycle.add('leases of sender', async () => keeper.stop());
+  const { processId } = host;
+  const { keeper, formerProcessId } = await joinFleet(host, store, config);
+  if (formerProcessId) await leaveMembers(store, workspace, 'sender', formerProcessId);
 
   const metrics = createSenderMetrics(registry, () => pool.countStates());
+  makeGauge(registry, {
+    name: 'gateway_devices_over_capacity',
+    help: 'Devices that this process owns beyond MAX_DEVICES, because all senders are full.',
+    collect: (gauge) => gauge.set(Math.max(0, sumOf(pool.countStates()) - config.MAX_DEVICES)),
+  });
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   const pool: SenderPool = new SenderPool({
     ...{ ...shared, metrics, doorbells, processId, clientVersion, queueConnection: clients.queue },
+    openSession,
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,
@@ -67,6 +73,8 @@ export async function runSender(
   lifecycle.add('devices', () => pool.stop());
   logger.info('ready', { processId, opsPort: host.opsPort });
 }
+
+const sumOf = (counts: Record<string, number>) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 function defaultPace(messagesPerMinute: number) {
   return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };

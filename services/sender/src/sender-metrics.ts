@@ -59,7 +59,7 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
   for (const kind of Object.keys(RESTRICTIONS)) restricted.set({ kind }, 0);
   const held = makeCounter(registry, {
     name: 'gateway_recipients_held_total',
-    help: 'Recipients that were set to wait for the end of a restriction, or for the history of the phone, each once until its next try.',
+    help: 'Recipients that were set to wait for the end of a restriction, or for the history of the phone, each once until its next attempt.',
   });
   const awaitingKey = makeCounter(registry, {
     name: 'gateway_sends_awaiting_key_total',

@@ -52,10 +52,10 @@ describe('the active sends of a device', () => {
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: people.map((to, index) => ({
-        ...{ index, to, status: 'queued', tries: 0, atMs: 0 },
+        ...{ index, to, status: 'queued', attempts: 0, atMs: 0 },
         errorCode: strangers.includes(to) ? ownErrorCode('new_contacts_held') : 0,
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
-        ...(index < (suspects.get(messageId) ?? 0) && { partsInFlight: 1, tries: 3 }),
+        ...(index < (suspects.get(messageId) ?? 0) && { partsInFlight: 1, attempts: 3 }),
       })),
       content: { kind: 'text', text: 'hello' },
       finish,

@@ -3,6 +3,7 @@ import { type Simulator, startSimulator } from '@gateway/simulator/start-simulat
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
+import { endLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -27,8 +28,9 @@ describe('a device whose owners fail one after the other', function () {
   it('is held without a socket for a while, says so, and can be disconnected meanwhile', async () => {
     const keys = deviceKeys(space.store.space, address);
     await space.store.redis.set(keys.starts, 20);
-    // The lease goes to no one as when its process dies: the owner is fenced, and the next one begins.
-    await space.store.redis.set(keys.lease, 'nobody:0', 'PX', 200);
+    // As when its process dies: the owner is fenced, and the next one begins.
+    const token = (await space.store.redis.get(keys.owner))!;
+    await endLease(space.store, { address, token });
     const { notBeforeMs } = await eventually(async () => {
       const { observed } = await readDeviceState(space.store, address);
       return observed?.reason === 'owner_failing' && observed;

@@ -208,9 +208,9 @@ describe('degraded modes of the sender', function () {
     const messageId = await send(numbers, 'frozen');
     const before = simulator.network.counters.shown;
     await eventually(() => simulator.network.counters.shown > before + 30, { everyMs: 5 });
-    const lease = await space.clients.commands.get(deviceKeys(space.store.space, { workspace: 'main', device }).lease);
+    const lease = await space.clients.commands.get(deviceKeys(space.store.space, { workspace: 'main', device }).owner);
     const owner = gateway.senders.find(({ logs }) =>
-      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
+      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}.`)),
     )!;
     owner.signal('SIGSTOP');
     try {
@@ -219,7 +219,7 @@ describe('degraded modes of the sender', function () {
       owner.signal('SIGCONT');
     }
     await owner.waitForLog(
-      ({ message }) => message === 'lease lost' || message === 'ownership lost' || message === 'socket ended',
+      ({ message }) => message === 'session ended' || message === 'ownership lost' || message === 'socket ended',
     );
     await expectShownOnce(numbers);
     // The frames of the one turn in which the freeze came had passed the last check, and leave together: the network drops

@@ -1,4 +1,5 @@
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
 import { loadSend } from '@gateway/sender/preparing/load-send';
@@ -6,7 +7,7 @@ import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
-import { useScheduler } from './support/scheduler-stage.js';
+import { ADDRESS, useScheduler } from './support/scheduler-stage.js';
 
 const PACE: Pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
 const [ADA, BEN] = ['491517000001', '491517000002'] as const;
@@ -21,14 +22,20 @@ describe('dispatching a message', () => {
   beforeEach(async () => {
     [order, isRestricted] = [[], false];
     list = await stage.accept([ADA, BEN]);
-    const deps = { ...stage, results: new ResultWriter(stage), onFailed: () => {} };
-    send = (await loadSend(deps, list, { finish: () => {} }))!;
-    send.addReady(send.takeForLookUp(10, 0).map(({ index }) => index));
+    send = await load(list);
     stage.steps.between = (step, run) => {
       order.push(step);
       return run();
     };
   });
+
+  /** All of its recipients are looked up. */
+  async function load(messageId: string): Promise<SendProgress> {
+    const deps = { ...stage, results: new ResultWriter(stage), onFailed: () => {} };
+    const loaded = (await loadSend(deps, messageId, { finish: () => {} }))!;
+    loaded.addReady(loaded.takeForLookUp(10, 0).map(({ index }) => index));
+    return loaded;
+  }
 
   function makeDeps(changes: Partial<DispatchDeps> = {}): DispatchDeps {
     const { store, lease, clock, logger, metrics, ids } = stage;
@@ -84,7 +91,7 @@ describe('dispatching a message', () => {
     expect(stage.sent[0]!.platformId).to.equal(stage.ids.make({ tag: send.tag, recipient: 0, part: 0 }));
   });
 
-  it('is nothing when it is nobody’s turn', async () => {
+  it('is nothing when it is no one’s turn', async () => {
     expect(await dispatch(makeDeps({ pick: () => undefined }))).to.equal('nothing');
     expect(order).to.deep.equal([]);
   });
@@ -126,7 +133,7 @@ describe('dispatching a message', () => {
     expect(order).to.deep.equal([]);
   });
 
-  it('claims nobody who lost their turn while the gates were asked', async () => {
+  it('claims no one who lost their turn while the gates were asked', async () => {
     stage.steps.between = async (step, run) => {
       order.push(step);
       send.forgetLookUps();
@@ -137,12 +144,23 @@ describe('dispatching a message', () => {
     expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([ADA, BEN]);
   });
 
-  it('claims nobody of whom it is not known who they are', async () => {
+  it('holds no one who lost their turn while the gates were asked', async () => {
+    isRestricted = true;
+    stage.network.isAcquainted = () => {
+      send.forgetLookUps();
+      return false;
+    };
+    expect(await dispatch(makeDeps())).to.equal('turnedBack');
+    expect(order).to.deep.equal([]);
+  });
+
+  it('claims no one of whom it is not known who they are: they are looked up again', async () => {
     for (const lookUp of [() => ({ exists: false as const }), () => ({ error: 408 })]) {
       stage.network.lookUp = lookUp;
       expect(await dispatch(makeDeps())).to.equal('not sent');
     }
     expect(order).to.deep.equal([]);
+    expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([BEN, ADA]);
   });
 
   it('asks the opt-outs with the claim, and sends nothing to who is on the list', async () => {
@@ -161,11 +179,32 @@ describe('dispatching a message', () => {
     expect(order.at(-1)).to.equal('not written: no room');
   });
 
-  it('skips whose part another owner has settled, and goes on with the next', async () => {
-    const results = new ResultWriter(stage);
-    await results.write(send.tag, { recipient: 0, part: 0, event: 'acked' });
+  it('skips the part that another owner has settled, and goes on with the next of the same recipient', async () => {
+    const file = {
+      kind: 'media',
+      type: 'sticker',
+      mimeType: 'image/webp',
+      blob: 'b',
+      blobHolder: 'h',
+      sizeBytes: 1,
+    } as const;
+    const content = { ...file, followingText: 'and this' };
+    send = await load(await stage.accept([ADA, BEN], { kind: 'media', content, parts: 2 }));
+    send.file.upload = { url: '', directPath: '/x', mediaKey: '', fileSha256: '', fileEncSha256: '', atMs: 0 };
+    await new ResultWriter(stage).write(send.tag, { recipient: 0, part: 0, event: 'acked' });
     expect(await dispatch(makeDeps())).to.equal('not sent');
-    expect(send.nextReady?.to).to.equal(BEN);
+    expect(order, 'its time is not over').not.to.include('expired');
+    expect(stage.sent).to.deep.equal([]);
+    expect(await dispatch(makeDeps())).to.equal('sent');
+    expect(stage.sent[0]).to.include({ to: ADA, text: 'and this' });
+  });
+
+  it('drops all others of a send when it finds that it was cancelled', async () => {
+    const { record } = sendKeys(stage.space.store.space, ADDRESS, send.tag);
+    await stage.space.clients.commands.hset(record, 'cancelledAtMs', 1);
+    expect(await dispatch(makeDeps())).to.equal('not sent');
+    expect(send.nextReady).to.equal(undefined);
+    expect(send.isDone).to.equal(true);
     expect(stage.sent).to.deep.equal([]);
   });
 

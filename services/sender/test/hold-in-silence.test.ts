@@ -155,7 +155,7 @@ describe('the hold of messages to new contacts, when the network does not answer
   it('lets go of no one for an owner that is stale', async () => {
     const hold = await held();
     const { redis, space } = stage.store;
-    await redis.set(deviceKeys(space, ADDRESS).lease, 'b:2');
+    await redis.set(deviceKeys(space, ADDRESS).owner, 'b:2');
     await pass(hold, 10 * MINUTE_MS);
     await eventually(() => stage.calls.includes('fenced'));
     expect(stage.calls).to.deep.equal(['held', 'fenced']);

@@ -7,9 +7,11 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
-import { acquireLease } from '@gateway/store/fleet/leases';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -48,6 +50,20 @@ describe('loading a send', () => {
       return space.store.run(name, keys, args);
     };
     expect((await load({ ...space.store, run }, messageId))?.messageId).to.equal(messageId);
+  });
+
+  it('of another account than the one that is linked now sends nothing, also where no one lived to promise it', async () => {
+    const { store } = space;
+    await ensureDevice(store, address);
+    const lease = (await acquireLease(store, address, { owner: 'link', ttlMs: 60_000 }))!;
+    const take = (phone: string) => takeAccount(store, lease, { phone, nowMs: Date.now() });
+    await take('447700900123');
+    const messageId = await accept();
+    expect(await take('447700900124')).to.deep.equal({ isOther: true });
+    await releaseLease(store, lease);
+    expect(await load(store, messageId)).to.equal(undefined);
+    expect(await readSend(store, address, messageId)).to.deep.include({ state: 'closed' });
+    expect((await readSend(store, address, messageId))!.counts).to.include({ queued: 0, cancelled: 2 });
   });
 
   it('whose content cannot be read fails it as a whole, and its recipients are counted', async () => {

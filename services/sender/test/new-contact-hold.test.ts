@@ -1,7 +1,7 @@
 import { FencedError } from '@gateway/runtime/errors';
 import { readRefusedContacts } from '@gateway/store/devices/incidents/restrictions';
-import { releaseLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
+import { releaseLease } from '@gateway/testkit/leases';
 import { expect } from 'chai';
 import { ADDRESS, MINUTE_MS, useHoldStage } from './support/hold-stage.js';
 

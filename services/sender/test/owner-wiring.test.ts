@@ -2,6 +2,8 @@ import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
@@ -13,8 +15,7 @@ import type { Store } from '@gateway/store/core/store';
 import { setPace } from '@gateway/store/devices/devices';
 import { BUCKETS, bucketOf, deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { readStarts } from '@gateway/store/fleet/count-starts';
-import { type HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
+import { readStarts } from '@gateway/store/fleet/starts/count-starts';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient } from '@gateway/store/sends/change-send';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
@@ -87,6 +88,7 @@ describe('the owner of a device', function () {
           url: simulator.socketUrl,
           trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
         },
+        openSession,
         clientVersion: new ClientVersion({ store, logger, clock }),
         ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000 },
         ...{ uploads: new PQueue(), openings: new PQueue() },
@@ -98,7 +100,7 @@ describe('the owner of a device', function () {
   });
   afterEach(async () => {
     await owner.handOver();
-    keeper.stop();
+    await keeper.stop();
   });
 
   async function accept(to: string, kind: 'text' | 'otp' = 'text', others: string[] = []): Promise<string> {

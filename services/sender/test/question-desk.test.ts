@@ -1,10 +1,10 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { QuestionDesk } from '@gateway/sender/device/question-desk';
 import { askOwner, readAnswerProgress } from '@gateway/store/devices/questions/owner-questions';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
-import { acquireLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

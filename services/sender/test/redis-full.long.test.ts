@@ -40,7 +40,7 @@ describe('a full Redis, end to end', function () {
   };
   const countShown = async () => (await readDeliveries(simulator, '491700000001')).length;
   const leaseOf = (device: string) =>
-    redis.space.store.redis.get(deviceKeys(redis.space.store.space, { workspace: 'main', device }).lease);
+    redis.space.store.redis.get(deviceKeys(redis.space.store.space, { workspace: 'main', device }).owner);
 
   it('keeps devices and their lists going, takes nothing new, and all goes on when there is room', async () => {
     const { store } = redis.space;

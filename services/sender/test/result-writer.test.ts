@@ -2,9 +2,10 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { FencedError } from '@gateway/runtime/errors';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { Store } from '@gateway/store/core/store';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -105,6 +105,7 @@ describe('the scheduler of a device', () => {
       const list = await stage.accept([ADA, BEN, CLEO]);
       await stage.start(scheduler, list);
       expect(await stage.statuses(list)).to.deep.equal(['sent', 'failed 406', 'sent']);
+      expect(stage.warnings).to.include('message refused by the network');
     });
 
     it('that it is busy: the same id goes out again after a pause that doubles, behind the others', async () => {
@@ -126,6 +127,36 @@ describe('the scheduler of a device', () => {
         await eventually(() => scheduler.sends.inTurn().every(({ rests }) => rests), { everyMs: 1 });
       }
       expect(new Set(idsOf(ADA)).size).to.equal(1);
+      expect(await stage.statuses(list)).to.deep.equal(['sent', 'sent']);
+    });
+
+    it('that it is busy, of a list that was cancelled meanwhile: that recipient gets no further attempt', async () => {
+      const ack = defer<Answer>();
+      stage.network.answer = () => ack.promise;
+      const { scheduler } = open();
+      const list = await stage.accept([ADA]);
+      const ended = stage.start(scheduler, list);
+      await stage.sentTo(1);
+      await cancelSend(stage.space.store, ADDRESS, list);
+      ack.resolve({ kind: 'retryLater', code: 503 });
+      await ended;
+      expect(await stage.statuses(list)).to.deep.equal(['cancelled']);
+      expect(recipients()).to.deep.equal([ADA]);
+    });
+
+    it('to all others, where one message cannot be written: that one waits, and the log says why', async () => {
+      let isBroken = true;
+      stage.network.answer = ({ to }) => {
+        if (to === ADA && isBroken) throw new Error('cannot be encrypted');
+        return ACCEPTED;
+      };
+      const { scheduler } = open();
+      const list = await stage.accept([ADA, BEN]);
+      await stage.start(scheduler, list);
+      expect(await stage.statuses(list)).to.deep.equal(['queued', 'sent']);
+      isBroken = false;
+      await stage.pass(2_000, scheduler);
+      await eventually(() => stage.warnings.includes('message not written'), { everyMs: 1 });
       expect(await stage.statuses(list)).to.deep.equal(['sent', 'sent']);
     });
 
@@ -352,8 +383,8 @@ describe('the scheduler of a device', () => {
   it('ends its owner, and sends nothing, when the device is another one’s by then', async () => {
     const { scheduler } = open();
     stage.steps.between = async (step, run) => {
-      const { lease } = deviceKeys(stage.space.store.space, ADDRESS);
-      if (step === 'claim-recipient') await stage.space.clients.commands.set(lease, 'other:2');
+      const { owner } = deviceKeys(stage.space.store.space, ADDRESS);
+      if (step === 'claim-recipient') await stage.space.clients.commands.set(owner, 'other:2');
       return run();
     };
     void stage.start(scheduler, await stage.accept([ADA]));

@@ -119,10 +119,7 @@ describe('an attachment, end to end', function () {
     const numbers = makeNumbers(200, 34);
     const messageId = await send(numbers, { attachment: inline('sticker', makeWebp()), text: 'survivor' });
     await eventually(() => simulator.network.counters.shown >= 50, { timeoutMs: 20_000, everyMs: 5 });
-    const lease = await space.clients.commands.get(`${space.prefix}:{#34}:main/default:lease`);
-    const owner = gateway.senders.find(({ logs }) =>
-      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}:`)),
-    );
+    const owner = await gateway.findOwner();
     await owner!.kill();
     expect(simulator.network.counters.shown, 'killed in mid-list').to.be.lessThan(400);
     await waitForCount(messageId, 'read', 200);

@@ -26,7 +26,7 @@ describe('holding recipients back', () => {
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
       },
       recipients: [0, 1, 2].map((index) => ({
-        ...{ index, to: `49151000000${index}`, status: 'queued', tries: 0, errorCode, atMs: 0 },
+        ...{ index, to: `49151000000${index}`, status: 'queued', attempts: 0, errorCode, atMs: 0 },
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
       })),
       content: { kind: 'text', text: 'hello' },
@@ -84,7 +84,7 @@ describe('holding recipients back', () => {
       onPrepared: () => (prepared = true),
     } as unknown as PreparationDeps).lookAhead(session, { otpOnly: false });
     await eventually(() => prepared);
-    expect(lines.map(([sentence]) => sentence)).to.deep.equal(['look-up failed']);
+    expect(lines.map(([sentence]) => sentence)).to.deep.equal(['lookup failed']);
     expect(lines[0]![1]).to.include({ messageId: 'msg_1', requestId: 'r' });
     expect(waiting(send)).to.deep.equal([0, 1, 2]);
   });

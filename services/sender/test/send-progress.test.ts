@@ -5,9 +5,9 @@ import { expect } from 'chai';
 import { takeAlone, takeReady } from './support/take.js';
 
 const counts = Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, 0])) as StatusCounts;
-const recipient = (index: number, status: RecipientStatus = 'queued', tries = 0) => ({
-  ...{ index, to: `49151000000${index}`, status, tries },
-  ...{ partsInFlight: tries > 0 ? 1 : 0, partsInDoubt: 0, partsAcked: 0, errorCode: 0, atMs: 0 },
+const recipient = (index: number, status: RecipientStatus = 'queued', attempts = 0) => ({
+  ...{ index, to: `49151000000${index}`, status, attempts },
+  ...{ partsInFlight: attempts > 0 ? 1 : 0, partsInDoubt: 0, partsAcked: 0, errorCode: 0, atMs: 0 },
 });
 
 function openSend(
@@ -34,7 +34,7 @@ function take(send: SendProgress, nowMs = 0) {
 }
 
 describe('SendProgress', () => {
-  it('moves nobody to where they cannot go, and says so', () => {
+  it('moves no one to where they cannot go, and says so', () => {
     const send = openSend();
     const [first] = lookUp(send, { limit: 2 });
     expect(() => send.addReady([2]), 'not looked up')
@@ -169,7 +169,7 @@ describe('SendProgress', () => {
   });
 
   describe('whose owners ended with messages in flight, one after the other', () => {
-    const lost = (index: number, tries: number, atMs = 0) => ({ ...recipient(index, 'queued', tries), atMs });
+    const lost = (index: number, attempts: number, atMs = 0) => ({ ...recipient(index, 'queued', attempts), atMs });
 
     it('goes on with all others first, and with those later and alone', () => {
       const send = openSend([lost(0, 3), lost(1, 2), recipient(2)]);
@@ -310,9 +310,9 @@ describe('SendProgress', () => {
       expect(send.file.retry(0)).to.equal(true);
       expect(send.mayUpload(1_999)).to.equal(false);
       expect(send.mayUpload(2_000)).to.equal(true);
-      let tries = 1;
-      while (send.file.retry(0)) tries++;
-      expect(tries).to.equal(11);
+      let attempts = 1;
+      while (send.file.retry(0)) attempts++;
+      expect(attempts).to.equal(11);
       expect(send.takeUnsent()).to.deep.equal([0, 1]);
       expect(send.isDone).to.equal(true);
     });

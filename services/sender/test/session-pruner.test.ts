@@ -4,7 +4,8 @@ import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { SessionPruner } from '@gateway/sender/device/session-pruner';
 import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,13 +1,13 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { sweepDevices } from '@gateway/sender/fleet/sweep-devices';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
-import { acquireLease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -26,7 +26,7 @@ describe('the sweeper', () => {
     for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
   });
   afterEach(async () => {
-    keeper.stop();
+    await keeper.stop();
     await producer.close();
     await space.close();
   });
@@ -47,7 +47,7 @@ describe('the sweeper', () => {
   const stateOf = async (device: string, messageId: string) =>
     (await readSend(space.store, { workspace, device }, messageId))?.state;
   const leaseOf = (device: string) =>
-    space.clients.commands.get(deviceKeys(space.store.space, { workspace, device }).lease);
+    space.clients.commands.get(deviceKeys(space.store.space, { workspace, device }).owner);
 
   it('ends what is over on a device that nobody owns, and gives the lease back', async () => {
     const [over, going] = [await send('a', { lifeMs: -1 }), await send('a')];

@@ -12,9 +12,10 @@ import { UnknownKeyError } from '@gateway/store/core/vault';
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,4 +1,5 @@
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { Verdicts } from '@gateway/sender/dispatching/verdicts';
@@ -8,7 +9,6 @@ import { FirstContactHold } from '@gateway/sender/scheduling/first-contact-hold'
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';

@@ -5,8 +5,9 @@ import { createProducer, type Producer } from '@gateway/queue/producer';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { WakeJobs } from '@gateway/sender/device/wake-jobs';
 import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 

@@ -1,56 +1,40 @@
+import type Joi from 'joi';
 import type { SendTag } from '../ids.js';
+import { type MediaContent, type MediaUpload, mediaContentSchema } from './media-content.js';
+import { type TextContent, textContentSchema } from './text-content.js';
 
-/** What an attachment is shown as. */
-export const MEDIA_TYPES = ['image', 'video', 'audio', 'document', 'sticker'] as const;
-export type MediaType = (typeof MEDIA_TYPES)[number];
+/**
+ * The kinds of content. A new one is a file beside this one, a line here and in `SCHEMAS`, and an entry in each table that
+ * does not compile without it: `CONTENT_INPUTS` (services/api, how a request says it) and `WIRE` (libs/messenger, how it
+ * goes out). The simulator, which shares nothing with the gateway, reads it in `phones/read-content.ts`.
+ */
+export interface Contents {
+  text: TextContent;
+  media: MediaContent;
+}
+export type ContentKind = keyof Contents;
 
 /** What a send says, the same for all its recipients; stored once, sealed. */
-export type MessageContent = TextContent | MediaContent;
+export type MessageContent = Contents[ContentKind];
 
-export interface TextContent {
-  kind: 'text';
-  text: string;
-}
+const SCHEMAS: { [Kind in ContentKind]: Joi.ObjectSchema<Contents[Kind]> } = {
+  text: textContentSchema,
+  media: mediaContentSchema,
+};
 
-/** The file itself is a blob, stored once, whatever the number of sends and recipients. */
-export interface MediaContent {
-  kind: 'media';
-  type: MediaType;
-  /** What the bytes are. */
-  mimeType: string;
-  filename?: string;
-  caption?: string;
-  /** SHA-256 of the file, hex. */
-  blob: string;
-  sizeBytes: number;
-  /** Names the send among those that need the blob. */
-  blobHolder: string;
-  /** Pixels, of images, stickers and videos as far as known. */
-  width?: number;
-  height?: number;
-  /** A sticker of several pictures: phones show it as a still one unless they are told. */
-  animated?: boolean;
-  /** Of audio and video as far as known. */
-  seconds?: number;
-  /** A small JPEG, base64: what a phone shows before it has the file. */
-  thumbnail?: string;
-  /** A second message of its own: the text of a medium that takes no caption, or has another one. */
-  followingText?: string;
-}
-
-/** Where the network keeps an encrypted file, and what opens it. Binary fields are base64. */
-export interface MediaUpload {
-  url: string;
-  directPath: string;
-  mediaKey: string;
-  fileSha256: string;
-  fileEncSha256: string;
-  /** Of the upload. */
-  atMs: number;
+/** Whether something stored is content that this version knows. */
+export function isMessageContent(stored: unknown): stored is MessageContent {
+  const kind = String((stored as { kind?: unknown } | null | undefined)?.kind);
+  if (!Object.hasOwn(SCHEMAS, kind)) return false;
+  return !SCHEMAS[kind as ContentKind].validate(stored, { allowUnknown: true, convert: false }).error;
 }
 
 /** A message that can go out as it is: files are at the network already. */
-export type ReadyContent = (TextContent | (MediaContent & { upload: MediaUpload })) & { quoted?: Quoted };
+export type ReadyContent = { [Kind in ContentKind]: Ready<Kind> }[ContentKind] & { quoted?: Quoted };
+
+/** The same of one kind, without what it quotes. */
+export type Ready<Kind extends ContentKind> = Contents[Kind] &
+  (Kind extends 'media' ? { upload: MediaUpload } : unknown);
 
 /** A message that another one answers, as the phone of its recipient shows it. */
 export interface Quoted {
@@ -74,5 +58,5 @@ export function contentOfPart(content: MessageContent, part: number): MessageCon
   return { kind: 'text', text: content.followingText };
 }
 
-/** Decides the urgency and the life time of a send. */
-export type SendKind = 'text' | 'media' | 'otp';
+/** What a send is listed as: its content, but for one-time passwords, whose text has a priority and a life time of its own. */
+export type SendKind = ContentKind | 'otp';

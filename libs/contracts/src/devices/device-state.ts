@@ -2,7 +2,8 @@
  * What the user asked for. The owner compares it with what is, on every tick and doorbell, and closes the gap. `parked` is a
  * linked device whose keys another client uses: they are kept, and no process logs in before the user asks for it.
  */
-export type Want = 'unlinked' | 'linking' | 'linked' | 'parked';
+export const WANTS = ['unlinked', 'linking', 'linked', 'parked'] as const;
+export type Want = (typeof WANTS)[number];
 export type LinkMethod = 'qrCode' | 'pairingCode';
 
 export interface DesiredState {
@@ -25,6 +26,8 @@ export const REASONS = {
   scan_again: 'The network wants the code to be scanned once more: scan the new one with the same phone.',
   restoring: 'The session is being restored.',
   owner_lost: 'The process that held the connection is gone; another one takes over.',
+  no_sender:
+    'No sender has room for this device, or none runs: start one. What people write meanwhile is kept by the network.',
   owner_failing: 'The processes that held the connection failed one after the other; waiting before the next attempt.',
   network: 'The messenger network cannot be reached; trying again.',
   restart: 'The network asked for a restart of the connection.',
@@ -69,8 +72,10 @@ export interface ObservedState {
   phone?: string;
   name?: string;
   profilePic?: string;
-  /** While `connecting`: no login before this time. */
+  /** No login before this time. */
   notBeforeMs?: number;
+  /** Of a new link: the network expects a login soon, and no process has begun with it. */
+  firstLogin?: 'due';
   sinceMs: number;
 }
 
@@ -80,14 +85,27 @@ export type PublicStatus =
 
 const BEHIND = 'awaiting_backlog' satisfies Reason;
 
+/** What the network asks to be left alone for. The pauses after other ends are our own, and no user has to wait for them. */
+const ASKED_PAUSES: ReadonlySet<Reason> = new Set(['rate_limited', 'temporarily_banned']);
+
+export function asksPause(reason: Reason): boolean {
+  return ASKED_PAUSES.has(reason);
+}
+
+/** Until when the network wants no login of this device, in ms since 1970, whatever has been asked for since; 0 when it does not say. */
+export function askedPauseEndMs(observed: ObservedState | undefined): number {
+  return observed?.reason && asksPause(observed.reason) ? (observed.notBeforeMs ?? 0) : 0;
+}
+
 /**
- * The one place that decides what a device's status is, from what was asked, what was seen, and whether anyone
- * holds the lease. A `connected` without a lease is stale: its owner died.
+ * The one place that decides what a device's status is, from what was asked, what was seen, and whether a process
+ * owns it. A `connected` without an owner is stale: it died. `hasSender`: some sender lives that could be the next.
  */
 export function deriveStatus(
   desired: DesiredState | undefined,
   observed: ObservedState | undefined,
   leaseHeld: boolean,
+  { hasSender = true }: { hasSender?: boolean } = {},
 ): PublicStatus {
   const want = desired?.want ?? 'unlinked';
   if (want === 'unlinked' || want === 'parked') {
@@ -95,10 +113,13 @@ export function deriveStatus(
     return { status: 'disconnected', reason: unlinkedReason(observed), ...words };
   }
   if (want === 'linking') return { status: 'connecting', reason: linkingReason(desired, observed, leaseHeld) };
-  if (!leaseHeld)
-    return { status: 'connecting', reason: observed?.status === 'connected' ? 'owner_lost' : 'restoring' };
+  if (!leaseHeld) return { status: 'connecting', reason: hasSender ? ownerless(observed) : 'no_sender' };
   if (observed?.status === 'connected' && observed.phone) return connected(observed, observed.phone);
   return { status: 'connecting', reason: observed?.reason ?? 'restoring', ...wordsOf(observed) };
+}
+
+function ownerless(observed: ObservedState | undefined): Reason {
+  return observed?.status === 'connected' ? 'owner_lost' : 'restoring';
 }
 
 /** What was seen counts for the attempt that it was seen in, while the process that shows its codes lives. */

@@ -17,7 +17,7 @@ export const RECIPIENT_BYTES = 8;
 export const RESULT_LAYOUT = {
   /** A code: see statuses.ts. */
   status: 1,
-  tries: 1,
+  attempts: 1,
   /** Parts: claimed, and nothing was heard since. */
   inFlight: 1,
   /** Parts: the network has accepted them. */
@@ -51,7 +51,7 @@ export function resultOffsets<F extends string>(layout: Readonly<Record<F, numbe
 
 export interface RecipientResult {
   status: RecipientStatus;
-  tries: number;
+  attempts: number;
   partsInFlight: number;
   partsAcked: number;
   partsInDoubt: number;
@@ -80,7 +80,7 @@ export function unpackRecipients(packed: Buffer): string[] {
   return numbers;
 }
 
-/** Results of a send nobody has worked on: all zero, which reads as `queued`. */
+/** Results of a send that no owner has worked on: all zero, which reads as `queued`. */
 export function emptyResults(recipients: number, nowMs: number): Buffer {
   const results = Buffer.alloc(recipients * RESULT_BYTES);
   for (let at = 0; at < results.length; at += RESULT_BYTES) {
@@ -95,7 +95,7 @@ export function readResult(results: Buffer, index: number): RecipientResult {
   if (!status) throw new Error(`unknown recipient status code ${read('status')}`);
   return {
     status,
-    tries: read('tries'),
+    attempts: read('attempts'),
     partsInFlight: read('inFlight'),
     partsAcked: read('acked'),
     errorCode: read('err'),

@@ -6,6 +6,18 @@ export const RECIPIENT_STATUSES = ['queued', 'sent', 'delivered', 'read', 'faile
 export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
 export type StatusCounts = Record<RecipientStatus, number>;
 
+/** Of a record: it was written down, it was promised, no recipient is left to write to. */
+export const SEND_STATES = ['accepting', 'open', 'closed'] as const;
+export type SendState = (typeof SEND_STATES)[number];
+
+/**
+ * What is heard of a part of a message: the first three from the network; `failed` for good; `revoked`: an ack taken back, it
+ * failed if it counted as sent; `returned`: it did not arrive, and is tried again unless it was cancelled meanwhile; `held`: it
+ * waits for what the error code says, and what the recipient may have got before is as uncertain as it was.
+ */
+export const RECIPIENT_EVENTS = ['acked', 'delivered', 'read', 'failed', 'revoked', 'returned', 'held'] as const;
+export type RecipientEventName = (typeof RECIPIENT_EVENTS)[number];
+
 export type SendStatus = RecipientStatus | 'sending';
 
 /**

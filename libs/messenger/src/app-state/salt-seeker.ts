@@ -1,5 +1,5 @@
 import type { Agent } from 'node:https';
-import { sleep } from '@gateway/runtime/clock';
+import { sleep, systemClock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { HistoryCreds } from '../history/own-creds.js';
@@ -69,7 +69,7 @@ export class SaltSeeker {
   /** Keys of another program had their history there: none will come. */
   get #historyWaitMs(): number {
     const { linkedAtMs } = this.#creds;
-    return linkedAtMs === undefined ? 0 : Math.max(0, linkedAtMs + HISTORY_WAIT_MS - Date.now());
+    return linkedAtMs === undefined ? 0 : Math.max(0, linkedAtMs + HISTORY_WAIT_MS - systemClock.nowMs());
   }
 
   async #look(): Promise<void> {

@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/runtime/clock';
 import type { IncomingMessage } from '../session/session-events.js';
 import {
   areJidsSameUser,
@@ -84,7 +85,7 @@ async function readIncoming(
     ...isPhoneStored,
     ...(hiddenId !== undefined && { hiddenId }),
   };
-  const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : Date.now();
+  const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : systemClock.nowMs();
   return { platformId, ...writer, text: textOf(content).slice(0, MAX_TEXT_CHARACTERS), atMs };
 }
 

@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/runtime/clock';
 import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
 import { replaceListeners } from '../socket/listeners.js';
 import { type Receipt, readReceipt } from './read-receipt.js';
@@ -19,7 +20,7 @@ export interface HoldReceiptsDeps {
 export function holdReceipts(sock: BaileysSocket, { onReceipt, onRetry }: HoldReceiptsDeps): void {
   replaceListeners(sock, 'CB:receipt', (library) => async (node) => {
     if (node.attrs.type === 'retry') return onRetry(node);
-    const receipt = readReceipt(node, Date.now());
+    const receipt = readReceipt(node, systemClock.nowMs());
     if (receipt) await onReceipt(receipt, node);
     await library(node);
   });

@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/runtime/clock';
 import { refusalOfCode } from '../codes/disconnect-outcomes.js';
 import {
   type BinaryNode,
@@ -50,14 +51,14 @@ export class PairingCode implements CodeDisplay {
     });
     sock.ev.on('connection.update', ({ qr }) => {
       if (qr === undefined || this.asked > 0) return;
-      this.hangsUpAtMs = Date.now() + FIRST_CODE_MS + (this.refs - 1) * NEXT_CODE_MS - HANG_UP_MS;
+      this.hangsUpAtMs = systemClock.nowMs() + FIRST_CODE_MS + (this.refs - 1) * NEXT_CODE_MS - HANG_UP_MS;
       void this.ask();
     });
     signal.addEventListener('abort', () => clearTimeout(this.timer));
   }
 
   codesLeft(): number {
-    return Date.now() < this.hangsUpAtMs ? Number.POSITIVE_INFINITY : 0;
+    return systemClock.nowMs() < this.hangsUpAtMs ? Number.POSITIVE_INFINITY : 0;
   }
 
   /**
@@ -87,7 +88,7 @@ export class PairingCode implements CodeDisplay {
     try {
       const { value, ref } = await askForPairingCode(sock, { creds: auth.creds, browser, phone: this.phone });
       if (signal.aborted) return;
-      const expiresAtMs = Date.now() + CODE_MS;
+      const expiresAtMs = systemClock.nowMs() + CODE_MS;
       this.code = { ref, expiresAtMs, tries: 0, typedAtMs: 0 };
       this.endAt(expiresAtMs);
       onCode({ kind: 'pairing', value, expiresAtMs });
@@ -99,7 +100,7 @@ export class PairingCode implements CodeDisplay {
 
   /** Whether this try still counts; the last one is followed by the phone's word, or by nothing. */
   private countTry(): boolean {
-    const nowMs = Date.now();
+    const nowMs = systemClock.nowMs();
     const { code } = this;
     if (!code || nowMs > code.expiresAtMs || code.tries >= MAX_TRIES) return false;
     code.tries += 1;
@@ -110,13 +111,13 @@ export class PairingCode implements CodeDisplay {
 
   private endAt(atMs: number): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.expire(), atMs - Date.now());
+    this.timer = setTimeout(() => this.expire(), atMs - systemClock.nowMs());
   }
 
   private expire(): void {
     const finishedAtMs = (this.code?.typedAtMs ?? 0) + FINISH_MS;
     if (this.deps.auth.creds.account) return;
-    if (Date.now() < finishedAtMs) this.endAt(finishedAtMs);
+    if (systemClock.nowMs() < finishedAtMs) this.endAt(finishedAtMs);
     else this.deps.onEnded({ kind: 'linkExpired' });
   }
 }

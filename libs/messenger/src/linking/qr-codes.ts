@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { systemClock } from '@gateway/runtime/clock';
 import { type BinaryNode, buildPairingQRData, getBinaryNodeChild, getBinaryNodeChildren } from '../socket/baileys.js';
 import type { CodeDisplay, LinkingDeps } from './code-display.js';
 
@@ -45,7 +46,7 @@ export class QrCodes implements CodeDisplay {
   }
 
   private showNext(): void {
-    this.expiresAtMs = Date.now() + (this.shown === 0 ? FIRST_CODE_MS : NEXT_CODE_MS);
+    this.expiresAtMs = systemClock.nowMs() + (this.shown === 0 ? FIRST_CODE_MS : NEXT_CODE_MS);
     this.shown += 1;
     this.left -= 1;
     this.show();

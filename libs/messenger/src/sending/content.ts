@@ -1,43 +1,54 @@
 import { randomBytes } from 'node:crypto';
-import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts/content/message-content';
+import type { MediaType } from '@gateway/contracts/content/media-content';
+import type { ContentKind, Ready, ReadyContent } from '@gateway/contracts/content/message-content';
 import { proto } from '../socket/baileys.js';
 
 /** The message as the network knows it: what phones decrypt. */
 export function toProto(content: ReadyContent): proto.IMessage {
+  const toWire = WIRE[content.kind] as (content: ReadyContent) => proto.IMessage;
   return proto.Message.create({
-    ...(content.kind === 'text' ? { extendedTextMessage: { text: content.text } } : toMedia(content)),
+    ...toWire(content),
     // Lets a phone prove to the network what it received when its user reports a message; clients always send it.
     messageContextInfo: { messageSecret: randomBytes(32) },
   });
 }
 
-function toMedia(content: MediaContent & { upload: MediaUpload }): proto.IMessage {
-  const { caption, width, height, seconds, filename, animated } = content;
-  const file = toFile(content);
-  const size = { ...(width && height && { width, height }) };
-  const thumbnail = content.thumbnail ? { jpegThumbnail: Buffer.from(content.thumbnail, 'base64') } : {};
-  const duration = { ...(seconds !== undefined && { seconds }) };
-  const text = { ...(caption !== undefined && { caption }) };
-  switch (content.type) {
-    case 'image':
-      return { imageMessage: { ...file, ...text, ...size, ...thumbnail } };
-    case 'video':
-      return { videoMessage: { ...file, ...text, ...size, ...duration, ...thumbnail } };
-    case 'audio':
-      return { audioMessage: { ...file, ...duration, ptt: false } };
-    case 'sticker':
-      return {
-        stickerMessage: { ...file, ...size, ...(animated && { isAnimated: true }), stickerSentTs: content.upload.atMs },
-      };
-    case 'document':
-      return {
-        documentMessage: { ...file, ...text, ...thumbnail, fileName: filename ?? 'file', title: filename ?? 'file' },
-      };
-  }
+/** One line for each kind; each kind of message has one field, with room for what it quotes. */
+const WIRE: { [Kind in ContentKind]: (content: Ready<Kind>) => proto.IMessage } = {
+  text: ({ text }) => ({ extendedTextMessage: { text } }),
+  media: (content) => MEDIA_WIRE[content.type](partsOf(content), content),
+};
+
+type Media = Ready<'media'>;
+
+const MEDIA_WIRE: { [Type in MediaType]: (parts: ReturnType<typeof partsOf>, media: Media) => proto.IMessage } = {
+  image: ({ file, text, size, thumbnail }) => ({ imageMessage: { ...file, ...text, ...size, ...thumbnail } }),
+  video: ({ file, text, size, duration, thumbnail }) => ({
+    videoMessage: { ...file, ...text, ...size, ...duration, ...thumbnail },
+  }),
+  audio: ({ file, duration }) => ({ audioMessage: { ...file, ...duration, ptt: false } }),
+  sticker: ({ file, size }, { animated, upload }) => ({
+    stickerMessage: { ...file, ...size, ...(animated && { isAnimated: true }), stickerSentTs: upload.atMs },
+  }),
+  document: ({ file, text, thumbnail }, { filename = 'file' }) => ({
+    documentMessage: { ...file, ...text, ...thumbnail, fileName: filename, title: filename },
+  }),
+};
+
+/** What several kinds of media have in common; empty where nothing is known. */
+function partsOf(media: Media) {
+  const { caption, width, height, seconds, thumbnail } = media;
+  return {
+    file: toFile(media),
+    text: { ...(caption !== undefined && { caption }) },
+    size: { ...(width && height && { width, height }) },
+    duration: { ...(seconds !== undefined && { seconds }) },
+    thumbnail: { ...(thumbnail && { jpegThumbnail: Buffer.from(thumbnail, 'base64') }) },
+  };
 }
 
 /** Where the file is, and what opens it: the same fields in every kind of message. */
-function toFile({ mimeType, sizeBytes, upload }: MediaContent & { upload: MediaUpload }) {
+function toFile({ mimeType, sizeBytes, upload }: Media) {
   return {
     url: upload.url,
     directPath: upload.directPath,

@@ -1,4 +1,5 @@
-import type { MediaContent, MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaUpload } from '@gateway/contracts/content/media-content';
+import { systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { within } from '../session/within.js';
 import { type BaileysSocket, prepareWAMessageMedia, type proto } from '../socket/baileys.js';
@@ -37,6 +38,6 @@ function toUpload({ url, directPath, mediaKey, fileSha256, fileEncSha256 }: Poin
     mediaKey: base64(mediaKey),
     fileSha256: base64(fileSha256),
     fileEncSha256: base64(fileEncSha256),
-    atMs: Date.now(),
+    atMs: systemClock.nowMs(),
   };
 }

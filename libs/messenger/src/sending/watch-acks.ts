@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/runtime/clock';
 import { type AckOutcome, toAckOutcome } from '../codes/ack-outcomes.js';
 import type { LateRefusal } from '../session/session-events.js';
 import type { BaileysSocket, BinaryNode } from '../socket/baileys.js';
@@ -65,7 +66,7 @@ export class AckWatch {
   #onAck({ attrs }: BinaryNode): void {
     const { id, error, refresh_lid: refreshLid } = attrs;
     if (!id) return;
-    const outcome = toAckOutcome(error, Date.now());
+    const outcome = toAckOutcome(error, systemClock.nowMs());
     const waiting = this.#waiting.get(id);
     if (waiting && refreshLid === 'true') waiting.onStaleLid();
     if (waiting) waiting.settle(outcome);

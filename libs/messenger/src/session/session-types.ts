@@ -1,4 +1,5 @@
-import type { MediaContent, MediaUpload, ReadyContent } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaUpload } from '@gateway/contracts/content/media-content';
+import type { ReadyContent } from '@gateway/contracts/content/message-content';
 import type { Restriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
 import type { SessionReport } from '@gateway/contracts/devices/session-report';
 import type { AckOutcome } from '../codes/ack-outcomes.js';

@@ -1,6 +1,7 @@
-import type { MediaContent, MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaUpload } from '@gateway/contracts/content/media-content';
 import type { Restriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
 import type { SessionReport } from '@gateway/contracts/devices/session-report';
+import { systemClock } from '@gateway/runtime/clock';
 import { Addressing } from '../addressing/addressing.js';
 import { SaltSeeker } from '../app-state/salt-seeker.js';
 import type { AckOutcome } from '../codes/ack-outcomes.js';
@@ -334,7 +335,11 @@ export class Session implements MessengerSession {
         if (!end.outcome) this.#hangUp = this.#findSuspects(lastDisconnect?.error);
         const linking = this.#linking && !auth.creds.account && { codesLeft: this.#linking.codesLeft() };
         end.begin(
-          toDisconnectOutcome({ error: lastDisconnect?.error, ...(linking && { linking }), nowMs: Date.now() }),
+          toDisconnectOutcome({
+            error: lastDisconnect?.error,
+            ...(linking && { linking }),
+            nowMs: systemClock.nowMs(),
+          }),
         );
         resolve();
       });

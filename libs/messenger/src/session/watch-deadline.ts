@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/runtime/clock';
 import { type BaileysSocket, type BinaryNode, getBinaryNodeChild } from '../socket/baileys.js';
 
 /** A date further away is no date of a version. */
@@ -10,6 +11,6 @@ export function watchDeadline(sock: BaileysSocket, onDeadline: (expiresAtMs: num
     if (t === undefined) return onDeadline(undefined);
     const expiresAtMs = Number(t) * 1000;
     // What cannot be read takes nothing back.
-    if (/^\d+$/.test(t) && Math.abs(expiresAtMs - Date.now()) <= MAX_AWAY_MS) onDeadline(expiresAtMs);
+    if (/^\d+$/.test(t) && Math.abs(expiresAtMs - systemClock.nowMs()) <= MAX_AWAY_MS) onDeadline(expiresAtMs);
   });
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '@gateway/runtime/clock';
 import type { HistoryCreds } from '../history/own-creds.js';
 import type { AuthState } from '../keys/auth-state.js';
 import type { ContactTokens } from './contact-tokens.js';
@@ -16,7 +17,7 @@ const MOST_REFUSED = 3;
 
 /** To be called when a phone has agreed to the linking; the credentials are to be saved then. */
 export function noteLinking(creds: HistoryCreds): void {
-  creds.linkedAtMs = Date.now();
+  creds.linkedAtMs = systemClock.nowMs();
 }
 
 /** What it needs to know is kept with the credentials: for the next session, and gone with the next linking. */
@@ -35,7 +36,7 @@ export class FirstContacts {
     if (hasHistory || linkedAtMs === undefined) return 'open';
     const waitMs = showsTokens?.made ? HISTORY_WAIT_MS : HISTORY_MS;
     // The clock of the process that linked it may be ahead of ours.
-    return Math.abs(Date.now() - linkedAtMs) < waitMs ? 'awaitingHistory' : 'open';
+    return Math.abs(systemClock.nowMs() - linkedAtMs) < waitMs ? 'awaitingHistory' : 'open';
   }
 
   /** Counts if it was for a missing token. Rejects when keys cannot be read or written: then the session ends. */

@@ -1,9 +1,11 @@
+import { systemClock } from '@gateway/runtime/clock';
+
 /** As in the web client: a contact gets a new token in each of these spans of time, and the last four are good. */
 const BUCKET_SECONDS = 7 * 24 * 60 * 60;
 const VALID_BUCKETS = 4;
 
 export function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
+  return Math.floor(systemClock.nowMs() / 1000);
 }
 
 export function bucketOf(seconds: number): number {

@@ -29,6 +29,17 @@ export interface CredentialConfig {
   CREDENTIAL_KEYS: EncryptionKey[];
 }
 
+/** The settings of services that own devices. */
+export interface OwnerConfig {
+  /** How long devices stay with a process that has fallen silent. Default 10 s. */
+  LEASE_TTL_MS: number;
+  /**
+   * Under this name the process starts again after it died, as a container that is restarted: the new one has the devices of
+   * the old one at once. No two processes that live may have it. Default none: others take the devices after `LEASE_TTL_MS`.
+   */
+  INSTANCE_NAME?: string;
+}
+
 /** The settings of services that open sockets to the messenger network. */
 export interface SocketConfig {
   /** Where the network's WebSocket is. Default: the real one. */
@@ -71,6 +82,11 @@ export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS
 
 export const credentialKeys: Joi.PartialSchemaMap<CredentialConfig> = {
   CREDENTIAL_KEYS: Joi.string().custom(readCredentialKeys).required(),
+};
+
+export const ownerKeys: Joi.PartialSchemaMap<OwnerConfig> = {
+  LEASE_TTL_MS: Joi.number().integer().min(500).max(60_000).default(10_000),
+  INSTANCE_NAME: Joi.string().pattern(/^[A-Za-z0-9._-]{1,100}$/),
 };
 
 // The order of the keys matters: each rule looks at the ones before it.

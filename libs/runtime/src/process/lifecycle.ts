@@ -20,6 +20,8 @@ interface Part {
 export class Lifecycle {
   /** Replaced by `main` as soon as the configuration is read. */
   logger: Logger;
+  /** Ends the process, for a reason that is no fault of one part of it. Set by the frame of the process. */
+  fail: (error: Error) => void = () => {};
   readonly #partTimeoutMs: number;
   readonly #parts: Part[] = [];
   readonly #stopping = new AbortController();
@@ -94,6 +96,10 @@ export async function runUntilSignal(main: (lifecycle: Lifecycle) => Promise<voi
   if (process.channel) process.on('disconnect', () => end(0));
   process.on('unhandledRejection', fail('unhandled rejection'));
   process.on('uncaughtException', fail('uncaught exception'));
+  lifecycle.fail = (error) => {
+    lifecycle.logger.error('the process ends', { reason: error.message });
+    void end(1);
+  };
   try {
     await main(lifecycle);
   } catch (thrown) {

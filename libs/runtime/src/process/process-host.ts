@@ -1,14 +1,19 @@
+import { hostname } from 'node:os';
+import { makeProcessId } from '@gateway/contracts/ids';
 import type { GatewayConfig } from '../config/gateway-config.js';
 import { loggerOptions } from '../config/gateway-config.js';
 import { createLogger, type Logger } from '../logs/logger.js';
 import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
 import { refuseWrongSettings } from '../redis/redis-settings.js';
+import { followRedisTime } from '../redis/redis-time.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createMetrics, type Registry } from './metrics.js';
 import { type ReadinessCheck, startOpsServer } from './ops-server.js';
 
 /** What a role stands on, and shares with the other roles of its process. */
 export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
+  /** Of this start of this process: no other ever has it. */
+  processId: string;
   lifecycle: Lifecycle;
   clients: RedisClients<Purpose>;
   registry: Registry;
@@ -45,6 +50,8 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   lifecycle.add('redis', clients.close);
   await clients.waitForReady();
   await refuseWrongSettings(clients.failFast);
+  const stopFollowing = await followRedisTime(clients.failFast);
+  lifecycle.add('time of redis', async () => stopFollowing());
 
   let isStarted = false;
   const shared = new Map<string, unknown>();
@@ -59,7 +66,7 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   });
   lifecycle.add('ops server', ops.close);
   return {
-    ...{ lifecycle, clients, registry, opsPort: ops.port, loggerOf },
+    ...{ processId: makeProcessId(name, hostname()), lifecycle, clients, registry, opsPort: ops.port, loggerOf },
     share: <Shared>(key: string, make: () => Shared) => {
       if (!shared.has(key)) shared.set(key, make());
       return shared.get(key) as Shared;

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/content/media-content';
 import { type DeviceAddress, type MessageId, parseMessageId, type Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number, bytes as sealedBytes, text } from '../core/scripts/define-script.js';
 import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
@@ -208,7 +209,7 @@ export async function extendUpload(
 ): Promise<void> {
   const key = deviceKeys(store.space, address).blobUpload(blob, type);
   const leftMs = await store.redis.pttl(key);
-  if (Date.now() + leftMs < untilMs) await store.redis.pexpireat(key, untilMs);
+  if (systemClock.nowMs() + leftMs < untilMs) await store.redis.pexpireat(key, untilMs);
 }
 
 /** Whether the file that is there is of use: one that is sealed with a key of others, or of the past, is written anew. */

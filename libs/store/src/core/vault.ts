@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { systemClock } from '@gateway/runtime/clock';
 import type { EncryptionKey } from '@gateway/runtime/config/encryption-keys';
 import { GatewayError } from '@gateway/runtime/errors';
 
@@ -103,7 +104,7 @@ export function createVault(rings: KeyRings): Vault {
   };
 
   return {
-    seal: (plain, purpose, place) => seal(plain, { purpose, place, day: Math.floor(Date.now() / MS_PER_DAY) }),
+    seal: (plain, purpose, place) => seal(plain, { purpose, place, day: Math.floor(systemClock.nowMs() / MS_PER_DAY) }),
     open,
     reseal(sealed, purpose, place) {
       const plain = open(sealed, purpose, place);

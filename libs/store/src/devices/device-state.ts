@@ -1,7 +1,9 @@
 import type { DesiredState, LinkMethod, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
 import { ringDoorbell } from '../core/doorbells.js';
 import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
@@ -12,9 +14,9 @@ import { toRestriction } from './incidents/restrictions.js';
 const readState = defineScript({
   name: 'read-device-state',
   whenFull: 'runs',
-  keys: ['desired', 'observed', 'restriction', 'lease', 'creds'],
-  args: {},
-  reply: (reply) => reply as [string[], string[], string[], number, number],
+  keys: ['desired', 'observed', 'restriction', 'owner', 'creds', 'device'],
+  args: { sessionPrefix: text },
+  reply: (reply) => reply as [string[], string[], string[], number, number, string | null],
 });
 const requestLinkStep = defineScript({
   name: 'request-link',
@@ -54,12 +56,17 @@ export interface DeviceState {
   leaseHeld: boolean;
   /** Whether credentials lie in Redis: of a linked account, or of an attempt to link one. */
   hasKeys: boolean;
+  /** Grows with each other account that is linked, from 0. What is accepted carries it, and never goes out under another. */
+  accountEpoch: number;
 }
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const [desired, observed, held, lease, creds] = await readState(store, keys);
-  const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1 };
+  const [desired, observed, held, lease, creds, accountEpoch] = await readState(store, {
+    ...keys,
+    sessionPrefix: sessionKeyPrefix(store.space, shardOf(address)),
+  });
+  const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1, accountEpoch: Number(accountEpoch) };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
   const seen = toFields(observed);
@@ -99,7 +106,7 @@ export async function requestLink(
   const { desired } = deviceKeys(store.space, address);
   const { attemptId, method, phone = '', forceNew } = request;
   const wanted = { attemptId, newMethod: method, newPhone: phone, isForced: forceNew };
-  const outcome = await requestLinkStep(store, { desired, ...wanted, nowMs: Date.now() });
+  const outcome = await requestLinkStep(store, { desired, ...wanted, nowMs: systemClock.nowMs() });
   return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
 }
 
@@ -110,18 +117,23 @@ export async function requestUnlink(
   request: { attemptId: string },
 ): Promise<{ outcome: 'requested' | 'nothingLinked'; attemptId: string }> {
   const { desired, creds } = deviceKeys(store.space, address);
-  const [outcome, attemptId] = await requestUnlinkStep(store, { desired, creds, ...request, nowMs: Date.now() });
+  const [outcome, attemptId] = await requestUnlinkStep(store, {
+    desired,
+    creds,
+    ...request,
+    nowMs: systemClock.nowMs(),
+  });
   return { outcome, attemptId };
 }
 
-/** Ends an attempt that nobody answered. Does nothing when the device has moved on. */
+/** Ends an attempt without an answer. Does nothing when the device has moved on. */
 export async function cancelLink(
   store: Store,
   address: DeviceAddress,
   attempt: { attemptId: string; reason: Reason },
 ): Promise<boolean> {
   const { desired, observed, creds } = deviceKeys(store.space, address);
-  return cancelLinkStep(store, { desired, observed, creds, ...attempt, nowMs: Date.now() });
+  return cancelLinkStep(store, { desired, observed, creds, ...attempt, nowMs: systemClock.nowMs() });
 }
 
 /**
@@ -136,7 +148,7 @@ export async function recordObserved(
   const keys = deviceKeys(store.space, lease.address);
   const { code } = change.observed;
   const sealed = code && store.vault.seal(code, 'linkCode', placeOfCode(keys.observed)).toString('base64');
-  const observed = { ...change.observed, sinceMs: Date.now(), ...(sealed && { code: sealed }) };
+  const observed = { ...change.observed, sinceMs: systemClock.nowMs(), ...(sealed && { code: sealed }) };
   const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
   return recordObservedStep(store, lease, {
     ...{ desired: keys.desired, observed: keys.observed },
@@ -145,7 +157,7 @@ export async function recordObserved(
 }
 
 /**
- * Writes what the owner of a device sees, under the attempt that it acts on, and tells whoever waits for it; nothing
+ * Writes what the owner of a device sees, under the attempt that it acts on, and tells those who wait for it; nothing
  * (`moved`) when the user has asked for something else. Throws `FencedError` for a stale owner.
  */
 export async function reportObserved(

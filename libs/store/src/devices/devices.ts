@@ -7,7 +7,9 @@ import {
   shortDeviceId,
   type Workspace,
 } from '@gateway/contracts/ids';
-import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sessionKey, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
 import { type Store, writeAlways } from '../core/store.js';
 
 /** What was made once for a device, and what the operator set. */
@@ -31,7 +33,7 @@ export async function ensureDevice(store: Store, address: DeviceAddress): Promis
   const short = shortDeviceId(address);
   const idKey = sealIdKey(store, address);
   await writeAlways(store, 'HSETNX', keys.device, 'idKey', idKey);
-  await writeAlways(store, 'HSETNX', keys.device, 'createdAtMs', Date.now());
+  await writeAlways(store, 'HSETNX', keys.device, 'createdAtMs', systemClock.nowMs());
   await writeAlways(store, 'HSETNX', keys.device, 'displayName', address.device);
   await writeAlways(store, 'HSETNX', shared.shortDeviceIds, short, address.device);
   const taken = await store.redis.hget(shared.shortDeviceIds, short);
@@ -131,18 +133,29 @@ export async function findDeviceByShortId(
   return found ?? undefined;
 }
 
-/** Which of these devices are to be linked, and the process that holds each one's lease now. */
+/** Which of these devices are to be linked, and the process that owns each one now. */
 export async function readOwners(
   store: Store,
   workspace: Workspace,
   devices: readonly DeviceId[],
 ): Promise<Map<DeviceId, string | undefined>> {
   const owners = new Map<DeviceId, string | undefined>();
+  /** Many devices are owned under one session. */
+  const alive = new Map<string, Promise<boolean>>();
+  const lives = (key: string): Promise<boolean> => {
+    const known = alive.get(key) ?? store.redis.exists(key).then((found) => found === 1);
+    alive.set(key, known);
+    return known;
+  };
   await Promise.all(
     devices.map(async (device) => {
-      const keys = deviceKeys(store.space, { workspace, device });
-      const [want, lease] = await Promise.all([store.redis.hget(keys.desired, 'want'), store.redis.get(keys.lease)]);
-      if (want === 'linked') owners.set(device, lease?.slice(0, lease.lastIndexOf(':')));
+      const address = { workspace, device };
+      const keys = deviceKeys(store.space, address);
+      const [want, owner] = await Promise.all([store.redis.hget(keys.desired, 'want'), store.redis.get(keys.owner)]);
+      if (want !== 'linked') return;
+      const id = owner?.slice(0, owner.lastIndexOf(':'));
+      const isOwned = id !== undefined && (await lives(sessionKey(store.space, { shard: shardOf(address), id })));
+      owners.set(device, isOwned ? id.slice(0, id.lastIndexOf('.')) : undefined);
     }),
   );
   return owners;

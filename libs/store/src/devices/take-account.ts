@@ -4,7 +4,7 @@ import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
 import { cancelSend } from '../sends/change-send.js';
-import { listOpenSends } from '../sends/read-send.js';
+import { listOpenSends, readSend } from '../sends/read-send.js';
 import { hasIdKey, readDevice, sealIdKey } from './devices.js';
 
 const changeAccount = defineScript({
@@ -17,10 +17,12 @@ const changeAccount = defineScript({
 });
 
 /**
- * Remembers which account is linked from now on; whether it is another than before. Then what was queued is cancelled,
- * for it was meant to come from the account before, and what that one received is forgotten. The same when the key of the
- * platform ids cannot be opened any more: there is another from now on, so nothing of before may be tried again. A process
- * that dies in between is followed by one that still sees another account. Throws `FencedError` for a stale owner.
+ * Remembers which account is linked from now on; whether it is another than before. Then nothing that was accepted before goes out
+ * any more, for it was meant to come from the account before, and what that one received is forgotten. The same when the key of
+ * the platform ids cannot be opened any more: there is another from now on, so nothing of before may be attempted again. One step
+ * says so, and what is written down for the account before ends wherever it is found; what is open is ended here, so that it
+ * counts no more as a backlog. Throws `FencedError` for a stale owner, and `UnknownVersionError`, having changed nothing, for an
+ * open send that may not know of accounts.
  */
 export async function takeAccount(
   store: Store,
@@ -32,13 +34,11 @@ export async function takeAccount(
   const hasIds = await hasIdKey(store, address);
   if (before === phone && hasIds) return { isOther: false };
   const isOther = before !== undefined && before !== phone;
-  if (isOther || !hasIds) {
-    for (const messageId of await listOpenSends(store, address)) {
-      await cancelSend(store, address, messageId, { leaseOfOther: lease, nowMs });
-    }
-  }
+  const former = isOther || !hasIds ? await listOpenSends(store, address) : [];
+  await Promise.all(former.map((messageId) => readSend(store, address, messageId)));
   const { device, received, receivedTimes } = deviceKeys(store.space, address);
   const idKey = hasIds ? '' : sealIdKey(store, address);
   await changeAccount(store, lease, { device, received, receivedTimes, account: phone, nowMs, idKey });
+  for (const messageId of former) await cancelSend(store, address, messageId, { nowMs });
   return { isOther };
 }

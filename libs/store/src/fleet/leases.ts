@@ -1,57 +1,95 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sessionKey, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { defineScript, number, text } from '../core/scripts/define-script.js';
-import { isOne, numeric } from '../core/scripts/replies.js';
+import { isOne, nothing, numeric } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 
-const acquireStep = defineScript({
-  name: 'acquire-lease',
+const claimStep = defineScript({
+  name: 'claim-device',
   whenFull: 'runs',
-  keys: ['lease', 'epoch'],
-  args: { owner: text, ttlMs: number },
+  keys: ['owner', 'epoch', 'session'],
+  args: { sessionPrefix: text, sessionId: text },
   reply: numeric,
 });
-const renewStep = defineScript({
-  name: 'renew-lease',
-  whenFull: 'runs',
-  keys: ['lease'],
-  args: { token: text, ttlMs: number },
-  reply: isOne,
-});
 const releaseStep = defineScript({
-  name: 'release-lease',
+  name: 'release-device',
   whenFull: 'runs',
-  keys: ['lease'],
+  keys: ['owner'],
   args: { token: text },
   reply: isOne,
+});
+const openStep = defineScript({
+  name: 'open-session',
+  whenFull: 'runs',
+  keys: ['session'],
+  args: { ttlMs: number },
+  reply: nothing,
+});
+const renewStep = defineScript({
+  name: 'renew-sessions',
+  whenFull: 'runs',
+  keys: ['...sessions'],
+  args: { ttlMs: number },
+  reply: (reply) => (reply as number[]).map((alive) => alive === 1),
+});
+const endStep = defineScript({
+  name: 'end-sessions',
+  whenFull: 'runs',
+  keys: ['...sessions'],
+  args: {},
+  reply: nothing,
 });
 
 /** Proof of ownership: every write of an owner carries it, and Redis compares it. */
 export interface Lease {
   address: DeviceAddress;
   epoch: number;
-  /** `owner:epoch`, the value of the lease key. */
+  /** `session:epoch`, the value of the device's `owner` key. It counts for as long as that session lives. */
   token: string;
 }
 
-/** Takes the device's lease if nobody holds it. */
-export async function acquireLease(
+/** The life of a process in one shard: a key that it keeps alive. Its id is never used again. */
+export interface Session {
+  shard: number;
+  id: string;
+}
+
+/** Begins a session: until then no device can be claimed under it. */
+export async function openSession(store: Store, session: Session, ttlMs: number): Promise<void> {
+  await openStep(store, { session: sessionKey(store.space, session), ttlMs });
+}
+
+/** Which of them live, in order: those have `ttlMs` more. A session that has ended stays so. */
+export async function renewSessions(store: Store, sessions: readonly Session[], ttlMs: number): Promise<boolean[]> {
+  return renewStep(store, { sessions: sessions.map((session) => sessionKey(store.space, session)), ttlMs });
+}
+
+/** Whoever was owner under them is no more, from now on: their devices can be claimed. */
+export async function endSessions(store: Store, sessions: readonly Session[]): Promise<void> {
+  await endStep(store, { sessions: sessions.map((session) => sessionKey(store.space, session)) });
+}
+
+/**
+ * Makes a session the owner of a device that has none, or one whose session has ended. A later owner always has the larger
+ * epoch. `taken`: it has an owner that lives. `noSession`: the session itself has ended.
+ */
+export async function claimDevice(
   store: Store,
   address: DeviceAddress,
-  options: { owner: string; ttlMs: number },
-): Promise<Lease | undefined> {
-  const keys = deviceKeys(store.space, address);
-  const epoch = await acquireStep(store, { lease: keys.lease, epoch: keys.epoch, ...options });
-  if (epoch === 0) return undefined;
-  return { address, epoch, token: `${options.owner}:${epoch}` };
+  sessionId: string,
+): Promise<Lease | 'taken' | 'noSession'> {
+  const { owner, epoch } = deviceKeys(store.space, address);
+  const shard = shardOf(address);
+  const claimed = await claimStep(store, {
+    ...{ owner, epoch, session: sessionKey(store.space, { shard, id: sessionId }), sessionId },
+    sessionPrefix: sessionKeyPrefix(store.space, shard),
+  });
+  if (claimed === 0) return 'taken';
+  return claimed < 0 ? 'noSession' : { address, epoch: claimed, token: `${sessionId}:${claimed}` };
 }
 
-/** `false`: it is somebody else's by now, or nobody's. */
-export async function renewLease(store: Store, lease: Lease, ttlMs: number): Promise<boolean> {
-  return renewStep(store, { lease: deviceKeys(store.space, lease.address).lease, token: lease.token, ttlMs });
-}
-
-/** Safe to repeat. */
-export async function releaseLease(store: Store, lease: Lease): Promise<void> {
-  await releaseStep(store, { lease: deviceKeys(store.space, lease.address).lease, token: lease.token });
+/** Safe to repeat, and by an owner that is one no more. */
+export async function releaseDevice(store: Store, { address, token }: Lease): Promise<void> {
+  await releaseStep(store, { owner: deviceKeys(store.space, address).owner, token });
 }

@@ -28,6 +28,17 @@ export interface Member {
   capacity: number;
 }
 
+/** Beyond its `capacity`, while all are full: a device is not left without a sender for the last tenth. */
+export function mostDevices(capacity: number): number {
+  return capacity + Math.floor(capacity / 10);
+}
+
+/** Whether some sender lives that could have one more linked device. */
+export async function hasSender(store: Store, workspace: Workspace): Promise<boolean> {
+  const senders = await listMembers(store, workspace, 'sender');
+  return senders.some(({ held, capacity }) => held < mostDevices(capacity));
+}
+
 /** A process that has not been heard of for this long does not count any more. */
 const MEMBER_TTL_MS = 6_000;
 

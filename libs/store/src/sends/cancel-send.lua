@@ -1,4 +1,7 @@
--- Cancels what no phone can have: what was not tried, or was refused for now. What is in flight ends as the network says.
+-- Cancels what no phone can have: what was not attempted, or was refused for now. What is in flight ends as the network says.
+-- Of a former account all goes, for another attempt would come from someone else.
 -- Output: how many recipients were cancelled, or -1 when there is no such send.
 --- @include cancel
-return cancel(function(r) return not may_be_shown(r) end)
+--- @include former
+local is_former = is_of_former_account(record_key, device_key)
+return cancel(function(r) return is_former or not may_be_shown(r) end)

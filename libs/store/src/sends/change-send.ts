@@ -4,22 +4,21 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { packRecipients } from '@gateway/contracts/sends/send-layout';
-import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/sends/statuses';
+import { RECIPIENT_STATUSES, type RecipientEventName, type RecipientStatus } from '@gateway/contracts/sends/statuses';
+import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
 import { nothing, numeric, oneOf } from '../core/scripts/replies.js';
 import { isMade } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 import type { Lease } from '../fleet/leases.js';
-
-/** What a step touches that may end a send. */
-const SEND_KEYS = ['record', 'recipients', 'results', 'open', 'backlog', 'erasures', 'released', 'kept'] as const;
+import { keysOfSend, SEND_AND_DEVICE, SEND_KEYS } from './keys-of-send.js';
 
 const claimStep = defineScript({
   name: 'claim-recipient',
   whenFull: 'runs',
   isFenced: true,
   readsSend: true,
-  keys: ['record', 'results'],
+  keys: ['record', 'results', 'device'],
   args: { nowMs: number, recipient: number, part: number },
   reply: oneOf('claimed', 'settled', 'cancelled', 'expired'),
 });
@@ -36,16 +35,7 @@ const cancelStep = defineScript({
   name: 'cancel-send',
   whenFull: 'runs',
   readsSend: true,
-  keys: SEND_KEYS,
-  args: { nowMs: number },
-  reply: numeric,
-});
-const cancelTriedStep = defineScript({
-  name: 'cancel-tried-send',
-  whenFull: 'runs',
-  isFenced: true,
-  readsSend: true,
-  keys: SEND_KEYS,
+  keys: SEND_AND_DEVICE,
   args: { nowMs: number },
   reply: numeric,
 });
@@ -62,7 +52,7 @@ const expireStep = defineScript({
   whenFull: 'runs',
   isFenced: true,
   readsSend: true,
-  keys: SEND_KEYS,
+  keys: SEND_AND_DEVICE,
   args: { nowMs: number, messageId: text },
   reply: nothing,
 });
@@ -88,7 +78,7 @@ export type ClaimOutcome = 'claimed' | 'settled' | 'cancelled' | 'expired';
 export interface RecipientEvent {
   recipient: number;
   part: number;
-  event: 'acked' | 'delivered' | 'read' | 'failed' | 'revoked' | 'returned' | 'held';
+  event: RecipientEventName;
   /** Only with `failed`, `revoked` and `held`: see libs/contracts/src/sends/recipient-errors.ts. */
   errorCode?: number;
 }
@@ -99,7 +89,8 @@ export async function claimRecipient(
   lease: Lease,
   message: { tag: SendTag; recipient: number; part: number; nowMs: number },
 ): Promise<ClaimOutcome> {
-  return claimStep(store, lease, { ...sendKeys(store.space, lease.address, message.tag), ...message });
+  const { device } = deviceKeys(store.space, lease.address);
+  return claimStep(store, lease, { ...sendKeys(store.space, lease.address, message.tag), device, ...message });
 }
 
 /**
@@ -117,26 +108,24 @@ export async function recordResults(
     event,
     errorCode,
   ]);
-  const keys = keysOf(store, lease.address, news.tag);
+  const keys = keysOfSend(store, lease.address, news.tag);
   const codes = await recordResultsStep(store, lease, { ...keys, nowMs: news.nowMs, events });
   return codes.map((code) => RECIPIENT_STATUSES[code]);
 }
 
 /**
- * Cancels what was not tried yet; `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
- * @param options.leaseOfOther of an owner that found another account on the device: cancels what was tried, too, as another
- * attempt would come from someone else. Then it throws `FencedError` for a stale owner.
+ * Cancels what was not attempted yet, and what was, too, when another account is linked by now: another attempt would come from
+ * someone else. `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
  */
 export async function cancelSend(
   store: Store,
   address: DeviceAddress,
   messageId: MessageId,
-  { leaseOfOther, nowMs = Date.now() }: { leaseOfOther?: Lease; nowMs?: number } = {},
+  { nowMs = systemClock.nowMs() }: { nowMs?: number } = {},
 ): Promise<{ cancelled: number } | undefined> {
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
-  const input = { ...keysOf(store, address, parsed.tag), nowMs };
-  const cancelled = await (leaseOfOther ? cancelTriedStep(store, leaseOfOther, input) : cancelStep(store, input));
+  const cancelled = await cancelStep(store, { ...keysOfSend(store, address, parsed.tag), nowMs });
   return cancelled === -1 ? undefined : { cancelled };
 }
 
@@ -149,10 +138,10 @@ export async function forgetRecipient(
   address: DeviceAddress,
   tag: SendTag,
   phone: string,
-  nowMs = Date.now(),
+  nowMs = systemClock.nowMs(),
 ): Promise<number | undefined> {
   const numbers = spellingsOf(phone).map((spelling) => packRecipients([spelling]));
-  const found = await forgetRecipientStep(store, { ...keysOf(store, address, tag), nowMs, numbers });
+  const found = await forgetRecipientStep(store, { ...keysOfSend(store, address, tag), nowMs, numbers });
   return found === -1 ? undefined : found;
 }
 
@@ -162,7 +151,7 @@ export async function expireSends(store: Store, lease: Lease, nowMs: number): Pr
   const ended: MessageId[] = [];
   for (const messageId of await store.redis.zrangebyscore(openSends, '-inf', nowMs)) {
     const { tag } = parseMessageId(messageId)!;
-    const step = expireStep(store, lease, { ...keysOf(store, lease.address, tag), nowMs, messageId });
+    const step = expireStep(store, lease, { ...keysOfSend(store, lease.address, tag), nowMs, messageId });
     if (await isMade(step)) ended.push(messageId);
   }
   return ended;
@@ -198,12 +187,6 @@ export async function readPaceWaitMs(
   if (pace.messagesPerMinute === 0) return 0;
   const dueMs = Number((await store.redis.hget(deviceKeys(store.space, address).pace, 'dueMs')) ?? 0);
   return Math.max(0, dueMs - paceDurationMs(pace, pace.burst - 1) - nowMs);
-}
-
-function keysOf(store: Store, address: DeviceAddress, tag: SendTag): Record<(typeof SEND_KEYS)[number], string> {
-  const { openSends, backlog, erasures, releasedBlobs, keptSends } = deviceKeys(store.space, address);
-  const places = { open: openSends, backlog, erasures, released: releasedBlobs, kept: keptSends };
-  return { ...sendKeys(store.space, address, tag), ...places };
 }
 
 /** Whether time has done something to the device's sends: some expired, were never opened, hold a spent OTP, or left a blob to release. */

@@ -1,19 +1,21 @@
 -- The last check before a message goes out, and the mark that it may have gone out.
--- A recipient of whose last try nobody knows whether it arrived goes on after a cancel.
+-- Where the last attempt may have arrived, the recipient goes on after a cancel.
 -- Output: 'claimed' | 'settled' | 'cancelled' | 'expired'
 --- @include results
---- @constants MOST_TRIES QUEUED
+--- @include former
+--- @constants MOST_ATTEMPTS QUEUED
 local r = load_result(results_key, tonumber(recipient))
 local mask = bit.lshift(1, tonumber(part))
 if not r or r.status ~= QUEUED or bit.band(r.acked, mask) ~= 0 then return 'settled' end
 local expires, cancelled = unpack(redis.call('HMGET', record_key, 'expiresAtMs', 'cancelledAtMs'))
 if tonumber(expires) <= tonumber(now_ms) then return 'expired' end
 if cancelled and not may_be_shown(r) then return 'cancelled' end
--- The try before this one was never answered, and an answer to this one will say nothing of it.
+if is_of_former_account(record_key, device_key) then return 'cancelled' end
+-- The attempt before this one was never answered, and an answer to this one will say nothing of it.
 r.doubt = bit.bor(r.doubt, bit.band(r.in_flight, mask))
 r.in_flight = bit.bor(r.in_flight, mask)
 r.err = 0
-r.tries = math.min(r.tries + 1, MOST_TRIES)
+r.attempts = math.min(r.attempts + 1, MOST_ATTEMPTS)
 r.at = tonumber(now_ms)
 save_result(results_key, tonumber(recipient), r)
 return 'claimed'

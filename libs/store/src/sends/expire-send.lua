@@ -1,14 +1,17 @@
--- The send's time is over: whoever is still queued gets nothing any more.
--- Output: how many recipients expired.
+-- The send's time is over: who is still queued gets nothing any more. One of a former account was cancelled before.
+-- Output: how many recipients expired, or were cancelled.
 --- @include settle
---- @include erase
+--- @include cancel
+--- @include former
 --- @constants EXPIRED
+--- @constants OPEN
 local state, expires = unpack(redis.call('HMGET', record_key, 'state', 'expiresAtMs'))
-if state ~= 'open' then
+if state ~= OPEN then
   redis.call('ZREM', open_key, message_id)
   return 0
 end
 if tonumber(expires) > tonumber(now_ms) then return 0 end
+if is_of_former_account(record_key, device_key) then return cancel(function() return true end) end
 local moved = settle_queued(record_key, results_key, backlog_key, EXPIRED, now_ms, function() return true end)
 erase_spent_otp(record_key, erasures_key, now_ms)
 close_when_settled(record_key, recipients_key, results_key, open_key, released_key, kept_key, now_ms)

@@ -4,7 +4,8 @@
 --- @include settle
 --- @include erase
 --- @constants RECIPIENT_BYTES QUEUED FAILED CANCELLED PERSON_FORGOTTEN
-local NOBODY = string.rep('\0', RECIPIENT_BYTES)
+--- @constants ACCEPTING
+local TAKEN_OUT = string.rep('\0', RECIPIENT_BYTES)
 local wanted = {}
 for i = before_numbers + 1, #ARGV do wanted[ARGV[i]] = true end
 local packed = redis.call('GET', recipients_key)
@@ -13,10 +14,10 @@ local found, others = {}, 0
 for at = 1, #packed, RECIPIENT_BYTES do
   local number = string.sub(packed, at, at + RECIPIENT_BYTES - 1)
   if wanted[number] then found[#found + 1] = (at - 1) / RECIPIENT_BYTES
-  elseif number ~= NOBODY then others = others + 1 end
+  elseif number ~= TAKEN_OUT then others = others + 1 end
 end
 if #found == 0 then return 0 end
-if redis.call('HGET', record_key, 'state') == 'accepting' then return -1 end
+if redis.call('HGET', record_key, 'state') == ACCEPTING then return -1 end
 for _, index in ipairs(found) do
   local r = load_result(results_key, index)
   if r and r.status == QUEUED then
@@ -25,7 +26,7 @@ for _, index in ipairs(found) do
     move_counts(record_key, backlog_key, QUEUED, to, 1)
     save_result(results_key, index, r)
   end
-  redis.call('SETRANGE', recipients_key, index * RECIPIENT_BYTES, NOBODY)
+  redis.call('SETRANGE', recipients_key, index * RECIPIENT_BYTES, TAKEN_OUT)
 end
 erase_spent_otp(record_key, erasures_key, now_ms)
 if others == 0 then redis.call('HDEL', record_key, 'content', 'reply') end

@@ -9,15 +9,16 @@ import {
   readResult,
   unpackRecipients,
 } from '@gateway/contracts/sends/send-layout';
-import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
+import { RECIPIENT_STATUSES, type SendState, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
+import { cancelSend } from './change-send.js';
 
 /** A send without its recipients. */
 export interface SendRecord {
   messageId: MessageId;
   tag: SendTag;
-  state: 'accepting' | 'open' | 'closed';
+  state: SendState;
   kind: SendKind;
   total: number;
   parts: number;
@@ -50,9 +51,13 @@ const FIELDS = [
   'expiresAtMs',
   'cancelledAtMs',
   'sentAtMs',
+  'accountEpoch',
 ] as const;
 
-/** The send of a message id, `undefined` when there is none (any more). Throws `UnknownVersionError`. */
+/**
+ * The send of a message id, `undefined` when there is none (any more). One for an account that has left is cancelled by then.
+ * Throws `UnknownVersionError`.
+ */
 export async function readSend(
   store: Store,
   address: DeviceAddress,
@@ -69,17 +74,34 @@ export async function readSendByTag(
   address: DeviceAddress,
   tag: SendTag,
 ): Promise<SendRecord | undefined> {
+  const [found, accountEpoch] = await Promise.all([
+    readRecord(store, address, tag),
+    store.redis.hget(deviceKeys(store.space, address).device, 'accountEpoch'),
+  ]);
+  if (found?.send.state !== 'open' || found.accountEpoch === accountEpoch) return found?.send;
+  // The process that took the other account did not live to cancel what was open.
+  await cancelSend(store, address, found.send.messageId);
+  return (await readRecord(store, address, tag))?.send;
+}
+
+interface FoundRecord {
+  send: SendRecord;
+  /** Of the account that it was accepted for; the first has none. */
+  accountEpoch: string | null;
+}
+
+async function readRecord(store: Store, address: DeviceAddress, tag: SendTag): Promise<FoundRecord | undefined> {
   const { record } = sendKeys(store.space, address, tag);
   const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
   const [v, messageId, state, kind, total, parts, owner, requestId, createdAtMs, expiresAtMs, ...more] = values;
-  const [cancelledAtMs, sentAtMs] = more;
+  const [cancelledAtMs, sentAtMs, accountEpoch = null] = more;
   if (!messageId) return undefined;
   if (Number(v) !== RECORD_VERSION) throw new UnknownVersionError({ version: v ?? undefined });
   const counts = values.slice(FIELDS.length).map(Number);
   const send: SendRecord = {
     messageId,
     tag,
-    state: state as SendRecord['state'],
+    state: state as SendState,
     kind: kind as SendKind,
     total: Number(total),
     parts: Number(parts),
@@ -91,7 +113,7 @@ export async function readSendByTag(
   };
   if (cancelledAtMs) send.cancelledAtMs = Number(cancelledAtMs);
   if (sentAtMs) send.sentAtMs = Number(sentAtMs);
-  return send;
+  return { send, accountEpoch };
 }
 
 /** Recipients `from` to `from + limit`, in the order of the request. */

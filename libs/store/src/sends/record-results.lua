@@ -1,22 +1,20 @@
--- Writes what the network said of recipients. Statuses only move forward; news that come too late or twice change
--- nothing.
--- `events` are (recipient, part, event, error code) ...: acked | delivered | read | failed | returned (did not arrive, to be tried again unless cancelled meanwhile)
---   | revoked (an ack taken back: failed if it counted as sent)
---   | held (waits for what the error code says; what it may have got before is as uncertain as it was)
+-- Writes what the network said of recipients. Statuses only move forward; late and duplicate news change nothing.
+-- `events` are (recipient, part, event, error code) ...; what they mean: libs/contracts/src/sends/statuses.ts.
 -- Output: the status code of each recipient after its event, -1 where there is none; nothing when the send is gone.
 --- @include settle
 --- @include erase
 --- @constants QUEUED SENT DELIVERED READ FAILED CANCELLED
+--- @constants EVENT_FAILED EVENT_REVOKED EVENT_RETURNED EVENT_HELD EVENT_ACKED EVENT_DELIVERED EVENT_READ OTP
 local parts, kind, cancelled = unpack(redis.call('HMGET', record_key, 'parts', 'kind', 'cancelledAtMs'))
 if not parts then return {} end
 local full = bit.lshift(1, tonumber(parts)) - 1
 
 local function next_status(r, event)
-  if event == 'failed' then
+  if event == EVENT_FAILED then
     return (r.status == QUEUED or r.status == SENT) and FAILED or r.status
   end
-  if event == 'revoked' then return r.status == SENT and FAILED or r.status end
-  if event == 'returned' or event == 'held' then
+  if event == EVENT_REVOKED then return r.status == SENT and FAILED or r.status end
+  if event == EVENT_RETURNED or event == EVENT_HELD then
     return (r.status == QUEUED and cancelled and not may_be_shown(r)) and CANCELLED or r.status
   end
   if r.status == FAILED or r.status == CANCELLED then return r.status end
@@ -34,17 +32,17 @@ for i = before_events + 1, #ARGV, 4 do
     reply[#reply + 1] = -1
   else
     local before = r.status
-    if event ~= 'held' and event ~= 'revoked' then r.in_flight = bit.band(r.in_flight, bit.bnot(mask)) end
-    if event == 'acked' or event == 'delivered' or event == 'read' then r.acked = bit.bor(r.acked, mask) end
-    if event == 'delivered' or event == 'read' then r.delivered = bit.bor(r.delivered, mask) end
-    if event == 'read' then r.read = bit.bor(r.read, mask) end
+    if event ~= EVENT_HELD and event ~= EVENT_REVOKED then r.in_flight = bit.band(r.in_flight, bit.bnot(mask)) end
+    if event == EVENT_ACKED or event == EVENT_DELIVERED or event == EVENT_READ then r.acked = bit.bor(r.acked, mask) end
+    if event == EVENT_DELIVERED or event == EVENT_READ then r.delivered = bit.bor(r.delivered, mask) end
+    if event == EVENT_READ then r.read = bit.bor(r.read, mask) end
     r.status = next_status(r, event)
-    if event == 'held' and r.status == QUEUED then r.err = tonumber(ARGV[i + 3]) end
+    if event == EVENT_HELD and r.status == QUEUED then r.err = tonumber(ARGV[i + 3]) end
     if r.status ~= before then
       r.at = tonumber(now_ms)
       r.err = r.status == FAILED and tonumber(ARGV[i + 3]) or 0
-      -- Somebody waits to be told when an OTP was accepted, and its delivery may come before they look.
-      if kind == 'otp' and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', record_key, 'sentAtMs', now_ms) end
+      -- A caller waits to be told when an OTP was accepted, and its delivery may come before that one looks.
+      if kind == OTP and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', record_key, 'sentAtMs', now_ms) end
       move_counts(record_key, backlog_key, before, r.status, 1)
     end
     save_result(results_key, index, r)

@@ -1,6 +1,7 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
@@ -51,7 +52,14 @@ export async function createApiToken(
   options: NewToken,
 ): Promise<{ value: string; token: ApiToken }> {
   const { keyId, token: value, hash } = makeApiToken();
-  const token: ApiToken = { keyId, hash, createdAtMs: Date.now(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
+  const token: ApiToken = {
+    keyId,
+    hash,
+    createdAtMs: systemClock.nowMs(),
+    scopes: DEFAULT_SCOPES,
+    owner: keyId,
+    ...options,
+  };
   const keys = workspaceKeys(store.space, workspace);
   const fields = Object.entries({ ...token, scopes: token.scopes.join() });
   await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
@@ -72,7 +80,7 @@ export async function rotateApiToken(
   const old = await findApiToken(store, workspace, keyId);
   if (!old) return undefined;
   const { name, device, scopes, owner } = old;
-  const endMs = expiresAtMs ?? (old.expiresAtMs && Date.now() + old.expiresAtMs - old.createdAtMs);
+  const endMs = expiresAtMs ?? (old.expiresAtMs && systemClock.nowMs() + old.expiresAtMs - old.createdAtMs);
   const next = { name, scopes, owner, ...(device && { device }), ...(endMs && { expiresAtMs: endMs }) };
   return createApiToken(store, workspace, next);
 }
@@ -117,7 +125,13 @@ export async function listApiTokens(store: Store, workspace: Workspace): Promise
 export async function revokeApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
   const token = await findApiToken(store, workspace, keyId);
   if (!token) return undefined;
-  await writeAlways(store, 'HSETNX', workspaceKeys(store.space, workspace).token(keyId), 'revokedAtMs', Date.now());
+  await writeAlways(
+    store,
+    'HSETNX',
+    workspaceKeys(store.space, workspace).token(keyId),
+    'revokedAtMs',
+    systemClock.nowMs(),
+  );
   return findApiToken(store, workspace, keyId);
 }
 

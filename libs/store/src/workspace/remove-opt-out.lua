@@ -1,4 +1,4 @@
--- Takes somebody off the list. A reply takes back what a reply did before it, and nothing else.
+-- Takes a person off the list. A reply takes back what a reply did before it, and nothing else.
 -- Output: 1, or 0 when nothing was removed.
 -- `reply_seconds` is '' for an operator. What a value is: libs/contracts/src/people/opt-outs.ts.
 --- @constants MOST_OPT_OUT_SOURCES BY_REPLY

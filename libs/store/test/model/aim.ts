@@ -30,6 +30,10 @@ function aim(device: Device, event: ModelEvent): ModelEvent | undefined {
   if (send === undefined) return undefined;
   const found = device.sends[send]!;
   if (event.do === 'claim') return { ...event, send, ...aimClaim(found, event) };
+  if (event.do === 'forgetPerson') {
+    const people = found.recipients.flatMap(({ person }) => (person === 'forgotten' ? [] : [person]));
+    return { ...event, send, person: choose(people, [event.person], event.person)! };
+  }
   if (event.do !== 'report') return { ...event, send };
   const news = event.news.flatMap((each) => aimNews(found, each) ?? []);
   return news.length === 0 ? undefined : { ...event, send, news };

@@ -46,6 +46,10 @@ const accept = {
     { weight: 7, arbitrary: fc.constant('plenty' as const) },
     { weight: 1, arbitrary: fc.constant('none' as const) },
   ),
+  isLate: fc.oneof(
+    { weight: 15, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constant(true as const) },
+  ),
 };
 const anyText = fc.record({
   ...accept,
@@ -63,7 +67,7 @@ const anyCode = fc.record({
 });
 const anyAccept: fc.Arbitrary<Accept> = fc
   .oneof({ weight: 3, arbitrary: anyText }, { weight: 1, arbitrary: anyCode })
-  .map(({ key, ...event }) => ({ ...event, ...(key !== undefined && { key }) }));
+  .map(({ key, isLate, ...event }) => ({ ...event, ...(key !== undefined && { key }), ...(isLate && { isLate }) }));
 
 type Fields<Event> = { [Field in keyof Omit<Event, 'do'>]: fc.Arbitrary<Event[Field & keyof Event]> };
 function event<Name extends ModelEvent['do']>(
@@ -85,7 +89,7 @@ const anyEvent = fc.oneof(
   event(2, 'cancel', { send: chance }),
   event(3, 'expire', { lease: anyLease }),
   event(2, 'eraseSpent', {}),
-  event(1, 'forgetPerson', { send: chance, person: anyPerson }),
+  event(2, 'forgetPerson', { send: chance, person: anyPerson }),
   event(3, 'pass', { ms: fc.constantFrom(SECOND_MS, 61 * SECOND_MS, 5 * MINUTE_MS, 11 * MINUTE_MS) }),
   event(1, 'pass', { ms: fc.constantFrom(25 * HOUR_MS, 8 * 24 * HOUR_MS) }),
   event(2, 'dropAbandoned', { hasJob: fc.boolean() }),

@@ -32,12 +32,14 @@ export interface Device {
   leases: number;
   leaseTtlMs?: number;
   account?: number;
+  /** How often another account was taken. */
+  accountEpoch: number;
   sends: readonly Send[];
   keys: Readonly<Record<number, CallersKey>>;
   optedOut: ReadonlySet<number>;
 }
 
-export const NEW_DEVICE: Device = { nowMs: 0, leases: 0, sends: [], keys: {}, optedOut: new Set() };
+export const NEW_DEVICE: Device = { nowMs: 0, leases: 0, accountEpoch: 0, sends: [], keys: {}, optedOut: new Set() };
 const NEW_KEY: CallersKey = { claims: 0, isClaimed: false };
 
 interface Step {
@@ -74,7 +76,7 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
       return accept(device, event);
     case 'open': {
       const send = device.sends[event.send]!;
-      return change(event.send, opened(send), send.stage !== 'gone');
+      return change(event.send, opened(device, send), send.stage !== 'gone');
     }
     case 'dropAbandoned':
       return { device: dropAbandoned(device, event.hasJob), reply: undefined };
@@ -160,11 +162,12 @@ function gone(send: Send): Send {
 function accept(device: Device, event: Extract<ModelEvent, { do: 'accept' }>): Step {
   const key = event.key === undefined ? undefined : keyOf(device, event.key);
   if (key?.use) return { device, reply: 'repeat' };
+  if (event.isLate) return { device, reply: 'otherAccount' };
   const isFull = event.room === 'none';
   const hasOthers = device.sends.some(({ stage }) => stage === 'accepting' || stage === 'open');
   if (isFull && hasOthers && event.kind !== 'otp') return { device, reply: 'full' };
   const room = isFull ? forgetEnded(device) : { device, forgotten: 0 };
-  const send = newSend(event, device.nowMs);
+  const send = newSend(event, device);
   const accepted = { ...room.device, sends: [...room.device.sends, send] };
   const reply = { send: device.sends.length, forgotten: room.forgotten };
   if (event.key === undefined) return { device: accepted, reply };
@@ -185,15 +188,18 @@ function forgetEnded(device: Device): { device: Device; forgotten: number } {
   };
 }
 
-function opened(send: Send): Send {
-  return send.stage === 'accepting' ? { ...send, stage: 'open' } : send;
+/** What was written down for another account ends at once. */
+function opened({ nowMs, accountEpoch }: Device, send: Send): Send {
+  if (send.stage !== 'accepting') return send;
+  const open: Send = { ...send, stage: 'open' };
+  return send.accountEpoch === accountEpoch ? open : cancel(open, { nowMs, attemptedToo: true }).send;
 }
 
 /** What was never promised is dropped, and its key is free again. With a job it was promised. */
 function dropAbandoned(device: Device, hasJob: boolean): Device {
   const isAbandoned = ({ stage, createdAtMs }: Send) =>
     stage === 'accepting' && createdAtMs <= device.nowMs - ABANDONED_MS;
-  if (hasJob) return mapSends(device, (send) => (isAbandoned(send) ? opened(send) : send));
+  if (hasJob) return mapSends(device, (send) => (isAbandoned(send) ? opened(device, send) : send));
   const keys = Object.entries(device.keys).map(([name, { use, ...key }]) => {
     return [name, use && !isAbandoned(device.sends[use.send]!) ? { ...key, use } : key] as const;
   });
@@ -216,10 +222,7 @@ function eraseSpent(device: Device): Device {
   );
 }
 
-/**
- * What was promised for one account never goes out from another, whatever became of it. What is being accepted at this
- * moment is not found yet: it is opened later, and goes out from the account that is there then.
- */
+/** What was accepted for one account never goes out from another, whatever became of it. */
 function takeAccount(device: Device, account: number, isOwner: boolean): Step {
   if (device.account === account) return { device, reply: false };
   if (!isOwner) return { device, reply: 'fenced' };
@@ -227,7 +230,8 @@ function takeAccount(device: Device, account: number, isOwner: boolean): Step {
   const cancelled = mapSends(device, (send) =>
     isOther && send.stage === 'open' ? cancel(send, { nowMs: device.nowMs, attemptedToo: true }).send : send,
   );
-  return { device: { ...cancelled, account }, reply: isOther };
+  const accountEpoch = device.accountEpoch + (isOther ? 1 : 0);
+  return { device: { ...cancelled, account, accountEpoch }, reply: isOther };
 }
 
 function dropOptedOut(device: Device, index: number, isOwner: boolean): Step | undefined {

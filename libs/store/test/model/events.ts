@@ -25,13 +25,15 @@ export type ModelEvent =
   | { do: 'lapse' }
   | {
       do: 'accept';
-      kind: Exclude<SendKind, 'media'>;
+      kind: Extract<SendKind, 'text' | 'otp'>;
       parts: number;
       people: readonly number[];
       expiresInMs: number;
       key?: number;
       /** `none`: ended sends of the same token are forgotten for it. */
       room: 'plenty' | 'none';
+      /** While its file was fetched, say, another account was linked. */
+      isLate?: true;
     }
   | { do: 'open'; send: number }
   | { do: 'dropAbandoned'; hasJob: boolean }

@@ -13,7 +13,7 @@ const MOVES: Record<RecipientStatus, readonly RecipientStatus[]> = {
   expired: ['delivered', 'read'],
   cancelled: [],
 };
-const STAGES = { accepting: ['open', 'gone'], open: ['closed'], closed: ['gone'], gone: [] as string[] };
+const STAGES = { accepting: ['open', 'closed', 'gone'], open: ['closed'], closed: ['gone'], gone: [] as string[] };
 
 /** What must hold in the store whatever the model says: of one sequence, from its beginning. */
 export class Invariants {
@@ -32,6 +32,8 @@ export class Invariants {
       if (was !== undefined) mayBecome(stageOf(was), stageOf(send));
       if (send === 'gone') return;
       checkSend(send);
+      const wasNeverOpen = was !== undefined && stageOf(was) === 'accepting' && send.stage === 'closed';
+      must(!wasNeverOpen || send.counts.cancelled === send.total, 'what ends as it is opened is cancelled as a whole');
       const cancelsTried = event.do === 'takeAccount';
       if (was !== undefined && was !== 'gone') this.checkMoves(index, { was, send, cancelsTried });
     });

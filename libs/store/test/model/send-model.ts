@@ -32,6 +32,8 @@ export interface Send {
   /** `gone`: never promised, or forgotten after its end. */
   stage: 'accepting' | 'open' | 'closed' | 'gone';
   kind: 'text' | 'otp';
+  /** Of the device when it was accepted. */
+  accountEpoch: number;
   createdAtMs: number;
   expiresAtMs: number;
   hasContent: boolean;
@@ -56,7 +58,7 @@ export function newSend(
     people,
     expiresInMs,
   }: { kind: Send['kind']; parts: number; people: readonly number[]; expiresInMs: number },
-  nowMs: number,
+  { nowMs, accountEpoch }: { nowMs: number; accountEpoch: number },
 ): Send {
   const recipients = people.map(
     (person): Recipient => ({
@@ -67,6 +69,7 @@ export function newSend(
   return {
     stage: 'accepting',
     kind,
+    accountEpoch,
     createdAtMs: nowMs,
     expiresAtMs: nowMs + expiresInMs,
     hasContent: true,

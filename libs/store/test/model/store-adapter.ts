@@ -3,14 +3,16 @@ import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
+import { readDeviceState } from '@gateway/store/devices/device-state';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { acquireLease, type Lease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import {
   acceptSend,
   acceptSendOnce,
   dropAbandonedSends,
+  OtherAccountError,
   openSend,
   SendsFullError,
 } from '@gateway/store/sends/accepting/accept-send';
@@ -32,12 +34,13 @@ import {
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
+import { acquireLease, endLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
 const KEY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
-const LASTING = /:(device|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+)$/;
+const LASTING = /:(device|owner|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+)$/;
 type EventName = ModelEvent['do'];
 /** What changes what, if it is not said by the event itself. At the end of a sequence everything is looked at. */
 const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventName[]> = {
@@ -90,6 +93,7 @@ export class StoreAdapter {
     } catch (thrown) {
       if (thrown instanceof FencedError) return 'fenced';
       if (thrown instanceof SendsFullError) return 'full';
+      if (thrown instanceof OtherAccountError) return 'otherAccount';
       throw thrown;
     }
   }
@@ -108,16 +112,16 @@ export class StoreAdapter {
         return taken?.epoch;
       }
       case 'renew':
-        return renewLease(store, lease!, event.ttlMs);
+        return (await renewLease(store, lease!, event.ttlMs)) && (await this.readToken()) === lease!.token;
       case 'release':
         return releaseLease(store, lease!);
       case 'lapse':
-        await store.redis.del(deviceKeys(store.space, address).lease);
+        if (this.leases.length > 0) await endLease(store, this.leases.at(-1)!);
         return undefined;
       case 'accept':
         return this.accept(event);
       case 'open':
-        return openSend(store, address, messageId);
+        return openSend(store, address, messageId, { nowMs });
       case 'dropAbandoned':
         return dropAbandonedSends(store, address, { nowMs, hasJob: async () => event.hasJob });
       case 'claim':
@@ -161,7 +165,9 @@ export class StoreAdapter {
 
   private async accept(event: Extract<ModelEvent, { do: 'accept' }>): Promise<Reply> {
     const { store, address, nowMs } = this;
+    const { accountEpoch } = await readDeviceState(store, address);
     const send = {
+      accountEpoch: event.isLate ? accountEpoch - 1 : accountEpoch,
       ...{ kind: event.kind, content: { kind: 'text', text: 'hello' } as const, parts: event.parts },
       ...{ recipients: event.people.map(phoneOf), owner: OWNER, requestId: 'r', nowMs },
       expiresAtMs: nowMs + event.expiresInMs,
@@ -249,25 +255,28 @@ export class StoreAdapter {
     const { store, address, last } = this;
     const { redis } = store;
     const keys = deviceKeys(store.space, address);
-    const [lease, ttlMs, { messages }, open, accepting, erasures, account, optedOut, ofKeys, sends] = await Promise.all(
-      [
-        redis.get(keys.lease),
-        redis.pttl(keys.lease),
-        readBacklog(store, address),
-        this.readTimes(keys.openSends),
-        this.readTimes(keys.acceptingSends),
-        this.readTimes(keys.erasures),
-        mayChange('account', after) ? this.lookAtAccount() : last?.account,
-        mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
-        mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
-        Promise.all(this.sends.map((id, i) => (mayChangeSend(i, after) ? this.lookAtSend(id) : last!.sends[i]!))),
-      ],
-    );
+    const token = await this.readToken();
+    const [ttlMs, { messages }, open, accepting, erasures, account, optedOut, ofKeys, sends] = await Promise.all([
+      token === null ? 0 : redis.pttl(sessionKeyOf(store, { address, token })),
+      readBacklog(store, address),
+      this.readTimes(keys.openSends),
+      this.readTimes(keys.acceptingSends),
+      this.readTimes(keys.erasures),
+      mayChange('account', after) ? this.lookAtAccount() : last?.account,
+      mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
+      mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
+      Promise.all(this.sends.map((id, i) => (mayChangeSend(i, after) ? this.lookAtSend(id) : last!.sends[i]!))),
+    ]);
     this.last = {
-      lease: lease === null ? undefined : { number: numberOf(lease), ttlMs: roundUp(ttlMs) },
+      // An owner whose session has ended (-2) is none.
+      lease: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
       ...{ account, backlog: messages, open, accepting, erasures, sends, keys: ofKeys, optedOut },
     };
     return this.last;
+  }
+
+  private readToken(): Promise<string | null> {
+    return this.store.redis.get(deviceKeys(this.store.space, this.address).owner);
   }
 
   private async lookAtAccount(): Promise<number | undefined> {
@@ -326,8 +335,8 @@ export class StoreAdapter {
       hasContent: stored !== undefined,
       diesAtMs: diesAt.map((time) => (time < 0 ? 'never' : since(time))),
       recipients: recipients.map(
-        ({ to, status, tries, partsInFlight, partsAcked, partsInDoubt, errorCode, atMs }): RecipientView => ({
-          ...{ person: to === FORGOTTEN ? 'forgotten' : Number(to.at(-1)), status, attempts: tries },
+        ({ to, status, attempts, partsInFlight, partsAcked, partsInDoubt, errorCode, atMs }): RecipientView => ({
+          ...{ person: to === FORGOTTEN ? 'forgotten' : Number(to.at(-1)), status, attempts },
           ...{ inFlight: partsInFlight, accepted: partsAcked, inDoubt: partsInDoubt, error: errorCode },
           atMs: since(atMs),
         }),

@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { definedScripts, type Script } from '@gateway/store/core/scripts/define-script';
 
-const BUILT = new URL('../../../../../../libs/store/dist/', import.meta.url);
+const SOURCES = new URL('../../../../../../libs/store/src/', import.meta.url);
+const BUILT = new URL('../dist/', SOURCES);
 
 /** Every Lua step of the store: a module defines its own when it is loaded. */
 export async function allScripts(): Promise<Script[]> {
-  const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
-  await Promise.all(files.map((file) => import(new URL(file, BUILT).href)));
+  // By their sources: what was built of a file that has moved since may still lie there.
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  await Promise.all(files.map((file) => import(new URL(file.replace(/ts$/, 'js'), BUILT).href)));
   return [...definedScripts().values()];
 }

@@ -1,4 +1,5 @@
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { standIn } from '@gateway/testkit/stand-in';
 

@@ -278,9 +278,9 @@ async function takeAccount(
     const send = await readSend(store, line.address, messageId);
     if (!send) throw new Error('a promised send has no record any more');
     const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients });
-    for (const { to, status, tries, errorCode } of rows) {
+    for (const { to, status, attempts, errorCode } of rows) {
       const error = recipientErrorName(errorCode);
-      promised.push({ from: line.number, to, marker, status, error, attempts: tries, mayFail: refused.has(to) });
+      promised.push({ from: line.number, to, marker, status, error, attempts, mayFail: refused.has(to) });
     }
     shown.set(line.number, await readDeliveries(simulator, line.number));
   }

@@ -1,4 +1,4 @@
-import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/content/message-content';
+import { MEDIA_TYPES, type MediaType } from '@gateway/contracts/content/media-content';
 import { LIMITS } from '@gateway/contracts/limits';
 import { Joi } from '../http/input/input-types.js';
 import { fileName, words } from '../http/input/shown-text.js';

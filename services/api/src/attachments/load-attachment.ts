@@ -1,4 +1,4 @@
-import type { MediaContent } from '@gateway/contracts/content/message-content';
+import type { MediaContent } from '@gateway/contracts/content/media-content';
 import { ApiError } from '@gateway/runtime/errors';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import type { ApiDeps } from '../api-deps.js';

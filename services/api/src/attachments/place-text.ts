@@ -1,4 +1,4 @@
-import type { MediaContent } from '@gateway/contracts/content/message-content';
+import { MEDIA, type MediaContent } from '@gateway/contracts/content/media-content';
 import { LIMITS } from '@gateway/contracts/limits';
 import { hasAtMost } from '../http/input/count-characters.js';
 import type { Attachment } from './attachment-schema.js';
@@ -11,7 +11,7 @@ export type PlacedText = Pick<MediaContent, 'caption' | 'followingText'>;
  * limit: then all of it follows.
  */
 export function placeText({ type, caption }: Attachment, text: string | undefined): PlacedText {
-  if (type === 'sticker' || type === 'audio') {
+  if (!MEDIA[type].takesCaption) {
     const words = [caption, text].filter((each) => each !== undefined);
     return words.length > 0 ? { followingText: words.join('\n\n') } : {};
   }

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { MIMEType } from 'node:util';
-import type { MediaType } from '@gateway/contracts/content/message-content';
+import { MEDIA, type MediaType } from '@gateway/contracts/content/media-content';
 import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
 import { lookup } from 'mime-types';
 
@@ -43,13 +43,6 @@ const ENVELOPES: Record<string, RegExp> = {
   'application/gzip': /^application\//,
 };
 const UNKNOWN = 'application/octet-stream';
-const NAMES: Record<MediaType, string> = {
-  image: 'an image',
-  video: 'a video',
-  audio: 'a sound',
-  sticker: 'a WebP image',
-  document: 'a document',
-};
 
 /**
  * Looks at what a file really is, and whether that is what the caller says it is. Where the bytes do not tell, or only
@@ -63,7 +56,7 @@ export async function sniffFile(
   if (bytes.length === 0) return { kind: 'mismatch', field: 'content', message: 'must not be empty' };
   const found = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime;
   if (!fits(type, found && canonical(found))) {
-    return { kind: 'mismatch', field: 'type', message: `the file is not ${NAMES[type]}` };
+    return { kind: 'mismatch', field: 'type', message: `the file is not ${MEDIA[type].name}` };
   }
   if (declared !== undefined && !isSame(canonical(declared), found && canonical(found))) {
     return { kind: 'mismatch', field: 'mimeType', message: 'does not fit the file' };

@@ -2,14 +2,18 @@ import { deriveStatus } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
-import { readDeviceState } from '@gateway/store/devices/device-state';
+import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
+
+/** Of the account that it has now. */
+export type LinkedDevice = Pick<DeviceState, 'accountEpoch'>;
 
 /**
  * Check 7: an account must be linked. One whose session is being restored counts: what is accepted now goes out when it
  * is back.
  */
-export async function requireLinkedDevice(store: Store, address: DeviceAddress): Promise<void> {
-  const { desired, observed, leaseHeld } = await readDeviceState(store, address);
+export async function requireLinkedDevice(store: Store, address: DeviceAddress): Promise<LinkedDevice> {
+  const { desired, observed, leaseHeld, accountEpoch } = await readDeviceState(store, address);
   const linked = desired?.want === 'linked' && deriveStatus(desired, observed, leaseHeld).status !== 'disconnected';
   if (!linked) throw new ApiError('no_device');
+  return { accountEpoch };
 }

@@ -1,5 +1,6 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/devices/device-state';
 import { type HeldRestriction, RESTRICTIONS } from '@gateway/contracts/devices/restriction';
+import { hasSender } from '@gateway/store/fleet/members';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
@@ -31,7 +32,8 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
         reason: Joi.string()
           .valid(...Object.keys(REASONS))
           .description(
-            'Why the device is not connected; `awaiting_backlog` of one that is: what people wrote while it was away has not ' +
+            'Why the device is not connected; `no_sender`: no sender runs, or all are full, and what people write is kept by ' +
+              'the network until one takes the device; `awaiting_backlog` of one that is: what people wrote while it was away has not ' +
               'all arrived yet, and lists wait for it. One-time passwords do not.',
           ),
         networkReason: Joi.string().description(
@@ -54,9 +56,10 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
     },
     errors: [],
   },
-  async handle({ readState }) {
+  async handle({ readState }, { store, workspace }) {
     const { desired, observed, leaseHeld, restriction } = await readState();
-    const status = deriveStatus(desired, observed, leaseHeld);
+    const senders = { hasSender: leaseHeld || (await hasSender(store, workspace)) };
+    const status = deriveStatus(desired, observed, leaseHeld, senders);
     return { status: 200, body: { ...status, ...(restriction && { restriction: describe(restriction) }) } };
   },
 };

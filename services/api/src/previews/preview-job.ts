@@ -1,4 +1,4 @@
-import type { MediaContent, MediaType } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaType } from '@gateway/contracts/content/media-content';
 
 /** What a phone shows of a file before it has it. */
 export type Description = Pick<MediaContent, 'width' | 'height' | 'animated' | 'seconds' | 'thumbnail'>;

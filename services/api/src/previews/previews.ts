@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { MediaType } from '@gateway/contracts/content/message-content';
+import type { MediaType } from '@gateway/contracts/content/media-content';
 import { Turns } from '../http/turns.js';
 import { isPicture } from './is-picture.js';
 import type { Description } from './preview-job.js';

@@ -1,5 +1,6 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
+import { priorityOf } from '@gateway/contracts/jobs';
 import { ApiError } from '@gateway/runtime/errors';
 import { keepBlob } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
@@ -27,7 +28,7 @@ export async function promiseSend(
   { messageId, requestId, kind }: Promised,
 ): Promise<void> {
   if (kind === 'media' && !(await keepBlob(store, address, messageId))) throw new ApiError('unavailable');
-  const priority = kind === 'otp' ? 'otp' : 'bulk';
+  const priority = priorityOf({ kind });
   await producer.addSend({ v: 1, ...address, messageId, requestId, priority }, { epoch: 0 });
   const isOpen = await openSend(store, address, messageId).catch(unlessRedisIsAway);
   if (isOpen === false) throw new ApiError('unavailable');

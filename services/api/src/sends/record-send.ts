@@ -1,10 +1,13 @@
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
+import { priorityOf } from '@gateway/contracts/jobs';
+import { ApiError } from '@gateway/runtime/errors';
 import { dropBlob } from '@gateway/store/blobs/blobs';
 import {
   type AcceptedSend,
   acceptSend,
   acceptSendOnce,
   type NewSend,
+  OtherAccountError,
   SendsFullError,
 } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
@@ -20,7 +23,7 @@ interface Acceptance {
   repeat: RepeatKey | undefined;
 }
 
-/** Writes a send down and promises it. Throws 503 without room, 409 when a request under the same key came in between. */
+/** Writes a send down and promises it. Throws 503 without room, 409 when a request under the same key, or another account, came in between. */
 export async function recordSend(
   { address, requestId, logger }: Call<unknown, object>,
   deps: ApiDeps,
@@ -45,12 +48,13 @@ async function writeDown(
   { store, headroom }: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<AcceptedSend> {
-  await headroom.take(send.kind === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
+  await headroom.take(priorityOf(send) === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
   const bounded = { ...send, quotaBytes: await headroom.sendQuotaBytes() };
   const accepted = await (repeat
     ? acceptSendOnce(store, address, bounded, { ...repeat, answer })
     : acceptSend(store, address, bounded)
   ).catch((thrown: unknown) => {
+    if (thrown instanceof OtherAccountError) throw new ApiError('no_device');
     throw thrown instanceof SendsFullError ? noRoom(thrown) : thrown;
   });
   if (!accepted) throw inProgress();

@@ -1,16 +1,14 @@
-import type { MessageContent, Reply } from '@gateway/contracts/content/message-content';
+import type { Reply } from '@gateway/contracts/content/message-content';
 import { LIMITS } from '@gateway/contracts/limits';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
 import type { NewSend } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
-import { type Attachment, attachmentSchema } from '../attachments/attachment-schema.js';
-import { type CheckedFile, fetchRemoteFile, readInlineFile, storeFile } from '../attachments/load-attachment.js';
-import { type PlacedText, placeText } from '../attachments/place-text.js';
+import type { GivenContent } from '../contents/content-input.js';
+import { CONTENT_FIELDS, CONTENT_SCHEMAS, type ContentFields, takeContent } from '../contents/content-inputs.js';
 import { requireLinkedDevice } from '../devices/require-device.js';
 import type { Answer, Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { words } from '../http/input/shown-text.js';
 import { handleOnce, type RepeatKey } from './answer-repeat.js';
 import { estimateFinishMs } from './estimate-finish.js';
 import { findReply } from './find-reply.js';
@@ -18,11 +16,9 @@ import { recordSend } from './record-send.js';
 
 type NoQuery = Record<string, never>;
 
-interface SendBody {
-  /** Digits, doubles included. */
+interface SendBody extends ContentFields {
+  /** Digits, duplicates included. */
   to: string[];
-  text?: string;
-  attachment?: Attachment;
   existingMessageId?: string;
 }
 
@@ -44,10 +40,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   query: Joi.object<NoQuery>({}),
   body: Joi.object<SendBody>({
     to: Joi.recipients().required().description('One phone number or a list of them; each gets the message once.'),
-    text: words(LIMITS.maxTextCharacters).description(
-      'The text of the message, sent as it is written. White space, control characters and invisible marks alone are refused: phones would show an empty bubble.',
-    ),
-    attachment: attachmentSchema.description('A file, up to 10 MB. `text` goes with it.'),
+    ...CONTENT_SCHEMAS,
     existingMessageId: Joi.string()
       .max(100)
       .description(
@@ -56,8 +49,8 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
           'message that they got themselves. Sends of other tokens count as unknown, but for the scope `admin`.',
       ),
   })
-    .or('text', 'attachment')
-    .messages({ 'object.missing': 'either text or attachment must be provided' }),
+    .or(...CONTENT_FIELDS)
+    .messages({ 'object.missing': `either ${CONTENT_FIELDS.join(' or ')} must be provided` }),
   maxBodyBytes: MAX_BODY_BYTES,
   hasFile: true,
   docs: {
@@ -94,11 +87,10 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
   idempotent: true,
 
   async handle(call, deps) {
-    const { attachment } = call.body;
-    const inlineFile = attachment && (await readInlineFile(attachment));
+    const given = await takeContent(call.body);
     return handleOnce(call, deps, {
       again: async ({ messageId, answer }) => ({ status: 202, body: { messageId, ...answer } }),
-      handle: (repeat) => accept(call, deps, { inlineFile, repeat }),
+      handle: (repeat) => accept(call, deps, { given, repeat }),
     });
   },
 };
@@ -106,19 +98,17 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
 async function accept(
   call: SendCall,
   deps: ApiDeps,
-  { inlineFile, repeat }: { inlineFile: CheckedFile | undefined; repeat: RepeatKey | undefined },
+  { given, repeat }: { given: GivenContent; repeat: RepeatKey | undefined },
 ): Promise<Answer> {
-  const { attachment, text } = call.body;
-  await requireLinkedDevice(deps.store, call.address);
+  const device = await requireLinkedDevice(deps.store, call.address);
   const reply = await replyOf(call, deps);
-  const placed = attachment ? placeText(attachment, text) : {};
-  const plan = planSend(call, deps, placed);
+  const plan = planSend(call, deps, given);
   const messages = plan.recipients.length * plan.parts;
   await deps.headroom.refuseWithoutRoom('lists', messages);
   const finishMs = await estimateFinishMs(deps, call.address, messages);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
-  const content = await toContent(call, deps, { placed, inlineFile });
-  const send = { ...plan, content, ...(reply && { reply }) };
+  const content = await given.toContent(call, deps);
+  const send = { ...plan, ...device, content, ...(reply && { reply }) };
   const answer = {
     status: 'queued',
     recipients: send.recipients.length,
@@ -132,12 +122,12 @@ async function accept(
 function planSend(
   { body, token, requestId }: SendCall,
   { clock }: ApiDeps,
-  { followingText }: PlacedText,
+  { kind, parts }: GivenContent,
 ): Omit<NewSend, 'content'> {
   const nowMs = clock.nowMs();
   return {
-    kind: body.attachment ? 'media' : 'text',
-    parts: followingText === undefined ? 1 : 2,
+    kind,
+    parts,
     recipients: onePerPerson(body.to),
     owner: token.owner,
     requestId,
@@ -159,16 +149,4 @@ function onePerPerson(numbers: readonly string[]): string[] {
 async function replyOf({ address, token, body }: SendCall, deps: ApiDeps): Promise<Reply | undefined> {
   const { existingMessageId, to } = body;
   return existingMessageId === undefined ? undefined : findReply(deps, { address, token }, { existingMessageId, to });
-}
-
-interface Parts {
-  placed: PlacedText;
-  inlineFile: CheckedFile | undefined;
-}
-
-async function toContent(call: SendCall, deps: ApiDeps, { placed, inlineFile }: Parts): Promise<MessageContent> {
-  const { text = '', attachment } = call.body;
-  if (!attachment) return { kind: 'text', text };
-  const file = inlineFile ?? (await fetchRemoteFile(attachment, call, deps));
-  return { ...(await storeFile(call, deps, { attachment, file })), ...placed };
 }

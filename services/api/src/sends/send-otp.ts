@@ -100,11 +100,12 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
 };
 
 async function sendOnce(call: OtpCall, deps: ApiDeps, repeat: RepeatKey | undefined): Promise<Answer> {
-  await requireLinkedDevice(deps.store, call.address);
+  const device = await requireLinkedDevice(deps.store, call.address);
   const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
   // Before the record: from there on the OTP is promised, whatever becomes of Redis.
   const makePlatformId = await platformIdMaker(deps, call.address);
-  const messageId = await recordSend(call, deps, { send: toSend(call, deps), answer: { handledUntilMs }, repeat });
+  const send = { ...toSend(call, deps), ...device };
+  const messageId = await recordSend(call, deps, { send, answer: { handledUntilMs }, repeat });
   const otp = { messageId, platformMessageId: makePlatformId(messageId), address: call.address };
   return toAnswer(call, await waitForOtp(call, deps, { ...otp, ...(repeat && { idempotencyKey: repeat.key }) }));
 }

@@ -1,6 +1,7 @@
 import { deriveStatus } from '@gateway/contracts/devices/device-state';
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
+import { priorityOf } from '@gateway/contracts/jobs';
 import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuses';
@@ -111,9 +112,9 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
 };
 
 function describeRecipient(recipient: RecipientView, send: SendRecord, ids: PlatformIds) {
-  const { index, to, status, tries, errorCode, atMs } = recipient;
+  const { index, to, status, attempts, errorCode, atMs } = recipient;
   const mayHaveError = status === 'failed' || status === 'expired';
-  const parts = tries > 0 ? Array.from({ length: send.parts }, (_, part) => part) : [];
+  const parts = attempts > 0 ? Array.from({ length: send.parts }, (_, part) => part) : [];
   return {
     to,
     status,
@@ -140,7 +141,7 @@ async function turnOf(
   { send, device, state }: { send: SendRecord; device: Device | undefined; state: DeviceState },
 ): Promise<{ error?: string }> {
   const status = deriveStatus(state.desired, state.observed, state.leaseHeld);
-  if (status.status === 'connected' && status.reason && send.kind !== 'otp') return { error: status.reason };
+  if (status.status === 'connected' && status.reason && priorityOf(send) !== 'otp') return { error: status.reason };
   return (await waitsForPace(deps, address, device)) ? { error: 'paced' } : {};
 }
 

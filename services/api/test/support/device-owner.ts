@@ -5,10 +5,11 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState, recordObserved, requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { acquireLease, type Lease, releaseLease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/read-send';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 
 export const DEFAULT: DeviceAddress = { workspace: 'main', device: 'default' };
 export const ACCOUNT = '447700900123';

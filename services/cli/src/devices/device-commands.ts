@@ -7,6 +7,7 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { listDevices, readDefaultDevice, readDevice, setDefaultDevice, setPace } from '@gateway/store/devices/devices';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { hasSender } from '@gateway/store/fleet/members';
 import { listOpenSends, readBacklog } from '@gateway/store/sends/read-send';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
@@ -115,14 +116,15 @@ async function show(context: CliContext, id: string): Promise<void> {
 
 async function describe({ store, workspace }: CliContext, id: string) {
   const address = { workspace, device: id };
-  const [device, { desired, observed, leaseHeld }, restriction, backlog, sends] = await Promise.all([
+  const [device, { desired, observed, leaseHeld }, restriction, backlog, sends, senders] = await Promise.all([
     readDevice(store, address),
     readDeviceState(store, address),
     readRestriction(store, address),
     readBacklog(store, address),
     listOpenSends(store, address),
+    hasSender(store, workspace),
   ]);
-  const status = deriveStatus(desired, observed, leaseHeld);
+  const status = deriveStatus(desired, observed, leaseHeld, { hasSender: senders });
   return {
     id,
     status: status.status,

@@ -9,6 +9,7 @@ import { readDefaultDevice, readDevice } from '@gateway/store/devices/devices';
 import { readLeftOut } from '@gateway/store/devices/incidents/query-ends';
 import { countContactTokens } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion, type VersionInForce } from '@gateway/store/fleet/client-version';
+import { hasSender } from '@gateway/store/fleet/members';
 import type { CliContext } from '../cli-context.js';
 import { showTime } from '../output.js';
 import { askDevice } from './ask-device.js';
@@ -27,14 +28,15 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
   const address = { workspace, device };
   if (!(await readDevice(store, address))) throw new Error(`there is no device ${device}`);
   if (options.trace !== undefined) return showTrace(context, address, options.trace);
-  const [state, version, tokens, leftOut, session] = await Promise.all([
+  const [state, version, tokens, leftOut, session, senders] = await Promise.all([
     readDeviceState(store, address),
     readVersion(context),
     countContactTokens(store, address),
     readLeftOut(store, address),
     askDevice<SessionReport | null>(context, address, { kind: 'session' }),
+    hasSender(store, workspace),
   ]);
-  const status = deriveStatus(state.desired, state.observed, state.leaseHeld);
+  const status = deriveStatus(state.desired, state.observed, state.leaseHeld, { hasSender: senders });
   const isConnected = status.status === 'connected';
   const facts = { isConnected, session: session.answer, version, leftOut: [...leftOut], nowMs: Date.now() };
   output.show({

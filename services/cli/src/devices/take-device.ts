@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { type DeviceAddress, makeProcessId } from '@gateway/contracts/ids';
+import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
-import { type HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 
 const LEASE_TTL_MS = 10_000;
 const RETRY_MS = 250;
@@ -33,7 +33,7 @@ export async function withDevice<Result>(
       await ringDoorbell(store, { topic: 'lease', ...address });
     }
   } finally {
-    keeper.stop();
+    await keeper.stop();
   }
 }
 

@@ -2,6 +2,7 @@ import { ConnectionController, type ControllerDeps } from '@gateway/connection/c
 import type { DesiredState, LinkMethod, ObservedState } from '@gateway/contracts/devices/device-state';
 import { type DeviceId, makeAttemptId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Simulator } from '@gateway/simulator/start-simulator';
@@ -9,7 +10,6 @@ import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { eventually } from '@gateway/testkit/eventually';
 import type { RedisSpace } from '@gateway/testkit/redis-space';
 import { scanCodes } from '@gateway/testkit/scan-codes';
@@ -24,7 +24,7 @@ export interface ConnectionProcess {
 export async function startController(
   space: RedisSpace,
   simulator: Simulator,
-  { holdAfterMs = 600_000, lastedMs = 60_000, wrap = (keeper) => keeper }: Options = {},
+  { senderWaitMs = 600_000, wrap = (keeper) => keeper }: Options = {},
 ): Promise<ConnectionProcess> {
   const { store } = space;
   const logger = createLogger({ service: 'test', level: 'error' });
@@ -33,7 +33,7 @@ export async function startController(
   const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: makeAttemptId(), ttlMs: 2_000 });
   keeper.start();
   const controller = new ConnectionController({
-    ...{ store, doorbells, logger, clock: systemClock, workspace: 'main', holdAfterMs, lastedMs },
+    ...{ store, doorbells, logger, clock: systemClock, workspace: 'main', senderWaitMs },
     clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
     keeper: wrap(keeper),
     endpoint: { url: simulator.socketUrl, trust: { kind: 'root', publicKey: rootKey(simulator) } },
@@ -46,7 +46,7 @@ export async function startController(
     },
     stop: async () => {
       await controller.stop();
-      keeper.stop();
+      await keeper.stop();
       doorbells.close();
       subscriber.disconnect();
     },
@@ -54,8 +54,7 @@ export async function startController(
 }
 
 interface Options {
-  holdAfterMs?: number;
-  lastedMs?: number;
+  senderWaitMs?: number;
   /** Stands between the controller and its leases. */
   wrap?: (keeper: ControllerDeps['keeper']) => ControllerDeps['keeper'];
 }

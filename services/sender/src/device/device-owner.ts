@@ -1,6 +1,13 @@
-import type { DesiredState, ObservedState, Reason, Want } from '@gateway/contracts/devices/device-state';
+import {
+  askedPauseEndMs,
+  type DesiredState,
+  type ObservedState,
+  type Reason,
+  type Want,
+} from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -12,9 +19,8 @@ import { readDeviceState, reportObserved } from '@gateway/store/devices/device-s
 import { readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
-import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/count-starts';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
-import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/start-pause';
+import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
+import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/starts/start-pause';
 import { TimeoutError } from 'p-queue';
 import type { ProcessDeps } from '../deps.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
@@ -87,7 +93,7 @@ export class DeviceOwner {
     this.work?.answerQuestions();
   }
 
-  /** Gives the device to whoever claims it next; the list in flight goes over with the same ids. */
+  /** Gives the device to the process that claims it next; the list in flight goes over with the same ids. */
   async handOver(): Promise<void> {
     this.endSoon();
     await this.ended;
@@ -123,8 +129,7 @@ export class DeviceOwner {
   private async waitForKey(error: UnknownKeyError): Promise<void> {
     this.state = 'waiting';
     this.logger.error('device waits for an encryption key', { error, ...error.fields });
-    const { desired } = await readDeviceState(this.deps.store, this.address);
-    if (desired?.want === 'linked') await this.report(desired, { status: 'connecting', reason: 'keys_unreadable' });
+    await this.reportOwnWait({ status: 'connecting', reason: 'keys_unreadable' });
     while (!this.mustEnd()) {
       const state = await readDeviceState(this.deps.store, this.address);
       const isThere = await readIdKey(this.deps.store, this.address).then(Boolean, () => false);
@@ -142,13 +147,18 @@ export class DeviceOwner {
     this.state = 'backingOff';
     this.logger.error('owners of the device failed one after the other, the next attempt waits', { failed });
     const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
-    const { desired } = await readDeviceState(store, this.address);
-    const observed = { status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) } as const;
-    if (desired?.want === 'linked') await this.report(desired, observed);
+    await this.reportOwnWait({ status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) });
     while (!this.mustEnd() && clock.nowMs() < untilMs && (await isWanted())) {
       await this.wakeUp.wait(Math.min(untilMs - clock.nowMs(), LOOK_MS));
     }
     this.state = 'opening';
+  }
+
+  /** Not in place of a pause that the network asked for: all who log in must find that. */
+  private async reportOwnWait(wait: Omit<ObservedState, 'sinceMs'>): Promise<void> {
+    const { desired, observed } = await readDeviceState(this.deps.store, this.address);
+    if (desired?.want !== 'linked' || askedPauseEndMs(observed) > this.deps.clock.nowMs()) return;
+    await this.report(desired, wait);
   }
 
   /** Opens one socket after the other until it must end, or the device is not wanted any more. */
@@ -221,7 +231,7 @@ export class DeviceOwner {
     await this.pause(desired, { reason, minMs: afterMs, ...words });
   }
 
-  /** The wait is written down: whoever owns the device next keeps to what the network asked for, too. */
+  /** The wait is written down: the next owner keeps to what the network asked for, too. */
   private async pause(
     desired: DesiredState,
     { reason, minMs, networkReason }: { reason: Reason; minMs: number; networkReason?: string },
@@ -230,7 +240,7 @@ export class DeviceOwner {
     await this.report(desired, { status: 'connecting', reason, notBeforeMs, ...(networkReason && { networkReason }) });
   }
 
-  /** Until somebody rings; then sends in Redis are compared with what this process works on. */
+  /** Until a doorbell rings; then sends in Redis are compared with what this process works on. */
   private async rest(ms: number): Promise<void> {
     await this.wakeUp.wait(ms);
     if (!this.mustEnd()) void this.work?.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));

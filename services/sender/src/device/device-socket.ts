@@ -3,21 +3,18 @@ import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import { createSessionCaches, forgetCached } from '@gateway/messenger/lookup/session-caches';
-import { openSession } from '@gateway/messenger/session/open-session';
 import { OPTIONAL_QUERIES } from '@gateway/messenger/session/optional-queries';
 import { KeysUnreadableError } from '@gateway/messenger/session/session-errors';
 import type { Account, EndCircumstances, OnSessionEvent } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
-import type { Endpoint } from '@gateway/messenger/socket/trust';
 import { sleep } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
 import { toError } from '@gateway/runtime/errors';
 import { reportObserved } from '@gateway/store/devices/device-state';
 import { noteSuspects, readLeftOut } from '@gateway/store/devices/incidents/query-ends';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
-import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
-import type { DeviceDeps } from '../deps.js';
+import type { DeviceDeps, ProcessDeps } from '../deps.js';
 import { messageOf, recipientOf } from '../preparing/message-of.js';
 
 /** Why a socket is no more. */
@@ -26,10 +23,9 @@ export type SocketEnd = DisconnectOutcome & {
   serverWords?: string;
 };
 
-export interface SocketDeps extends DeviceDeps {
-  endpoint: Endpoint;
-  clientVersion: ClientVersion;
-  ackTimeoutMs: number;
+export interface SocketDeps
+  extends DeviceDeps,
+    Pick<ProcessDeps, 'endpoint' | 'clientVersion' | 'ackTimeoutMs' | 'openSession'> {
   /** Told all that sessions report. What concerns the socket itself comes back to it. */
   onEvent: OnSessionEvent;
   /** The account is logged in, and its state written: messages may go out. */
@@ -57,7 +53,7 @@ export class DeviceSocket {
   private account: { phone: string; name?: string } | undefined;
   private profilePic: string | undefined;
   private login: Login | undefined;
-  /** Lists wait for what people wrote meanwhile, and whoever asks for the status is told so. */
+  /** Lists wait for what people wrote meanwhile, and those who ask for the status is told so. */
   private isBehind = false;
 
   constructor(private readonly deps: SocketDeps) {}
@@ -131,7 +127,7 @@ export class DeviceSocket {
     const { version } = await clientVersion.read();
     this.login = { desired, version, onDecided };
     const leftOut = await readLeftOut(store, lease.address);
-    return openSession({
+    return this.deps.openSession({
       keyStore: deviceKeyStore(store, lease),
       caches: this.caches,
       endpoint,

@@ -1,5 +1,6 @@
 import { CONTACTS_PER_PART, type ContactFacts, type OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import { LIMITS } from '@gateway/contracts/limits';
+import type { HeldLease } from '@gateway/fleet/lease-keeper';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
@@ -7,7 +8,6 @@ import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
-import type { HeldLease } from '@gateway/store/fleet/lease-keeper';
 import { joinOptOuts } from '@gateway/store/workspace/join-opt-outs';
 
 export interface DeskDeps {
@@ -36,7 +36,7 @@ const SESSION_MS = 5_000;
 
 /**
  * Answers what other processes ask the owner of a device. Questions are taken at once, which tells that the device has a
- * sender, and answered one after the other: however many callers there are, they cost the device one look-up at a time,
+ * sender, and answered one after the other: however many callers there are, they cost the device one lookup at a time,
  * and that one gives way to a message that a person waits for.
  */
 export class QuestionDesk {

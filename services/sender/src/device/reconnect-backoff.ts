@@ -4,11 +4,11 @@ const LONGEST_MS = 60_000;
 const GOOD_AFTER_MS = 60_000;
 
 /**
- * How long to wait before the next try to connect: doubling, with jitter so that a fleet does not come back in step.
+ * How long to wait before the next attempt to connect: doubling, with jitter so that a fleet does not come back in step.
  * Reset by a connection that stayed open, not by one that merely opened.
  */
 export class ReconnectBackoff {
-  private tries = 0;
+  private attempts = 0;
   private openedAtMs: number | undefined;
 
   constructor(private readonly monotonicMs: () => number) {}
@@ -19,10 +19,10 @@ export class ReconnectBackoff {
 
   /** @param atLeastMs what the network asked for. */
   nextDelayMs(atLeastMs = 0): number {
-    if (this.openedAtMs !== undefined && this.monotonicMs() - this.openedAtMs >= GOOD_AFTER_MS) this.tries = 0;
+    if (this.openedAtMs !== undefined && this.monotonicMs() - this.openedAtMs >= GOOD_AFTER_MS) this.attempts = 0;
     this.openedAtMs = undefined;
-    const baseMs = Math.max(atLeastMs, Math.min(FIRST_MS * 2 ** this.tries, LONGEST_MS) / 2);
-    this.tries++;
+    const baseMs = Math.max(atLeastMs, Math.min(FIRST_MS * 2 ** this.attempts, LONGEST_MS) / 2);
+    this.attempts++;
     return baseMs + Math.random() * Math.min(baseMs, LONGEST_MS / 2);
   }
 }

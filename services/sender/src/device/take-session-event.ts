@@ -7,8 +7,8 @@ import type { DeviceWork } from './device-work.js';
 import { recordLateRefusal, recordReceipt } from './receipts.js';
 
 export interface EventDeps extends DeviceDeps {
-  socket: DeviceSocket;
-  work: DeviceWork;
+  socket: Pick<DeviceSocket, 'opened' | 'renamed' | 'noteVersionDeadline' | 'closed'>;
+  work: Pick<DeviceWork, 'scheduler' | 'joins'>;
 }
 
 type ReceiptEvent = Extract<SessionEvent, { kind: 'receipt' }>;

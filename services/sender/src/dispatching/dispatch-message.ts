@@ -80,7 +80,7 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
   const { send, recipient, to } = item;
   const person = await identify(session, send, to);
   if (!person) {
-    // Their next look-up says what is to be done: it has pauses, and reasons.
+    // Their next lookup says what is to be done: it has pauses, and reasons.
     send.putBack([recipient]);
     return undefined;
   }

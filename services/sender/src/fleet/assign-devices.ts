@@ -12,7 +12,7 @@ const LOAD_BOUND = 1.1;
 /**
  * Which sender should hold which device: bounded-load rendezvous hashing. Every sender computes the same answer from
  * the same lists, without a coordinator, and a sender that comes or goes moves few devices.
- * Devices for which nobody has room are left out.
+ * Devices for which no sender has room are left out.
  */
 export function assignDevices(devices: readonly string[], candidates: readonly Candidate[]): Map<string, string> {
   const assignment = new Map<string, string>();

@@ -7,6 +7,7 @@ import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 import { assignDevices } from './assign-devices.js';
 import { FleetView } from './fleet-view.js';
+import { makeRoom } from './over-capacity.js';
 import { StableMembership } from './stable-membership.js';
 
 export interface PoolDeps extends ProcessDeps {
@@ -26,14 +27,14 @@ const MOVES_PER_TICK = 2;
 
 /**
  * The devices of one sender process. On every tick, and when a doorbell says that something changed, it works out which
- * devices should be here, claims those that nobody holds, and gives back those that should be elsewhere.
+ * devices should be here, claims those without an owner, and gives back those that should be elsewhere.
  */
 export class SenderPool {
   private readonly owners = new Map<DeviceId, DeviceOwner>();
   private readonly wakeUp = new WakeUp();
   private readonly membership: StableMembership;
   private readonly fleet: FleetView;
-  /** To be held here, and held by nobody. */
+  /** To be held here, and without an owner. */
   private orphans: DeviceAddress[] = [];
   private readonly stopListening: () => void;
   private assigned = { basis: '', assignment: new Map<DeviceId, string>() };
@@ -65,7 +66,7 @@ export class SenderPool {
     return counts;
   }
 
-  /** Leaves the member set first, so that nobody waits for us, then hands every device over. */
+  /** Leaves the member set first, so that no one waits for us, then hands every device over. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.stopListening();
@@ -104,7 +105,11 @@ export class SenderPool {
   /** Worked out anew only when senders or devices have changed: it hashes each device with each sender. */
   private assign(devices: readonly DeviceId[], members: readonly Member[]): Map<DeviceId, string> {
     const basis = JSON.stringify([devices, members.map(({ id, capacity }) => [id, capacity])]);
-    if (basis !== this.assigned.basis) this.assigned = { basis, assignment: assignDevices(devices, members) };
+    if (basis !== this.assigned.basis)
+      this.assigned = {
+        basis,
+        assignment: assignDevices(devices, makeRoom(devices.length, members, this.deps.logger)),
+      };
     return this.assigned.assignment;
   }
 

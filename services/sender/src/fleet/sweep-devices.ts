@@ -1,4 +1,5 @@
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import type { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
@@ -7,7 +8,6 @@ import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { listDevices } from '@gateway/store/devices/devices';
-import type { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
 import { eraseSpentOtps, expireSends, hasDueSends } from '@gateway/store/sends/change-send';
 
@@ -36,7 +36,7 @@ export async function sweepDevices(deps: SweepDeps, isStopped = () => false): Pr
 
 async function sweepDevice({ store, keeper, producer, clock }: SweepDeps, address: DeviceAddress): Promise<void> {
   const lease = await keeper.acquire(address);
-  // Somebody holds it: an owner does all this on its own ticks.
+  // It has an owner, who does all this on its own ticks.
   if (!lease) return;
   try {
     const nowMs = clock.nowMs();

@@ -1,3 +1,4 @@
+import { priorityOf } from '@gateway/contracts/jobs';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { isOptedOut } from '@gateway/store/workspace/hidden-opt-outs';
@@ -7,7 +8,7 @@ import type { SendProgress } from '../scheduling/send-progress.js';
 
 type UnsentDeps = Pick<DeviceDeps, 'store' | 'lease' | 'results' | 'metrics'>;
 
-/** Those of a batch who take messages. The others cost neither a look-up nor a place in the pace. */
+/** Those of a batch who take messages. The others cost neither a lookup nor a place in the pace. */
 export async function dropOptedOut<Upcoming extends { index: number; to: string }>(
   deps: UnsentDeps,
   send: SendProgress,
@@ -63,7 +64,7 @@ async function findIn(
 
 /** A code goes out all the same: the person has just asked for it. */
 function isExempt({ record }: SendProgress): boolean {
-  return record.kind === 'otp';
+  return priorityOf(record) === 'otp';
 }
 
 /** Says of a recipient that they get nothing (more) of this send, and why. */

@@ -3,6 +3,7 @@ import type { DeviceAddress, SendTag } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
+import { systemClock } from '@gateway/runtime/clock';
 import { readUpload } from '@gateway/store/blobs/blobs';
 import type { Store } from '@gateway/store/core/store';
 import { readReceived } from '@gateway/store/inbound/received-messages';
@@ -54,7 +55,10 @@ export async function readOwnMessage(
 
 async function contentOf(deps: QuoteDeps, reply: Reply): Promise<ReadyContent | undefined> {
   if (reply.kind === 'own') return readOwnMessage(deps, reply);
-  const received = await readReceived(deps.store, deps.address, { platformId: reply.platformId, nowMs: Date.now() });
+  const received = await readReceived(deps.store, deps.address, {
+    platformId: reply.platformId,
+    nowMs: systemClock.nowMs(),
+  });
   return received && { kind: 'text', text: received.text };
 }
 

@@ -1,4 +1,4 @@
-import { contentOfPart, type MessageContent } from '@gateway/contracts/content/message-content';
+import { contentOfPart, isMessageContent } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
@@ -78,17 +78,13 @@ async function checkContent(
   }
   if (stored instanceof Error) {
     logger.error('content of a send cannot be read', { messageId: record.messageId, error: stored });
-  } else if (isKnown(stored?.content) && stored && contentOfPart(stored.content, record.parts - 1)) {
+  } else if (stored && isMessageContent(stored.content) && contentOfPart(stored.content, record.parts - 1)) {
     return stored;
   } else {
     logger.error('send has no content that this version knows', { messageId: record.messageId });
   }
   await failRecipients(deps, record, queued, 'content_unreadable');
   return undefined;
-}
-
-function isKnown(stored: MessageContent | undefined): stored is MessageContent {
-  return stored?.kind === 'text' || stored?.kind === 'media';
 }
 
 /** Says of recipients that they will get nothing, and why. */

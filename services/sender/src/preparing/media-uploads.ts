@@ -1,4 +1,4 @@
-import type { MediaContent, MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaContent, MediaUpload } from '@gateway/contracts/content/media-content';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Clock } from '@gateway/runtime/clock';

@@ -1,4 +1,5 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
+import { priorityOf } from '@gateway/contracts/jobs';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import { toError } from '@gateway/runtime/errors';
@@ -47,7 +48,7 @@ export class SendPreparation {
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
   lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
     for (const send of this.deps.sends.inTurn()) {
-      if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && send.record.kind !== 'otp') return;
+      if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && priorityOf(send.record) !== 'otp') return;
       const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
       if (batch.length === 0) continue;
       this.lookUps++;
@@ -74,11 +75,13 @@ export class SendPreparation {
     const allowed = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
     const wanted = await this.holdBackTokenless(session, send, allowed);
     const numbers = wanted.map(({ to }) => to);
-    const found = await session.lookUp(numbers, { urgent: send.record.kind === 'otp' }).catch((thrown: unknown) => {
-      const { messageId, record } = send;
-      logger.warn('look-up failed', { messageId, requestId: record.requestId, error: toError(thrown) });
-      return new Map<string, LookUpResult>();
-    });
+    const found = await session
+      .lookUp(numbers, { urgent: priorityOf(send.record) === 'otp' })
+      .catch((thrown: unknown) => {
+        const { messageId, record } = send;
+        logger.warn('lookup failed', { messageId, requestId: record.requestId, error: toError(thrown) });
+        return new Map<string, LookUpResult>();
+      });
     const ready: number[] = [];
     const failed: FailedLookUp[] = [];
     for (const { index, to } of wanted) {
@@ -225,14 +228,14 @@ export class SendPreparation {
         logger.error('attachment cannot be read', { ...fields, error: outcome.error });
         return this.giveUp(send, 'attachment_unreadable');
       case 'failed':
-        // Without this session it could not have gone well: that was no try.
+        // Without this session it could not have gone well: that was no attempt.
         if (!this.isCurrent(session)) return;
         logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
         if (!send.file.retry(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
     }
   }
 
-  /** Nobody has got anything of this send by us, and nobody will. */
+  /** No one has got anything of this send from us, and no one will. */
   private async giveUp(send: SendProgress, error: OwnRecipientError): Promise<void> {
     await failRecipients(this.deps, send.record, send.takeUnsent(), error);
   }

@@ -1,5 +1,5 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import type { SendJob } from '@gateway/contracts/jobs';
+import { priorityOf, type SendJob } from '@gateway/contracts/jobs';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import type { JobOutcome } from '@gateway/queue/consumer';
 import { toError } from '@gateway/runtime/errors';
@@ -29,7 +29,7 @@ export interface LoadOptions {
   rest?: Rest | undefined;
 }
 
-/** A send of which everybody who is left waits: strangers for the network, others for the end of a pause. */
+/** A send in which all who are left wait: strangers for the network, others for the end of a pause. */
 interface Aside {
   job: SendJob;
   /** The numbers of those who are held, 8 bytes each, and not the send: there may be thousands of long lists. */
@@ -54,7 +54,7 @@ const OTP_FIRST_MS = 1_000;
  *
  *   parked -> loading -> active -> finished
  *                          |
- *                        aside (everybody who is left waits for the network to lift a restriction, or, where a list
+ *                        aside (all who are left wait for the network to lift a restriction, or, where a list
  *                               waits for the place, for the end of a pause)
  *
  * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs next to
@@ -308,10 +308,11 @@ function isDue({ rest }: Aside, nowMs: number): boolean {
 }
 
 function isOtp({ record }: SendProgress): boolean {
-  return record.kind === 'otp';
+  return priorityOf(record) === 'otp';
 }
 
-/** What wakes a send up: the same whoever does it. */
-export function toJob(address: DeviceAddress, { messageId, kind, requestId }: SendRecord): SendJob {
-  return { v: 1, ...address, messageId, priority: kind === 'otp' ? 'otp' : 'bulk', requestId };
+/** What wakes a send up: the same in every service. */
+export function toJob(address: DeviceAddress, record: SendRecord): SendJob {
+  const { messageId, requestId } = record;
+  return { v: 1, ...address, messageId, priority: priorityOf(record), requestId };
 }

@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Pace } from '@gateway/contracts/devices/pace';
+import { priorityOf } from '@gateway/contracts/jobs';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -165,10 +167,10 @@ export class DeviceScheduler {
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {
         const { messageId, record } = send;
-        const { requestId, kind } = record;
+        const { requestId } = record;
         this.failures.end(send);
         logger.info('send finished', { messageId, requestId });
-        if (kind === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
+        if (priorityOf(record) === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
       },
       onUnloadable: ({ messageId, requestId }, error) => {
         if (error instanceof FencedError) onFailed(error);
@@ -240,6 +242,8 @@ export class DeviceScheduler {
       if (dispatched.kind === 'wait') await this.wakeUp.wait(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
       else if (dispatched.kind === 'nothing') await this.wakeUp.wait(1_000);
+      // Others of the process have their turn: no gate may have waited for anything.
+      else await setImmediate();
     }
   }
 

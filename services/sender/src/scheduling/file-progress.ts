@@ -1,8 +1,8 @@
-import type { MediaUpload } from '@gateway/contracts/content/message-content';
+import type { MediaUpload } from '@gateway/contracts/content/media-content';
 import { pauseAfter } from './retries.js';
 
 /** About half an hour with the pauses in between. */
-const MAX_TRIES = 12;
+const MAX_ATTEMPTS = 12;
 
 /** How far the file of a send is on its way to the network; a send without a file lacks nothing. */
 export class FileProgress {
@@ -11,10 +11,10 @@ export class FileProgress {
   upload: MediaUpload | undefined;
   notBeforeMs = 0;
 
-  /** @param tries of uploads, before the send gave up its place; the next is due at `notBeforeMs`. */
+  /** @param attempts at uploads, before the send gave up its place; the next is due at `notBeforeMs`. */
   constructor(
     private readonly isNeeded: boolean,
-    public tries = 0,
+    public attempts = 0,
   ) {}
 
   /** Nothing can go out before it is at the network. */
@@ -26,10 +26,10 @@ export class FileProgress {
     return this.isLacking && !this.uploading && nowMs >= this.notBeforeMs;
   }
 
-  /** After a pause that doubles at each try; `false` when it was tried often enough. */
+  /** After a pause that doubles at each attempt; `false` when there were enough. */
   retry(nowMs: number): boolean {
-    this.notBeforeMs = nowMs + pauseAfter(this.tries);
-    this.tries++;
-    return this.tries < MAX_TRIES;
+    this.notBeforeMs = nowMs + pauseAfter(this.attempts);
+    this.attempts++;
+    return this.attempts < MAX_ATTEMPTS;
   }
 }

@@ -16,10 +16,10 @@ export interface Suspects {
 
 export function findSuspects(recipients: readonly RecipientView[]): Suspects {
   const lost = recipients.filter(({ partsInFlight }) => partsInFlight > 0);
-  const found = lost.filter(({ tries }) => tries >= MANY_ATTEMPTS).toSorted((a, b) => a.tries - b.tries);
+  const found = lost.filter(({ attempts }) => attempts >= MANY_ATTEMPTS).toSorted((a, b) => a.attempts - b.attempts);
   const sendNotBeforeMs = isSuspectSend(found.length) ? pauseOfAll(lost) : 0;
-  const each = found.map(({ index, tries, atMs }) => {
-    const notBeforeMs = Math.max(atMs + pauseAfter(tries - MANY_ATTEMPTS), sendNotBeforeMs);
+  const each = found.map(({ index, attempts, atMs }) => {
+    const notBeforeMs = Math.max(atMs + pauseAfter(attempts - MANY_ATTEMPTS), sendNotBeforeMs);
     return { index, notBeforeMs };
   });
   return { each, sendNotBeforeMs };
@@ -31,8 +31,8 @@ export function isSuspectSend(suspects: number): boolean {
 
 function pauseOfAll(lost: readonly RecipientView[]): number {
   let [attempts, lastMs] = [0, 0];
-  for (const { tries, atMs } of lost) {
-    attempts += tries;
+  for (const { attempts: ofOne, atMs } of lost) {
+    attempts += ofOne;
     lastMs = Math.max(lastMs, atMs);
   }
   return lastMs + pauseAfter(attempts - MANY_SUSPECTS * MANY_ATTEMPTS);

@@ -27,7 +27,7 @@ export interface HoldDeps {
   metrics: SenderMetrics;
   /** From now on messages to new contacts wait. */
   onHeld(): void;
-  /** From now on nobody waits. */
+  /** From now on no one waits. */
   onLifted(): void;
   /** This person, who may be one of those who wait, is no stranger any more. */
   onMet(phone: string): void;
@@ -164,7 +164,7 @@ export class NewContactHold {
     this.newsAtMs = this.deps.clock.monotonicMs();
   }
 
-  /** Somebody wrote to us: they are no stranger any more, and may be one of those who wait. */
+  /** This person wrote to us: they are no stranger any more, and may be one of those who wait. */
   metPerson(phone: string): void {
     if (!this.isOn) return;
     this.note(phone, 'met');

@@ -10,7 +10,7 @@ interface Batch {
   written: Promise<(RecipientStatus | undefined)[]>;
 }
 
-/** The first news of a send are written at once, as somebody may wait for an OTP; those that follow so soon, together. */
+/** The first news of a send are written at once, as a person may wait for an OTP; those that follow so soon, together. */
 const GATHER_MS = 5;
 
 /**

@@ -29,7 +29,7 @@ export interface Rest {
   untilMs: number;
   /** The most attempts that one of them has behind them: pauses go on doubling from there. */
   attempts: number;
-  uploadTries: number;
+  uploadAttempts: number;
 }
 
 const UNSENT = ['waiting', 'ready', 'alone', 'held', 'pausing'] as const;
@@ -50,13 +50,13 @@ export class SendProgress {
   readonly content: MessageContent;
   /** Ends the job that brought this send here. */
   readonly finish: () => void;
-  /** A look-up of recipients of this send is under way. */
+  /** A lookup of recipients of this send is under way. */
   lookingUp = false;
   readonly file: FileProgress;
   private readonly places: Places;
   private readonly suspects: Set<number>;
   private readonly retries: Retries;
-  /** Those of whom Redis says what they are held for: until their next try. */
+  /** Those of whom Redis says what they are held for: until their next attempt. */
   private readonly marked = new Map<number, HoldReason>();
   /** Those of whom Redis says that they could not be looked up. */
   readonly lookedUpAgain: Set<number>;
@@ -105,15 +105,15 @@ export class SendProgress {
     const inOrder = [...doubtful, ...others].map(({ index }) => index);
     const { rest } = options;
     this.retries = new Retries(rest?.attempts);
-    this.file = new FileProgress(this.content.kind === 'media', rest?.uploadTries);
+    this.file = new FileProgress(this.content.kind === 'media', rest?.uploadAttempts);
     const suspects = findSuspects(doubtful);
     this.suspects = new Set(suspects.each.map(({ index }) => index));
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
     const untilMs = Math.max(rest?.untilMs ?? 0, suspects.sendNotBeforeMs);
-    // Those who are held may have been let go: their look-up says.
+    // Those who are held may have been let go: their lookup says.
     const isFree = (index: number) => untilMs === 0 || this.marked.has(index);
     this.places.begin(trusted.filter(isFree), 'waiting');
-    if (this.file.tries > 0) this.file.notBeforeMs = untilMs;
+    if (this.file.attempts > 0) this.file.notBeforeMs = untilMs;
     this.pause(
       trusted.filter((index) => !isFree(index)),
       untilMs,
@@ -135,10 +135,10 @@ export class SendProgress {
     return !this.hasWork && this.places.count('held') > 0;
   }
 
-  /** Everybody who is left waits for the end of a pause, or for the network to lift a restriction. */
+  /** All who are left wait for the end of a pause, or for the network to lift a restriction. */
   get rests(): boolean {
     if (this.lookingUp || this.file.uploading || this.places.count('inFlight') > 0) return false;
-    if (this.file.isLacking) return this.file.tries > 0;
+    if (this.file.isLacking) return this.file.attempts > 0;
     return this.places.count('pausing') > 0 && this.count('waiting', 'ready', 'alone') === 0;
   }
 
@@ -148,7 +148,7 @@ export class SendProgress {
     const { firstMs, lastMs, attempts } = this.retries.summary(this.places.in('pausing'));
     const nextMs = this.file.isLacking ? this.file.notBeforeMs : firstMs;
     if (nextMs <= nowMs) return undefined;
-    return { untilMs: Math.max(nextMs, lastMs), attempts, uploadTries: this.file.tries };
+    return { untilMs: Math.max(nextMs, lastMs), attempts, uploadAttempts: this.file.attempts };
   }
 
   private get hasWork(): boolean {
@@ -159,7 +159,7 @@ export class SendProgress {
     return places.reduce((sum, place) => sum + this.places.count(place), 0);
   }
 
-  /** Whether somebody is to get a message as soon as can be: not later, and not on its way already. */
+  /** Whether a recipient is to get a message as soon as can be: not later, and not on its way already. */
   get wantsToGo(): boolean {
     return this.lookingUp || this.count('waiting', 'ready') > 0;
   }
@@ -208,7 +208,7 @@ export class SendProgress {
     this.places.move(indices, 'waiting', { first: true });
   }
 
-  /** Nothing goes out to them before `releaseHeld`, and whoever looks at the send can see that. */
+  /** Nothing goes out to them before `releaseHeld`, and those who look at the send can see that. */
   hold(indices: readonly number[], reason: HoldReason = 'new_contacts_held'): void {
     for (const index of indices) {
       this.answered(index);
@@ -221,7 +221,7 @@ export class SendProgress {
     return this.marked.get(index) === reason;
   }
 
-  /** Redis is to say no more that this recipient waits for their look-up, or for the history; `false`: it does not. */
+  /** Redis is to say no more that this recipient waits for their lookup, or for the history; `false`: it does not. */
   endWait(index: number): boolean {
     const waitedForHistory = this.isMarkedHeld(index, 'awaiting_history') && this.marked.delete(index);
     return this.lookedUpAgain.delete(index) || waitedForHistory;
@@ -263,7 +263,7 @@ export class SendProgress {
     return again;
   }
 
-  /** To the end of the list, with a pause that doubles at each try. */
+  /** To the end of the list, with a pause that doubles at each attempt. */
   retryLater(index: number, nowMs: number): void {
     this.answered(index);
     this.places.move([index], 'pausing');
@@ -336,7 +336,7 @@ export class SendProgress {
     this.keepWaiting(() => false);
   }
 
-  /** The send was cancelled: only those go on of whom nobody knows whether they have the message. */
+  /** The send was cancelled: only those go on of whom it is not known whether they have the message. */
   dropCancelled(): void {
     this.keepWaiting((index) => this.doubtful.has(index));
   }

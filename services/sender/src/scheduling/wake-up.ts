@@ -1,4 +1,4 @@
-/** Lets one loop sleep until somebody rings or time has passed; a ring while it is awake is not lost. */
+/** Lets one loop sleep until it is rung or time has passed; a ring while it is awake is not lost. */
 export class WakeUp {
   private rung = false;
   private wake: (() => void) | undefined;

@@ -7,7 +7,8 @@ import { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
-import { acquireLease, type Lease } from '@gateway/store/fleet/leases';
+import type { Lease } from '@gateway/store/fleet/leases';
+import { acquireLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 
 export const ADDRESS = { workspace: 'main', device: 'a' };

@@ -1,7 +1,9 @@
-import type { SendKind } from '@gateway/contracts/content/message-content';
+import type { MessageContent, SendKind } from '@gateway/contracts/content/message-content';
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import type { OnSessionEvent } from '@gateway/messenger/session/session-events';
 import type { OutgoingMessage } from '@gateway/messenger/session/session-types';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -11,7 +13,6 @@ import { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
-import { type HeldLease, LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
@@ -105,11 +106,15 @@ async function openStage() {
     return scheduler;
   }
 
-  async function accept(to: readonly string[], options: { kind?: SendKind; text?: string; expiresInMs?: number } = {}) {
+  async function accept(
+    to: readonly string[],
+    options: { kind?: SendKind; text?: string; content?: MessageContent; parts?: number; expiresInMs?: number } = {},
+  ) {
     const nowMs = clock.nowMs();
-    const { kind = 'text', text = 'hello', expiresInMs = HOUR_MS } = options;
+    const { kind = 'text', text = 'hello', parts = 1, expiresInMs = HOUR_MS } = options;
+    const { content = { kind: 'text' as const, text } } = options;
     const { messageId } = await acceptSend(space.store, ADDRESS, {
-      ...{ kind, content: { kind: 'text', text }, parts: 1, recipients: to },
+      ...{ kind, content, parts, recipients: to },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + expiresInMs },
     });
     await openSend(space.store, ADDRESS, messageId);
@@ -137,8 +142,8 @@ async function openStage() {
       accept,
       tagOf,
     },
-    makeSession(): ScriptedSession {
-      const session = new ScriptedSession(script);
+    makeSession(onEvent?: OnSessionEvent): ScriptedSession {
+      const session = new ScriptedSession(script, onEvent);
       sessions.push(session);
       return session;
     },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { deviceKeys, type KeySpace } from '@gateway/contracts/redis-keys';
+import { deviceKeys, type KeySpace, sessionKey } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { FencedError } from '@gateway/runtime/errors';
 import { CONTRACT, luaConstants } from './lua-constants.js';
 import { composeLua } from './lua-source.js';
@@ -58,15 +59,15 @@ export interface ScriptHost {
   run: RunScript;
 }
 
-/** Who writes as an owner: a lease. */
+/** Who writes as an owner. */
 export interface ScriptOwner {
   address: DeviceAddress;
-  /** `owner:epoch`, the value of the lease key. */
+  /** `session:epoch`, the value of the device's `owner` key. */
   token: string;
 }
 
 type Step<I, R> = (host: ScriptHost, input: I) => Promise<R>;
-/** Throws `FencedError`, having changed nothing, for an owner whose lease has passed on. */
+/** Throws `FencedError`, having changed nothing, for an owner that is one no more. */
 type FencedStep<I, R> = (host: ScriptHost, owner: ScriptOwner, input: I) => Promise<R>;
 
 export interface Script {
@@ -101,17 +102,17 @@ export function defineScript(definition: AnyDefinition): unknown {
   scripts.set(name, { name, whenFull, isFenced, keys, lua, sha: createHash('sha1').update(lua).digest('hex') });
   if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(definition, host, input);
   return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) =>
-    call(definition, host, input, { key: deviceKeys(host.space, address).lease, token });
+    call(definition, host, input, { ...ownerKeys(host.space, address, token), token });
 }
 
 /** The whole text of a script: names for its keys and arguments, its checks, and its file with all that this asks for. */
 function writeLua({ name, whenFull, isFenced, readsSend, keys, args }: AnyDefinition): string {
   const lines = [
     ...(whenFull === 'runs' ? ['#!lua flags=allow-oom'] : []),
-    ...nameInLua('KEYS', isFenced ? ['lease', ...keys] : keys, '_key'),
+    ...nameInLua('KEYS', isFenced ? ['owner', 'session', ...keys] : keys, '_key'),
     ...nameInLua('ARGV', isFenced ? ['token', ...Object.keys(args)] : Object.keys(args), ''),
   ];
-  const checks = [...(isFenced ? ['check-lease'] : []), ...(readsSend ? ['check-version'] : [])];
+  const checks = [...(isFenced ? ['check-owner'] : []), ...(readsSend ? ['check-version'] : [])];
   return [...lines, composeLua([...checks, name], LUA_CONSTANTS)].join('\n');
 }
 
@@ -124,11 +125,17 @@ function nameInLua(table: 'KEYS' | 'ARGV', names: readonly string[], ending: str
   });
 }
 
+/** Where it stands who owns a device, and whether the session of this owner lives. */
+function ownerKeys(space: KeySpace, address: DeviceAddress, token: string): { owner: string; session: string } {
+  const id = token.slice(0, token.lastIndexOf(':'));
+  return { owner: deviceKeys(space, address).owner, session: sessionKey(space, { shard: shardOf(address), id }) };
+}
+
 async function call(
   { name, keys, args, reply }: AnyDefinition,
   host: ScriptHost,
   input: Record<string, unknown>,
-  lease?: { key: string; token: string },
+  fence?: { owner: string; session: string; token: string },
 ): Promise<unknown> {
   const places = keys.flatMap((key) => {
     if (key.startsWith('...')) return input[key.slice(3)] as string[];
@@ -139,8 +146,9 @@ async function call(
     arg.startsWith('...') ? (input[arg.slice(3)] as never[]).map(write) : [write(input[arg] as never)],
   );
   try {
-    if (!lease) return reply(await host.run(name, places, values));
-    return reply(await host.run(name, [lease.key, ...places], [lease.token, ...values]));
+    if (!fence) return reply(await host.run(name, places, values));
+    const { owner, session, token } = fence;
+    return reply(await host.run(name, [owner, session, ...places], [token, ...values]));
   } catch (thrown) {
     throw toRefusal(name, thrown) ?? thrown;
   }

@@ -11,7 +11,7 @@ import type { Lease } from '../../fleet/leases.js';
 
 /** Each has up to 1,000 numbers in it. */
 const MAX_WAITING = 20;
-/** As long as anybody waits for the answer, and no longer: there may be numbers in it. */
+/** As long as a caller waits for the answer, and no longer: there may be numbers in it. */
 const TTL_MS = (LIMITS.contactsWaitSeconds + 5) * 1000;
 const COUNTER_TTL_MS = 2 * MS_PER_DAY;
 
@@ -89,7 +89,7 @@ export async function readAnswerProgress(store: Store, address: DeviceAddress, i
   const [[taken, refused], fields, lease] = await Promise.all([
     store.redis.hmget(keys.answer(id), 'taken', 'refused'),
     store.redis.hlen(keys.answer(id)),
-    store.redis.get(keys.lease),
+    store.redis.get(keys.owner),
   ]);
   const isRefused = refused != null;
   const parts = fields - (taken != null ? 1 : 0) - (isRefused ? 1 : 0);
@@ -147,7 +147,7 @@ export async function takeQuestions(store: Store, lease: Lease): Promise<TakenQu
   return questions;
 }
 
-/** Whether anybody still waits for the answer. Rings when it is written. Throws `FencedError` for a stale owner. */
+/** Whether a caller still waits for the answer. Rings when it is written. Throws `FencedError` for a stale owner. */
 export async function writeOwnerAnswer(
   store: Store,
   lease: Lease,

@@ -3,11 +3,14 @@
 -- `quota_bytes` is what the sends of this owner may take (0: any), `is_bounded` whether it may be refused for them, `fields`
 -- are field, value, ... of its record.
 -- Output: { 1, ended send to be forgotten for room ... }, { 0 } when the tag is taken (make another id), { -1 } when the
---   idempotency key stands for a send already, { -2 } when open sends of this owner take all that they may
+--   idempotency key stands for a send already, { -2 } when open sends of this owner take all that they may,
+--   { -3 } when another account was linked since `account_epoch`
 --- @include book
 --- @constants IDEMPOTENCY_MS
+--- @constants ACCEPTING
 local MOST_FORGOTTEN = 200
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
+if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
 if redis.call('EXISTS', record_key) == 1 then return { 0 } end
 local quota = tonumber(quota_bytes)
 local ended, bytes = ended_key(kept_key, owner), bytes_key(kept_key, owner)
@@ -25,7 +28,7 @@ for _, entry in ipairs(excess > 0 and redis.call('ZRANGE', ended, 0, MOST_FORGOT
 end
 -- Counted, and not only looked for: of sends that come together, each is told of the same ended ones.
 if is_bounded == '1' and excess > 0 and #reply <= MOST_FORGOTTEN then return { -2 } end
-redis.call('HSET', record_key, 'messageId', message_id, 'state', 'accepting', unpack(ARGV, before_fields + 1))
+redis.call('HSET', record_key, 'messageId', message_id, 'state', ACCEPTING, unpack(ARGV, before_fields + 1))
 redis.call('SET', recipients_key, packed_recipients)
 redis.call('SET', results_key, empty_results)
 redis.call('ZADD', accepting_key, now_ms, message_id)

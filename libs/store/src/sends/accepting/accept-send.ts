@@ -1,33 +1,36 @@
 import type { MessageContent, Reply, SendKind } from '@gateway/contracts/content/message-content';
 import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
+import { priorityOf } from '@gateway/contracts/jobs';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
+import { systemClock } from '@gateway/runtime/clock';
 import { holdOf } from '../../blobs/blobs.js';
 import { bytes, defineScript, flag, mixed, number, text } from '../../core/scripts/define-script.js';
 import { nothing, numeric } from '../../core/scripts/replies.js';
 import { isMade } from '../../core/scripts/unknown-version-error.js';
 import type { Store } from '../../core/store.js';
+import { keysOfSend, SEND_AND_DEVICE } from '../keys-of-send.js';
 import { type NewRepeat, repeatFields } from './idempotency.js';
 
 const acceptStep = defineScript({
   name: 'accept-send',
   whenFull: 'refused',
-  keys: ['record', 'recipients', 'results', 'accepting', 'kept', 'idempotency?'],
+  keys: ['record', 'recipients', 'results', 'accepting', 'kept', 'device', 'idempotency?'],
   args: {
-    ...{ messageId: text, nowMs: number, packedRecipients: bytes, emptyResults: bytes },
+    ...{ messageId: text, accountEpoch: number, nowMs: number, packedRecipients: bytes, emptyResults: bytes },
     ...{ fingerprint: bytes, answer: text },
     ...{ owner: text, quotaBytes: number, isBounded: flag, '...fields': mixed },
   },
-  reply: (reply) => reply as [outcome: 1 | 0 | -1 | -2, ...spent: string[]],
+  reply: (reply) => reply as [outcome: 1 | 0 | -1 | -2 | -3, ...spent: string[]],
 });
 const openStep = defineScript({
   name: 'open-send',
   whenFull: 'runs',
   readsSend: true,
-  keys: ['record', 'accepting', 'open', 'backlog'],
-  args: {},
+  keys: [...SEND_AND_DEVICE, 'accepting'],
+  args: { nowMs: number },
   reply: numeric,
 });
 const dropStep = defineScript({
@@ -61,6 +64,8 @@ export interface NewSend {
   requestId: string;
   nowMs: number;
   expiresAtMs: number;
+  /** Of the account that it is accepted for: see `readDeviceState`. Without one, of the first. */
+  accountEpoch?: number;
   /**
    * Bytes that the sends of this owner may take at this device, ended ones included: those are forgotten before their time,
    * the oldest first, when there are more. Without it there is no bound.
@@ -77,12 +82,16 @@ export interface AcceptedSend {
 /** No room for another send of this owner; for one-time passwords there is. */
 export class SendsFullError extends Error {}
 
-const MAX_TAG_TRIES = 5;
+/** Another account was linked since the device was looked at. */
+export class OtherAccountError extends Error {}
+
+const MAX_TAG_ATTEMPTS = 5;
 
 /**
  * Writes a send down, in one atomic step whatever the number of recipients. It counts as promised only once its job
  * is in the queue and `openSend` was called; until then it can be dropped without a trace. Throws `SendsFullError`, having
- * written nothing, when the sends of this owner that have not ended take all that they may.
+ * written nothing, when the sends of this owner that have not ended take all that they may, and `OtherAccountError` when the
+ * account that it was for has left.
  */
 export async function acceptSend(store: Store, address: DeviceAddress, send: NewSend): Promise<AcceptedSend> {
   const accepted = await writeSend(store, address, send);
@@ -106,19 +115,22 @@ async function writeSend(
   send: NewSend,
   repeat?: NewRepeat,
 ): Promise<AcceptedSend | undefined> {
-  const { acceptingSends, keptSends } = deviceKeys(store.space, address);
-  const quota = { owner: send.owner, quotaBytes: send.quotaBytes ?? 0, isBounded: send.kind !== 'otp' };
-  for (let attempt = 0; attempt < MAX_TAG_TRIES; attempt++) {
+  const { acceptingSends, keptSends, device } = deviceKeys(store.space, address);
+  const { accountEpoch = 0 } = send;
+  const quota = { owner: send.owner, quotaBytes: send.quotaBytes ?? 0, isBounded: priorityOf(send) !== 'otp' };
+  for (let attempt = 0; attempt < MAX_TAG_ATTEMPTS; attempt++) {
     const messageId = makeMessageId(address);
     const { tag } = parseMessageId(messageId)!;
     const keys = sendKeys(store.space, address, tag);
     const [outcome, ...spent] = await acceptStep(store, {
-      ...{ ...keys, accepting: acceptingSends, kept: keptSends, messageId, nowMs: send.nowMs, ...quota },
+      ...{ ...keys, accepting: acceptingSends, kept: keptSends, device },
+      ...{ messageId, accountEpoch, nowMs: send.nowMs, ...quota },
       packedRecipients: packRecipients(send.recipients),
       emptyResults: emptyResults(send.recipients.length, send.nowMs),
       ...(repeat ? repeatFields(store, repeat) : { fingerprint: '', answer: '' }),
       fields: recordFields(store, keys.record, send),
     });
+    if (outcome === -3) throw new OtherAccountError();
     if (outcome === -2) throw new SendsFullError();
     if (outcome === -1) return undefined;
     if (outcome === 1) {
@@ -155,19 +167,26 @@ function recordFields(store: Store, recordKey: string, send: NewSend) {
     ...(send.content.kind === 'media' ? ['blob', holdOf(send.content)] : []),
     ...(send.reply ? ['reply', store.vault.seal(JSON.stringify(send.reply), 'reply', `${recordKey}/reply`)] : []),
     ...['owner', send.owner, 'requestId', send.requestId],
+    ...(send.accountEpoch ? ['accountEpoch', send.accountEpoch] : []),
     ...['createdAtMs', send.nowMs, 'expiresAtMs', send.expiresAtMs],
     ...counts,
   ];
 }
 
 /**
- * The job is in the queue: from now on the send is promised. Safe to repeat. `false` when there is no such send: whoever
- * took longer than the grace time to get here must not promise it.
+ * The job is in the queue: from now on the send is promised. Safe to repeat. It is cancelled at once when the account that it
+ * was for has left. `false` when there is no such send: a process that took longer than the grace time to get here must not
+ * promise it.
  */
-export async function openSend(store: Store, address: DeviceAddress, messageId: MessageId): Promise<boolean> {
-  const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-  const { acceptingSends, openSends, backlog } = deviceKeys(store.space, address);
-  return (await openStep(store, { record, accepting: acceptingSends, open: openSends, backlog })) !== -1;
+export async function openSend(
+  store: Store,
+  address: DeviceAddress,
+  messageId: MessageId,
+  { nowMs = systemClock.nowMs() }: { nowMs?: number } = {},
+): Promise<boolean> {
+  const keys = keysOfSend(store, address, parseMessageId(messageId)!.tag);
+  const { acceptingSends } = deviceKeys(store.space, address);
+  return (await openStep(store, { ...keys, accepting: acceptingSends, nowMs })) !== -1;
 }
 
 /** Ends the doubt about sends that were written down a while ago and never opened: promised if their job exists, else dropped. */
@@ -180,7 +199,7 @@ export async function dropAbandonedSends(
   const beforeMs = options.nowMs - LIMITS.acceptingGraceSeconds * 1000;
   for (const messageId of await store.redis.zrangebyscore(acceptingSends, '-inf', beforeMs)) {
     if (await options.hasJob(messageId)) {
-      await isMade(openSend(store, address, messageId));
+      await isMade(openSend(store, address, messageId, options));
       continue;
     }
     const keys = sendKeys(store.space, address, parseMessageId(messageId)!.tag);

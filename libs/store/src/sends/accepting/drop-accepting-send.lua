@@ -1,7 +1,8 @@
 -- Removes a send that was never promised, with the idempotency key that stands for it: its repeat is a new send.
 -- Output: 1, or 0 when it has been opened meanwhile.
 --- @include book
-if redis.call('HGET', record_key, 'state') ~= 'accepting' then
+--- @constants ACCEPTING
+if redis.call('HGET', record_key, 'state') ~= ACCEPTING then
   redis.call('ZREM', accepting_key, message_id)
   return 0
 end

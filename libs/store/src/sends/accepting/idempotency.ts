@@ -41,7 +41,7 @@ export interface NewRepeat {
   key: string;
   /** Digest of the request: another one under the same key is a mistake of the caller. */
   fingerprint: Buffer;
-  /** Repeated to whoever repeats the request; without anything that may not lie open in Redis. */
+  /** Repeated to the caller who repeats the request; without anything that may not lie open in Redis. */
   answer: Record<string, unknown>;
 }
 
@@ -84,7 +84,7 @@ interface CallersKey {
 
 /**
  * Of a process that died while it handled a request: until then repeats are told to come back. Fetching a file takes ten
- * seconds; whoever takes longer is still alone, as only one of them gets to write a send down.
+ * seconds; a request that takes longer is still alone, as only one of them gets to write a send down.
  */
 const CLAIM_TTL_MS = (LIMITS.attachmentFetchSeconds + 10) * 1000;
 
@@ -98,7 +98,7 @@ const PLACE_TTL_MS = (LIMITS.idempotencySeconds + 10 * 60) * 1000;
  * default device a place in the workspace's slot names that device: the one of the first request. When the default is
  * another one by now and the key stands for nothing, it moves: first it is closed where it lay, so that a request that is
  * still on its way there comes too late (`acceptSendOnce` refuses it), then the place is changed. Each move has a number
- * that is part of the key, so a closed key is never opened again. Whoever dies in between has closed a key in vain: the
+ * that is part of the key, so a closed key is never opened again. A process that dies in between has closed a key in vain: the
  * next request moves it.
  */
 export async function findRepeat(

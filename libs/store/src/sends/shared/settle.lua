@@ -4,6 +4,7 @@
 --- @include results
 --- @include book
 --- @constants QUEUED CANCELLED STATUS_NAMES SEND_RETENTION_MS IN_FLIGHT_AT ACKED_AT DOUBT_AT
+--- @constants OPEN CLOSED SENT DELIVERED READ
 local function move_counts(record_key, backlog_key, from, to, recipients)
   redis.call('HINCRBY', record_key, STATUS_NAMES[from], -recipients)
   redis.call('HINCRBY', record_key, STATUS_NAMES[to], recipients)
@@ -13,7 +14,8 @@ local function move_counts(record_key, backlog_key, from, to, recipients)
 end
 
 local function any_may_be_shown(record_key, results_key)
-  local sent, delivered, read = unpack(redis.call('HMGET', record_key, 'sent', 'delivered', 'read'))
+  local sent, delivered, read = unpack(redis.call('HMGET', record_key,
+    STATUS_NAMES[SENT], STATUS_NAMES[DELIVERED], STATUS_NAMES[READ]))
   if sent + delivered + read > 0 then return true end
   local all = redis.call('GET', results_key) or ''
   for from = 1, #all, RESULT_BYTES do
@@ -25,11 +27,11 @@ local function any_may_be_shown(record_key, results_key)
 end
 
 local function close_when_settled(record_key, recipients_key, results_key, open_key, released_key, kept_key, now_ms)
-  local state, queued, id, blob = unpack(redis.call('HMGET', record_key, 'state', 'queued', 'messageId', 'blob'))
-  if state ~= 'open' or tonumber(queued) > 0 then return end
+  local state, queued, id, blob = unpack(redis.call('HMGET', record_key, 'state', STATUS_NAMES[QUEUED], 'messageId', 'blob'))
+  if state ~= OPEN or tonumber(queued) > 0 then return end
   -- No one is to get the file any more; phones that ask again are told where the network has it.
   if blob then redis.call('SADD', released_key, blob) end
-  redis.call('HSET', record_key, 'state', 'closed', 'closedAtMs', now_ms)
+  redis.call('HSET', record_key, 'state', CLOSED, 'closedAtMs', now_ms)
   redis.call('ZREM', open_key, id)
   -- No phone will ask for it again.
   if not any_may_be_shown(record_key, results_key) then redis.call('HDEL', record_key, 'content', 'reply') end
@@ -51,7 +53,7 @@ local function settle_queued(record_key, results_key, backlog_key, to, now_ms, w
     local r = decode_result(bytes)
     if r.status == QUEUED and wanted(r) then
       r.status = to
-      -- What it was waiting for tells why it expired, and not why somebody cancelled it.
+      -- What it was waiting for tells why it expired, and not why it was cancelled.
       if to == CANCELLED then r.err = 0 end
       r.at = tonumber(now_ms)
       bytes = encode_result(r)

@@ -16,16 +16,16 @@ import { expect } from 'chai';
 
 const ACCOUNT = '491700000023';
 const execute = promisify(execFile);
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const document = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
 const blocksOf = (language: string) =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code]) => code!);
+  [...document.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code]) => code!);
 /** Each with its lines joined, as a shell reads them. */
 const commands = blocksOf('sh')
   .flatMap((code) => code.replaceAll('\\\n', ' ').split('\n'))
   .filter((line) => line.includes('curl'));
 const programs = blocksOf('js').filter((code) => code.includes('fetch('));
 
-describe('the examples of the README', function () {
+describe('the examples of docs/api.md', function () {
   this.timeout(60_000);
   let space: RedisSpace;
   let simulator: Simulator;

@@ -1,10 +1,10 @@
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
-import { renewLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
+import { acquireLease, endLease } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -29,7 +29,7 @@ describe('the leases of a process', () => {
     keeper = new LeaseKeeper({ store: { ...space.store, run }, clock, logger, owner: 'a', ttlMs: TTL_MS });
   });
   afterEach(async () => {
-    keeper.stop();
+    await keeper.stop();
     await space.close();
   });
 
@@ -38,36 +38,48 @@ describe('the leases of a process', () => {
 
   it('are all given up with it', async () => {
     const held = await takeBoth();
-    keeper.stop();
+    await keeper.stop();
     for (const lease of held) {
       expect(lease.lost.aborted).to.equal(true);
       expect(() => lease.assertHeld()).to.throw(FencedError);
     }
   });
 
-  it('that others have are noticed with the next beat, and the rest goes on', async () => {
+  it('that are over in Redis are noticed with the next beat, in one shard; the rest goes on, and the shard begins anew', async () => {
     const [lost, kept] = await takeBoth();
-    await space.store.redis.set(`${space.prefix}:{#34}:main/a:lease`, 'b:2');
+    await endLease(space.store, lost!);
     keeper.start();
     await eventually(() => lost!.lost.aborted);
     expect(() => lost!.assertHeld()).to.throw(FencedError);
     kept!.assertHeld();
+    const again = (await keeper.acquire(ADDRESSES[0]!))!;
+    expect(again.epoch).to.equal(lost!.epoch + 1);
+    expect(again.token.split(':')[0], 'a session of its own').to.not.equal(lost!.token.split(':')[0]);
+    again.assertHeld();
   });
 
   it('that were not renewed in time are not renewed at all', async () => {
     const [late] = await takeBoth();
     aheadMs = TTL_MS;
-    const ttlMs = await space.store.redis.pttl(`${space.prefix}:{#34}:main/a:lease`);
+    const readTtl = () => space.store.redis.pttl(`${space.prefix}:{#34}:session:${late!.token.split(':')[0]}`);
+    const ttlMs = await readTtl();
+    expect(ttlMs).to.be.above(0);
     keeper.start();
     await eventually(() => late!.lost.aborted);
-    expect(await space.store.redis.pttl(`${space.prefix}:{#34}:main/a:lease`)).to.be.at.most(ttlMs);
+    expect(await readTtl()).to.be.at.most(ttlMs);
   });
 
-  it('are over for the process when they are given back without Redis, and end there by themselves', async () => {
-    const [lease] = await takeBoth();
+  it('are over for the process when they are given back without Redis, and there as soon as it is back', async () => {
+    const [lease, kept] = await takeBoth();
     isRedisAway = true;
     await keeper.release(lease!);
     expect(lease!.lost.aborted).to.equal(true);
-    expect(await renewLease(space.store, lease!, TTL_MS), 'still there').to.equal(true);
+    const other = { owner: 'b', ttlMs: TTL_MS };
+    expect(await acquireLease(space.store, ADDRESSES[0]!, other), 'still there').to.equal(undefined);
+    isRedisAway = false;
+    keeper.start();
+    const next = await eventually(() => acquireLease(space.store, ADDRESSES[0]!, other));
+    expect(next.epoch).to.equal(lease!.epoch + 1);
+    kept!.assertHeld();
   });
 });

@@ -1,10 +1,10 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
-import { acquireLease, releaseLease, renewLease } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
+import { acquireLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -28,15 +28,15 @@ describe('a lease whose answers are slow', () => {
     renewals = 0;
     const run: Store['run'] = async (name, keys, args) => {
       const reply = await space.store.run(name, keys, args);
-      if (name === 'renew-lease') renewals += 1;
-      if (name === 'renew-lease' || name === 'acquire-lease') now += 300;
+      if (name === 'renew-sessions') renewals += 1;
+      if (name === 'renew-sessions' || name === 'open-session') now += 300;
       return reply;
     };
     const clock = { nowMs: () => Date.now(), monotonicMs: () => now };
     keeper = new LeaseKeeper({ store: { ...space.store, run }, clock, logger, owner: 'a', ttlMs: TTL_MS });
   });
   afterEach(async () => {
-    keeper.stop();
+    await keeper.stop();
     await space.close();
   });
 
@@ -68,12 +68,12 @@ describe('a lease in Redis', () => {
   after(() => space.close());
 
   it('lives as long as its owner asked for, and longer with each renewal', async () => {
-    const { lease: key } = deviceKeys(space.store.space, address);
     const lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 5_000 }))!;
+    const key = sessionKeyOf(space.store, lease);
     expect(await space.clients.commands.pttl(key)).to.be.within(4_000, 5_000);
     expect(await renewLease(space.store, lease, 60_000)).to.equal(true);
     expect(await space.clients.commands.pttl(key)).to.be.within(59_000, 60_000);
     await releaseLease(space.store, lease);
-    expect(await space.clients.commands.exists(key)).to.equal(0);
+    expect(await space.clients.commands.exists(deviceKeys(space.store.space, address).owner)).to.equal(0);
   });
 });

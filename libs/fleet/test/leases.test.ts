@@ -1,7 +1,9 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
-import { LeaseKeeper } from '@gateway/store/fleet/lease-keeper';
+import type { Store } from '@gateway/store/core/store';
+import { claimDevice } from '@gateway/store/fleet/leases';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -17,13 +19,13 @@ describe('LeaseKeeper', () => {
     space = await openRedisSpace();
   });
   afterEach(async () => {
-    for (const keeper of keepers.splice(0)) keeper.stop();
+    for (const keeper of keepers.splice(0)) await keeper.stop();
     await space.close();
   });
 
-  function keeper(owner: string, options: { ttlMs: number; monotonicMs?: () => number }): LeaseKeeper {
+  function keeper(owner: string, options: { ttlMs: number; monotonicMs?: () => number; store?: Store }): LeaseKeeper {
     const clock = { nowMs: () => Date.now(), monotonicMs: options.monotonicMs ?? (() => performance.now()) };
-    const made = new LeaseKeeper({ store: space.store, clock, logger, owner, ttlMs: options.ttlMs });
+    const made = new LeaseKeeper({ store: options.store ?? space.store, clock, logger, owner, ttlMs: options.ttlMs });
     keepers.push(made);
     return made;
   }
@@ -36,6 +38,12 @@ describe('LeaseKeeper', () => {
     const second = (await b.acquire(address))!;
     expect(second.epoch).to.equal(first.epoch + 1);
     expect(first.lost.aborted).to.equal(true);
+  });
+
+  it('gives no device to a session that has ended', async () => {
+    expect(await claimDevice(space.store, address, 'ended')).to.equal('noSession');
+    const { owner, epoch } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.exists(owner, epoch)).to.equal(0);
   });
 
   it('keeps a lease for longer than its ttl', async () => {
@@ -53,7 +61,7 @@ describe('LeaseKeeper', () => {
     a.start();
     const first = (await a.acquire(address))!;
     const second = (await a.acquire({ ...address, device: 'phone-2' }))!;
-    expect(second.token).to.equal(first.token);
+    expect(second.epoch).to.equal(first.epoch);
     await a.release(second);
     const began = performance.now();
     await eventually(() => performance.now() - began > 900);
@@ -75,13 +83,36 @@ describe('LeaseKeeper', () => {
     expect(() => held.assertHeld(), 'a lost lease is never regained').to.throw(FencedError);
   });
 
-  it('notices that somebody else took the lease', async () => {
+  it('gives back nothing that has another owner by now', async () => {
     const a = keeper('a', { ttlMs: 200 });
     const held = (await a.acquire(address))!;
-    await space.clients.commands.set(deviceKeys(space.store.space, address).lease, 'b:99');
-    a.start();
-    await eventually(() => held.lost.aborted);
+    const { owner } = deviceKeys(space.store.space, address);
+    await space.clients.commands.set(owner, 'b:99');
     await a.release(held);
-    expect(await space.clients.commands.get(deviceKeys(space.store.space, address).lease)).to.equal('b:99');
+    expect(await space.clients.commands.get(owner)).to.equal('b:99');
+  });
+
+  it('renews any number of devices with one command', async () => {
+    let renewals = 0;
+    const run: Store['run'] = (name, ...rest) => {
+      if (name === 'renew-sessions') renewals += 1;
+      return space.store.run(name, ...rest);
+    };
+    const a = keeper('a', { ttlMs: 300, store: { ...space.store, run } });
+    const devices = Array.from({ length: 40 }, (_, i) => ({ ...address, device: `phone-${i}` }));
+    const held = await Promise.all(devices.map(async (device) => (await a.acquire(device))!));
+    a.start();
+    const began = performance.now();
+    await eventually(() => performance.now() - began > 600);
+    for (const device of held) device.assertHeld();
+    expect(renewals).to.be.within(1, 20);
+  });
+
+  it('leaves every device free when it stops', async () => {
+    const a = keeper('a', { ttlMs: 60_000 });
+    const first = (await a.acquire(address))!;
+    await a.stop();
+    expect(first.lost.aborted).to.equal(true);
+    expect((await keeper('b', { ttlMs: 5_000 }).acquire(address))!.epoch).to.equal(first.epoch + 1);
   });
 });

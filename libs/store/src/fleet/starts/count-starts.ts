@@ -1,9 +1,9 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { defineScript, number, text } from '../core/scripts/define-script.js';
-import { nothing, numeric } from '../core/scripts/replies.js';
-import type { Store } from '../core/store.js';
-import type { Lease } from './leases.js';
+import { defineScript, number, text } from '../../core/scripts/define-script.js';
+import { nothing, numeric } from '../../core/scripts/replies.js';
+import type { Store } from '../../core/store.js';
+import type { Lease } from '../leases.js';
 
 const noteStep = defineScript({
   name: 'note-start',

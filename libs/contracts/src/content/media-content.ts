@@ -1,0 +1,76 @@
+import Joi from 'joi';
+
+interface MediaFacts {
+  /** What people call such a file. */
+  name: string;
+  /** Whether phones show words with it; else they follow as a message of their own. */
+  takesCaption: boolean;
+}
+
+/** What an attachment can be shown as. */
+export const MEDIA = {
+  image: { name: 'an image', takesCaption: true },
+  video: { name: 'a video', takesCaption: true },
+  audio: { name: 'a sound', takesCaption: false },
+  document: { name: 'a document', takesCaption: true },
+  sticker: { name: 'a WebP image', takesCaption: false },
+} as const satisfies Record<string, MediaFacts>;
+export type MediaType = keyof typeof MEDIA;
+export const MEDIA_TYPES = Object.keys(MEDIA) as MediaType[];
+
+/** The file itself is a blob, stored once, whatever the number of sends and recipients. */
+export interface MediaContent {
+  kind: 'media';
+  type: MediaType;
+  /** What the bytes are. */
+  mimeType: string;
+  filename?: string;
+  caption?: string;
+  /** SHA-256 of the file, hex. */
+  blob: string;
+  sizeBytes: number;
+  /** Names the send among those that need the blob. */
+  blobHolder: string;
+  /** Pixels, of images, stickers and videos as far as known. */
+  width?: number;
+  height?: number;
+  /** A sticker of several pictures: phones show it as a still one unless they are told. */
+  animated?: boolean;
+  /** Of audio and video as far as known. */
+  seconds?: number;
+  /** A small JPEG, base64: what a phone shows before it has the file. */
+  thumbnail?: string;
+  /** A second message of its own: the text of a medium that takes no caption, or has another one. */
+  followingText?: string;
+}
+
+/** Where the network keeps an encrypted file, and what opens it. Binary fields are base64. */
+export interface MediaUpload {
+  url: string;
+  directPath: string;
+  mediaKey: string;
+  fileSha256: string;
+  fileEncSha256: string;
+  /** Of the upload. */
+  atMs: number;
+}
+
+/** As it is stored: a file, and what phones show before they have it. */
+export const mediaContentSchema = Joi.object<MediaContent>({
+  kind: Joi.string().valid('media').required(),
+  type: Joi.string()
+    .valid(...MEDIA_TYPES)
+    .required(),
+  mimeType: Joi.string().required(),
+  filename: Joi.string(),
+  caption: Joi.string(),
+  blob: Joi.string().required(),
+  sizeBytes: Joi.number().required(),
+  blobHolder: Joi.string().required(),
+  width: Joi.number(),
+  height: Joi.number(),
+  animated: Joi.boolean(),
+  seconds: Joi.number(),
+  thumbnail: Joi.string(),
+  followingText: Joi.string(),
+});

@@ -1,0 +1,34 @@
+import { systemClock } from '@gateway/runtime/clock';
+import type { ProcessHost } from '@gateway/runtime/process/process-host';
+import type { Store } from '@gateway/store/core/store';
+import { type Instance, takeInstance } from '@gateway/store/fleet/instances/instances';
+import { LeaseKeeper } from './lease-keeper.js';
+
+export interface ProcessFleet {
+  keeper: LeaseKeeper;
+  /** The process that had the name of this one, and died. */
+  formerProcessId: string | undefined;
+}
+
+/** What a process owns devices with, the same for all of its roles. Throws `instance_in_use` when its name is taken. */
+export function joinFleet(
+  host: ProcessHost<'subscriber'>,
+  store: Store,
+  { LEASE_TTL_MS: ttlMs, INSTANCE_NAME: name }: { LEASE_TTL_MS: number; INSTANCE_NAME?: string },
+): Promise<ProcessFleet> {
+  return host.share('fleet', async () => {
+    const { processId, lifecycle, clients } = host;
+    const instance: Instance | undefined =
+      name === undefined
+        ? undefined
+        : await takeInstance({ store, subscriber: clients.subscriber, processId, onDisplaced: lifecycle.fail }, name);
+    if (instance) lifecycle.add('name of the instance', instance.leave);
+    const keeper = new LeaseKeeper({
+      ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs },
+      ...(instance && { noteSession: instance.noteSession }),
+    });
+    keeper.start();
+    lifecycle.add('sessions', () => keeper.stop());
+    return { keeper, formerProcessId: instance?.formerProcessId };
+  });
+}

@@ -1,0 +1,169 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { shardOf } from '@gateway/contracts/shards';
+import type { Clock } from '@gateway/runtime/clock';
+import { FencedError, toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import {
+  claimDevice,
+  endSessions,
+  type Lease,
+  openSession,
+  releaseDevice,
+  renewSessions,
+  type Session,
+} from '@gateway/store/fleet/leases';
+
+/** A device in our hands. It is lost once, and never regained: a later ownership has another epoch. */
+export interface HeldLease extends Lease {
+  /** Throws `FencedError` once the device may have passed to another process. Called right before each stanza. */
+  assertHeld(): void;
+  /** Aborts when the device is lost or given back. */
+  lost: AbortSignal;
+}
+
+interface Keeping {
+  ownership: Lease;
+  ended: AbortController;
+}
+
+interface LiveSession extends Session {
+  /** Monotonic ms. Counted from before it was sent: Redis counts the TTL from later, so we always end first. */
+  validUntilMs: number;
+  hasEnded: boolean;
+  /** By device and epoch. */
+  kept: Map<string, Keeping>;
+}
+
+export interface LeaseKeeperDeps {
+  store: Store;
+  clock: Clock;
+  logger: Logger;
+  /** Of this start of this process: no other ever has it. */
+  owner: string;
+  /** How long devices stay with a process that has fallen silent. */
+  ttlMs: number;
+  /** Awaited before a session begins; see `takeInstance`. */
+  noteSession?: (session: Session) => Promise<void>;
+}
+
+/**
+ * The life of one process, as Redis knows it and as the process does itself: a session in each shard in which it has
+ * devices. All are renewed on one beat; a device that is owned costs nothing more. The process fences itself when its
+ * renewals are late: one that was frozen and wakes up finds its deadlines passed before it can write a stanza.
+ */
+export class LeaseKeeper {
+  /** By shard. */
+  private readonly sessions = new Map<number, Promise<LiveSession>>();
+  private opened = 0;
+  /** Given back here, and perhaps not yet in Redis: it would be nobody's for as long as our session lives. */
+  private readonly unreleased = new Map<string, Lease>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly deps: LeaseKeeperDeps) {}
+
+  start(): void {
+    this.timer ??= setInterval(() => void this.renewAll(), this.deps.ttlMs / 4);
+  }
+
+  /** `undefined` when another process owns it. */
+  async acquire(address: DeviceAddress): Promise<HeldLease | undefined> {
+    const session = await this.sessionOf(shardOf(address));
+    const ownership = await claimDevice(this.deps.store, address, session.id);
+    if (ownership === 'noSession') this.end(session);
+    if (ownership === 'noSession' || ownership === 'taken') return undefined;
+    const keeping = { ownership, ended: new AbortController() };
+    session.kept.set(nameOf(ownership), keeping);
+    // It may have ended while Redis answered.
+    if (session.hasEnded) keeping.ended.abort();
+    return { ...ownership, lost: keeping.ended.signal, assertHeld: () => this.assertHeld(session, keeping) };
+  }
+
+  /** Gives a device back. Safe to repeat. While Redis is away it is given back with a later beat. */
+  async release(ownership: Lease): Promise<void> {
+    const name = nameOf(ownership);
+    const session = await this.sessions.get(shardOf(ownership.address))?.catch(() => undefined);
+    session?.kept.get(name)?.ended.abort();
+    session?.kept.delete(name);
+    this.unreleased.set(name, ownership);
+    await this.giveBack(ownership);
+  }
+
+  /** Ends every session: what was not given back is free as soon as Redis hears of it, else after `ttlMs`. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    const open = await this.openSessions();
+    for (const session of open) this.end(session);
+    if (open.length > 0) await endSessions(this.deps.store, open).catch(() => {});
+  }
+
+  private assertHeld(session: LiveSession, { ended }: Keeping): void {
+    if (this.deps.clock.monotonicMs() >= session.validUntilMs) this.end(session);
+    if (!ended.signal.aborted) return;
+    throw new FencedError({ step: 'deadline passed' });
+  }
+
+  /** The session of a shard, opened when the first of its devices is claimed. */
+  private sessionOf(shard: number): Promise<LiveSession> {
+    const known = this.sessions.get(shard);
+    if (known) return known;
+    const opening = this.open(shard);
+    this.sessions.set(shard, opening);
+    opening.catch(() => this.sessions.delete(shard));
+    return opening;
+  }
+
+  private async open(shard: number): Promise<LiveSession> {
+    const { store, clock, owner, ttlMs, noteSession = async () => {} } = this.deps;
+    const askedAtMs = clock.monotonicMs();
+    const id = `${owner}.${++this.opened}`;
+    await noteSession({ shard, id });
+    await openSession(store, { shard, id }, ttlMs);
+    return { shard, id, validUntilMs: askedAtMs + ttlMs, hasEnded: false, kept: new Map() };
+  }
+
+  private async renewAll(): Promise<void> {
+    const { store, clock, logger, ttlMs } = this.deps;
+    const askedAtMs = clock.monotonicMs();
+    const open = await this.openSessions();
+    for (const session of open) if (askedAtMs >= session.validUntilMs) this.end(session);
+    const toRenew = open.filter(({ hasEnded }) => !hasEnded);
+    // A renewal that hangs while Redis is away must not keep us from noticing the deadline: checks go by the clock.
+    const alive = toRenew.length > 0 ? await renewSessions(store, toRenew, ttlMs).catch(() => []) : [];
+    for (const [index, session] of toRenew.entries()) {
+      if (alive[index]) session.validUntilMs = askedAtMs + ttlMs;
+      if (alive[index] !== false) continue;
+      logger.warn('session ended', { shard: session.shard, devices: session.kept.size });
+      this.end(session);
+    }
+    await Promise.all([...this.unreleased.values()].map((ownership) => this.giveBack(ownership)));
+  }
+
+  private async giveBack(ownership: Lease): Promise<void> {
+    try {
+      await releaseDevice(this.deps.store, ownership);
+      this.unreleased.delete(nameOf(ownership));
+    } catch (thrown) {
+      const { device } = ownership.address;
+      this.deps.logger.warn('device not given back, this is tried again', { device, error: toError(thrown) });
+    }
+  }
+
+  private async openSessions(): Promise<LiveSession[]> {
+    const known = await Promise.all([...this.sessions.values()].map((session) => session.catch(() => undefined)));
+    return known.filter((session) => session !== undefined);
+  }
+
+  /** For this process at once, and whatever Redis thinks. */
+  private end(session: LiveSession): void {
+    if (session.hasEnded) return;
+    session.hasEnded = true;
+    this.sessions.delete(session.shard);
+    for (const { ended } of session.kept.values()) ended.abort();
+    session.kept.clear();
+  }
+}
+
+function nameOf({ address, token }: Lease): string {
+  return `${address.workspace}/${address.device} ${token}`;
+}

@@ -1,0 +1,37 @@
+import type { Redis } from 'ioredis';
+import { setClockAhead, systemClock } from '../clock.js';
+
+const ASK_EVERY_MS = 10_000;
+const FIRST_QUESTIONS = 3;
+/** What takes longer to be answered says too little. */
+const MAX_ROUND_TRIP_MS = 1_000;
+
+/**
+ * The processes of an installation share the time of their Redis: one whose own clock is minutes off neither lets messages
+ * expire early nor promises them too long. Resolves when it is known; returns what ends it.
+ */
+export async function followRedisTime(redis: Redis): Promise<() => void> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let asked = 0; asked < FIRST_QUESTIONS; asked++) {
+    const { aheadMs, roundTripMs } = await compareClocks(redis);
+    if (roundTripMs >= best) continue;
+    best = roundTripMs;
+    setClockAhead(aheadMs);
+  }
+  const again = async () => {
+    const { aheadMs, roundTripMs } = await compareClocks(redis);
+    if (roundTripMs <= MAX_ROUND_TRIP_MS) setClockAhead(aheadMs);
+  };
+  // While Redis is away what was learnt last is good enough.
+  const timer = setInterval(() => void again().catch(() => {}), ASK_EVERY_MS).unref();
+  return () => clearInterval(timer);
+}
+
+/** How much the clock of this machine is ahead of that of Redis, and how long it took to find out. */
+async function compareClocks(redis: Redis): Promise<{ aheadMs: number; roundTripMs: number }> {
+  const askedAtMs = systemClock.monotonicMs();
+  const [seconds, microseconds] = await redis.time();
+  const roundTripMs = systemClock.monotonicMs() - askedAtMs;
+  const redisMs = Number(seconds) * 1000 + Number(microseconds) / 1000 + roundTripMs / 2;
+  return { aheadMs: Date.now() - redisMs, roundTripMs };
+}

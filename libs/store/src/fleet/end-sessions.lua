@@ -1,0 +1,1 @@
+for _, session in ipairs(KEYS) do redis.call('DEL', session) end

@@ -1,0 +1,1 @@
+redis.call('SET', session_key, '', 'PX', ttl_ms)

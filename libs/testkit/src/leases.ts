@@ -1,0 +1,47 @@
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { sessionKey } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import type { Store } from '@gateway/store/core/store';
+import {
+  claimDevice,
+  endSessions,
+  type Lease,
+  openSession,
+  releaseDevice,
+  renewSessions,
+} from '@gateway/store/fleet/leases';
+
+let sessions = 0;
+
+/** Owns a device under a session of its own, which is not renewed. `undefined` when it has an owner that lives. */
+export async function acquireLease(
+  store: Store,
+  address: DeviceAddress,
+  { owner, ttlMs }: { owner: string; ttlMs: number },
+): Promise<Lease | undefined> {
+  const session = { shard: shardOf(address), id: `${owner}.${++sessions}` };
+  await openSession(store, session, ttlMs);
+  const claimed = await claimDevice(store, address, session.id);
+  return claimed === 'taken' || claimed === 'noSession' ? undefined : claimed;
+}
+
+export const releaseLease = releaseDevice;
+
+/** Whether the session lives under which the device was claimed; it has `ttlMs` more then. */
+export async function renewLease(store: Store, lease: Lease, ttlMs: number): Promise<boolean> {
+  return (await renewSessions(store, [sessionOf(lease)], ttlMs))[0]!;
+}
+
+/** What happens to a process that dies, `ttlMs` later. */
+export async function endLease(store: Store, lease: Pick<Lease, 'address' | 'token'>): Promise<void> {
+  await endSessions(store, [sessionOf(lease)]);
+}
+
+/** Where the session lies under which a device was claimed. */
+export function sessionKeyOf({ space }: Pick<Store, 'space'>, lease: Pick<Lease, 'address' | 'token'>): string {
+  return sessionKey(space, sessionOf(lease));
+}
+
+function sessionOf({ address, token }: Pick<Lease, 'address' | 'token'>) {
+  return { shard: shardOf(address), id: token.slice(0, token.lastIndexOf(':')) };
+}

@@ -1,0 +1,22 @@
+import type { ContentKind, MessageContent } from '@gateway/contracts/content/message-content';
+import type { Schema } from 'joi';
+import type { ApiDeps } from '../api-deps.js';
+import type { Call } from '../http/endpoint.js';
+
+/** What a request says, looked at before anything is written down for it. */
+export interface GivenContent {
+  kind: ContentKind;
+  /** Messages that each recipient gets. */
+  parts: number;
+  /** Fetches and stores what there is to be. Throws errors of the contract. */
+  toContent(call: Call<unknown, unknown>, deps: ApiDeps): Promise<MessageContent>;
+}
+
+/** How one kind of content comes with a request. `Fields` are those of the body that it reads. */
+export interface ContentInput<Fields> {
+  /** The one that brings it. */
+  field: keyof Fields & string;
+  schema: Schema;
+  /** Of check 5, of a request that has the field: throws 400 with its path. */
+  take(fields: Fields): Promise<GivenContent>;
+}

@@ -1,0 +1,15 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import { words } from '../http/input/shown-text.js';
+import type { ContentInput } from './content-input.js';
+
+export interface TextFields {
+  text?: string;
+}
+
+export const textInput: ContentInput<TextFields> = {
+  field: 'text',
+  schema: words(LIMITS.maxTextCharacters).description(
+    'The text of the message, sent as it is written. White space, control characters and invisible marks alone are refused: phones would show an empty bubble.',
+  ),
+  take: async ({ text = '' }) => ({ kind: 'text', parts: 1, toContent: async () => ({ kind: 'text', text }) }),
+};

@@ -1,0 +1,220 @@
+import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
+import { createProducer, type Producer } from '@gateway/queue/producer';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { DeviceOwner } from '@gateway/sender/device/device-owner';
+import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
+import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { logInOnScript, type ScriptedSession, type SessionScript } from '@gateway/testkit/scripted-session';
+import { expect } from 'chai';
+import PQueue from 'p-queue';
+
+const ADDRESS = { workspace: 'main', device: 'a' };
+const ACCOUNT = { jid: '491700000031@s.whatsapp.net', phone: '491700000031', name: 'Shop' };
+const ignore = () => {};
+const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
+
+/** Its life, whatever the network: what goes over a real socket is tested with the wiring. */
+describe('the owner of a device, on a script', () => {
+  let space: RedisSpace;
+  let producer: Producer;
+  let keeper: LeaseKeeper;
+  let lease: HeldLease;
+  let owner: DeviceOwner;
+  let start: () => void;
+  let sessions: ScriptedSession[];
+  let script: SessionScript;
+  let startMs: number;
+  let passedMs: number;
+  /** Stands still until time passes in the test. */
+  const nowMs = () => startMs + passedMs;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    [sessions, script, passedMs] = [[], {}, 0];
+    startMs = Date.now();
+    const clock = { nowMs, monotonicMs: () => passedMs };
+    const { store } = space;
+    keeper = new LeaseKeeper({ store, clock, logger, owner: 'test', ttlMs: 3_600_000 });
+    producer = createProducer({ connection: space.clients.queue, space: store.space });
+    await ensureDevice(store, ADDRESS);
+    lease = (await keeper.acquire(ADDRESS))!;
+    await requestLink(store, ADDRESS, { attemptId: 'one', method: 'qrCode', forceNew: false });
+    await deviceKeyStore(store, lease).commit({ creds: JSON.stringify({ account: {}, me: { id: ACCOUNT.jid } }) });
+    const { desired } = await readDeviceState(store, ADDRESS);
+    await reportObserved(store, lease, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
+    start = () => {
+      owner = new DeviceOwner(
+        {
+          ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
+          metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
+          endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
+          openSession: async (options) => {
+            const session = await logInOnScript(script, ACCOUNT)(options);
+            sessions.push(session);
+            return session;
+          },
+          clientVersion: new ClientVersion({ store, logger, clock }),
+          ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
+        },
+        lease,
+      );
+    };
+    start();
+  });
+  afterEach(async () => {
+    await owner.handOver();
+    keeper.stop();
+    await producer.close();
+    await space.close();
+  });
+
+  const observed = async () => (await readDeviceState(space.store, ADDRESS)).observed;
+  const isObserved = (fields: object) =>
+    eventually(
+      async () => {
+        const seen = await observed();
+        return Object.entries(fields).every((field) => hasField(seen, field));
+      },
+      { everyMs: 5 },
+    );
+  const isOpen = (logins = 1) => eventually(() => owner.state === 'open' && sessions.length === logins, { everyMs: 5 });
+  async function send(...to: string[]): Promise<string> {
+    const { messageId } = await acceptSend(space.store, ADDRESS, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: to },
+      ...{ owner: 't', requestId: 'r', nowMs: nowMs(), expiresAtMs: nowMs() + 3_600_000 },
+    });
+    await openSend(space.store, ADDRESS, messageId);
+    await producer.addSend({ v: 1, ...ADDRESS, messageId, priority: 'bulk', requestId: 'r' }, { epoch: lease.epoch });
+    return messageId;
+  }
+  const isSent = (messageId: string, count: number) =>
+    eventually(async () => (await readSend(space.store, ADDRESS, messageId))?.counts.sent === count, { everyMs: 5 });
+
+  it('opens a session, says who is connected, and sends what is accepted', async () => {
+    await isOpen();
+    expect(await observed()).to.include({ status: 'connected', phone: ACCOUNT.phone, name: 'Shop' });
+    await isSent(await send('4915170001', '4915170002'), 2);
+    await sessions[0]!.report({ kind: 'renamed', name: 'Shop and more' });
+    await isObserved({ name: 'Shop and more' });
+  });
+
+  it('opens the next session after the pause that the network’s reason calls for, and goes on there', async () => {
+    await isOpen();
+    let written = 0;
+    script.answer = () => (written++ === 0 ? 'silence' : { kind: 'accepted', atMs: 0 });
+    const list = await send('4915170001');
+    await eventually(() => written === 1, { everyMs: 5 });
+    sessions[0]!.lose({ kind: 'reconnect', code: 428, backoff: 'network' });
+    await isObserved({ status: 'connecting' });
+    const { notBeforeMs } = (await observed())!;
+    expect(notBeforeMs).to.be.above(nowMs());
+    expect(sessions, 'not before').to.have.length(1);
+    passedMs += notBeforeMs! - nowMs();
+    owner.look();
+    await isOpen(2);
+    await isSent(list, 1);
+  });
+
+  it('gives a session up that leaves a message without an ack, and sends it again on the next', async () => {
+    await isOpen();
+    const ids = new Set<string>();
+    script.answer = ({ platformId }) => {
+      ids.add(platformId);
+      return sessions.length === 1 ? 'silence' : { kind: 'accepted', atMs: 0 };
+    };
+    const list = await send('4915170001');
+    await eventually(() => ids.size === 1, { everyMs: 5 });
+    sessions[0]!.lapse();
+    await isObserved({ status: 'connecting' });
+    passedMs += 120_000;
+    owner.look();
+    await isOpen(2);
+    await isSent(list, 1);
+    expect(ids.size).to.equal(1);
+  });
+
+  for (const outcome of [
+    { kind: 'loggedOut', code: 401 },
+    { kind: 'banned', code: 403 },
+  ] as DisconnectOutcome[]) {
+    it(`gives the device up for good when the network says that it is ${outcome.kind}`, async () => {
+      await isOpen();
+      sessions[0]!.lose(outcome);
+      await owner.ended;
+      expect(await observed()).to.include({ status: 'disconnected' });
+      const { desired, hasKeys } = await readDeviceState(space.store, ADDRESS);
+      expect([desired?.want, hasKeys]).to.deep.equal(['unlinked', false]);
+      expect(sessions).to.have.length(1);
+    });
+  }
+
+  it('parks the device when another client takes its connection again and again', async () => {
+    for (let logins = 1; logins <= 3; logins++) {
+      await isOpen(logins);
+      sessions.at(-1)!.lose({ kind: 'replaced', code: 440 });
+      if (logins < 3) await isObserved({ status: 'connecting', reason: 'replaced' });
+      passedMs += 100_000;
+      owner.look();
+    }
+    await owner.ended;
+    expect(await observed()).to.include({ status: 'disconnected', reason: 'replaced' });
+    const { desired, hasKeys } = await readDeviceState(space.store, ADDRESS);
+    expect([desired?.want, hasKeys], 'the keys stay').to.deep.equal(['parked', true]);
+  });
+
+  it('keeps the pause that the network asked for in sight, whatever it waits for itself', async () => {
+    await isOpen();
+    await owner.handOver();
+    lease = (await keeper.acquire(ADDRESS))!;
+    const { desired } = await readDeviceState(space.store, ADDRESS);
+    const asked = { status: 'connecting', reason: 'temporarily_banned', notBeforeMs: nowMs() + 3_600_000 } as const;
+    await reportObserved(space.store, lease, desired!, asked);
+    // Its owners failed one after the other, too.
+    await space.store.redis.set(deviceKeys(space.store.space, ADDRESS).starts, 20);
+    start();
+    await eventually(() => owner.state === 'backingOff', { everyMs: 5 });
+    await owner.handOver();
+    expect(await observed()).to.include(asked);
+    expect(sessions).to.have.length(1);
+  });
+
+  it('logs the device out when the user wants that, and forgets its keys', async () => {
+    await isOpen();
+    await requestUnlink(space.store, ADDRESS, { attemptId: 'two' });
+    owner.look();
+    await owner.ended;
+    expect(await observed()).to.include({ status: 'disconnected', reason: 'disconnected', logout: 'confirmed' });
+    expect((await readDeviceState(space.store, ADDRESS)).hasKeys).to.equal(false);
+  });
+
+  it('hands over with its jobs given back, and does nothing from then on', async () => {
+    await isOpen();
+    let isWritten = false;
+    script.answer = () => {
+      isWritten = true;
+      return 'silence';
+    };
+    await send('4915170001');
+    await eventually(() => isWritten, { everyMs: 5 });
+    const handedOver = owner.handOver();
+    sessions[0]!.lapse();
+    await handedOver;
+    expect([owner.state, owner.failed]).to.deep.equal(['ended', false]);
+    expect(await keeper.acquire(ADDRESS), 'free for the next').to.not.equal(undefined);
+  });
+});
+
+function hasField(observed: object | undefined, [name, value]: [string, unknown]): boolean {
+  return (observed as Record<string, unknown> | undefined)?.[name] === value;
+}

@@ -1,0 +1,153 @@
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import type { SessionEvent } from '@gateway/messenger/session/session-events';
+import { FencedError } from '@gateway/runtime/errors';
+import { takeSessionEvent } from '@gateway/sender/device/take-session-event';
+import type { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
+import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
+import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
+import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import { releaseLease } from '@gateway/testkit/leases';
+import type { ScriptedSession } from '@gateway/testkit/scripted-session';
+import { expect } from 'chai';
+import { useScheduler } from './support/scheduler-stage.js';
+
+const [ADA, BEN] = ['491517000001', '491517000002'] as const;
+const HELD = `queued ${ownErrorCode('new_contacts_held')}`;
+
+describe('what a session reports', () => {
+  const stage = useScheduler();
+  let scheduler: DeviceScheduler;
+  let session: ScriptedSession;
+  let joins: OptOutJoins;
+  let toSocket: unknown[][];
+
+  beforeEach(() => {
+    scheduler = stage.makeScheduler();
+    joins = new OptOutJoins(stage);
+    toSocket = [];
+    const note =
+      (name: string) =>
+      (...args: unknown[]) =>
+        void toSocket.push([name, ...args]);
+    const socket = { opened: note('opened'), renamed: note('renamed'), noteVersionDeadline: note('deadline') };
+    const deps = {
+      ...{ ...stage, results: new ResultWriter(stage), work: { scheduler, joins } },
+      socket: { ...socket, closed: async (...args: unknown[]) => note('closed')(...args) },
+      onFailed: (error: Error) => void stage.failed.push(error),
+    };
+    session = stage.makeSession((event: SessionEvent) => takeSessionEvent(deps, event));
+    scheduler.attach(session);
+    joins.attach(session);
+  });
+  afterEach(() => joins.detach());
+
+  const message = (from: { phone?: string; hiddenId?: string }, text: string) => ({
+    kind: 'message' as const,
+    message: { platformId: '1', jid: 'x', atMs: stage.clock.nowMs(), text, ...from },
+  });
+  async function sendTo(...to: string[]): Promise<string> {
+    const list = await stage.accept(to);
+    await stage.start(scheduler, list);
+    return list;
+  }
+
+  it('of its own life goes to the socket', async () => {
+    const account = { jid: `${ADA}@s.whatsapp.net`, phone: ADA };
+    await session.report({ kind: 'versionDeadline', expiresAtMs: 17 });
+    await session.report({ kind: 'open', account });
+    await session.report({ kind: 'renamed', name: 'Ada' });
+    await session.close();
+    expect(toSocket).to.deep.equal([
+      ['deadline', 17],
+      ['opened', account],
+      ['renamed', 'Ada'],
+      ['closed', { kind: 'closedByUs' }, {}],
+    ]);
+  });
+
+  it('is written down, what people wrote and wish, before the network hears that it arrived', async () => {
+    await session.report(message({ phone: ADA }, 'STOP'));
+    expect(await findOptOut(stage.space.store, 'main', ADA)).to.include({ source: 'reply' });
+    await session.report(message({ phone: ADA }, 'START'));
+    expect(await findOptOut(stage.space.store, 'main', ADA)).to.equal(undefined);
+  });
+
+  it('lets go who wrote, where strangers are held', async () => {
+    let isLocked = true;
+    Object.assign(stage.network, {
+      isAcquainted: () => false,
+      restriction: () => (isLocked ? { kind: 'reach_out_time_lock' } : undefined),
+    });
+    await session.report({ kind: 'restrictionNews' });
+    await scheduler.refresh();
+    await eventually(() => scheduler.hold.isOn, { everyMs: 1 });
+    const list = await sendTo(ADA, BEN);
+    expect(await stage.statuses(list)).to.deep.equal([HELD, HELD]);
+    await session.report(message({ phone: BEN }, 'hello'));
+    await eventually(async () => (await stage.counts(list)).sent === 1, { everyMs: 1 });
+    expect(await stage.statuses(list)).to.deep.equal([HELD, 'sent']);
+    isLocked = false;
+    await session.report({ kind: 'restrictionNews' });
+    await scheduler.refresh();
+    await eventually(async () => (await stage.counts(list)).sent === 2, { everyMs: 1 });
+  });
+
+  it('of names joins the wish of a person without a number, and lets go who wrote without one', async () => {
+    stage.network.hiddenIdOf = (number) => (number === ADA ? '17@lid' : undefined);
+    await session.report(message({ hiddenId: '17@lid' }, 'STOP'));
+    await session.report({ kind: 'numbersKnown', people: [{ phone: ADA, hiddenId: '17@lid' }] });
+    await eventually(() => findOptOut(stage.space.store, 'main', ADA), { everyMs: 1 });
+  });
+
+  it('of receipts is written down, for our own messages', async () => {
+    const list = await sendTo(ADA, BEN);
+    const { platformId } = stage.sent[0]!;
+    for (const kind of ['delivered', 'read'] as const) {
+      await session.report({ kind: 'receipt', receipt: { platformIds: [platformId, 'other'], kind, atMs: 1 } });
+      expect(await stage.statuses(list)).to.deep.equal([kind, 'sent']);
+    }
+  });
+
+  it('of an ack that is taken back fails what counted as sent, or has it go out again by a later owner', async () => {
+    const list = await sendTo(ADA, BEN);
+    const [ada, ben] = stage.sent.map(({ platformId }) => platformId) as [string, string];
+    session.report({ kind: 'lateRefusal', refusal: { platformId: ada, code: 406, isFinal: true } });
+    session.report({ kind: 'lateRefusal', refusal: { platformId: ben, code: 503, isFinal: false } });
+    session.report({ kind: 'lateRefusal', refusal: { platformId: 'other', code: 406, isFinal: true } });
+    await eventually(async () => (await stage.counts(list)).sent === 0, { everyMs: 1 });
+    expect((await stage.statuses(list))[0]).to.equal('failed 406');
+  });
+
+  it('of names that are not known any more has recipients looked up again', async () => {
+    const asked: string[] = [];
+    stage.network.lookUp = (number) => {
+      asked.push(number);
+      return { exists: true };
+    };
+    scheduler.keepPace({ messagesPerMinute: 1, burst: 1, jitter: 0 });
+    void sendTo(ADA, BEN);
+    await stage.sentTo(1);
+    const before = asked.filter((number) => number === BEN).length;
+    await session.report({ kind: 'lookUpsForgotten' });
+    await eventually(() => asked.filter((number) => number === BEN).length > before, { everyMs: 1 });
+  });
+
+  it('ends the owner when it cannot be written down, and the network is not told that it arrived', async () => {
+    const list = await sendTo(ADA);
+    await releaseLease(stage.space.store, stage.lease);
+    const { platformId } = stage.sent[0]!;
+    const receipt = { platformIds: [platformId], kind: 'read' as const, atMs: 1 };
+    let isRefused = false;
+    await Promise.resolve(session.report({ kind: 'receipt', receipt })).catch(() => (isRefused = true));
+    expect(isRefused).to.equal(true);
+    expect(stage.failed[0]).to.be.instanceOf(FencedError);
+    expect(await stage.statuses(list)).to.deep.equal(['sent']);
+  });
+
+  it('of a linking is nothing to a sender', async () => {
+    session.report({ kind: 'code', code: { kind: 'qr', value: 'x', expiresAtMs: 1 } });
+    session.report({ kind: 'linked', account: { jid: 'x', phone: ADA } });
+    expect(toSocket).to.deep.equal([]);
+  });
+});
