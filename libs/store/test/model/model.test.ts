@@ -16,13 +16,14 @@ const LEGAL_MOVES: Record<RecipientStatus, readonly RecipientStatus[]> = {
 };
 
 describe('the model test', () => {
-  it('comes to every status from each that may be before it, and to every answer of a claim', () => {
+  it('comes to every status from each that may be before it, and to every answer of a claim, also when accounts change', () => {
     const seen = new Set<string>();
     for (const events of fc.sample(anySequence, { seed: SEED, numRuns: 500 })) noteAll(events, seen);
     for (const [from, moves] of Object.entries(LEGAL_MOVES)) {
       for (const to of moves) expect(seen).to.include(`${from} to ${to}`);
     }
     for (const answer of ['claimed', 'settled', 'expired', 'fenced']) expect(seen).to.include(`claim ${answer}`);
+    for (const event of ['accept otherAccount', 'accepting to closed']) expect(seen).to.include(event);
   });
 
   it('finds a store that does something else, and says by which events, and how to meet it again', async () => {
@@ -41,7 +42,9 @@ function noteAll(events: readonly ModelEvent[], seen: Set<string>): void {
   for (const event of events) {
     const { device: after, reply } = step(device, event)!;
     if (event.do === 'claim') seen.add(`claim ${reply}`);
-    device.sends.forEach(({ recipients }, send) => {
+    if (event.do === 'accept') seen.add(`accept ${reply}`);
+    device.sends.forEach(({ recipients, stage }, send) => {
+      seen.add(`${stage} to ${after.sends[send]!.stage}`);
       recipients.forEach(({ status }, recipient) => {
         seen.add(`${status} to ${after.sends[send]!.recipients[recipient]!.status}`);
       });
