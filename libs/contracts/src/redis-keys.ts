@@ -152,6 +152,17 @@ export const instanceKeys = ({ prefix }: KeySpace, name: string) => ({
 /** Where the sessions of processes in a shard lie: this and the id. */
 export const sessionKeyPrefix = ({ prefix }: KeySpace, shard: number) => `${prefix}:${shardTag(shard)}:session:`;
 
+/** What a shard knows of its devices, whatever their workspace. */
+export function shardKeys({ prefix }: KeySpace, shard: number) {
+  const base = `${prefix}:${shardTag(shard)}:`;
+  return {
+    /** Of every key of a device there, before `workspace/device`. */
+    base,
+    /** SET of `workspace/device`: every device that was ever made. */
+    devices: `${base}devices`,
+  };
+}
+
 /** STRING with a TTL: a process lives, as far as devices of this shard go. */
 export const sessionKey = (space: KeySpace, { shard, id }: { shard: number; id: string }) =>
   `${sessionKeyPrefix(space, shard)}${id}`;

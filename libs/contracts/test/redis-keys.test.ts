@@ -38,7 +38,7 @@ describe('the keys in Redis', () => {
         device: ':device',
         desired: ':desired',
         observed: ':observed',
-        lease: ':lease',
+        owner: ':owner',
         epoch: ':epoch',
         creds: ':creds',
       },

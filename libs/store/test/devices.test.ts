@@ -1,5 +1,6 @@
 import { shortDeviceId } from '@gateway/contracts/ids';
 import { deviceKeys, schemaKey, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { checkSchema } from '@gateway/store/core/store';
 import {
   ensureDevice,
@@ -8,9 +9,9 @@ import {
   notePasskeyDemand,
   readDevice,
   readIdKey,
-  readOwners,
   setPace,
 } from '@gateway/store/devices/devices';
+import { lookAtShard } from '@gateway/store/fleet/look-at-shard';
 import { expect } from 'chai';
 import { useLeasedDevice } from './support/use-leased-device.js';
 
@@ -54,14 +55,22 @@ describe('the devices of a workspace', () => {
       .and.not.have.property('pace');
   });
 
-  it('have owners, of those that are to be linked', async () => {
-    const want = (device: string, what: string) =>
-      space.store.redis.hset(deviceKeys(space.store.space, named(device)).desired, 'want', what);
-    await Promise.all([want('a', 'linked'), want('b', 'linked'), want('c', 'linking')]);
-    const owners = await readOwners(space.store, 'main', ['a', 'b', 'c', 'd']);
-    expect([...owners].sort()).to.deep.equal([
-      ['a', 'a'],
-      ['b', undefined],
+  it('are seen in their shard when they have an owner, or something is wanted that has not come about', async () => {
+    const hash = (device: string, kind: 'desired' | 'observed', fields: Record<string, string>) =>
+      space.store.redis.hset(deviceKeys(space.store.space, named(device))[kind], fields);
+    const shards = new Set(['a', 'b', 'c', 'd', 'e'].map((device) => shardOf(named(device))));
+    for (const device of ['a', 'b', 'c', 'd', 'e']) await ensureDevice(space.store, named(device));
+    await hash('a', 'desired', { want: 'linked' });
+    await hash('b', 'desired', { want: 'linking' });
+    await hash('c', 'desired', { want: 'unlinked', attemptId: 'x' });
+    await hash('d', 'desired', { want: 'unlinked', attemptId: 'x' });
+    await hash('d', 'observed', { attemptId: 'x' });
+    await hash('e', 'desired', { want: 'parked' });
+    const seen = (await Promise.all([...shards].map((shard) => lookAtShard(space.store, shard)))).flat();
+    expect(seen).to.have.deep.members([
+      { address: named('a'), want: 'linked', owner: 'a' },
+      { address: named('b'), want: 'linking' },
+      { address: named('c'), want: 'unlinked' },
     ]);
   });
 });

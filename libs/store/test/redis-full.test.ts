@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { clientVersionKeys, deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs/blobs';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
@@ -35,6 +36,7 @@ import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
 import type { Lease } from '@gateway/store/fleet/leases';
+import { lookAtShard } from '@gateway/store/fleet/look-at-shard';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
@@ -136,6 +138,7 @@ describe('a full Redis', () => {
     const self = { id: 'sender-1', held: 1, capacity: 10 };
     expect(await beatHeart(store, 'main', 'sender', { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([self]);
+    expect(await lookAtShard(store, shardOf(PEER))).to.deep.equal([]);
     await leaveMembers(store, 'main', 'sender', 'sender-1');
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([]);
     const instance = await takeInstance(

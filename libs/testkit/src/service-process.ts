@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 const REPOSITORY = new URL('../../../', import.meta.url);
 const MAIN = fileURLToPath(new URL('services/gateway/dist/main.js', REPOSITORY));
 const READY_MS = 15_000;
-const EXIT_MS = 15_000;
+/** A sender gives its devices up one by one while others take them. */
+const EXIT_MS = 90_000;
 
 interface ProcessOptions {
   /** Gets a file with what it logs, and one with what it writes to stderr. */

@@ -12,16 +12,8 @@ import { findTests } from '../tests/find-tests.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
 const SENDER_TESTS = [
-  ...[
-    'active-sends',
-    'assign-devices',
-    'device-owner',
-    'dispatch-message',
-    'drop-opted-out',
-    'failure-lines',
-    'first-contact-hold',
-  ],
-  ...['fleet-view', 'load-send', 'new-contact-hold', 'reconnect-backoff', 'result-writer', 'scheduler'],
+  ...['active-sends', 'device-owner', 'dispatch-message', 'drop-opted-out', 'failure-lines', 'first-contact-hold'],
+  ...['load-send', 'new-contact-hold', 'reconnect-backoff', 'result-writer', 'scheduler'],
   ...['send-preparation', 'send-progress', 'session-pruner', 'sweeper', 'take-session-event', 'verdicts', 'wake-jobs'],
   ...['wake-up', 'writers-without-number'],
 ];
@@ -29,6 +21,7 @@ const SENDER_TESTS = [
 /** Tests by the start of their path in `build/tests`. */
 const PACKAGES: Record<string, MutatedPackage> = {
   contracts: { mutate: ['libs/contracts/dist/**/*.js'], tests: ['libs/contracts/test/'], withTables: false },
+  fleet: { mutate: ['libs/fleet/dist/**/*.js'], tests: ['libs/fleet/test/'], withTables: false },
   store: { mutate: ['libs/store/dist/**/*.js'], tests: ['libs/store/test/'], withTables: false },
   codes: {
     mutate: ['network-codes', 'ack-outcomes', 'disconnect-outcomes', 'disconnect-policy'].map(

@@ -36,6 +36,8 @@ export interface ProcessDeps {
   openings: PQueue;
   /** An ownership that holds for this long went well. For tests. */
   lastedMs?: number;
+  /** How often an owner looks at its device without a doorbell, with and without sends. For tests. */
+  lookMs?: { busy: number; quiet: number };
 }
 
 /** What the parts of one device share that send its messages, for as long as this process owns it. */

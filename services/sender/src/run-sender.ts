@@ -20,6 +20,8 @@ import { createSenderMetrics } from './sender-metrics.js';
 const MAX_UPLOADS = 4;
 /** A socket costs some 40 ms of CPU until it is open. */
 const MAX_OPENINGS = 8;
+/** Below `terminationGracePeriodSeconds`, which is 90. */
+const DRAIN_MS = 80_000;
 
 /** The Redis connections of a sender. */
 export const SENDER_CONNECTIONS = ['commands', 'failFast', 'queue', 'subscriber'] as const;
@@ -70,7 +72,7 @@ export async function runSender(
   });
   // Stopped in reverse: nothing is waited for before the devices are handed over.
   lifecycle.add('sweeper', startSweeper(shared));
-  lifecycle.add('devices', () => pool.stop());
+  lifecycle.add('devices', () => pool.stop(), { timeoutMs: DRAIN_MS });
   logger.info('ready', { processId, opsPort: host.opsPort });
 }
 

@@ -3,10 +3,12 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { createProducer, type Producer } from '@gateway/queue/producer';
+import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
@@ -15,7 +17,12 @@ import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { logInOnScript, type ScriptedSession, type SessionScript } from '@gateway/testkit/scripted-session';
+import {
+  type Answer,
+  logInOnScript,
+  type ScriptedSession,
+  type SessionScript,
+} from '@gateway/testkit/scripted-session';
 import { expect } from 'chai';
 import PQueue from 'p-queue';
 
@@ -36,6 +43,8 @@ describe('the owner of a device, on a script', () => {
   let script: SessionScript;
   let startMs: number;
   let passedMs: number;
+  /** At the device's state. */
+  let looks = 0;
   /** Stands still until time passes in the test. */
   const nowMs = () => startMs + passedMs;
 
@@ -44,7 +53,11 @@ describe('the owner of a device, on a script', () => {
     [sessions, script, passedMs] = [[], {}, 0];
     startMs = Date.now();
     const clock = { nowMs, monotonicMs: () => passedMs };
-    const { store } = space;
+    const run: RunScript = (name, keys, args) => {
+      if (name === 'read-device-state') looks++;
+      return space.store.run(name, keys, args);
+    };
+    const store = { ...space.store, run };
     keeper = new LeaseKeeper({ store, clock, logger, owner: 'test', ttlMs: 3_600_000 });
     producer = createProducer({ connection: space.clients.queue, space: store.space });
     await ensureDevice(store, ADDRESS);
@@ -65,6 +78,7 @@ describe('the owner of a device, on a script', () => {
             return session;
           },
           clientVersion: new ClientVersion({ store, logger, clock }),
+          ...{ lookMs: { busy: 20, quiet: 3_600_000 } },
           ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
         },
         lease,
@@ -98,6 +112,18 @@ describe('the owner of a device, on a script', () => {
     await producer.addSend({ v: 1, ...ADDRESS, messageId, priority: 'bulk', requestId: 'r' }, { epoch: lease.epoch });
     return messageId;
   }
+  /** There would be five looks in that time. */
+  const isStill = async () => {
+    let before = -1;
+    await eventually(
+      () => {
+        const isSame = looks === before;
+        before = looks;
+        return isSame;
+      },
+      { everyMs: 100 },
+    );
+  };
   const isSent = (messageId: string, count: number) =>
     eventually(async () => (await readSend(space.store, ADDRESS, messageId))?.counts.sent === count, { everyMs: 5 });
 
@@ -107,6 +133,23 @@ describe('the owner of a device, on a script', () => {
     await isSent(await send('4915170001', '4915170002'), 2);
     await sessions[0]!.report({ kind: 'renamed', name: 'Shop and more' });
     await isObserved({ name: 'Shop and more' });
+  });
+
+  it('looks at its device again and again while sends are under way, and then no more until a doorbell rings', async () => {
+    await isOpen();
+    const ack = defer<Answer>();
+    script.answer = () => ack.promise;
+    const list = await send('4915170001');
+    owner.look();
+    const before = looks;
+    await eventually(() => looks > before + 5, { everyMs: 5 });
+    ack.resolve({ kind: 'accepted', atMs: 0 });
+    await isSent(list, 1);
+    await isStill();
+    const still = looks;
+    owner.look();
+    await eventually(() => looks > still, { everyMs: 5 });
+    await isStill();
   });
 
   it('opens the next session after the pause that the network’s reason calls for, and goes on there', async () => {

@@ -11,6 +11,8 @@ export interface LifecycleOptions {
 interface Part {
   name: string;
   stop: () => Promise<void>;
+  /** Default: that of all parts. */
+  timeoutMs?: number;
 }
 
 /**
@@ -38,9 +40,10 @@ export class Lifecycle {
   }
 
   /** What is added while the stop is under way is stopped at once: a signal may come in the middle of a start. */
-  add(name: string, stop: () => Promise<void>): void {
-    if (this.stopping.aborted) void this.#stopPart({ name, stop });
-    else this.#parts.push({ name, stop });
+  add(name: string, stop: () => Promise<void>, options: Pick<Part, 'timeoutMs'> = {}): void {
+    const part = { name, stop, ...options };
+    if (this.stopping.aborted) void this.#stopPart(part);
+    else this.#parts.push(part);
   }
 
   /** Safe to repeat: every caller awaits the same stop. */
@@ -54,10 +57,10 @@ export class Lifecycle {
     for (let part = this.#parts.pop(); part; part = this.#parts.pop()) await this.#stopPart(part);
   }
 
-  async #stopPart({ name, stop }: Part): Promise<void> {
+  async #stopPart({ name, stop, timeoutMs = this.#partTimeoutMs }: Part): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<'timeout'>((resolve) => {
-      timer = setTimeout(resolve, this.#partTimeoutMs, 'timeout');
+      timer = setTimeout(resolve, timeoutMs, 'timeout');
     });
     try {
       const outcome = await Promise.race([stop(), timeout]);

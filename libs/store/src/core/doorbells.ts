@@ -3,7 +3,7 @@ import { doorbellChannel, type KeySpace } from '@gateway/contracts/redis-keys';
 import type { Redis } from 'ioredis';
 import type { Store } from './store.js';
 
-/** Tells every process to look again. Never fails the caller: a lost doorbell costs ten seconds. */
+/** Tells every process to look again. Never fails the caller: a lost doorbell costs half a minute. */
 export async function ringDoorbell(store: Store, doorbell: Doorbell): Promise<void> {
   await store.redis.publish(doorbellChannel(store.space), encodeDoorbell(doorbell)).catch(() => undefined);
 }
@@ -11,6 +11,7 @@ export async function ringDoorbell(store: Store, doorbell: Doorbell): Promise<vo
 /** The one subscriber of a process, shared by all who listen. */
 export class DoorbellListener {
   private readonly handlers = new Set<(doorbell: Doorbell) => void>();
+  private readonly gapHandlers = new Set<() => void>();
 
   private constructor(
     private readonly subscriber: Redis,
@@ -22,6 +23,7 @@ export class DoorbellListener {
     const listener = new DoorbellListener(subscriber, doorbellChannel(space));
     subscriber.on('message', listener.onMessage);
     await subscriber.subscribe(listener.channel);
+    subscriber.on('ready', listener.onReady);
     return listener;
   }
 
@@ -31,10 +33,22 @@ export class DoorbellListener {
     return () => this.handlers.delete(handler);
   }
 
+  /** The connection was lost, and is back: doorbells may have been missed. Handlers must not throw. */
+  onGap(handler: () => void): () => void {
+    this.gapHandlers.add(handler);
+    return () => this.gapHandlers.delete(handler);
+  }
+
   close(): void {
     this.subscriber.off('message', this.onMessage);
+    this.subscriber.off('ready', this.onReady);
     this.handlers.clear();
+    this.gapHandlers.clear();
   }
+
+  private readonly onReady = (): void => {
+    for (const handler of this.gapHandlers) handler();
+  };
 
   private readonly onMessage = (channel: string, text: string): void => {
     const doorbell = channel === this.channel ? decodeDoorbell(text) : undefined;

@@ -7,7 +7,7 @@ import {
   shortDeviceId,
   type Workspace,
 } from '@gateway/contracts/ids';
-import { deviceKeys, sessionKey, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
 import { type Store, writeAlways } from '../core/store.js';
@@ -38,6 +38,8 @@ export async function ensureDevice(store: Store, address: DeviceAddress): Promis
   await writeAlways(store, 'HSETNX', shared.shortDeviceIds, short, address.device);
   const taken = await store.redis.hget(shared.shortDeviceIds, short);
   if (taken !== address.device) throw new Error(`device ${address.device} needs another name: its short id is taken`);
+  const { devices } = shardKeys(store.space, shardOf(address));
+  await writeAlways(store, 'SADD', devices, `${address.workspace}/${address.device}`);
   await writeAlways(store, 'SADD', shared.devices, address.device);
 }
 
@@ -131,32 +133,4 @@ export async function findDeviceByShortId(
 ): Promise<DeviceId | undefined> {
   const found = await store.redis.hget(workspaceKeys(store.space, workspace).shortDeviceIds, short);
   return found ?? undefined;
-}
-
-/** Which of these devices are to be linked, and the process that owns each one now. */
-export async function readOwners(
-  store: Store,
-  workspace: Workspace,
-  devices: readonly DeviceId[],
-): Promise<Map<DeviceId, string | undefined>> {
-  const owners = new Map<DeviceId, string | undefined>();
-  /** Many devices are owned under one session. */
-  const alive = new Map<string, Promise<boolean>>();
-  const lives = (key: string): Promise<boolean> => {
-    const known = alive.get(key) ?? store.redis.exists(key).then((found) => found === 1);
-    alive.set(key, known);
-    return known;
-  };
-  await Promise.all(
-    devices.map(async (device) => {
-      const address = { workspace, device };
-      const keys = deviceKeys(store.space, address);
-      const [want, owner] = await Promise.all([store.redis.hget(keys.desired, 'want'), store.redis.get(keys.owner)]);
-      if (want !== 'linked') return;
-      const id = owner?.slice(0, owner.lastIndexOf(':'));
-      const isOwned = id !== undefined && (await lives(sessionKey(store.space, { shard: shardOf(address), id })));
-      owners.set(device, isOwned ? id.slice(0, id.lastIndexOf('.')) : undefined);
-    }),
-  );
-  return owners;
 }

@@ -21,6 +21,7 @@ import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
 import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/starts/start-pause';
+import { hasUnfinished } from '@gateway/store/sends/read-send';
 import { TimeoutError } from 'p-queue';
 import type { ProcessDeps } from '../deps.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
@@ -35,8 +36,8 @@ export type OwnerState = 'backingOff' | 'opening' | 'open' | 'waiting' | 'ended'
 /** Owners that ended with their process, or failed, in a row. One or two may have met a deployment. */
 const MANY_STARTS = 2;
 const LOG_OUT_MS = 5_000;
-/** A doorbell comes first; this is for lost ones. */
-const LOOK_MS = 5_000;
+/** A doorbell comes first; this is for lost ones. With sends under way there is more to lose than with none. */
+const LOOK_MS = { busy: 5_000, quiet: 30_000 };
 /** A socket that the network lets wait uses no CPU: it goes on, and the next one may open. */
 const MAX_OPENING_MS = 3_000;
 
@@ -56,7 +57,7 @@ export class DeviceOwner {
   readonly ended: Promise<void>;
   /** It ended for a reason that may still be there: claiming the device again at once would be of no use. */
   failed = false;
-  private readonly address: DeviceAddress;
+  readonly address: DeviceAddress;
   private readonly logger: Logger;
   private readonly backoff: ReconnectBackoff;
   private readonly wakeUp = new WakeUp();
@@ -65,6 +66,8 @@ export class DeviceOwner {
   private isCounted = false;
   /** One message of lists at a time: one of them may have ended the owners before. */
   private isCareful = false;
+  /** Nothing is open, and no doorbell has rung since that was found. */
+  private isQuiet = false;
   private socket: DeviceSocket | undefined;
   private work: DeviceWork | undefined;
 
@@ -84,6 +87,7 @@ export class DeviceOwner {
 
   /** Something may have changed: called on doorbells. */
   look(): void {
+    this.isQuiet = false;
     this.wakeUp.ring();
     void this.work?.refreshPace();
   }
@@ -134,7 +138,7 @@ export class DeviceOwner {
       const state = await readDeviceState(this.deps.store, this.address);
       const isThere = await readIdKey(this.deps.store, this.address).then(Boolean, () => false);
       if (isThere || state.desired?.want !== 'linked') return;
-      await this.wakeUp.wait(LOOK_MS);
+      await this.wakeUp.wait(this.lookMs());
     }
   }
 
@@ -149,7 +153,7 @@ export class DeviceOwner {
     const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
     await this.reportOwnWait({ status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) });
     while (!this.mustEnd() && clock.nowMs() < untilMs && (await isWanted())) {
-      await this.wakeUp.wait(Math.min(untilMs - clock.nowMs(), LOOK_MS));
+      await this.wakeUp.wait(Math.min(untilMs - clock.nowMs(), this.lookMs()));
     }
     this.state = 'opening';
   }
@@ -170,7 +174,7 @@ export class DeviceOwner {
       const end = socket.takeEnd();
       const restMs = notBeforeMs(desired, observed) - this.deps.clock.nowMs();
       if (end) await this.afterEnd(desired, end);
-      else if (socket.exists) await this.rest(LOOK_MS);
+      else if (socket.exists) await this.rest(this.lookMs());
       else if (restMs > 0) await this.wait(restMs);
       else if (await this.deps.clientVersion.mayLogIn()) await this.open(socket, desired);
       else await this.waitForVersion(desired, observed);
@@ -179,7 +183,7 @@ export class DeviceOwner {
 
   private async wait(ms: number): Promise<void> {
     this.state = 'waiting';
-    await this.rest(Math.min(ms, LOOK_MS));
+    await this.rest(Math.min(ms, this.lookMs()));
   }
 
   /** The network refuses the version of every device: none logs in before another one is set, which rings. */
@@ -187,7 +191,7 @@ export class DeviceOwner {
     if (observed?.reason !== 'client_outdated') {
       await this.report(desired, { status: 'connecting', reason: 'client_outdated' });
     }
-    await this.wait(LOOK_MS);
+    await this.wait(this.lookMs());
   }
 
   private async open(socket: DeviceSocket, desired: DesiredState): Promise<void> {
@@ -243,7 +247,17 @@ export class DeviceOwner {
   /** Until a doorbell rings; then sends in Redis are compared with what this process works on. */
   private async rest(ms: number): Promise<void> {
     await this.wakeUp.wait(ms);
-    if (!this.mustEnd()) void this.work?.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));
+    if (!this.mustEnd()) void this.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));
+  }
+
+  private async refreshSends(): Promise<void> {
+    await this.work?.refreshSends();
+    this.isQuiet = !(await hasUnfinished(this.deps.store, this.address));
+  }
+
+  private lookMs(): number {
+    const { busy, quiet } = this.deps.lookMs ?? LOOK_MS;
+    return this.isQuiet ? quiet : busy;
   }
 
   /**

@@ -1,14 +1,18 @@
 import type { DeviceAddress, DeviceId, Workspace } from '@gateway/contracts/ids';
+import { shardOf } from '@gateway/contracts/shards';
+import { chooseOrphans, countSurplus, type Fleet } from '@gateway/fleet/assignment';
+import { drainDevices } from '@gateway/fleet/drain';
+import { LinkedDevices } from '@gateway/fleet/linked-devices';
+import { countPlaces, makeRoom } from '@gateway/fleet/make-room';
+import { ShardWatch } from '@gateway/fleet/shard-watch';
+import { StableMembership } from '@gateway/fleet/stable-membership';
+import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
-import { beatHeart, leaveMembers, type Member } from '@gateway/store/fleet/members';
+import { beatHeart, leaveMembers, type Member, mostDevices } from '@gateway/store/fleet/members';
 import type { ProcessDeps } from '../deps.js';
 import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
 import { WakeUp } from '../scheduling/wake-up.js';
-import { assignDevices } from './assign-devices.js';
-import { FleetView } from './fleet-view.js';
-import { makeRoom } from './over-capacity.js';
-import { StableMembership } from './stable-membership.js';
 
 export interface PoolDeps extends ProcessDeps {
   workspace: Workspace;
@@ -18,44 +22,58 @@ export interface PoolDeps extends ProcessDeps {
   maxDevices: number;
   /** A sender that is silent for this long gets no devices. */
   memberTtlMs: number;
+  /** Default 1 s. For tests. */
+  tickMs?: number;
 }
 
 export const TICK_MS = 1_000;
 const REST_AFTER_FAILURE_MS = 5_000;
 /** Devices that move for balance alone, per tick. */
 const MOVES_PER_TICK = 2;
+const LOOK_FOR_TAKER_MS = 100;
 
 /**
- * The devices of one sender process. On every tick, and when a doorbell says that something changed, it works out which
- * devices should be here, claims those without an owner, and gives back those that should be elsewhere.
+ * The devices of one sender process. On every tick, and when it sees devices without an owner, it claims its part of them;
+ * what has an owner stays there. Devices move for balance only from a sender that has far more than its share. A sender
+ * that ends says first that it takes no more, and gives its devices up as fast as others open them.
  */
 export class SenderPool {
   private readonly owners = new Map<DeviceId, DeviceOwner>();
+  private readonly tickMs: number;
   private readonly wakeUp = new WakeUp();
   private readonly membership: StableMembership;
-  private readonly fleet: FleetView;
-  /** To be held here, and without an owner. */
-  private orphans: DeviceAddress[] = [];
+  private readonly linked: LinkedDevices;
+  private readonly watch: ShardWatch;
+  private members: readonly Member[] = [];
+  private beatAtMs = Number.NEGATIVE_INFINITY;
+  /** To be claimed here, as soon as they may open. */
+  private chosen: DeviceId[] = [];
   private readonly stopListening: () => void;
-  private assigned = { basis: '', assignment: new Map<DeviceId, string>() };
   /** When devices whose owner has failed may be claimed again, by the monotonic clock. */
   private readonly notBeforeMs = new Map<DeviceId, number>();
+  /** There are more devices than all senders together may hold. */
+  private isFull = false;
+  private isDraining = false;
   private stopped = false;
   private readonly loop: Promise<void>;
 
   constructor(private readonly deps: PoolDeps) {
+    this.tickMs = deps.tickMs ?? TICK_MS;
     this.membership = new StableMembership(deps.clock.monotonicMs);
-    this.fleet = new FleetView(deps);
+    this.linked = new LinkedDevices(deps.clock);
     this.stopListening = deps.doorbells.on((bell) => {
       if (bell.workspace !== deps.workspace) return;
       // What owners say themselves is not news to them.
       if (bell.topic === 'sends' || bell.topic === 'desired') this.owners.get(bell.device)?.look();
       if (bell.topic === 'questions') this.owners.get(bell.device)?.answerQuestions();
-      if (bell.topic !== 'lease' && bell.topic !== 'desired') return;
-      this.fleet.noteChange(bell.device);
-      this.wakeUp.ring();
     });
-    deps.openings.on('next', () => void this.claimOrphans().catch(this.logFailure));
+    this.watch = new ShardWatch({
+      ...deps,
+      onSeen: (devices, shard) => {
+        if (this.linked.keep(devices, shard)) this.wakeUp.ring();
+      },
+    });
+    deps.openings.on('next', () => void this.claimChosen().catch(this.logFailure));
     this.loop = this.run();
   }
 
@@ -66,14 +84,23 @@ export class SenderPool {
     return counts;
   }
 
-  /** Leaves the member set first, so that no one waits for us, then hands every device over. */
+  /** Hands every device over, at the pace of those that take them. */
   async stop(): Promise<void> {
+    const { store, workspace, processId, clock } = this.deps;
+    this.isDraining = true;
+    await this.beat().catch(this.logFailure);
+    await drainDevices(this.owners.values(), {
+      clock,
+      release: (owner) => owner.handOver(),
+      untilTaken: ({ address }, ms) => this.untilTaken(address, ms),
+      hasTakers: () => this.hasTakers(),
+    });
     this.stopped = true;
     this.stopListening();
     this.wakeUp.ring();
-    const { store, workspace, processId } = this.deps;
     await leaveMembers(store, workspace, 'sender', processId).catch(() => undefined);
-    await this.loop;
+    await Promise.all([this.loop, this.watch.stop()]);
+    // One may have been claimed in the moment in which the end began.
     await Promise.all([...this.owners.values()].map((owner) => owner.handOver()));
   }
 
@@ -84,63 +111,102 @@ export class SenderPool {
       } catch (thrown) {
         this.logFailure(thrown);
       }
-      await this.wakeUp.wait(TICK_MS);
+      await this.wakeUp.wait(this.tickMs);
     }
   }
 
   private async tick(): Promise<void> {
-    const { store, workspace, processId, maxDevices } = this.deps;
-    const self: Member = { id: processId, held: this.owners.size, capacity: maxDevices };
-    const members = await beatHeart(store, workspace, 'sender', { self, ttlMs: this.deps.memberTtlMs });
-    const linked = await this.fleet.read(members);
-    const assignment = this.assign([...linked.keys()], members);
-    const isOurs = (device: DeviceId) => assignment.get(device) === processId;
-    this.orphans = [...linked]
-      .filter(([device, owner]) => !owner && isOurs(device))
-      .map(([device]) => ({ workspace, device }));
-    await this.claimOrphans();
-    if (this.membership.isStable(members)) this.giveBack([...linked.keys()].filter((device) => !isOurs(device)));
+    const isBeat = this.deps.clock.monotonicMs() - this.beatAtMs >= this.tickMs * 0.9;
+    if (isBeat) await this.beat();
+    if (this.isDraining) return;
+    const fleet = this.describeFleet();
+    this.chosen = chooseOrphans(fleet, (device) => this.linked.isLate(device, this.shardOf(device)));
+    await this.claimChosen();
+    if (isBeat && this.membership.isStable(this.members)) this.giveBack(countSurplus(fleet));
   }
 
-  /** Worked out anew only when senders or devices have changed: it hashes each device with each sender. */
-  private assign(devices: readonly DeviceId[], members: readonly Member[]): Map<DeviceId, string> {
-    const basis = JSON.stringify([devices, members.map(({ id, capacity }) => [id, capacity])]);
-    if (basis !== this.assigned.basis)
-      this.assigned = {
-        basis,
-        assignment: assignDevices(devices, makeRoom(devices.length, members, this.deps.logger)),
-      };
-    return this.assigned.assignment;
+  private async beat(): Promise<void> {
+    const { store, workspace, memberTtlMs, clock } = this.deps;
+    this.beatAtMs = clock.monotonicMs();
+    this.members = await beatHeart(store, workspace, 'sender', { self: this.describeSelf(), ttlMs: memberTtlMs });
+    const ids = new Set(this.members.map(({ id }) => id));
+    for (const shard of this.linked.doubtfulShards(ids)) this.watch.look(shard);
+  }
+
+  private describeSelf(): Member {
+    const { processId, maxDevices } = this.deps;
+    return { id: processId, held: this.owners.size, capacity: this.isDraining ? 0 : maxDevices };
+  }
+
+  private describeFleet(): Fleet {
+    const self = this.describeSelf();
+    const members = this.members.map((member) => (member.id === self.id ? self : member));
+    const orphans = this.linked.orphans().filter((device) => !this.owners.has(device) && !this.rests(device));
+    const devices = this.linked.size;
+    this.noteRoom(devices, countPlaces(members));
+    return { self: self.id, members: makeRoom(members, devices), orphans, devices };
+  }
+
+  private noteRoom(devices: number, places: number): void {
+    const isFull = devices > places;
+    const line = 'all senders are full: each takes up to a tenth more devices than MAX_DEVICES';
+    if (isFull && !this.isFull) this.deps.logger.warn(line, { devices, places });
+    this.isFull = isFull;
   }
 
   /** As many as may open now; the others when one of these is open. */
-  private async claimOrphans(): Promise<void> {
-    const { openings, clock } = this.deps;
-    while (!this.stopped && this.countStates().opening < openings.concurrency) {
-      const address = this.orphans.shift();
-      if (!address) return;
-      const rests = (this.notBeforeMs.get(address.device) ?? 0) > clock.monotonicMs();
-      if (!rests && !this.owners.has(address.device)) await this.claim(address);
+  private async claimChosen(): Promise<void> {
+    while (!this.isDraining && this.countStates().opening < this.deps.openings.concurrency) {
+      const device = this.chosen.shift();
+      if (device === undefined) return;
+      if (!this.owners.has(device)) await this.claim({ workspace: this.deps.workspace, device });
     }
   }
 
   private async claim(address: DeviceAddress): Promise<void> {
+    const { device } = address;
+    const shard = shardOf(address);
     const lease = await this.deps.keeper.acquire(address);
-    if (!lease) return;
+    if (!lease) return this.watch.look(shard);
+    this.linked.noteOwner(device, shard, this.deps.processId);
     const owner = new DeviceOwner(this.deps, lease);
-    this.owners.set(address.device, owner);
+    this.owners.set(device, owner);
     void owner.ended.then(() => {
-      this.owners.delete(address.device);
+      this.owners.delete(device);
       // What made it fail (a key that cannot be opened, say) is still there in a millisecond.
-      if (owner.failed) this.notBeforeMs.set(address.device, this.deps.clock.monotonicMs() + REST_AFTER_FAILURE_MS);
-      else this.notBeforeMs.delete(address.device);
-      this.wakeUp.ring();
+      if (owner.failed) this.notBeforeMs.set(device, this.deps.clock.monotonicMs() + REST_AFTER_FAILURE_MS);
+      else this.notBeforeMs.delete(device);
+      this.watch.look(shard);
     });
   }
 
-  private giveBack(elsewhere: readonly DeviceId[]): void {
-    const moving = elsewhere.filter((device) => this.owners.get(device)?.state === 'open').slice(0, MOVES_PER_TICK);
-    for (const device of moving) void this.owners.get(device)?.handOver();
+  private giveBack(count: number): void {
+    const open = [...this.owners.values()].filter(({ state }) => state === 'open');
+    for (const owner of open.slice(0, Math.min(count, MOVES_PER_TICK))) void owner.handOver();
+  }
+
+  private async untilTaken(address: DeviceAddress, ms: number): Promise<void> {
+    const { clock, processId } = this.deps;
+    const shard = shardOf(address);
+    const untilMs = clock.monotonicMs() + ms;
+    while (clock.monotonicMs() < untilMs && this.hasTakers()) {
+      const owner = this.linked.ownerOf(address.device, shard);
+      if (owner !== undefined && owner !== processId) return;
+      await sleep(LOOK_FOR_TAKER_MS);
+      this.watch.look(shard);
+    }
+  }
+
+  private hasTakers(): boolean {
+    return this.members.some(({ id, held, capacity }) => id !== this.deps.processId && held < mostDevices(capacity));
+  }
+
+  private rests(device: DeviceId): boolean {
+    return (this.notBeforeMs.get(device) ?? 0) > this.deps.clock.monotonicMs();
+  }
+
+  private shardOf(device: DeviceId): number {
+    return shardOf({ workspace: this.deps.workspace, device });
   }
 
   private readonly logFailure = (thrown: unknown): void => {

@@ -1,0 +1,68 @@
+import { drainDevices } from '@gateway/fleet/drain';
+import { type Deferred, defer } from '@gateway/runtime/deferred';
+import { expect } from 'chai';
+
+const devices = Array.from({ length: 20 }, (_, i) => i);
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a process that ends', () => {
+  let nowMs: number;
+  let released: number[];
+  let taken: Map<number, Deferred<void>>;
+  let takers: boolean;
+  let waitedMs: number[];
+
+  beforeEach(() => {
+    [nowMs, released, taken, takers, waitedMs] = [0, [], new Map(), true, []];
+  });
+
+  const drain = () =>
+    drainDevices(devices, {
+      clock: { nowMs: Date.now, monotonicMs: () => nowMs },
+      release: async (device) => released.push(device),
+      untilTaken: (device, ms) => {
+        waitedMs.push(ms);
+        taken.set(device, defer());
+        return taken.get(device)!.promise;
+      },
+      hasTakers: () => takers,
+    });
+
+  it('gives up four devices at a time, the next when another process has one of them', async () => {
+    const drained = drain();
+    await turn();
+    expect(released).to.deep.equal([0, 1, 2, 3]);
+    taken.get(2)!.resolve();
+    await turn();
+    expect(released).to.deep.equal([0, 1, 2, 3, 4]);
+    for (let i = 0; i < devices.length; i++) {
+      for (const { resolve } of taken.values()) resolve();
+      await turn();
+    }
+    await drained;
+    expect(released).to.deep.equal(devices);
+  });
+
+  it('waits three seconds for one at most', async () => {
+    void drain();
+    await turn();
+    expect(waitedMs).to.deep.equal([3_000, 3_000, 3_000, 3_000]);
+  });
+
+  it('gives all up at once where there is no other', async () => {
+    takers = false;
+    await drain();
+    expect(released).to.deep.equal(devices);
+    expect(waitedMs).to.deep.equal([]);
+  });
+
+  it('gives the others up at once when it has waited for 70 s in all', async () => {
+    const drained = drain();
+    await turn();
+    nowMs = 70_000;
+    for (const { resolve } of taken.values()) resolve();
+    await drained;
+    expect(released).to.have.members(devices);
+    expect(waitedMs).to.have.length(4);
+  });
+});

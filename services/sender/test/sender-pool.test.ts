@@ -1,0 +1,158 @@
+import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { createProducer, type Producer } from '@gateway/queue/producer';
+import { systemClock } from '@gateway/runtime/clock';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { SenderPool } from '@gateway/sender/fleet/sender-pool';
+import { createSenderMetrics } from '@gateway/sender/sender-metrics';
+import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
+import { readDeviceState, reportObserved, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
+import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { eventually } from '@gateway/testkit/eventually';
+import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { logInOnScript } from '@gateway/testkit/scripted-session';
+import { expect } from 'chai';
+import PQueue from 'p-queue';
+
+const ACCOUNT = { jid: '491700000031@s.whatsapp.net', phone: '491700000031', name: 'Shop' };
+const ignore = () => {};
+const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
+const DEVICES = Array.from({ length: 12 }, (_, i) => `device-${i}`);
+
+/** Some senders in this process, on one Redis, with sessions that need no network. */
+describe('the devices of several senders', () => {
+  let space: RedisSpace;
+  let doorbells: DoorbellListener;
+  let producer: Producer;
+  let senders: { pool: SenderPool; stop(): Promise<void> }[];
+  let logins: number;
+  let connected: number;
+  let passedMs: number;
+  const clock = { nowMs: systemClock.nowMs, monotonicMs: () => performance.now() + passedMs };
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    [senders, logins, connected, passedMs] = [[], 0, 0, 0];
+    doorbells = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
+    producer = createProducer({ connection: space.clients.queue, space: space.store.space });
+    await Promise.all(DEVICES.map(link));
+  });
+  afterEach(async () => {
+    await Promise.all(senders.map(({ stop }) => stop()));
+    doorbells.close();
+    await producer.close();
+    await space.close();
+  });
+
+  async function link(device: string): Promise<void> {
+    const { store } = space;
+    const address = { workspace: 'main', device };
+    await ensureDevice(store, address);
+    await requestLink(store, address, { attemptId: 'one', method: 'qrCode', forceNew: false });
+    const lease = (await acquireLease(store, address, { owner: 'linking', ttlMs: 60_000 }))!;
+    await deviceKeyStore(store, lease).commit({ creds: JSON.stringify({ account: {}, me: { id: ACCOUNT.jid } }) });
+    const { desired } = await readDeviceState(store, address);
+    await reportObserved(store, lease, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
+    await releaseLease(store, lease);
+  }
+
+  function addSender(id: string) {
+    const { store } = space;
+    const keeper = new LeaseKeeper({ store, clock, logger, owner: id, ttlMs: 3_600_000 });
+    const logIn = logInOnScript({}, ACCOUNT);
+    const pool = new SenderPool({
+      ...{ store, keeper, producer, clock, logger, doorbells, queueConnection: space.clients.queue },
+      ...{ workspace: 'main', processId: id, maxDevices: 100, memberTtlMs: 60_000, tickMs: 100 },
+      metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
+      endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
+      openSession: async (options) => {
+        [logins, connected] = [logins + 1, connected + 1];
+        const onEvent: typeof options.onEvent = (event) => {
+          if (event.kind === 'closed') connected -= 1;
+          return options.onEvent(event);
+        };
+        return logIn({ ...options, onEvent });
+      },
+      clientVersion: new ClientVersion({ store, logger, clock }),
+      ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000 },
+      ...{ uploads: new PQueue(), openings: new PQueue({ concurrency: 8 }) },
+    });
+    let stopped: Promise<void> | undefined;
+    const stop = async () => {
+      stopped ??= pool.stop().then(() => keeper.stop());
+      await stopped;
+    };
+    const sender = { pool, stop };
+    senders.push(sender);
+    return sender;
+  }
+  const loads = () => senders.map(({ pool }) => pool.countStates().open);
+  const become = (wanted: number[]) =>
+    eventually(() => JSON.stringify(loads()) === JSON.stringify(wanted), { what: `${wanted}` }).catch((error) => {
+      throw new Error(`${(error as Error).message}: ${loads()}`);
+    });
+
+  /** The first has had a heartbeat since the second came. */
+  async function haveMet(first: string, second: string): Promise<void> {
+    const { redis } = space.store;
+    const members = workspaceKeys(space.store.space, 'main').members('sender');
+    const beatOf = async (id: string) => Number((await redis.zscore(members, id)) ?? Number.NaN);
+    const cameAt = await eventually(async () => (await beatOf(second)) || false);
+    await eventually(async () => (await beatOf(first)) > cameAt);
+  }
+
+  it('are claimed by those that are there, equally many by each, with one login for each', async () => {
+    addSender('a');
+    addSender('b');
+    addSender('c');
+    await eventually(() => loads().reduce((sum, each) => sum + each) === DEVICES.length);
+    expect(Math.max(...loads())).to.be.below(DEVICES.length);
+    expect(logins).to.equal(DEVICES.length);
+  });
+
+  it('stay where they are when a sender comes; what is linked next goes to the new one', async () => {
+    addSender('a');
+    await become([12]);
+    addSender('b');
+    await haveMet('a', 'b');
+    await link('another');
+    await ringDoorbell(space.store, { topic: 'lease', workspace: 'main', device: 'another' });
+    await become([12, 1]);
+    expect(logins).to.equal(13);
+  });
+
+  it('move for balance down to a tenth over the fair share, once the senders have been the same for a while', async () => {
+    addSender('a');
+    await become([12]);
+    addSender('b');
+    await haveMet('a', 'b');
+    await become([12, 0]);
+    await eventually(() => {
+      passedMs += 15_000;
+      return loads()[1]! > 0;
+    });
+    await become([7, 5]);
+    expect(logins).to.equal(12 + 5);
+  });
+
+  it('go to the new sender one by one when theirs ends: one login each, and four without a connection at most', async () => {
+    const old = addSender('a');
+    await become([12]);
+    addSender('b');
+    await haveMet('a', 'b');
+    let fewest = connected;
+    const watch = setInterval(() => {
+      fewest = Math.min(fewest, connected);
+    }, 1);
+    await old.stop();
+    clearInterval(watch);
+    await become([0, 12]);
+    expect(logins).to.equal(24);
+    expect(fewest).to.be.at.least(12 - 4 - 1);
+  });
+});
