@@ -4,14 +4,14 @@ import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 
-/** Of the account that it has now. */
-export type LinkedDevice = Pick<DeviceState, 'accountEpoch'>;
-
 /**
  * Check 7: an account must be linked. One whose session is being restored counts: what is accepted now goes out when it
- * is back.
+ * is back. Answers which account it is, for what is accepted for it.
  */
-export async function requireLinkedDevice(store: Store, address: DeviceAddress): Promise<LinkedDevice> {
+export async function requireLinkedDevice(
+  store: Store,
+  address: DeviceAddress,
+): Promise<Pick<DeviceState, 'accountEpoch'>> {
   const { desired, observed, leaseHeld, accountEpoch } = await readDeviceState(store, address);
   const linked = desired?.want === 'linked' && deriveStatus(desired, observed, leaseHeld).status !== 'disconnected';
   if (!linked) throw new ApiError('no_device');
