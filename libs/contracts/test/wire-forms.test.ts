@@ -122,7 +122,7 @@ describe('what is stored of a send', () => {
     expect(results).to.have.length(2 * RESULT_BYTES);
     const empty = {
       status: 'queued',
-      tries: 0,
+      attempts: 0,
       partsInFlight: 0,
       partsAcked: 0,
       errorCode: 0,
@@ -133,7 +133,7 @@ describe('what is stored of a send', () => {
     results.set([4, 2, 3, 5, 1, 207], RESULT_BYTES);
     results[RESULT_BYTES + 14] = 9;
     expect(readResult(results, 1)).to.deep.equal({
-      ...{ status: 'failed', tries: 2, partsInFlight: 3, partsAcked: 5, errorCode: 463, atMs: at, partsInDoubt: 9 },
+      ...{ status: 'failed', attempts: 2, partsInFlight: 3, partsAcked: 5, errorCode: 463, atMs: at, partsInDoubt: 9 },
     });
     results[0] = 7;
     expect(() => readResult(results, 0)).to.throw('unknown recipient status code 7');

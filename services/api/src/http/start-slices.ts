@@ -15,13 +15,13 @@ export class StartSlices {
   #usedMs = 0;
   /** Of this turn. */
   #sliceMs = SLICE_MS;
-  #hasAccepted = false;
+  #turnsSinceAccepted = Number.POSITIVE_INFINITY;
   #turnsForAccepting = 0;
   #isCounting = false;
 
   /** A connection was accepted: there may be more. */
   accepted(): void {
-    this.#hasAccepted = true;
+    this.#turnsSinceAccepted = 0;
   }
 
   /** Begins it now, or in a later turn after those that wait already. */
@@ -35,8 +35,8 @@ export class StartSlices {
     if (this.#isCounting) return;
     this.#isCounting = true;
     this.#usedMs = 0;
-    this.#sliceMs = this.#hasAccepted ? this.#whileAccepting() : SLICE_MS;
-    this.#hasAccepted = false;
+    // Of the turn in which what waits is gone on with, the sockets were looked at already: it may have accepted none.
+    this.#sliceMs = this.#turnsSinceAccepted++ < 2 ? this.#whileAccepting() : SLICE_MS;
     setImmediate(() => {
       this.#isCounting = false;
       if (this.#waiting.length > 0) this.#goOn();
