@@ -35,7 +35,9 @@ export const API_ERRORS = {
   link_ended: {
     status: 409,
     message: 'Linking ended before there was a code',
-    cause: 'Refused by the network or the phone, or disconnected meanwhile: connect again.',
+    cause:
+      'Refused by the network or the phone, disconnected meanwhile, or in a pause that the network asked for: connect again, ' +
+      'after `Retry-After` if there is one.',
   },
   passkey_required: {
     status: 409,

@@ -146,6 +146,17 @@ describe('GET|POST /connect', () => {
     });
   });
 
+  it('begins nothing while the network wants no login of the device (409), and says when it may be asked again', async () => {
+    await owner.observe({ status: 'connecting', reason: 'rate_limited', notBeforeMs: Date.now() + 60_000 }, 'linked');
+    const before = await desired();
+    const { status, body, headers } = await api.call('POST', '/connect?forceNew=true');
+    expect(status).to.equal(409);
+    const message = 'The network asks for a long pause; trying again.';
+    expect(body.details).to.deep.equal([{ path: [], message }]);
+    expect(Number(headers.get('retry-after'))).to.be.within(50, 60);
+    expect(await desired()).to.deep.equal(before);
+  });
+
   it('says that another client uses the keys of a parked device (409)', async () => {
     const answer = api.call('POST', '/connect');
     await whenWanted('linking');

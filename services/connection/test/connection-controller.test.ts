@@ -291,6 +291,23 @@ describe('the connection controller', () => {
       expect(device.listedByPhone).to.equal(1);
     });
 
+    it('what the network says to a linking attempt, the next one keeps to', async () => {
+      await start();
+      await device.askToLink();
+      const code = await device.nextCode();
+      const match = { account: device.number };
+      simulator.network.faults.add({ on: 'pairing', match, do: { streamError: 429 } });
+      await device.scan(code).catch(() => {});
+      const first = await device.becomes('unlinked', { status: 'disconnected', reason: 'rate_limited' });
+      simulator.network.faults.clear();
+      const { connections } = simulator.network.counters;
+      await device.askToLink();
+      const { attemptId } = (await device.read()).desired!;
+      await device.becomes('unlinked', { reason: 'rate_limited', attemptId: attemptId! });
+      expect(simulator.network.counters.connections).to.equal(connections);
+      expect((await device.read()).observed?.notBeforeMs).to.equal(first.notBeforeMs);
+    });
+
     it('what the network says to a login with kept keys, the next one keeps to', async () => {
       await (await linked()).stop();
       await space.clients.commands.hset(device.keys.desired, 'want', 'parked');

@@ -1,4 +1,4 @@
-import { deriveStatus, type LinkMethod, REASONS } from '@gateway/contracts/devices/device-state';
+import { askedPauseEndMs, deriveStatus, type LinkMethod, REASONS } from '@gateway/contracts/devices/device-state';
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
@@ -79,6 +79,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     if (before.desired?.want === 'linked' && !query.forceNew) return describeLinked(before);
     if (query.forceNew) await keepLastLink(call, deps, before);
     else refuseAfterPasskey(before, deps.clock.nowMs());
+    refuseInPause(before, deps.clock.nowMs());
     await requireVersion(deps);
     // A new account brings keys: 300 kB.
     if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent');
@@ -91,6 +92,14 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     return { status: 200, body: { status: 'connecting', ...reason, ...(await showCode(result, query)) } };
   },
 };
+
+/** The network wants no login of the device: its account could not be logged out, nor its kept keys be tried. */
+function refuseInPause({ observed }: DeviceState, nowMs: number): void {
+  const restMs = askedPauseEndMs(observed) - nowMs;
+  if (!observed?.reason || restMs <= 0) return;
+  const headers = { 'Retry-After': String(Math.ceil(restMs / 1000)) };
+  throw new ApiError('link_ended', { details: [{ path: [], message: REASONS[observed.reason] }], headers });
+}
 
 /** No device logs in while the network refuses the version, and an old account must not be logged out for nothing. */
 async function requireVersion({ clientVersion }: ApiDeps): Promise<void> {

@@ -204,8 +204,8 @@ function failureHeaders(status: number, codes: readonly ApiErrorCode[]): string[
   if (status === 401) return ['WWW-Authenticate'];
   const limits = BEFORE_LIMITS.has(status) ? LIMIT_HEADERS.map(optional) : LIMIT_HEADERS;
   if (status === 429 || status === 503) return [...limits, 'Retry-After'];
-  const isInProgress = status === 409 && codes.includes('idempotency_in_progress');
-  return isInProgress ? [...limits, optional('Retry-After')] : limits;
+  const mayEnd = status === 409 && (codes.includes('idempotency_in_progress') || codes.includes('link_ended'));
+  return mayEnd ? [...limits, optional('Retry-After')] : limits;
 }
 
 /** How the document calls a header that is not on every answer of its kind. */
