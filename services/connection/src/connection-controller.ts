@@ -1,12 +1,13 @@
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import type { HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { contain } from '@gateway/runtime/process/contain';
 import { type DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
-import { listDevices } from '@gateway/store/devices/devices';
+import type { SeenDevice } from '@gateway/store/fleet/look-at-shard';
 import { completeLink } from './complete-link.js';
 import { type Duty, decideDuty } from './decide-duty.js';
 import type { DeviceTask, TaskDeps } from './device-task.js';
@@ -18,6 +19,8 @@ export interface ControllerDeps extends TaskDeps {
   doorbells: DoorbellListener;
   workspace: Workspace;
   tickMs: number;
+  /** Default: that of `ShardWatch`. For tests. */
+  roundMs?: number;
   /** How long senders have to claim a newly linked device. For tests. */
   senderWaitMs?: number;
 }
@@ -31,22 +34,20 @@ interface RunningTask {
 type RealDuty = Exclude<Duty, { kind: 'none' }>;
 
 const SENDER_WAIT_MS = 5_000;
-/** Devices that need nothing call when that changes; this often they are looked at all the same. */
-const TICKS_PER_ROUND = 10;
 
 /**
- * Looks at devices that may need something on each tick, at the others now and then, and at one device on its doorbell;
- * does what `decideDuty` says, one task per device at a time, under the device's lease. With several processes the
+ * Looks at devices that need something on each tick, and at others when their shard shows that they may; does what `decideDuty` says, one task per device at a time, under the device's lease. With several processes the
  * lease decides which of them does it. An uncaught error ends the task whose it is, and not the process.
  */
 export class ConnectionController {
   private readonly tasks = new Map<DeviceId, RunningTask>();
-  /** Nothing is to be done for them, and whoever is at work on them is known. */
-  private readonly settled = new Set<DeviceId>();
+  /** What is wanted of them is not there yet, whichever process is at work on it. */
+  private readonly unsettled = new Set<DeviceId>();
   private readonly looks = new Map<DeviceId, Promise<void>>();
   /** Devices whose doorbell rang during a look: what it rang for may have come after the read. */
   private readonly lookAgain = new Set<DeviceId>();
   private readonly stopListening: () => void;
+  private readonly watch: ShardWatch;
   private timer: NodeJS.Timeout | undefined;
   /** How often it has looked at the devices. */
   ticks = 0;
@@ -57,6 +58,7 @@ export class ConnectionController {
       const concernsUs = bell.topic === 'desired' || bell.topic === 'lease';
       if (concernsUs && bell.workspace === deps.workspace) this.look(bell.device);
     });
+    this.watch = new ShardWatch({ ...deps, onSeen: (devices) => this.noteSeen(devices) });
     void this.tick();
   }
 
@@ -70,22 +72,25 @@ export class ConnectionController {
     this.stopListening();
     clearTimeout(this.timer);
     for (const { cancel } of this.tasks.values()) cancel.abort();
+    await this.watch.stop();
     await Promise.all(this.looks.values());
     await Promise.all([...this.tasks.values()].map(({ done }) => done));
   }
 
   private async tick(): Promise<void> {
-    try {
-      if (this.ticks++ % TICKS_PER_ROUND === 0) this.settled.clear();
-      for (const device of await listDevices(this.deps.store, this.deps.workspace)) {
-        if (!this.settled.has(device)) this.look(device);
-      }
-      await Promise.all(this.looks.values());
-    } catch (thrown) {
-      this.deps.logger.warn('tick failed', { error: toError(thrown) });
-    }
+    this.ticks++;
+    for (const device of this.unsettled) this.look(device);
+    await Promise.all(this.looks.values());
     // Counted from the end: while Redis is away, ticks must not pile up.
     if (!this.stopped) this.timer = setTimeout(() => void this.tick(), this.deps.tickMs);
+  }
+
+  /** What a lost doorbell would have told. Those that are unsettled are looked at on each tick. */
+  private noteSeen(devices: readonly SeenDevice[]): void {
+    for (const { address, want, owner } of devices) {
+      const isSettled = want === 'linked' && owner !== undefined;
+      if (!isSettled && !this.unsettled.has(address.device)) this.look(address.device);
+    }
   }
 
   private look(device: DeviceId): void {
@@ -109,8 +114,8 @@ export class ConnectionController {
 
   private async lookOnce(device: DeviceId): Promise<void> {
     const state = await readDeviceState(this.deps.store, this.address(device));
-    if (isSettled(state)) this.settled.add(device);
-    else this.settled.delete(device);
+    if (isSettled(state)) this.unsettled.delete(device);
+    else this.unsettled.add(device);
     const task = this.tasks.get(device);
     if (task && isOutdated(task.desired, state.desired)) task.cancel.abort();
     if (!task && this.decide(state).kind !== 'none') await this.claim(device);

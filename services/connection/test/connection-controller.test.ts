@@ -2,7 +2,8 @@ import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { readDeviceState, reportObserved, requestLink } from '@gateway/store/devices/device-state';
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
+import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import type { Lease } from '@gateway/store/fleet/leases';
@@ -11,7 +12,7 @@ import { acquireLease, releaseLease } from '@gateway/testkit/leases';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-import { type ConnectionProcess, startController, TestDevice } from './support/test-controller.js';
+import { type ConnectionProcess, startController, TestDevice, takeOut } from './support/test-controller.js';
 
 describe('the connection controller', () => {
   let space: RedisSpace;
@@ -30,7 +31,7 @@ describe('the connection controller', () => {
   afterEach(async () => {
     await Promise.all(running.map((process) => process.stop()));
     simulator.network.faults.clear();
-    await space.clients.commands.srem(`${space.prefix}:{main}:devices`, device.address.device);
+    await takeOut(space.store, device.address);
   });
   after(async () => {
     await simulator.close();
@@ -88,6 +89,24 @@ describe('the connection controller', () => {
     await device.askToUnlink();
     await device.becomes('unlinked', { status: 'disconnected', logout: 'confirmed' });
     await process.stop();
+  });
+
+  it('finds without a doorbell what is wanted, and asks for no device of which nothing is', async () => {
+    await (await linked()).stop();
+    await asOwner(device.address, async (lease, desired) => {
+      await reportObserved(space.store, lease, desired, { status: 'disconnected', reason: 'replaced' }, 'parked');
+    });
+    let looks = 0;
+    const run: RunScript = (name, keys, args) => {
+      if (name === 'read-device-state') looks++;
+      return space.store.run(name, keys, args);
+    };
+    const process = await startController({ ...space, store: { ...space.store, run } }, simulator);
+    running.push(process);
+    await process.looksAtAll();
+    expect(looks).to.equal(0);
+    await requestUnlink(space.store, device.address, { attemptId: 'unheard' });
+    await device.becomes('unlinked', { status: 'disconnected', logout: 'confirmed' });
   });
 
   it('keeps the keys of an account when it is stopped before the network has heard of the log-out', async () => {
@@ -186,7 +205,7 @@ describe('the connection controller', () => {
       await (await start({ senderWaitMs })).looksAtAll();
       expect(simulator.network.counters.connections).to.equal(connections);
       expect((await device.read()).leaseHeld).to.equal(false);
-      await space.clients.commands.srem(`${space.prefix}:{main}:devices`, ...copies);
+      await Promise.all(copies.map((copy) => takeOut(space.store, { workspace: 'main', device: copy })));
     });
 
     it('makes the one login that a new link needs, and lets go', async () => {

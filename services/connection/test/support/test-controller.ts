@@ -1,12 +1,14 @@
 import { ConnectionController, type ControllerDeps } from '@gateway/connection/connection-controller';
 import type { DesiredState, LinkMethod, ObservedState } from '@gateway/contracts/devices/device-state';
-import { type DeviceId, makeAttemptId } from '@gateway/contracts/ids';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { type DeviceAddress, type DeviceId, makeAttemptId } from '@gateway/contracts/ids';
+import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
 import { readDeviceState, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
@@ -38,6 +40,7 @@ export async function startController(
     keeper: wrap(keeper),
     endpoint: { url: simulator.socketUrl, trust: { kind: 'root', publicKey: rootKey(simulator) } },
     tickMs: 100,
+    roundMs: 1_000,
   });
   return {
     looksAtAll: async () => {
@@ -150,4 +153,11 @@ export class TestDevice {
 
 function rootKey({ rootPublicKeyHex }: Simulator): Buffer {
   return Buffer.from(rootPublicKeyHex, 'hex');
+}
+
+/** No process looks at a device any more. */
+export async function takeOut({ redis, space }: Store, address: DeviceAddress): Promise<void> {
+  const { workspace, device } = address;
+  await redis.srem(workspaceKeys(space, workspace).devices, device);
+  await redis.srem(shardKeys(space, shardOf(address)).devices, `${workspace}/${device}`);
 }
