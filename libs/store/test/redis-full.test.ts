@@ -354,19 +354,19 @@ describe('a full Redis', () => {
   it('takes nothing new', async () => {
     await fill();
     const repeat = { owner: 't', callersKey: 'new', address };
-    const attempts: Record<string, Promise<unknown>> = {
-      'accept-send': accept(),
-      'ask-owner': askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
-      'place-repeat': findRepeat(store, { ...repeat, isBound: false }),
-      'close-repeat': store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),
-      'write-chunk': store.run('write-chunk', [`${redis.space.prefix}:{x}:chunk`], ['bytes', Date.now() + HOUR_MS]),
-      'reserve-blob': putBlob(store, 'main', {
-        ...{ bytes: Buffer.from('file'), nowMs: Date.now(), quotaBytes: 1_000 },
-      }),
+    const attempts: Record<string, () => Promise<unknown>> = {
+      'accept-send': () => accept(),
+      'ask-owner': () => askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
+      'place-repeat': () => findRepeat(store, { ...repeat, isBound: false }),
+      'close-repeat': () => store.run('close-repeat', [`${redis.space.prefix}:{x}:closed`], [HOUR_MS]),
+      'write-chunk': () =>
+        store.run('write-chunk', [`${redis.space.prefix}:{x}:chunk`], ['bytes', Date.now() + HOUR_MS]),
+      'reserve-blob': () =>
+        putBlob(store, 'main', { bytes: Buffer.from('file'), nowMs: Date.now(), quotaBytes: 1_000 }),
     };
     expect(Object.keys(attempts).sort()).to.deep.equal(REFUSED);
     for (const [name, attempt] of Object.entries(attempts)) {
-      const refusal = await attempt.then(
+      const refusal = await attempt().then(
         () => 'taken',
         (error: Error) => error.message,
       );
