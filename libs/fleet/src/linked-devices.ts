@@ -1,7 +1,7 @@
 import type { DeviceId } from '@gateway/contracts/ids';
 import { SHARDS } from '@gateway/contracts/shards';
 import type { Clock } from '@gateway/runtime/clock';
-import type { SeenDevice } from '@gateway/store/fleet/look-at-shard';
+import type { SeenDevice } from '@gateway/store/fleet/shards/look-at-shard';
 
 interface Linked {
   owner: string | undefined;

@@ -4,7 +4,7 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
-import { lookAtShard, type SeenDevice } from '@gateway/store/fleet/look-at-shard';
+import { lookAtShard, type SeenDevice } from '@gateway/store/fleet/shards/look-at-shard';
 
 /** Every shard is looked at this often, called or not: it finds what a lost doorbell would have told. */
 const ROUND_MS = 30_000;

@@ -11,7 +11,7 @@ import {
   readIdKey,
   setPace,
 } from '@gateway/store/devices/devices';
-import { lookAtShard } from '@gateway/store/fleet/look-at-shard';
+import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
 import { expect } from 'chai';
 import { useLeasedDevice } from './support/use-leased-device.js';
 

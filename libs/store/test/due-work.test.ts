@@ -1,5 +1,9 @@
 import { LIMITS } from '@gateway/contracts/limits';
-import { hasDueSends, readPaceWaitMs, takePace } from '@gateway/store/sends/change-send';
+import { shardOf } from '@gateway/contracts/shards';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
+import { readPaceWaitMs, takePace } from '@gateway/store/sends/change-send';
+import { releaseLease } from '@gateway/testkit/leases';
 import { expect } from 'chai';
 import { useLeasedDevice } from './support/use-leased-device.js';
 
@@ -23,7 +27,12 @@ describe('what is read of a device without its lease', () => {
   it('tells whether time has done something to its sends', async () => {
     const keys = `${space.prefix}:{#34}:main/a`;
     const { redis } = space.store;
-    const isDue = (nowMs: number) => hasDueSends(space.store, address, nowMs);
+    await ensureDevice(space.store, address);
+    const isDue = async (nowMs: number) => (await findDueDevices(space.store, shardOf(address), nowMs)).length > 0;
+    await redis.sadd(`${keys}:released-blobs`, 'x');
+    expect(await isDue(1_000_000), 'its owner does it').to.equal(false);
+    await redis.del(`${keys}:released-blobs`);
+    await releaseLease(space.store, lease);
     for (const [name, dueAtMs] of [
       ['open-sends', 1_000_000],
       ['accepting-sends', 1_000_000 - LIMITS.acceptingGraceSeconds * 1000],

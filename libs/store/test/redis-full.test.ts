@@ -36,8 +36,9 @@ import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
 import type { Lease } from '@gateway/store/fleet/leases';
-import { lookAtShard } from '@gateway/store/fleet/look-at-shard';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
+import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
+import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
@@ -139,6 +140,7 @@ describe('a full Redis', () => {
     expect(await beatHeart(store, 'main', 'sender', { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([self]);
     expect(await lookAtShard(store, shardOf(PEER))).to.deep.equal([]);
+    expect(await findDueDevices(store, shardOf(PEER), 0)).to.deep.equal([]);
     await leaveMembers(store, 'main', 'sender', 'sender-1');
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([]);
     const instance = await takeInstance(

@@ -7,7 +7,7 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import { contain } from '@gateway/runtime/process/contain';
 import { type DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
-import type { SeenDevice } from '@gateway/store/fleet/look-at-shard';
+import type { SeenDevice } from '@gateway/store/fleet/shards/look-at-shard';
 import { completeLink } from './complete-link.js';
 import { type Duty, decideDuty } from './decide-duty.js';
 import type { DeviceTask, TaskDeps } from './device-task.js';

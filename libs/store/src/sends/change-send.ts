@@ -1,6 +1,5 @@
 import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
-import { LIMITS } from '@gateway/contracts/limits';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { packRecipients } from '@gateway/contracts/sends/send-layout';
@@ -187,17 +186,4 @@ export async function readPaceWaitMs(
   if (pace.messagesPerMinute === 0) return 0;
   const dueMs = Number((await store.redis.hget(deviceKeys(store.space, address).pace, 'dueMs')) ?? 0);
   return Math.max(0, dueMs - paceDurationMs(pace, pace.burst - 1) - nowMs);
-}
-
-/** Whether time has done something to the device's sends: some expired, were never opened, hold a spent OTP, or left a blob to release. */
-export async function hasDueSends(store: Store, address: DeviceAddress, nowMs: number): Promise<boolean> {
-  const keys = deviceKeys(store.space, address);
-  const abandonedBeforeMs = nowMs - LIMITS.acceptingGraceSeconds * 1000;
-  const [expired, abandoned, spent, released] = await Promise.all([
-    store.redis.zcount(keys.openSends, '-inf', nowMs),
-    store.redis.zcount(keys.acceptingSends, '-inf', abandonedBeforeMs),
-    store.redis.zcount(keys.erasures, '-inf', nowMs),
-    store.redis.exists(keys.releasedBlobs),
-  ]);
-  return expired + abandoned + spent + released > 0;
 }

@@ -1,4 +1,5 @@
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import { SHARDS } from '@gateway/contracts/shards';
 import type { LeaseKeeper } from '@gateway/fleet/lease-keeper';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
@@ -7,9 +8,9 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
-import { listDevices } from '@gateway/store/devices/devices';
+import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
 import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
-import { eraseSpentOtps, expireSends, hasDueSends } from '@gateway/store/sends/change-send';
+import { eraseSpentOtps, expireSends } from '@gateway/store/sends/change-send';
 
 export interface SweepDeps {
   store: Store;
@@ -20,16 +21,14 @@ export interface SweepDeps {
   workspace: Workspace;
 }
 
-/** One round over all devices of the workspace. What goes wrong with one device does not keep the others waiting. */
+/** One round over all shards. What goes wrong with one device does not keep the others waiting. */
 export async function sweepDevices(deps: SweepDeps, isStopped = () => false): Promise<void> {
-  const { store, clock, logger, workspace } = deps;
-  for (const device of await listDevices(store, workspace)) {
-    if (isStopped()) return;
-    const address = { workspace, device };
-    try {
-      if (await hasDueSends(store, address, clock.nowMs())) await sweepDevice(deps, address);
-    } catch (thrown) {
-      logger.warn('device not swept', { device, error: toError(thrown) });
+  for (let shard = 0; shard < SHARDS && !isStopped(); shard++) {
+    for (const address of await findDueDevices(deps.store, shard, deps.clock.nowMs())) {
+      if (address.workspace !== deps.workspace || isStopped()) continue;
+      await sweepDevice(deps, address).catch((thrown: unknown) => {
+        deps.logger.warn('device not swept', { device: address.device, error: toError(thrown) });
+      });
     }
   }
 }

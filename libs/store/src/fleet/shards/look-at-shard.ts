@@ -1,9 +1,9 @@
 import type { Want } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { sessionKeyPrefix, shardKeys } from '@gateway/contracts/redis-keys';
-import { defineScript, text } from '../core/scripts/define-script.js';
-import { words } from '../core/scripts/replies.js';
-import type { Store } from '../core/store.js';
+import { defineScript, text } from '../../core/scripts/define-script.js';
+import { words } from '../../core/scripts/replies.js';
+import type { Store } from '../../core/store.js';
 
 const lookStep = defineScript({
   name: 'look-at-shard',
