@@ -39,6 +39,7 @@ describe('the owner of a device, on a script', () => {
   let lease: HeldLease;
   let owner: DeviceOwner;
   let start: () => void;
+  let networkAnswers: Promise<void>;
   let sessions: ScriptedSession[];
   let script: SessionScript;
   let startMs: number;
@@ -52,6 +53,7 @@ describe('the owner of a device, on a script', () => {
     space = await openRedisSpace();
     [sessions, script, passedMs] = [[], {}, 0];
     startMs = Date.now();
+    networkAnswers = Promise.resolve();
     const clock = { nowMs, monotonicMs: () => passedMs };
     const run: RunScript = (name, keys, args) => {
       if (name === 'read-device-state') looks++;
@@ -73,6 +75,7 @@ describe('the owner of a device, on a script', () => {
           metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
           endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
           openSession: async (options) => {
+            await networkAnswers;
             const session = await logInOnScript(script, ACCOUNT)(options);
             sessions.push(session);
             return session;
@@ -214,6 +217,19 @@ describe('the owner of a device, on a script', () => {
     expect(await observed()).to.include({ status: 'disconnected', reason: 'replaced' });
     const { desired, hasKeys } = await readDeviceState(space.store, ADDRESS);
     expect([desired?.want, hasKeys], 'the keys stay').to.deep.equal(['parked', true]);
+  });
+
+  it('does not say connected in the name of the owner before, while it logs in itself', async () => {
+    await isOpen();
+    await owner.handOver();
+    expect(await observed()).to.include({ status: 'connected' });
+    lease = (await keeper.acquire(ADDRESS))!;
+    const network = defer<void>();
+    networkAnswers = network.promise;
+    start();
+    await isObserved({ status: 'connecting', reason: 'restoring' });
+    network.resolve();
+    await isObserved({ status: 'connected' });
   });
 
   it('keeps the pause that the network asked for in sight, whatever it waits for itself', async () => {

@@ -35,6 +35,7 @@ describe('a query that ends the connection', function () {
 
   it('shows the words of the network while the device is not connected', async () => {
     simulator.network.faults.clear();
+    await gateway.waitForStatus('connected');
     const [client] = simulator.network.accounts.find(number)!.devices.values();
     (client!.connection as Session).endStream(503, { tag: 'text', attrs: {}, content: Buffer.from('come back later') });
     const status = await eventually(async () => {

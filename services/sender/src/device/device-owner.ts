@@ -176,7 +176,7 @@ export class DeviceOwner {
       if (end) await this.afterEnd(desired, end);
       else if (socket.exists) await this.rest(this.lookMs());
       else if (restMs > 0) await this.wait(restMs);
-      else if (await this.deps.clientVersion.mayLogIn()) await this.open(socket, desired);
+      else if (await this.deps.clientVersion.mayLogIn()) await this.open(socket, desired, observed);
       else await this.waitForVersion(desired, observed);
     }
   }
@@ -194,8 +194,10 @@ export class DeviceOwner {
     await this.wait(this.lookMs());
   }
 
-  private async open(socket: DeviceSocket, desired: DesiredState): Promise<void> {
+  private async open(socket: DeviceSocket, desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
     this.state = 'opening';
+    // What an owner before us saw, which may have been gone for long.
+    if (observed?.status === 'connected') await this.report(desired, { status: 'connecting', reason: 'restoring' });
     const options = { signal: this.ending.signal, timeout: MAX_OPENING_MS };
     await this.deps.openings
       .add(
