@@ -13,6 +13,7 @@ import { restartBenchmark } from './benchmarks/restart.js';
 import { rollBenchmark } from './benchmarks/roll.js';
 import { singleBenchmark } from './benchmarks/single.js';
 import { warmBenchmark } from './benchmarks/warm.js';
+import { simulatedFleetBenchmark } from './simulated-fleet/simulated-fleet.js';
 import type { Benchmark } from './support/benchmark.js';
 
 /** Every benchmark there is, by the name that `npm run bench -- NAME` takes. */
@@ -29,6 +30,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   restartBenchmark,
   singleBenchmark,
   idleCostBenchmark,
+  simulatedFleetBenchmark,
   httpBenchmark,
   intakeBenchmark,
   linkedBenchmark,

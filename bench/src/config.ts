@@ -17,6 +17,12 @@ export function profileFolder(): string {
   return process.env.BENCH_CPU_PROFILES ?? '.';
 }
 
+/** `BENCH_DEVICES` on `BENCH_SENDERS` in place of the whole fleet, to see quickly where it stands. */
+export function fleetSize(whole: { devices: number; senders: number }): { devices: number; senders: number } {
+  const { BENCH_DEVICES, BENCH_SENDERS } = process.env;
+  return { devices: Number(BENCH_DEVICES ?? whole.devices), senders: Number(BENCH_SENDERS ?? whole.senders) };
+}
+
 /** Of a process of the benchmark itself. */
 export function childEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, ...profileSettings() };

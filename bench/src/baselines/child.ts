@@ -16,9 +16,11 @@ export class Child<Served extends Methods> {
   readonly #open = new Map<number, (reply: Reply) => void>();
   #calls = 0;
 
-  constructor(lifecycle: Lifecycle, module: string) {
+  /** @param env settings, beside those of this process. */
+  constructor(lifecycle: Lifecycle, module: string, env: Record<string, string> = {}) {
     const path = fileURLToPath(new URL(`./${module}.js`, import.meta.url));
-    this.#process = fork(path, { env: childEnvironment(), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    // The output of the benchmark itself ends with its figures: what others write is beside it.
+    this.#process = fork(path, { env: { ...childEnvironment(), ...env }, stdio: ['ignore', 2, 2, 'ipc'] });
     this.#process.on('message', (reply: Reply) => this.#open.get(reply.id)?.(reply));
     this.#process.on('exit', () => this.#endCalls());
     lifecycle.add(module, () => this.stop());

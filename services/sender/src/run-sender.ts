@@ -12,6 +12,7 @@ import { leaveMembers } from '@gateway/store/fleet/members';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
+import type { ProcessDeps } from './deps.js';
 import { SenderPool, TICK_MS } from './fleet/sender-pool.js';
 import { startSweeper } from './fleet/sweeper.js';
 import { createSenderMetrics } from './sender-metrics.js';
@@ -26,10 +27,14 @@ const DRAIN_MS = 80_000;
 /** The Redis connections of a sender. */
 export const SENDER_CONNECTIONS = ['commands', 'failFast', 'queue', 'subscriber'] as const;
 
-/** Builds a sender from the bottom up; the lifecycle stops it from the top down. */
+/**
+ * Builds a sender from the bottom up; the lifecycle stops it from the top down.
+ * @param parts what connects accounts to the network, where it is not the network itself.
+ */
 export async function runSender(
   config: SenderConfig,
   host: ProcessHost<(typeof SENDER_CONNECTIONS)[number]>,
+  parts: Pick<ProcessDeps, 'openSession'> = { openSession },
 ): Promise<void> {
   const { lifecycle, clients, registry } = host;
   const logger = host.loggerOf('sender');
@@ -60,8 +65,7 @@ export async function runSender(
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   const pool: SenderPool = new SenderPool({
-    ...{ ...shared, metrics, doorbells, processId, clientVersion, queueConnection: clients.queue },
-    openSession,
+    ...{ ...shared, ...parts, metrics, doorbells, processId, clientVersion, queueConnection: clients.queue },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,
