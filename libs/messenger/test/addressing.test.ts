@@ -11,8 +11,8 @@ type Linked = TestSession & { phone: string };
 describe('the namespace of an account', () => {
   const sessions = useSessions({ profile: '2026' });
 
-  const namespaceIn = ({ creds }: MemoryKeyStore) =>
-    readAddressing(JSON.parse(creds ?? '{}', BufferJSON.reviver)).namespace;
+  const stateIn = ({ creds }: MemoryKeyStore) => readAddressing(JSON.parse(creds ?? '{}', BufferJSON.reviver));
+  const namespaceIn = (keyStore: MemoryKeyStore) => stateIn(keyStore).namespace;
 
   const isMigrationEnabledIn = ({ creds }: MemoryKeyStore) => JSON.parse(creds ?? '{}').isMigrationEnabled;
 
@@ -131,6 +131,67 @@ describe('the namespace of an account', () => {
     expect(namespaceIn(test.keyStore)).to.equal('pn');
   });
 
+  /** What one source saw: such an account is refused by hidden identifier with 463, and its numbers are taken. */
+  function refuseHiddenWith463({ phone }: Linked): void {
+    sessions.simulator.network.accounts.ensure(phone).addressing = 'pn';
+    sessions.fault('message', { ackError: 463 }, { match: { addressing: 'lid' }, count: 99 });
+  }
+
+  for (const knows of [true, false]) {
+    const known = knows ? 'only its phone has said otherwise' : 'nothing is known';
+    it(`is by number where hidden identifiers are refused with 463 and numbers are taken, when ${known}`, async () => {
+      sessions.fault('iq', { error: 500 }, { match: { xmlns: 'abt' } });
+      const test = await openAs(knows ? 'lid' : 'pn', { knows });
+      refuseHiddenWith463(test);
+      const before = refusals();
+      for (const { kind } of await sendTo(test, meet(test.phone, 5))) expect(kind).to.equal('accepted');
+      expect(refusals() - before).to.equal(1);
+      expect(stateIn(test.keyStore)).to.deep.equal({ namespace: 'pn' });
+    });
+  }
+
+  it('is still open after a message that was refused in both when nothing was known', async () => {
+    sessions.fault('iq', { error: 500 }, { match: { xmlns: 'abt' } });
+    const test = await openAs('pn', { knows: false });
+    const [refused, later] = meet(test.phone, 2) as [string, string];
+    sessions.fault('message', { ackError: 463 }, { match: { recipient: refused }, count: 2 });
+    expect(await sendTo(test, [refused])).to.deep.equal([{ kind: 'restricted', code: 463 }]);
+    expect(namespaceIn(test.keyStore)).to.equal('lid');
+    await test.session.close();
+    const { addressing, ...creds } = JSON.parse(test.keyStore.creds!);
+    addressing.bothRefused.atMs -= 7 * 60 * 60_000;
+    test.keyStore.creds = JSON.stringify({ ...creds, addressing });
+    const rested = await sessions.open(test.keyStore);
+    await rested.next('open');
+    refuseHiddenWith463(test);
+    expect((await sendTo({ ...rested, phone: test.phone }, [later]))[0]?.kind).to.equal('accepted');
+    expect(namespaceIn(test.keyStore)).to.equal('pn');
+  });
+
+  it('is learnt within seconds when the network says nothing of its restrictions', async () => {
+    const test = await openAs('pn');
+    sessions.simulator.network.accounts.ensure(test.phone).addressing = 'lid';
+    sessions.fault('iq', { silent: true }, { match: { xmlns: 'w:mex' }, count: 99 });
+    const startedMs = performance.now();
+    for (const { kind } of await sendTo(test, meet(test.phone, 2))) expect(kind).to.equal('accepted');
+    expect(performance.now() - startedMs).to.be.below(4_500);
+    expect(namespaceIn(test.keyStore)).to.equal('lid');
+  });
+
+  it('says nothing of a name that could not be tried, as the connection ended before', async () => {
+    const { keyStore, phone } = await sessions.link(undefined, 'lid');
+    const before = refusals();
+    const assertMayWrite = () => {
+      if (refusals() > before) throw new Error('another process owns the device');
+    };
+    const test = { ...(await sessions.open(keyStore, { assertMayWrite })), phone };
+    await test.next('open');
+    sessions.simulator.network.accounts.ensure(phone).addressing = 'pn';
+    expect(await sendTo(test, meet(phone, 1))).to.deep.equal([{ kind: 'refused', code: 400 }]);
+    await test.next('closed');
+    expect(stateIn(keyStore)).to.deep.equal({ namespace: 'lid', isTold: true });
+  });
+
   it('is not doubted when the account is restricted: the refusal stands, and nothing else is tried', async () => {
     const test = await openAs('pn');
     await sendTo(test, meet(test.phone, 1));
@@ -210,10 +271,16 @@ describe('the namespace of an account', () => {
     await sessions.admin('PUT', `phones/${to}`, { staleLid: true });
     const { counters } = sessions.simulator.network;
     const before = { ...counters };
-    expect((await sendTo(test, [to]))[0]?.kind).to.equal('accepted');
-    await eventually(() => counters.usyncQueries > before.usyncQueries, { what: 'the question for the new one' });
-    for (let i = 0; i < 3; i++) expect((await sendTo(test, [to]))[0]?.kind).to.equal('accepted');
+    for (let i = 0; i < 4; i++) expect((await sendTo(test, [to]))[0]?.kind).to.equal('accepted');
+    expect(counters.usyncQueries - before.usyncQueries, 'questions, also for what the next messages need').to.equal(1);
     expect(counters.staleLidSends, 'messages to the old one after that').to.equal(before.staleLidSends);
+    const newLid = sessions.simulator.network.directory.jidOf(to, 'lid');
+    expect(await test.session.hiddenIdOf(to)).to.equal(newLid);
+    const rows = await eventually(async () => {
+      const all = await sessions.messagesOf(to);
+      return all.length === 5 && all;
+    });
+    for (const { shown } of rows) expect(shown).to.equal(1);
   });
 
   it('asks for it no more than once an hour, however often the network says that there is a new one', async () => {

@@ -1,5 +1,6 @@
 import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
+import { readAddressing } from '@gateway/messenger/addressing/addressing-state';
 import { HistoryKeeper } from '@gateway/messenger/history/history-keeper';
 import type { HistoryCreds } from '@gateway/messenger/history/own-creds';
 import type { AuthState } from '@gateway/messenger/keys/auth-state';
@@ -201,6 +202,17 @@ describe('the history of a newly linked device', () => {
         '700009@lid',
         '700002@lid',
       ]);
+    });
+
+    it('tells that the account has migrated, which counts as the word of its phone, and only where nothing is known', async () => {
+      const globalSettings = { chatDbLidMigrationTimestamp: 1_780_000_000 } as proto.IGlobalSettings;
+      const notice = { syncType, initialHistBootstrapInlinePayload: historyOf({ globalSettings }) };
+      const { tell, creds } = await keep();
+      await tell(notice);
+      expect(readAddressing(creds as never)).to.deep.equal({ namespace: 'lid', isTold: true });
+      const proven = await keep({ creds: { addressing: { namespace: 'pn' } } as never });
+      await proven.tell(notice);
+      expect(readAddressing(proven.creds as never)).to.deep.equal({ namespace: 'pn' });
     });
 
     it('is fetched when it is a file, and its place is stored before the message is confirmed', async () => {

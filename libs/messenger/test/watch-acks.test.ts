@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { toAckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { AckWatch } from '@gateway/messenger/sending/watch-acks';
 import { expect } from 'chai';
 
@@ -33,6 +34,16 @@ describe('watching acks', () => {
     expect(await b.outcome).to.deep.equal({ kind: 'refused', code: 406 });
     expect(late).to.deep.equal([]);
   });
+
+  for (const error of [undefined, '400', '463']) {
+    it(`hears that the recipient has another hidden identifier, with ${error ?? 'an acceptance'}`, async () => {
+      let heard = 0;
+      const wait = watch.expect('A', { onStaleLid: () => heard++ });
+      ack({ id: 'A', refresh_lid: 'true', ...(error && { error }) });
+      expect((await wait.outcome).kind).to.equal(error ? toAckOutcome(error, 0).kind : 'accepted');
+      expect(heard).to.equal(1);
+    });
+  }
 
   it('reports what the network takes back, or refuses too late', async () => {
     const wait = watch.expect('A');

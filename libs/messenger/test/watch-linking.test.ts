@@ -140,6 +140,17 @@ describe('what the network asks of a link', () => {
       expect(attempt.seenByLibrary).to.equal(3);
     });
 
+    it('is over when the account asks for its passkey after a code was typed', async () => {
+      await eventually(() => attempt.questions.length === 1);
+      attempt.accept('ref-1');
+      await shown(1);
+      await hello('ref-1');
+      await attempt.notify('passkey_prologue_request', 'passkey_request_options');
+      await eventually(() => attempt.ends.length > 0);
+      expect(attempt.ends).to.deep.equal([{ kind: 'passkeyRequired' }]);
+      expect(attempt.confirmedAtEnd).to.deep.equal([2]);
+    });
+
     it('keeps the secret that a typed code agrees on', async () => {
       await eventually(() => attempt.questions.length === 1);
       attempt.accept('ref-1');

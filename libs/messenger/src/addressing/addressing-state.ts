@@ -10,7 +10,7 @@ export type Namespace = 'lid' | 'pn';
  */
 export interface AddressingState {
   namespace: Namespace | 'unknown';
-  /** Only the account's phone has said so: the network has taken no message in it since. */
+  /** Only the account's phone, or a message refused in both, has said so: the network has taken no message in it since. */
   isTold?: true;
   /** When the network last refused a message in both, and whether it showed a token: the other one rests for a while. */
   bothRefused?: { atMs: number; withToken: boolean };
@@ -40,24 +40,30 @@ export function mayProbe(
 /**
  * What is known of an account after the network has refused a message in both namespaces. Where nothing was known, 400 by
  * hidden identifier says that the account has not migrated, and 463 by it that it has: a number would be refused with
- * 463 for want of a token, too. What was known stays: 400 can also be about the one message.
+ * 463 for want of a token, too. Neither is proven by that. What was known stays: 400 can also be about the one message.
  */
 export function afterBothRefused(state: AddressingState, hiddenCode: number, bothRefused: Refusals): AddressingState {
   if (state.namespace !== 'unknown') return { ...state, bothRefused };
-  if (hiddenCode === WRONG_HIDDEN) return { namespace: 'pn', bothRefused };
-  return { namespace: hiddenCode === WRONG_NUMBER ? 'lid' : 'unknown', bothRefused };
+  if (hiddenCode === WRONG_HIDDEN) return { namespace: 'pn', isTold: true, bothRefused };
+  if (hiddenCode === WRONG_NUMBER) return { namespace: 'lid', isTold: true, bothRefused };
+  return { namespace: 'unknown', bothRefused };
 }
 
 type Refusals = NonNullable<AddressingState['bothRefused']>;
 
 /**
  * Whether a refusal can mean that the message was addressed in the wrong namespace. 463 has other causes: a lock, or a
- * missing token. By hidden identifier it counts only while nothing is known of the account: some were refused so.
+ * missing token. By hidden identifier it counts only until the network has taken a message: some were refused so.
  */
-export function mayMeanAddress({ namespace: known }: AddressingState, used: Namespace, verdict: AckOutcome): boolean {
+export function mayMeanAddress(
+  { namespace: known, isTold }: AddressingState,
+  used: Namespace,
+  verdict: AckOutcome,
+): boolean {
   if (verdict.kind !== 'refused' && verdict.kind !== 'restricted') return false;
   if (used === 'pn') return verdict.code === WRONG_NUMBER;
-  return verdict.code === WRONG_HIDDEN || (known === 'unknown' && verdict.code === WRONG_NUMBER);
+  const isProven = known !== 'unknown' && !isTold;
+  return verdict.code === WRONG_HIDDEN || (!isProven && verdict.code === WRONG_NUMBER);
 }
 
 /** Credentials as they are stored: the library keeps what it does not know. */

@@ -38,8 +38,8 @@ export interface Attempt {
 export interface SentMessage {
   /** It showed the network that this person may be written to: a refusal is not for want of that. */
   withToken: boolean;
-  /** Sends it once more, under the same id, in another namespace. */
-  again(namespace: Namespace): Promise<AckOutcome>;
+  /** Sends it once more, under the same id, in another namespace; `undefined` when it could not be written. */
+  again(namespace: Namespace): Promise<AckOutcome | undefined>;
 }
 
 /**
@@ -122,7 +122,7 @@ export class Addressing {
   async #contest(used: Namespace, verdict: AckOutcome, message: SentMessage): Promise<AckOutcome> {
     while (this.#probe && !this.#deps.signal.aborted) await this.#probe;
     const current = namespaceOf(this.#creds);
-    if (current !== used) return message.again(current);
+    if (current !== used) return (await message.again(current)) ?? verdict;
     if (!this.#mayProbe(message)) return verdict;
     const endProbe = this.#startProbe();
     try {
@@ -141,6 +141,7 @@ export class Addressing {
     const other = otherNamespace(used);
     logger.warn('message refused for its address, tried in the other namespace', { namespace: other });
     const verdict = await again(other);
+    if (!verdict) return refusal;
     if (verdict.kind === 'accepted') await this.#save({ namespace: other });
     if (verdict.kind !== 'refused' && verdict.kind !== 'restricted') return verdict;
     await this.#noteBothRefused({ hiddenCode: codeOf(used === 'lid' ? refusal : verdict), withToken });
@@ -158,11 +159,12 @@ export class Addressing {
 
   /** The network's word: the account's namespace is the one in which it takes messages. */
   async #accepted(used: Namespace): Promise<void> {
-    const { namespace, isTold } = this.state;
+    const { namespace, isTold, bothRefused } = this.state;
     // One of before the phone's word proves nothing against it.
     if (namespace !== 'unknown' && !(isTold && namespace === used)) return;
     this.#deps.logger.info('namespace of the account is proven', { namespace: used });
-    await this.#save({ namespace: used });
+    // A message that shows no token is no better a witness than before.
+    await this.#save({ namespace: used, ...(bothRefused && { bothRefused }) });
   }
 
   #startProbe(): () => void {

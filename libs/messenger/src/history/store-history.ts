@@ -32,11 +32,11 @@ export async function storeHistory(deps: StoreHistoryDeps, facts: HistoryFacts):
   await deps.auth.saveCreds();
 }
 
-/** What the network has said of the account's namespace since is newer than what its phone remembers. */
+/** The phone's word, and not yet the network's: what that has said since is newer than what the phone remembers. */
 function noteMigration(creds: AuthenticationCreds, timestamp: number): void {
   (creds as HistoryCreds).lidMigrationTimestamp = timestamp;
   const { namespace, ...rest } = readAddressing(creds);
-  if (namespace === 'unknown') (creds as StoredCreds).addressing = { ...rest, namespace: 'lid' };
+  if (namespace === 'unknown') (creds as StoredCreds).addressing = { ...rest, namespace: 'lid', isTold: true };
 }
 
 /** Only pairs of which neither side is known: what the network says in messages and answers is newer. */

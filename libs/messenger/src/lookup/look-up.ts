@@ -17,6 +17,21 @@ export interface LookUpDeps {
   signal: AbortSignal;
 }
 
+type Results = Map<string, LookUpResult>;
+
+/** An account of the answers; our own has no number. `ttl`: the rest of the time, in ms, for which its devices are known. */
+interface Found {
+  number?: string;
+  account: Account & { ttl?: number };
+}
+
+/** What was known of a person when the network said that they have another hidden identifier. */
+interface DevicesBefore {
+  jid: string;
+  devices: FullJid[] | undefined;
+  ttl: number;
+}
+
 /** Numbers in one query. */
 const MAX_NUMBERS = 100;
 const CHUNK_TIMEOUT_MS = 60_000;
@@ -48,10 +63,7 @@ export class LookUp {
   }
 
   /** Every number gets a result: never rejects. Calls run beside each other, the chunks of one call in turn. */
-  lookUp(
-    numbers: readonly string[],
-    { urgent = false }: { urgent?: boolean } = {},
-  ): Promise<Map<string, LookUpResult>> {
+  lookUp(numbers: readonly string[], { urgent = false }: { urgent?: boolean } = {}): Promise<Results> {
     // Who shares the question of another must not hold that one up.
     const isOwn = numbers.every((number) => !this.#underWay.has(number));
     return urgent && isOwn
@@ -59,7 +71,7 @@ export class LookUp {
       : this.#lookUp(numbers, urgent);
   }
 
-  async #lookUp(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
+  async #lookUp(numbers: readonly string[], urgent: boolean): Promise<Results> {
     const waits = new Map<string, LookUpResult | Promise<LookUpResult>>();
     for (const number of numbers) {
       const known = this.find(number) ?? this.#underWay.get(number);
@@ -69,7 +81,7 @@ export class LookUp {
     let previous: Promise<unknown> = Promise.resolve();
     for (let from = 0; from < fresh.length; from += MAX_NUMBERS) {
       const chunk = fresh.slice(from, from + MAX_NUMBERS);
-      const answer = previous.then(() => this.#lookUpChunk(chunk, urgent));
+      const answer = previous.then(() => this.#inTime(chunk, this.#resolveAndPrepare(chunk, urgent)));
       for (const number of chunk) waits.set(number, this.#share(number, answer));
       previous = answer;
     }
@@ -128,54 +140,78 @@ export class LookUp {
    * was known is forgotten at once, as messages to the old one count against the account.
    */
   refreshLid(number: string): void {
+    const { caches } = this.#deps;
     const names = this.namesOf(number);
     // The network may go on saying it of messages that were under way, or for reasons of its own.
-    if (!names || this.#deps.caches.refreshedLids.has(names.jid)) return;
-    this.#deps.caches.refreshedLids.set(names.jid, true);
-    this.forgetDevices(number);
-    this.#deps.caches.contacts.delete(number);
-    this.#refreshing = this.#refreshing.then(() => this.#refreshLid(names.jid)).catch(() => {});
+    if (!names || caches.refreshedLids.has(names.jid)) return;
+    caches.refreshedLids.set(names.jid, true);
+    const user = userOf(names.jid);
+    const before = {
+      jid: names.jid,
+      devices: caches.devices.get(user),
+      ttl: Math.max(1, caches.devices.getRemainingTTL(user)),
+    };
+    for (const jid of [names.jid, names.lid]) caches.devices.delete(userOf(jid));
+    caches.contacts.delete(number);
+    this.#refreshing = this.#refreshing.then(async () => {
+      // A message to this person may have been faster.
+      const isAsked = this.#underWay.has(number) || caches.contacts.has(number);
+      if (!isAsked) await this.#share(number, this.#inTime([number], this.#refreshLid(number, before)));
+    });
   }
 
-  async #refreshLid(jid: string): Promise<void> {
-    if (this.#deps.signal.aborted) return;
-    const [user] = await askByJid(this.#deps.sock, [jid]);
-    if (user?.lid) await this.#deps.sock.signalRepository.lidMapping.storeLIDPNMappings([{ lid: user.lid, pn: jid }]);
+  /** One question. Asked for by number the network names no devices: those of a person stay what they were. */
+  async #refreshLid(number: string, { jid, devices, ttl }: DevicesBefore): Promise<Results> {
+    const { sock, signal } = this.#deps;
+    if (signal.aborted) throw new SessionEndedError();
+    const [user] = await askByJid(sock, [jid]);
+    if (!user?.lid || !devices || !this.#knowsDevices(this.#ownJid())) return this.#resolveAndPrepare([number], true);
+    const known = devices.map(({ server, device = 0 }) => ({ id: device, isHosted: server === 'hosted' }));
+    const named = user.devices?.length ? { devices: user.devices } : { devices: known, ttl };
+    return this.#prepare([{ number, account: { jid, lid: user.lid, ...named } }], true);
   }
 
-  #share(number: string, answer: Promise<Map<string, LookUpResult>>): Promise<LookUpResult> {
+  #share(number: string, answer: Promise<Results>): Promise<LookUpResult> {
     const result = answer.then((results) => results.get(number) ?? { error: FAILED });
     this.#underWay.set(number, result);
     void result.then(() => this.#underWay.delete(number));
     return result;
   }
 
-  async #lookUpChunk(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
+  /** Never rejects. */
+  async #inTime(numbers: readonly string[], work: Promise<Results>): Promise<Results> {
     const limit = { timeoutMs: CHUNK_TIMEOUT_MS, what: 'look-up', signal: this.#deps.signal };
     try {
-      return await within(limit, this.#resolveAndPrepare(numbers, urgent));
+      return await within(limit, work);
     } catch (thrown) {
       const error = codeOf(thrown);
       return new Map(numbers.map((number) => [number, { error }]));
     }
   }
 
-  async #resolveAndPrepare(numbers: readonly string[], urgent: boolean): Promise<Map<string, LookUpResult>> {
+  async #resolveAndPrepare(numbers: readonly string[], urgent: boolean): Promise<Results> {
     const { sock, caches } = this.#deps;
-    const giveWay = async () => {
-      if (!urgent) await this.#rightOfWay.giveWay();
-    };
     const [resolved, ourselves] = await Promise.all([
       resolveNumbers(sock, numbers, { optional: this.#deps.optional, before: caches.refused }),
       this.#resolveOurselves(),
     ]);
-    const results = new Map<string, LookUpResult>();
-    const found: { number?: string; account: Account }[] = ourselves.map((account) => ({ account }));
+    const results: Results = new Map();
+    const found: Found[] = ourselves.map((account) => ({ account }));
     for (const [number, result] of resolved) {
       if ('account' in result) found.push({ number, account: result.account });
       else results.set(number, result);
       if ('exists' in result) caches.contacts.set(number, result, { ttl: STRANGER_TTL_MS });
     }
+    return new Map([...results, ...(await this.#prepare(found, urgent))]);
+  }
+
+  /** Makes what a send to these accounts needs, and remembers it. */
+  async #prepare(found: readonly Found[], urgent: boolean): Promise<Results> {
+    const { sock, caches } = this.#deps;
+    const results: Results = new Map();
+    const giveWay = async () => {
+      if (!urgent) await this.#rightOfWay.giveWay();
+    };
     const accounts = found.map(({ account }) => account);
     const prepared = await prepareAccounts({ sock, caches, giveWay }, accounts);
     prepared.forEach((outcome, index) => {
@@ -199,9 +235,12 @@ export class LookUp {
   }
 
   /** Under both names: a message goes to the one or the other, as the account's namespace says. */
-  #rememberDevices({ jid, lid }: Account, { devices, isPartial }: Extract<Prepared, { devices: FullJid[] }>): void {
+  #rememberDevices(
+    { jid, lid, ttl }: Found['account'],
+    { devices, isPartial }: Extract<Prepared, { devices: FullJid[] }>,
+  ): void {
     const { caches } = this.#deps;
-    const options = isPartial ? { ttl: PARTIAL_TTL_MS } : {};
+    const options = isPartial ? { ttl: PARTIAL_TTL_MS } : { ...(ttl !== undefined && { ttl }) };
     caches.devices.set(userOf(jid), devices, options);
     if (!lid) return;
     const { user } = jidDecode(lid)!;

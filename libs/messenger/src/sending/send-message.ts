@@ -49,7 +49,7 @@ export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Pro
   });
   const verdict = async (): Promise<AckOutcome> => {
     const fresh = await refineVerdict(deps, message, { verdict: await first.ack, namespace: attempt.namespace });
-    const again = (namespace: Namespace) => sendAgain(deps, message, { namespace, instead: fresh });
+    const again = (namespace: Namespace) => sendAgain(deps, message, namespace);
     const last = await attempt.settle(fresh, { again, withToken: first.withToken });
     // Keys that cannot be read end the session by way of the key store.
     await deps.tokens[last.kind === 'accepted' ? 'accepted' : 'refused'](jid).catch(() => {});
@@ -115,19 +115,19 @@ async function refineVerdict(
 ): Promise<AckOutcome> {
   if (verdict.kind !== 'staleDevices') return verdict;
   deps.lookUp.forgetDevices(message.to);
-  return sendAgain(deps, message, { namespace, instead: verdict });
+  return (await sendAgain(deps, message, namespace)) ?? verdict;
 }
 
-/** The same message under the same id. `instead`: what is true if it cannot be written. */
+/** The same message under the same id; `undefined` when it could not be written. */
 async function sendAgain(
   deps: SendDeps,
   message: OutgoingMessage,
-  { namespace, instead }: { namespace: Namespace; instead: AckOutcome },
-): Promise<AckOutcome> {
+  namespace: Namespace,
+): Promise<AckOutcome | undefined> {
   try {
     const { ack } = await relay(deps, message, namespace);
     return await ack;
   } catch {
-    return instead;
+    return undefined;
   }
 }

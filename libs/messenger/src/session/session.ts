@@ -42,6 +42,7 @@ const SEND_TIMEOUT_MS = 20_000;
 const OPEN_TIMEOUT_MS = 30_000;
 /** Bound of the wait for pending key writes, and of the library's own farewell. */
 const FINISH_TIMEOUT_MS = 5_000;
+const RESTRICTION_TIMEOUT_MS = 2_000;
 const LOGGED_OUT = 401;
 const NO_ANSWER = 408;
 /** The name that the library gives an account while it is being linked by code. */
@@ -100,7 +101,7 @@ export class Session implements MessengerSession {
     this.#addressing = new Addressing({
       creds: auth.creds,
       saveCreds: () => auth.saveCreds(),
-      isRestricted: async () => (await readRestriction(sock, end.signal, undefined, this.#urgent)) !== undefined,
+      isRestricted: () => this.#isRestricted(),
       logger: deps.logger,
       nowMs: Date.now,
       signal: end.signal,
@@ -194,6 +195,13 @@ export class Session implements MessengerSession {
     this.#assertOpen();
     const { sock, end } = this.#deps;
     return readRestriction(sock, end.signal, about, about ? this.#urgent : this.#optional);
+  }
+
+  /** Rejects soon when the network does not tell: all messages of the account wait for it. */
+  async #isRestricted(): Promise<boolean> {
+    const { sock, end } = this.#deps;
+    const limit = { timeoutMs: RESTRICTION_TIMEOUT_MS, what: 'restriction', signal: end.signal };
+    return (await within(limit, readRestriction(sock, end.signal, undefined, this.#urgent))) !== undefined;
   }
 
   async examine(): Promise<SessionReport> {

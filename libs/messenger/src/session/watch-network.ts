@@ -94,9 +94,8 @@ async function migrate(
   { caches, onEvent, addressing }: WatchNetworkDeps,
   namespace: Parameters<Addressing['learn']>[0],
 ): Promise<void> {
-  // Who had no hidden identifier may have one now.
+  // Who had no hidden identifier may have one now: the next look-up asks.
   caches.contacts.clear();
-  caches.withoutLid.clear();
   void onEvent({ kind: 'lookUpsForgotten' });
   await addressing.learn(namespace);
 }
