@@ -43,7 +43,8 @@ export const API_ERRORS = {
     status: 409,
     message: 'The account asks for a passkey',
     cause:
-      'It links no client without its passkey, which the gateway cannot show; `reason` is `passkey_required`. For a minute ' +
+      'It links no client without its passkey, which the gateway cannot show: link it elsewhere first, and take that session ' +
+      'over with `device import`; its keys are kept. `reason` is `passkey_required`. For a minute ' +
       'after the scan, then the next call starts anew (`forceNew` does at once). With `forceNew` also for a device that has ' +
       'an account although its last attempt ended so: that link may be the last one, and is not logged out for an attempt.',
   },

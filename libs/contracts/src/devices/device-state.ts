@@ -39,7 +39,7 @@ export const REASONS = {
   link_code_limited: 'The network gave out too many codes for this number. Wait before asking for another one.',
   link_qr_only: 'The network links this account by QR code only.',
   passkey_required:
-    'The account asks for its passkey, which this gateway cannot show. Remove the passkey on the phone, or link another account.',
+    'The account asks for its passkey, which this gateway cannot show. Link it with a client that can, and take its session over with `device import`.',
   link_timeout: 'The messenger network did not answer.',
   replaced: 'Another client uses the keys of this device. Stop it, then connect again: the keys are kept.',
   banned: 'The network has banned this account.',
