@@ -132,10 +132,11 @@ describe('catching up', () => {
     come('two');
     end();
     await turn();
-    expect(isDone).to.equal(false);
+    expect([isDone, catchUp.state]).to.deep.equal([false, 'coming']);
     taking.resolve();
     await catchUp.done;
     expect(taken).to.deep.equal(['one', 'two']);
+    expect(catchUp.state).to.equal('heard');
   });
 
   it('takes what is new behind the backlog, and does not wait for it', async () => {
@@ -166,6 +167,9 @@ describe('catching up', () => {
     expect(isDone).to.equal(false);
     timers.pass(100);
     await catchUp.done;
+    expect(catchUp.state, 'and says so').to.equal('noEndMark');
+    end();
+    expect(catchUp.state, 'when it comes late').to.equal('heard');
   });
 
   it('asks on when something comes after that, and rests when nothing does', async () => {

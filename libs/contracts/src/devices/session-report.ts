@@ -1,6 +1,9 @@
 /** What the network says of one limit when it is asked. */
 export type LimitReport = { state: 'none' | 'unanswered' | 'unknownToNetwork' } | { state: 'on'; untilMs?: number };
 
+/** Of what waited while the device was away. `noEndMark`: it counts as over, as nothing came for long, but the network has not said so. */
+export type BacklogState = 'coming' | 'heard' | 'noEndMark';
+
 /** How the session of a device stands, for `device doctor`. Nothing in it names a person or opens anything. */
 export interface SessionReport {
   /** How conversations are addressed: learnt from the phone or from the network's verdicts. */
@@ -17,8 +20,7 @@ export interface SessionReport {
   /** Which tokens the network wants to see; `null` while it has not said so. */
   networkAsksFor: { givenTokens: boolean | null; madeTokens: boolean | null };
   logins?: number;
-  /** All that waited while the device was away has been heard. */
-  isCaughtUp: boolean;
+  backlog: BacklogState;
   lock: LimitReport;
   quota: LimitReport;
   /** Of the account's own number. Without a code the network has answered. */

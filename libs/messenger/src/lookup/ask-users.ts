@@ -2,7 +2,7 @@ import { TimeoutError } from '../session/session-errors.js';
 import { type BaileysSocket, type BinaryNode, USyncContactProtocol, USyncQuery, USyncUser } from '../socket/baileys.js';
 import { readUsers, type UserAnswer } from './read-users.js';
 
-/** The library's part of a query that asks about numbers, in the form of the official clients of 2026. */
+/** The library's part of a query that asks about numbers, with the mode of the official clients of 2026. What is asked beside it is our choice. */
 class ContactByNumber extends USyncContactProtocol {
   override getQueryElement(): BinaryNode {
     return { tag: 'contact', attrs: { addressing_mode: 'lid' } };

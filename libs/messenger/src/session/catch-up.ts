@@ -1,3 +1,4 @@
+import type { BacklogState } from '@gateway/contracts/devices/session-report';
 import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { type Intake, takeInTurn } from '../inbound/take-in-turn.js';
@@ -77,6 +78,12 @@ export class CatchUp {
   /** Resolves when the backlog is over; never when the session ends before. */
   get done(): Promise<void> {
     return this.#done.promise;
+  }
+
+  /** The network's end mark may still come when silence has ended the wait for it. */
+  get state(): BacklogState {
+    if (!this.#isDone) return 'coming';
+    return this.#hasEnded ? 'heard' : 'noEndMark';
   }
 
   #announced(node: BinaryNode): void {

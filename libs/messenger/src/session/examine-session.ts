@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
-import type { LimitReport, SessionReport } from '@gateway/contracts/devices/session-report';
+import type { BacklogState, LimitReport, SessionReport } from '@gateway/contracts/devices/session-report';
 import { readAddressing } from '../addressing/addressing-state.js';
 import { type Answer, askLimits } from '../codes/read-restriction.js';
 import type { HistoryCreds } from '../history/own-creds.js';
@@ -12,7 +11,7 @@ export interface ExamineDeps {
   creds: AuthenticationCreds;
   lookUp: LookUp;
   optional: OptionalQueries;
-  caughtUp: Promise<void>;
+  backlog: BacklogState;
   /** Digits of the account. */
   phone: string;
   signal: AbortSignal;
@@ -24,10 +23,9 @@ type KnownCreds = HistoryCreds & { loginCounter?: number };
 export async function examineSession(deps: ExamineDeps): Promise<SessionReport> {
   const creds: KnownCreds = deps.creds;
   const { namespace, bothRefused } = readAddressing(creds);
-  const [{ lock, quota }, lookUp, isCaughtUp] = await Promise.all([
+  const [{ lock, quota }, lookUp] = await Promise.all([
     askLimits(deps.sock, deps.signal, deps.optional),
     tryLookUp(deps),
-    Promise.race([deps.caughtUp.then(() => true), setImmediate(false)]),
   ]);
   return {
     namespace,
@@ -39,7 +37,7 @@ export async function examineSession(deps: ExamineDeps): Promise<SessionReport> 
     hasSalt: creds.nctSalt !== undefined,
     networkAsksFor: { givenTokens: creds.showsTokens?.given ?? null, madeTokens: creds.showsTokens?.made ?? null },
     ...(creds.loginCounter !== undefined && { logins: creds.loginCounter }),
-    ...{ isCaughtUp, lookUp, lock: toReport(lock), quota: toReport(quota) },
+    ...{ backlog: deps.backlog, lookUp, lock: toReport(lock), quota: toReport(quota) },
   };
 }
 

@@ -72,6 +72,7 @@ export class Session implements MessengerSession {
   /** For what messages wait for. */
   readonly #urgent: OptionalQueries;
   readonly #salt: SaltSeeker;
+  readonly #catchUp: CatchUp;
   readonly #serverWords: () => string | undefined;
   readonly #linking: Linking | undefined;
   readonly #openTimer: NodeJS.Timeout;
@@ -121,7 +122,8 @@ export class Session implements MessengerSession {
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
     // The last one to step in is the first to see a message.
-    this.caughtUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs }).done;
+    this.#catchUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs });
+    this.caughtUp = this.#catchUp.done;
     watchNetwork({
       ...{ ...deps, lookUp: this.#lookUp, addressing: this.#addressing, optional: this.#optional },
       contactTokens: this.#contactTokens,
@@ -210,7 +212,7 @@ export class Session implements MessengerSession {
     const { phone } = this.#account();
     return examineSession({
       ...{ sock, phone, creds: auth.creds, lookUp: this.#lookUp },
-      ...{ caughtUp: this.caughtUp, optional: this.#optional, signal: end.signal },
+      ...{ backlog: this.#catchUp.state, optional: this.#optional, signal: end.signal },
     });
   }
 

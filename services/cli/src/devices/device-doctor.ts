@@ -90,10 +90,16 @@ function showSession(report: SessionReport): Record<string, unknown> {
     lock: showLimit(lock),
     newChatCap: showLimit(quota),
     lookUp: lookUp.code === undefined ? `answered in ${lookUp.tookMs} ms` : `failed with ${lookUp.code}`,
-    backlog: report.isCaughtUp ? 'heard to its end' : 'still coming',
+    backlog: BACKLOG[report.backlog],
     logins: report.logins ?? 'not counted',
   };
 }
+
+const BACKLOG = {
+  coming: 'still coming',
+  heard: 'heard to its end',
+  noEndMark: 'no end mark came',
+} as const satisfies Record<SessionReport['backlog'], string>;
 
 function showLimit(limit: SessionReport['lock']): string {
   if (limit.state === 'unknownToNetwork') return 'not known to the network';

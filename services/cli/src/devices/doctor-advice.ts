@@ -52,7 +52,9 @@ function adviseOnSession(report: SessionReport): string[] {
     report.quota.state === 'unanswered' && 'The network does not say how many new conversations are left.',
     report.lookUp.code !== undefined &&
       `The look-up of the own number failed with ${report.lookUp.code}: messages to new recipients will wait. Send us a trace.`,
-    !report.isCaughtUp && 'What was written while the device was away is still coming: lists start after it.',
+    report.backlog === 'noEndMark' &&
+      'The network has not said that all of what was written while the device was away has come: lists go out all the same, after 60 s of silence. Send us a trace.',
+    report.backlog === 'coming' && 'What was written while the device was away is still coming: lists start after it.',
   ];
   return advice.filter((line) => line !== false);
 }
