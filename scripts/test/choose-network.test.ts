@@ -38,10 +38,9 @@ describe('the network of a gateway on this machine', () => {
   });
 
   it('has data of its own', () => {
-    const places = [chosen(), chosen(here[0]), chooseNetwork({ simulator: true, messengerUrl: undefined })].map(
-      placeOf,
-    );
-    expect(new Set(places.map(({ folder }) => folder)).size).to.equal(3);
-    expect(new Set(places.map(({ keyPrefix }) => keyPrefix)).size).to.equal(3);
+    const simulator = chooseNetwork({ simulator: true, messengerUrl: undefined });
+    const places = [chosen(), chosen(here[0]), chosen(here[1]), simulator].map(placeOf);
+    expect(new Set(places.map(({ folder }) => folder)).size).to.equal(4);
+    expect(new Set(places.map(({ keySuffix }) => keySuffix)).size).to.equal(4);
   });
 });

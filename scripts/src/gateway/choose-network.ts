@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 
 /** What a gateway on this machine talks to. Each has its own data: accounts of one must never be tried on another. */
@@ -15,15 +16,17 @@ export function chooseNetwork({
   return messengerUrl && isOnThisHost(messengerUrl) ? { kind: 'standIn', url: messengerUrl } : { kind: 'real' };
 }
 
-/** Name of the folder in the state folder, and the default of `KEY_PREFIX` for a Redis that is shared. */
-export function placeOf({ kind }: Network): { folder: string; keyPrefix: string } {
-  switch (kind) {
+/** Name of the folder in the state folder, and what is added to `KEY_PREFIX`, for a Redis that is shared. */
+export function placeOf(network: Network): { folder: string; keySuffix: string } {
+  switch (network.kind) {
     case 'simulator':
-      return { folder: 'simulator', keyPrefix: 'gw-simulator' };
-    case 'standIn':
-      return { folder: 'stand-in', keyPrefix: 'gw-stand-in' };
+      return { folder: 'simulator', keySuffix: '-simulator' };
+    case 'standIn': {
+      const id = createHash('sha256').update(network.url).digest('hex').slice(0, 8);
+      return { folder: `stand-in-${id}`, keySuffix: `-stand-in-${id}` };
+    }
     case 'real':
-      return { folder: 'data', keyPrefix: 'gw' };
+      return { folder: 'data', keySuffix: '' };
   }
 }
 

@@ -17,7 +17,8 @@ export interface LocalEnvironment {
 
 /**
  * Redis and keys of `npm start` and `npm run cli`, kept between runs: the Redis of `REDIS_URL`, else an embedded one.
- * What belongs to a simulator or another stand-in is kept apart: its accounts must never be tried on the real network.
+ * What belongs to a simulator or another stand-in is kept apart, also under a given `KEY_PREFIX` and from other stand-ins:
+ * its accounts must never be tried on the real network, nor on another.
  */
 export async function openLocalEnvironment(lifecycle: Lifecycle, network: Network): Promise<LocalEnvironment> {
   const { redisUrl, keyPrefix } = launcherConfig;
@@ -27,7 +28,7 @@ export async function openLocalEnvironment(lifecycle: Lifecycle, network: Networ
   return {
     env: {
       REDIS_URL: redisUrl ?? (await startEmbeddedRedis(lifecycle, { folder: `${folder}/redis` })),
-      KEY_PREFIX: keyPrefix ?? place.keyPrefix,
+      KEY_PREFIX: `${keyPrefix ?? 'gw'}${place.keySuffix}`,
       CREDENTIAL_KEYS: launcherConfig.credentialKeys ?? readOrMakeEncryptionKeys(`${folder}/credential-keys`),
       CONTENT_KEYS: launcherConfig.contentKeys ?? readOrMakeEncryptionKeys(`${folder}/content-keys`),
     },
