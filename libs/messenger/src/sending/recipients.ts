@@ -32,8 +32,8 @@ const ASK_AGAIN_MS = 5 * 60_000;
  */
 export class Recipients {
   readonly #deps: RecipientsDeps;
-  /** By the device that asked. */
-  readonly #askedAnew = new LRUCache<string, true>({ max: 1_000, ttl: ASK_AGAIN_MS });
+  /** By the device that asked. Bounded by size: a bound by count would set all of its memory aside at once, in each session. */
+  readonly #askedAnew = new LRUCache<string, true>({ maxSize: 1_000, sizeCalculation: () => 1, ttl: ASK_AGAIN_MS });
   /** The turn of the event loop that is booked last, by any receipt, and how many ids it has room for. */
   #turn = { room: IDS_PER_TURN, comes: Promise.resolve() };
 
