@@ -48,14 +48,14 @@ export const simulatedFleetBenchmark: Benchmark = {
     await empty.call('start', undefined);
     const claims = await claimAll(senders, devices, say);
     await sleep(SETTLE_MS);
-    await look(senders);
     const takeCounts = await countCommands(lifecycle, space, (command) =>
       command.some((word) => word.includes(elsewhere)),
     );
+    await look(senders);
     await sleep(IDLE_SECONDS * 1000);
     const commandsPerSecond = rounded(takeCounts().commands / IDLE_SECONDS);
     const idle = await look(senders);
-    const [{ residentBytes: emptyBytes }] = (await look([empty])) as [SenderFigures];
+    const emptyBytes = total(await look([empty]), 'residentBytes');
     const open = total(idle, 'open');
     return {
       ...{ ratio: rounded(commandsPerSecond / COMMANDS_PER_SECOND), ours: commandsPerSecond },
