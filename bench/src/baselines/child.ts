@@ -41,7 +41,9 @@ export class Child<Served extends Methods> {
         if (error === undefined) resolve(result as Awaited<ReturnType<Served[Name]>>);
         else reject(new Error(`${method}: ${error}`));
       });
-      this.#process.send({ id, method, argument } satisfies Call);
+      this.#process.send({ id, method, argument } satisfies Call, (error) => {
+        if (error) this.#open.get(id)?.({ id, error: 'the process has ended' });
+      });
     });
   }
 
