@@ -5,7 +5,7 @@ import { openRace } from '../support/open-race.js';
 
 const RECIPIENTS = 1_000;
 
-/** What the gateway around a socket costs: queue, records, leases, fences, receipts. */
+/** What the gateway around a socket costs: queue, records, ownerships, fences, receipts. */
 export const warmBenchmark: Benchmark = {
   name: 'warm',
   summary: 'messages/s to known recipients, accepted to acked, through the whole gateway / a stock Baileys loop',

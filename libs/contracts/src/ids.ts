@@ -94,7 +94,7 @@ export function makeQuestionId(): string {
   return `ask_${toBase32(randomBytes(10))}`;
 }
 
-/** Names one running process in leases and member sets: readable, and never the same after a restart. */
+/** Names one running process in sessions and member sets: readable, and never the same after a restart. */
 export function makeProcessId(service: string, host: string): string {
   return `${service}-${host.replace(/[^A-Za-z0-9.-]/g, '')}-${toBase32(randomBytes(5))}`;
 }

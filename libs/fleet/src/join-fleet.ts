@@ -2,10 +2,10 @@ import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import type { Store } from '@gateway/store/core/store';
 import { type Instance, takeInstance } from '@gateway/store/fleet/instances/instances';
-import { LeaseKeeper } from './lease-keeper.js';
+import { SessionKeeper } from './session-keeper.js';
 
 export interface ProcessFleet {
-  keeper: LeaseKeeper;
+  keeper: SessionKeeper;
   /** The process that had the name of this one, and died. */
   formerProcessId: string | undefined;
 }
@@ -14,7 +14,7 @@ export interface ProcessFleet {
 export function joinFleet(
   host: ProcessHost<'subscriber'>,
   store: Store,
-  { LEASE_TTL_MS: ttlMs, INSTANCE_NAME: name }: { LEASE_TTL_MS: number; INSTANCE_NAME?: string },
+  { SESSION_TTL_MS: ttlMs, INSTANCE_NAME: name }: { SESSION_TTL_MS: number; INSTANCE_NAME?: string },
 ): Promise<ProcessFleet> {
   return host.share('fleet', async () => {
     const { processId, lifecycle, clients } = host;
@@ -23,7 +23,7 @@ export function joinFleet(
         ? undefined
         : await takeInstance({ store, subscriber: clients.subscriber, processId, onDisplaced: lifecycle.fail }, name);
     if (instance) lifecycle.add('name of the instance', instance.leave);
-    const keeper = new LeaseKeeper({
+    const keeper = new SessionKeeper({
       ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs },
       ...(instance && { noteSession: instance.noteSession }),
     });

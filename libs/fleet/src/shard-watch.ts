@@ -37,7 +37,7 @@ export class ShardWatch {
     const { doorbells, workspace, roundMs = ROUND_MS } = deps;
     this.stopListening = [
       doorbells.on((bell) => {
-        const concernsUs = bell.topic === 'desired' || bell.topic === 'lease';
+        const concernsUs = bell.topic === 'desired' || bell.topic === 'owner';
         if (concernsUs && bell.workspace === workspace) this.look(shardOf(bell));
       }),
       doorbells.onGap(() => this.lookAtAll()),

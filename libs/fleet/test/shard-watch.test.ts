@@ -8,7 +8,7 @@ import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
-import { acquireLease, endLease, releaseLease } from '@gateway/testkit/leases';
+import { endSessionOf, giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -55,14 +55,14 @@ describe('what a process knows of linked devices', () => {
     await space.store.redis.hset(deviceKeys(space.store.space, address).desired, 'want', want);
   }
   const hold = async (device: string, owner: string) =>
-    (await acquireLease(space.store, named(device), { owner, ttlMs: 60_000 }))!;
+    (await takeDevice(space.store, named(device), { owner, ttlMs: 60_000 }))!;
   const ownerOf = (device: string) => linked.ownerOf(device, shardOf(named(device)));
 
   it('is who owns those of its workspace, and which have no owner that lives', async () => {
     await Promise.all([link('one'), link('two'), link('three'), link('parked', { want: 'parked' })]);
     await Promise.all([link('linking', { want: 'linking' }), link('other', { workspace: 'other' })]);
     await hold('one', 'a');
-    await endLease(space.store, await hold('two', 'b'));
+    await endSessionOf(space.store, await hold('two', 'b'));
     await start();
     await eventually(() => linked.orphans().length === 2);
     expect(linked.orphans()).to.have.members(['two', 'three']);
@@ -71,9 +71,9 @@ describe('what a process knows of linked devices', () => {
 
   it('is told by doorbells, of a device that calls during a look, too', async () => {
     await link('one');
-    const lease = await hold('one', 'a');
+    const ownership = await hold('one', 'a');
     await start();
-    await releaseLease(space.store, lease);
+    await giveDeviceBack(space.store, ownership);
     let isFirst = true;
     meanwhile = async () => {
       if (!isFirst) return;
@@ -81,7 +81,7 @@ describe('what a process knows of linked devices', () => {
       await link('two');
       await ringDoorbell(space.store, { topic: 'desired', ...named('two') });
     };
-    await ringDoorbell(space.store, { topic: 'lease', ...named('one') });
+    await ringDoorbell(space.store, { topic: 'owner', ...named('one') });
     await eventually(() => linked.orphans().length === 2);
     expect(looks, 'one look for each that called').to.be.at.most(66);
   });
@@ -107,21 +107,21 @@ describe('what a process knows of linked devices', () => {
   it('costs nothing for devices that nothing happens to', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, i) => link(`phone-${i}`)));
     await start();
-    await ringDoorbell(space.store, { topic: 'lease', ...named('phone-1') });
+    await ringDoorbell(space.store, { topic: 'owner', ...named('phone-1') });
     await eventually(() => looks === 65);
   });
 
   it('says who is late, and which shards have a device without an owner that is a member', async () => {
     await Promise.all([link('one'), link('two')]);
-    const lease = await hold('one', 'a');
+    const ownership = await hold('one', 'a');
     await start();
     const [one, two] = [shardOf(named('one')), shardOf(named('two'))];
     await eventually(() => linked.orphans().length === 1 && ownerOf('one') === 'a');
     expect(linked.doubtfulShards(new Set(['b']))).to.have.members([one, two]);
     expect(linked.doubtfulShards(new Set(['a']))).to.deep.equal([two]);
     monotonicMs = 4_999;
-    await releaseLease(space.store, lease);
-    await ringDoorbell(space.store, { topic: 'lease', ...named('one') });
+    await giveDeviceBack(space.store, ownership);
+    await ringDoorbell(space.store, { topic: 'owner', ...named('one') });
     await eventually(() => linked.orphans().length === 2);
     monotonicMs = 5_000;
     expect([linked.isLate('one', one), linked.isLate('two', two)]).to.deep.equal([false, true]);

@@ -74,7 +74,7 @@ describe('the end of a session', () => {
     expect(await test.next('closed')).to.include({ kind: 'reconnect', backoff: 'network' });
   });
 
-  it('lets nothing out once the lease may be gone', async () => {
+  it('lets nothing out once the ownership may be gone', async () => {
     let held = true;
     const test = await sessions.openLinked({
       assertMayWrite: () => {

@@ -43,7 +43,7 @@ const UNLIMITED_STALLS = 1_000_000_000;
 /** An idle Worker asks Redis this seldom; a new job wakes it at once. */
 const DRAIN_DELAY_SECONDS = 30;
 
-/** Works on the queue of one device, in the process that holds its lease. */
+/** Works on the queue of one device, in the process that holds its ownership. */
 export function createConsumer(options: ConsumerOptions): Consumer {
   const worker = new Worker(queueName(options.address), (job, token) => work(options, job, token), {
     connection: options.connection,

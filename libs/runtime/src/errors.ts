@@ -64,10 +64,10 @@ export class ApiError extends GatewayError {
   }
 }
 
-/** A write under a lease was refused: another process owns the device now. The only cure is to let go of it. */
+/** A write under an ownership was refused: another process owns the device now. The only cure is to let go of it. */
 export class FencedError extends GatewayError {
   constructor(fields?: Record<string, unknown>) {
-    super({ code: 'fenced', message: 'the lease of this device is gone', ...(fields && { fields }) });
+    super({ code: 'fenced', message: 'the ownership of this device is gone', ...(fields && { fields }) });
   }
 }
 

@@ -20,7 +20,7 @@ describe('errors', () => {
     expect(error.details).to.equal(undefined);
   });
 
-  it('of a lost lease have a class and a code of their own', () => {
+  it('of a lost ownership have a class and a code of their own', () => {
     expect(new FencedError({ device: 'a' })).to.include({ code: 'fenced', name: 'FencedError' });
   });
 

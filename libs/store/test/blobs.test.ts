@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs/blobs';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSends, recordResults } from '@gateway/store/sends/change-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -93,9 +93,9 @@ describe('a blob', () => {
 
   describe('and the sends that need it', () => {
     const bytes = randomBytes(MEBIBYTE);
-    let lease: Lease;
+    let ownership: Ownership;
     beforeEach(async () => {
-      lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
+      ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
     });
 
     async function accept({ to = address, expiresAtMs = Date.now() + HOUR_MS } = {}) {
@@ -121,7 +121,7 @@ describe('a blob', () => {
       return messageId;
     }
     const settle = (messageId: string, recipient: number) =>
-      recordResults(space.store, lease, {
+      recordResults(space.store, ownership, {
         ...{ tag: parseMessageId(messageId)!.tag, nowMs: Date.now() },
         events: [{ recipient, part: 0, event: 'acked' }],
       });
@@ -201,7 +201,7 @@ describe('a blob', () => {
       await open({ expiresAtMs: Date.now() + 1 });
       await accept();
       await cancelSend(space.store, address, cancelled);
-      await expireSends(space.store, lease, Date.now() + 10);
+      await expireSends(space.store, ownership, Date.now() + 10);
       expect(await left(), 'one is not dropped yet').to.equal(ALL_OF_IT);
       await dropAbandonedSends(space.store, address, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
       expect(await left()).to.equal(NOTHING);

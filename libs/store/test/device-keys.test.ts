@@ -2,8 +2,8 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -12,16 +12,16 @@ const secret = Buffer.from('a session key that nobody may read');
 
 describe('the keys of a device', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
 
   const names = () => deviceKeys(space.store.space, address);
-  const store = () => deviceKeyStore(space.store, lease);
+  const store = () => deviceKeyStore(space.store, ownership);
   const many = Array.from({ length: 300 }, (_, i) => ({ type: 'pre-key', id: String(i), value: Buffer.from(`${i}`) }));
   const keysLeft = async () => {
     const found = await space.clients.commands.keys(`${names().base}:*`);
@@ -83,13 +83,13 @@ describe('the keys of a device', () => {
   it('are written as a whole or not at all: a stale owner changes nothing', async () => {
     const stale = store();
     await stale.commit({ creds: 'first' });
-    await releaseLease(space.store, lease);
-    const staleLease = lease;
-    lease = (await acquireLease(space.store, address, { owner: 'b', ttlMs: 60_000 }))!;
+    await giveDeviceBack(space.store, ownership);
+    const staleOwnership = ownership;
+    ownership = (await takeDevice(space.store, address, { owner: 'b', ttlMs: 60_000 }))!;
     const before = await keysLeft();
     for (const write of [
       () => stale.commit({ creds: 'late', keys: many, contacts: ['c'] }),
-      () => retireKeys(space.store, staleLease, { quarantine: false }),
+      () => retireKeys(space.store, staleOwnership, { quarantine: false }),
     ]) {
       expect(await write().catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
     }
@@ -99,16 +99,16 @@ describe('the keys of a device', () => {
 
   it('are wiped to the last one', async () => {
     await store().commit({ creds: '{}', keys: many, contacts: ['c'] });
-    await recordRestriction(space.store, lease, { kind: 'new_chat_cap', sinceMs: 1 }, ['4915']);
-    await retireKeys(space.store, lease, { quarantine: false });
+    await recordRestriction(space.store, ownership, { kind: 'new_chat_cap', sinceMs: 1 }, ['4915']);
+    await retireKeys(space.store, ownership, { quarantine: false });
     expect(await keysLeft()).to.deep.equal([]);
-    await retireKeys(space.store, lease, { quarantine: true });
+    await retireKeys(space.store, ownership, { quarantine: true });
     expect(await keysLeft(), 'safe to repeat').to.deep.equal([]);
   });
 
   it('leave only the credentials in quarantine, for a week', async () => {
     await store().commit({ creds: '{}', keys: many });
-    await retireKeys(space.store, lease, { quarantine: true });
+    await retireKeys(space.store, ownership, { quarantine: true });
     expect(await store().readCreds()).to.equal(undefined);
     expect(await keysLeft()).to.deep.equal([names().quarantinedCreds]);
     expect(await space.clients.commands.pttl(names().quarantinedCreds)).to.be.within(6 * 86_400_000, 7 * 86_400_000);

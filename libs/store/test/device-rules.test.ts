@@ -9,11 +9,11 @@ import {
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -22,10 +22,10 @@ const message = { platformId: 'P1', jid: '7@lid', text: 'hello' };
 
 describe('the rules of a device', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     await ensureDevice(space.store, address);
   });
   afterEach(() => space.close());
@@ -39,7 +39,7 @@ describe('the rules of a device', () => {
   const observed = async () => (await readDeviceState(space.store, address)).observed;
   async function becomeLinked() {
     await link('one');
-    await recordObserved(space.store, lease, {
+    await recordObserved(space.store, ownership, {
       actedOn: await desired(),
       observed: { status: 'connected' },
       want: 'linked',
@@ -50,14 +50,14 @@ describe('the rules of a device', () => {
     await link('one');
     const first = await desired();
     const seen = { actedOn: first, observed: { status: 'connecting', code: 'C1' } } as const;
-    expect(await recordObserved(space.store, lease, seen as never)).to.equal('ok');
-    expect(await recordObserved(space.store, lease, { actedOn: first, observed: { status: 'connected' } })).to.equal(
-      'ok',
-    );
+    expect(await recordObserved(space.store, ownership, seen as never)).to.equal('ok');
+    expect(
+      await recordObserved(space.store, ownership, { actedOn: first, observed: { status: 'connected' } }),
+    ).to.equal('ok');
     expect(await observed(), 'nothing is left of what was seen before').not.to.have.property('code');
     await link('two', { phone: '447700900123' });
     expect(
-      await recordObserved(space.store, lease, {
+      await recordObserved(space.store, ownership, {
         actedOn: first,
         observed: { status: 'disconnected' },
         want: 'unlinked',
@@ -100,7 +100,7 @@ describe('the rules of a device', () => {
       await requestUnlink(space.store, address, { attemptId: 'u1' }),
       'also while it is being linked',
     ).to.deep.equal({ outcome: 'requested', attemptId: 'u1' });
-    await deviceKeyStore(space.store, lease).commit({ creds: 'keys' });
+    await deviceKeyStore(space.store, ownership).commit({ creds: 'keys' });
     expect(await requestUnlink(space.store, address, { attemptId: 'u2' })).to.deep.equal({
       outcome: 'requested',
       attemptId: 'u1',
@@ -108,10 +108,10 @@ describe('the rules of a device', () => {
   });
 
   it('another account has nothing of what the one before received', async () => {
-    const take = (phone: string) => takeAccount(space.store, lease, { phone, nowMs: Date.now() });
+    const take = (phone: string) => takeAccount(space.store, ownership, { phone, nowMs: Date.now() });
     const received = () => readReceived(space.store, address, { platformId: 'P1', nowMs: Date.now() });
     await take('447700900123');
-    await recordReceived(space.store, lease, { message, nowMs: Date.now() });
+    await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
     expect(await take('447700900123')).to.deep.equal({ isOther: false });
     expect(await received()).to.include({ text: 'hello' });
     expect(await take('447700900124')).to.deep.equal({ isOther: true });
@@ -119,7 +119,7 @@ describe('the rules of a device', () => {
   });
 
   it('an account stays what it is while Redis does not answer: nothing that was promised is cancelled', async () => {
-    const take = (store = space.store) => takeAccount(store, lease, { phone: '447700900123', nowMs: Date.now() });
+    const take = (store = space.store) => takeAccount(store, ownership, { phone: '447700900123', nowMs: Date.now() });
     await take();
     const nowMs = Date.now();
     const { messageId } = await acceptSend(space.store, address, {
@@ -137,7 +137,7 @@ describe('the rules of a device', () => {
   });
 
   it('keys of a device are written and removed one by one, and set aside for a time as a whole', async () => {
-    const keys = deviceKeyStore(space.store, lease);
+    const keys = deviceKeyStore(space.store, ownership);
     const value = (text: string) => Buffer.from(text);
     await keys.commit({
       creds: 'creds',
@@ -149,7 +149,7 @@ describe('the rules of a device', () => {
     await keys.commit({ keys: [{ type: 'session', id: '1.0', value: null }] });
     expect(await keys.readCreds()).to.equal('creds');
     expect([...(await keys.read('session', ['1.0', '2.0'])).keys()]).to.deep.equal(['2.0']);
-    await retireKeys(space.store, lease, { quarantine: true });
+    await retireKeys(space.store, ownership, { quarantine: true });
     const { creds, quarantinedCreds } = deviceKeys(space.store.space, address);
     expect(await keys.readCreds()).to.equal(undefined);
     expect((await keys.read('session', ['2.0'])).size).to.equal(0);

@@ -7,8 +7,8 @@ import {
   requestUnlink,
 } from '@gateway/store/devices/device-state';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -16,11 +16,11 @@ const address = { workspace: 'main', device: 'phone-1' };
 
 describe('the state of a device', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
 
@@ -30,9 +30,9 @@ describe('the state of a device', () => {
   const unlink = (attemptId: string) => requestUnlink(space.store, address, { attemptId });
   async function linked(): Promise<void> {
     await link('att_1');
-    await deviceKeyStore(space.store, lease).commit({ creds: '{}' });
+    await deviceKeyStore(space.store, ownership).commit({ creds: '{}' });
     const { desired } = await read();
-    await recordObserved(space.store, lease, {
+    await recordObserved(space.store, ownership, {
       actedOn: desired,
       observed: { status: 'connected', phone: '491511' },
       want: 'linked',
@@ -40,8 +40,8 @@ describe('the state of a device', () => {
   }
 
   it('is empty for a device that nobody has asked anything of', async () => {
-    await releaseLease(space.store, lease);
-    expect(await read()).to.deep.equal({ leaseHeld: false, hasKeys: false, accountEpoch: 0 });
+    await giveDeviceBack(space.store, ownership);
+    expect(await read()).to.deep.equal({ isOwned: false, hasKeys: false, accountEpoch: 0 });
   });
 
   it('joins callers who ask for the same link, and starts anew for another one', async () => {
@@ -65,7 +65,7 @@ describe('the state of a device', () => {
   it('keeps the keys of a parked device through attempts to link it, unless one is forced', async () => {
     await linked();
     const park = async () =>
-      recordObserved(space.store, lease, {
+      recordObserved(space.store, ownership, {
         actedOn: (await read()).desired,
         observed: { status: 'disconnected', reason: 'replaced' },
         want: 'parked',
@@ -94,7 +94,7 @@ describe('the state of a device', () => {
     const { desired } = await read();
     await unlink('att_2');
     const late = { actedOn: desired, observed: { status: 'connected' as const }, want: 'linked' as const };
-    expect(await recordObserved(space.store, lease, late)).to.equal('moved');
+    expect(await recordObserved(space.store, ownership, late)).to.equal('moved');
     expect((await read()).desired).to.include({ want: 'unlinked', attemptId: 'att_2' });
   });
 
@@ -102,7 +102,7 @@ describe('the state of a device', () => {
     await link('att_1');
     const { desired } = await read();
     const observe = (observed: Parameters<typeof recordObserved>[2]['observed']) =>
-      recordObserved(space.store, lease, { actedOn: desired, observed });
+      recordObserved(space.store, ownership, { actedOn: desired, observed });
     await observe({ status: 'connecting', code: 'secret', codeExpiresAtMs: 5 });
     expect((await read()).observed).to.include({ code: 'secret', codeExpiresAtMs: 5 });
     await observe({ status: 'disconnected', reason: 'link_expired' });
@@ -114,8 +114,8 @@ describe('the state of a device', () => {
   it('refuses the observation of a stale owner', async () => {
     await linked();
     const { desired } = await read();
-    await releaseLease(space.store, lease);
-    const late = recordObserved(space.store, lease, { actedOn: desired, observed: { status: 'disconnected' } });
+    await giveDeviceBack(space.store, ownership);
+    const late = recordObserved(space.store, ownership, { actedOn: desired, observed: { status: 'disconnected' } });
     expect(await late.catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
     expect((await read()).observed).to.include({ status: 'connected' });
   });

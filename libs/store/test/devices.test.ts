@@ -13,10 +13,10 @@ import {
 } from '@gateway/store/devices/devices';
 import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
 import { expect } from 'chai';
-import { useLeasedDevice } from './support/use-leased-device.js';
+import { useOwnedDevice } from './support/use-owned-device.js';
 
 describe('the devices of a workspace', () => {
-  const { address, space } = useLeasedDevice();
+  const { address, space } = useOwnedDevice();
   const named = (device: string) => ({ ...address, device });
 
   it('are made once, whoever asks, and keep what they have', async () => {
@@ -76,7 +76,7 @@ describe('the devices of a workspace', () => {
 });
 
 describe('data of another version', () => {
-  const { space } = useLeasedDevice();
+  const { space } = useOwnedDevice();
 
   it('is not worked on', async () => {
     await checkSchema(space.store);

@@ -8,12 +8,12 @@ import { recordRestriction } from '@gateway/store/devices/incidents/restrictions
 import { deviceKeyStore, forgetSession, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
-import { acquireLease, endLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
+import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
@@ -30,16 +30,16 @@ async function fencedScripts(): Promise<string[]> {
   return (await allScripts()).filter(({ isFenced }) => isFenced).map(({ name }) => name);
 }
 
-describe('an owner whose lease has passed on', () => {
+describe('an owner whose ownership has passed on', () => {
   let space: RedisSpace;
-  let stale: Lease;
+  let stale: Ownership;
   let send: { messageId: string; tag: string };
 
   before(async () => {
     space = await openRedisSpace();
-    stale = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
-    await releaseLease(space.store, stale);
-    await acquireLease(space.store, address, { owner: 'b', ttlMs: 60_000 });
+    stale = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    await giveDeviceBack(space.store, stale);
+    await takeDevice(space.store, address, { owner: 'b', ttlMs: 60_000 });
     const { messageId } = await acceptSend(space.store, address, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4915112345670'] },
       ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
@@ -61,9 +61,9 @@ describe('an owner whose lease has passed on', () => {
     expect(await everything()).to.deep.equal(before);
   }
 
-  async function isFencedEverywhere(lease: Lease): Promise<void> {
-    const { token } = lease;
-    const ofOwner = [deviceKeys(space.store.space, lease.address).owner, sessionKeyOf(space.store, lease)];
+  async function isFencedEverywhere(ownership: Ownership): Promise<void> {
+    const { token } = ownership;
+    const ofOwner = [deviceKeys(space.store.space, ownership.address).owner, sessionKeyOf(space.store, ownership)];
     const keys = [...ofOwner, ...Array.from({ length: 12 }, (_, i) => `${space.prefix}:fenced-${i}`)];
     const before = await everything();
     for (const script of await fencedScripts()) {
@@ -78,9 +78,9 @@ describe('an owner whose lease has passed on', () => {
 
   it('is refused as well while no one else has the device yet, once its session has ended', async () => {
     const other = { ...address, device: 'b' };
-    const lease = (await acquireLease(space.store, other, { owner: 'a', ttlMs: 60_000 }))!;
-    await endLease(space.store, lease);
-    await isFencedEverywhere(lease);
+    const ownership = (await takeDevice(space.store, other, { owner: 'a', ttlMs: 60_000 }))!;
+    await endSessionOf(space.store, ownership);
+    await isFencedEverywhere(ownership);
   });
 
   it('is met by every step that must check it', async () => {
@@ -113,10 +113,10 @@ describe('an owner whose lease has passed on', () => {
   }
 
   it('neither gives back what is another one’s, nor comes to life again', async () => {
-    await endLease(space.store, stale);
+    await endSessionOf(space.store, stale);
     const before = await everything();
-    expect(await renewLease(space.store, stale, 60_000)).to.equal(false);
-    await releaseLease(space.store, stale);
+    expect(await renewSessionOf(space.store, stale, 60_000)).to.equal(false);
+    await giveDeviceBack(space.store, stale);
     expect(await everything()).to.deep.equal(before);
   });
 

@@ -6,10 +6,10 @@ import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send
 import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { findSends, readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { expect } from 'chai';
-import { KNOWN, OTHER, TYPED, useLeasedDevice } from './support/use-leased-device.js';
+import { KNOWN, OTHER, TYPED, useOwnedDevice } from './support/use-owned-device.js';
 
 describe('a person in sends', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
 
   async function accept(recipients: string[], { isOpen = true, kind = 'text' as SendKind } = {}) {
     const nowMs = Date.now();
@@ -23,9 +23,9 @@ describe('a person in sends', () => {
   }
   const forget = (tag: string) => forgetRecipient(space.store, address, tag, TYPED);
   const claim = (tag: string, recipient: number) =>
-    claimRecipient(space.store, lease, { tag, recipient, part: 0, nowMs: Date.now() });
+    claimRecipient(space.store, ownership, { tag, recipient, part: 0, nowMs: Date.now() });
   const hear = (tag: string, recipient: number, event: 'acked' | 'delivered' | 'returned') =>
-    recordResults(space.store, lease, { tag, nowMs: Date.now(), events: [{ recipient, part: 0, event }] });
+    recordResults(space.store, ownership, { tag, nowMs: Date.now(), events: [{ recipient, part: 0, event }] });
   const show = async (tag: string) =>
     (await readRecipients(space.store, address, tag, { from: 0, limit: 10 })).map(
       ({ to, status }) => `${to} ${status}`,

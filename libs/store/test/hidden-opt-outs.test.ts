@@ -9,7 +9,7 @@ import {
   placeOf,
   removeOptOut,
 } from '@gateway/store/workspace/opt-outs';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -121,7 +121,7 @@ describe('opt-outs of people whose number is hidden', () => {
   });
 
   it('are not given to a number that only keys pair with their writer', async () => {
-    const lease = (await acquireLease(
+    const ownership = (await takeDevice(
       space.store,
       { workspace: 'main', device: 'shop' },
       { owner: 'o', ttlMs: 60_000 },
@@ -132,7 +132,7 @@ describe('opt-outs of people whose number is hidden', () => {
       ['A2', 'hello'],
     ] as const) {
       const message = { ...writer, platformId, text, atMs: AT_MS };
-      await recordIncoming(space.store, lease, { message, nowMs: AT_MS });
+      await recordIncoming(space.store, ownership, { message, nowMs: AT_MS });
     }
     expect(await list()).to.deep.equal([HIDDEN]);
   });

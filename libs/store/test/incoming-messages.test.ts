@@ -2,15 +2,15 @@ import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
-import { KNOWN, OTHER, useLeasedDevice } from './support/use-leased-device.js';
+import { KNOWN, OTHER, useOwnedDevice } from './support/use-owned-device.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 describe('what people write to a device', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
 
   const hear = (text: string, from: { phone?: string; hiddenId?: string; isPhoneStored?: true }) =>
-    recordIncoming(space.store, lease, {
+    recordIncoming(space.store, ownership, {
       message: { platformId: 'ID', jid: '1@lid', text, atMs: Date.now(), ...from },
       nowMs: Date.now(),
     });
@@ -38,7 +38,7 @@ describe('what people write to a device', () => {
 
   it('can be quoted for seven days', async () => {
     const message = { platformId: 'ID', jid: '1@lid', text: 'hello' };
-    await recordReceived(space.store, lease, { message, nowMs: DAY_MS });
+    await recordReceived(space.store, ownership, { message, nowMs: DAY_MS });
     const read = (days: number, platformId = 'ID') =>
       readReceived(space.store, address, { platformId, nowMs: days * DAY_MS });
     expect(await read(7.99)).to.deep.equal(message);

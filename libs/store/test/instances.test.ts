@@ -1,7 +1,7 @@
 import { instanceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { type Instance, takeInstance } from '@gateway/store/fleet/instances/instances';
-import { claimDevice, openSession, renewSessions } from '@gateway/store/fleet/leases';
+import { claimDevice, openSession, renewSessions } from '@gateway/store/fleet/ownership';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

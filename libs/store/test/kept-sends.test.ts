@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, dropAbandonedSends, openSend, SendsFullError } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -17,10 +17,10 @@ const QUOTA_BYTES = 1024 * KILOBYTE;
 
 describe('what the sends of one token take', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
   });
   afterEach(() => space.close());
 
@@ -35,7 +35,7 @@ describe('what the sends of one token take', () => {
   }
   const tagOf = (messageId: string) => parseMessageId(messageId)!.tag;
   const record = (messageId: string, event: 'acked' | 'failed' | 'returned') =>
-    recordResults(space.store, lease, {
+    recordResults(space.store, ownership, {
       ...{ tag: tagOf(messageId), nowMs: Date.now() },
       events: [{ recipient: 0, part: 0, event, errorCode: 400 }],
     });
@@ -45,7 +45,7 @@ describe('what the sends of one token take', () => {
     return messageId;
   }
   const claim = (messageId: string) =>
-    claimRecipient(space.store, lease, { tag: tagOf(messageId), recipient: 0, part: 0, nowMs: Date.now() });
+    claimRecipient(space.store, ownership, { tag: tagOf(messageId), recipient: 0, part: 0, nowMs: Date.now() });
   const hasContent = async (messageId: string) =>
     (await readContent(space.store, address, tagOf(messageId))) !== undefined;
   const isKept = async (messageId: string) => (await readSend(space.store, address, messageId)) !== undefined;
@@ -67,7 +67,7 @@ describe('what the sends of one token take', () => {
     await claim(failed);
     await record(failed, 'failed');
     await space.store.redis.zrem(deviceKeys(space.store.space, address).openSends, cancelled, failed);
-    await expireSends(space.store, lease, Date.now() + 2 * HOUR_MS);
+    await expireSends(space.store, ownership, Date.now() + 2 * HOUR_MS);
     for (const messageId of [cancelled, failed, expired]) {
       expect((await readSend(space.store, address, messageId))?.state).to.equal('closed');
       expect(await hasContent(messageId)).to.equal(false);
@@ -80,7 +80,7 @@ describe('what the sends of one token take', () => {
     const [acked, doubtful] = [await sent(), await accept()];
     // Its process died before the ack.
     await claim(doubtful);
-    await expireSends(space.store, lease, Date.now() + 2 * HOUR_MS);
+    await expireSends(space.store, ownership, Date.now() + 2 * HOUR_MS);
     expect((await readSend(space.store, address, doubtful))?.counts).to.include({ expired: 1 });
     expect([await hasContent(acked), await hasContent(doubtful)]).to.deep.equal([true, true]);
   });

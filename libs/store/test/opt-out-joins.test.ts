@@ -11,7 +11,7 @@ const PEOPLE = Array.from({ length: 250 }, (_, i) => ({
   hiddenId: `${144_000_000_000_000 + i}@lid`,
 }));
 const NUMBERS = PEOPLE.map(({ phone }) => phone);
-const lease = { address: { workspace: 'main', device: 'default' } };
+const ownership = { address: { workspace: 'main', device: 'default' } };
 const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
 
 /** A network that has the people above, and does not answer for a number as often as `refusals` says. */
@@ -46,7 +46,7 @@ describe('joining the names of people who opted out', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    joins = new OptOutJoins({ store: space.store, lease, logger, firstPauseMs: 1 });
+    joins = new OptOutJoins({ store: space.store, ownership, logger, firstPauseMs: 1 });
     const atMs = Date.now();
     await Promise.all(PEOPLE.map(({ hiddenId }) => recordStop(space.store, 'main', { hiddenId, atMs })));
   });

@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
@@ -12,7 +12,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readContent } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -21,17 +21,21 @@ const TEN_MINUTES_MS = 10 * 60_000;
 
 describe('the content of an OTP', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   let messageId: string;
   const tag = () => parseMessageId(messageId)!.tag;
   const content = async () => (await readContent(space.store, address, tag()))?.content;
   const record = (event: RecipientEvent['event']) =>
-    recordResults(space.store, lease, { tag: tag(), nowMs: Date.now(), events: [{ recipient: 0, part: 0, event }] });
+    recordResults(space.store, ownership, {
+      tag: tag(),
+      nowMs: Date.now(),
+      events: [{ recipient: 0, part: 0, event }],
+    });
 
   beforeEach(async () => {
     space = await openRedisSpace();
     await ensureDevice(space.store, address);
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     const nowMs = Date.now();
     const send = await acceptSend(space.store, address, {
       ...{
@@ -64,19 +68,19 @@ describe('the content of an OTP', () => {
   });
 
   it('is erased when it expires', async () => {
-    await expireSends(space.store, lease, Date.now() + 300_001);
+    await expireSends(space.store, ownership, Date.now() + 300_001);
     expect(await content()).to.equal(undefined);
   });
 
   it('is erased when it expires although the phone may have it', async () => {
-    await claimRecipient(space.store, lease, { tag: tag(), recipient: 0, part: 0, nowMs: Date.now() });
-    await expireSends(space.store, lease, Date.now() + 300_001);
+    await claimRecipient(space.store, ownership, { tag: tag(), recipient: 0, part: 0, nowMs: Date.now() });
+    await expireSends(space.store, ownership, Date.now() + 300_001);
     expect(await content()).to.equal(undefined);
   });
 
   it('is erased with the account that it was for, although the phone may have it', async () => {
-    await claimRecipient(space.store, lease, { tag: tag(), recipient: 0, part: 0, nowMs: Date.now() });
-    const take = (phone: string) => takeAccount(space.store, lease, { phone, nowMs: Date.now() });
+    await claimRecipient(space.store, ownership, { tag: tag(), recipient: 0, part: 0, nowMs: Date.now() });
+    const take = (phone: string) => takeAccount(space.store, ownership, { phone, nowMs: Date.now() });
     for (const phone of ['447700900123', '447700900124']) await take(phone);
     expect(await content()).to.equal(undefined);
   });

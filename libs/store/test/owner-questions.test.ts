@@ -9,8 +9,8 @@ import {
   withdrawQuestion,
   writeOwnerAnswer,
 } from '@gateway/store/devices/questions/owner-questions';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -20,18 +20,18 @@ const DAY = 86_400_000;
 
 describe('questions to the owner of a device', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, ADDRESS, { owner: 'first', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, ADDRESS, { owner: 'first', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
 
   const ask = (id: string) => askOwner(space.store, ADDRESS, { id, question: CONTACTS });
   const progress = (id: string) => readAnswerProgress(space.store, ADDRESS, id);
   const handOver = async () => {
-    await releaseLease(space.store, lease);
-    return (await acquireLease(space.store, ADDRESS, { owner: 'second', ttlMs: 60_000 }))!;
+    await giveDeviceBack(space.store, ownership);
+    return (await takeDevice(space.store, ADDRESS, { owner: 'second', ttlMs: 60_000 }))!;
   };
   async function expectFenced(work: Promise<unknown>): Promise<void> {
     const thrown = await work.catch((error: unknown) => error);
@@ -41,23 +41,23 @@ describe('questions to the owner of a device', () => {
   it('are taken once, answered in parts, and forgotten', async () => {
     await ask('a');
     expect(await progress('a')).to.deep.equal({ taken: undefined, isRefused: false, parts: 0 });
-    expect(await takeQuestions(space.store, lease)).to.deep.equal([{ id: 'a', question: CONTACTS }]);
-    expect(await takeQuestions(space.store, lease)).to.deep.equal([]);
-    expect(await writeOwnerAnswer(space.store, lease, { id: 'a', part: '0', value: 'yes' })).to.equal(true);
+    expect(await takeQuestions(space.store, ownership)).to.deep.equal([{ id: 'a', question: CONTACTS }]);
+    expect(await takeQuestions(space.store, ownership)).to.deep.equal([]);
+    expect(await writeOwnerAnswer(space.store, ownership, { id: 'a', part: '0', value: 'yes' })).to.equal(true);
     expect(await progress('a')).to.deep.equal({ taken: 'byOwner', isRefused: false, parts: 1 });
     expect(await readAnswerParts(space.store, ADDRESS, 'a')).to.deep.equal(new Map([['0', 'yes']]));
     await forgetQuestion(space.store, ADDRESS, { id: 'a' });
-    expect(await writeOwnerAnswer(space.store, lease, { id: 'a', part: '1', value: 'late' })).to.equal(false);
+    expect(await writeOwnerAnswer(space.store, ownership, { id: 'a', part: '1', value: 'late' })).to.equal(false);
     expect(await space.clients.commands.exists(deviceKeys(space.store.space, ADDRESS).answer('a'))).to.equal(0);
   });
 
   it('are neither taken nor answered by a stale owner, and go to the next one', async () => {
     await ask('a');
-    await takeQuestions(space.store, lease);
+    await takeQuestions(space.store, ownership);
     const next = await handOver();
-    await expectFenced(writeOwnerAnswer(space.store, lease, { id: 'a', part: '0', value: 'old' }));
+    await expectFenced(writeOwnerAnswer(space.store, ownership, { id: 'a', part: '0', value: 'old' }));
     await ask('b');
-    await expectFenced(takeQuestions(space.store, lease));
+    await expectFenced(takeQuestions(space.store, ownership));
     expect((await progress('a')).taken).to.equal('byFormerOwner');
     await ask('a');
     expect((await takeQuestions(space.store, next)).map(({ id }) => id)).to.have.members(['a', 'b']);
@@ -68,13 +68,13 @@ describe('questions to the owner of a device', () => {
     await ask('a');
     const { questions, answer } = deviceKeys(space.store.space, ADDRESS);
     expect(await space.clients.commands.pttl(questions)).to.be.within(1, 30_000);
-    await takeQuestions(space.store, lease);
+    await takeQuestions(space.store, ownership);
     expect(await space.clients.commands.pttl(answer('a'))).to.be.within(1, 30_000);
   });
 
   it('of a version that is not known are named, and not opened', async () => {
     await askOwner(space.store, ADDRESS, { id: 'a', question: { kind: 'weather' } as never });
-    expect(await takeQuestions(space.store, lease)).to.deep.equal([{ id: 'a', question: undefined }]);
+    expect(await takeQuestions(space.store, ownership)).to.deep.equal([{ id: 'a', question: undefined }]);
   });
 
   it('give back what they counted when no owner has begun to answer, and once', async () => {
@@ -86,18 +86,18 @@ describe('questions to the owner of a device', () => {
     expect(await withdraw('a')).to.equal(true);
     expect(await withdraw('a')).to.equal(false);
     expect(await counted()).to.equal(5);
-    await takeQuestions(space.store, lease);
+    await takeQuestions(space.store, ownership);
     expect(await withdraw('b'), 'taken').to.equal(false);
     await askOwner(space.store, ADDRESS, { id: 'b', question: CONTACTS });
     expect(await withdraw('b'), 'taken by an owner that has died since').to.equal(false);
     expect(await counted()).to.equal(5);
-    await writeOwnerAnswer(space.store, lease, { id: 'b', part: 'refused', value: 'busy' });
+    await writeOwnerAnswer(space.store, ownership, { id: 'b', part: 'refused', value: 'busy' });
     expect(await withdraw('b'), 'refused').to.equal(true);
     expect(await withdraw('b')).to.equal(false);
     expect(await counted()).to.equal(0);
     await askOwner(space.store, ADDRESS, asking('c'));
-    await takeQuestions(space.store, lease);
-    for (const part of ['0', 'refused']) await writeOwnerAnswer(space.store, lease, { id: 'c', part, value: 'x' });
+    await takeQuestions(space.store, ownership);
+    for (const part of ['0', 'refused']) await writeOwnerAnswer(space.store, ownership, { id: 'c', part, value: 'x' });
     expect(await withdraw('c'), 'a part was answered').to.equal(false);
   });
 

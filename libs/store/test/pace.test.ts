@@ -1,8 +1,8 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import { FencedError } from '@gateway/runtime/errors';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { takePace } from '@gateway/store/sends/change-send';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -11,15 +11,15 @@ const even: Pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
 
 describe('the pace of a device', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
 
-  const take = (nowMs: number, pace = even) => takePace(space.store, lease, { pace, nowMs });
+  const take = (nowMs: number, pace = even) => takePace(space.store, ownership, { pace, nowMs });
 
   it('lets one message out per gap, and says how long to wait for the next', async () => {
     expect(await take(1_000_000)).to.equal(0);
@@ -35,9 +35,9 @@ describe('the pace of a device', () => {
 
   it('is kept over a hand-over, and refuses a stale owner', async () => {
     await take(1_000_000);
-    await releaseLease(space.store, lease);
-    const stale = lease;
-    lease = (await acquireLease(space.store, address, { owner: 'b', ttlMs: 60_000 }))!;
+    await giveDeviceBack(space.store, ownership);
+    const stale = ownership;
+    ownership = (await takeDevice(space.store, address, { owner: 'b', ttlMs: 60_000 }))!;
     expect(await take(1_000_100)).to.equal(900);
     const refused = await takePace(space.store, stale, { pace: even, nowMs: 2_000_000 }).catch((thrown) => thrown);
     expect(refused).to.be.instanceOf(FencedError);

@@ -4,10 +4,10 @@ import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { forgetPerson } from '@gateway/store/workspace/people';
 import { expect } from 'chai';
-import { KNOWN, OTHER, TYPED, useLeasedDevice } from './support/use-leased-device.js';
+import { KNOWN, OTHER, TYPED, useOwnedDevice } from './support/use-owned-device.js';
 
 describe('what the account of a device has kept about a person', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
 
   const keyOf = (type: string, id: string, value: unknown = 'x') => ({
     ...{ type, id },
@@ -19,7 +19,7 @@ describe('what the account of a device has kept about a person', () => {
   ];
   async function keep(number: string, lid: string): Promise<void> {
     const addresses = [`${lid}_1.0`, `${lid}_1.77`, `${number}.0`, `${lid}_129.99`];
-    await deviceKeyStore(space.store, lease).commit({
+    await deviceKeyStore(space.store, ownership).commit({
       keys: [
         ...addresses.flatMap((id) => [keyOf('session', id), keyOf('identity-key', id)]),
         ...[keyOf('tctoken', `${lid}@lid`), keyOf('device-list', number, ['0']), ...pairOf(number, lid)],
@@ -29,7 +29,7 @@ describe('what the account of a device has kept about a person', () => {
     });
     const [platformId, text] = [`ID${number}`, 'hello'];
     const message = { platformId, jid: `${lid}@lid`, text };
-    await recordReceived(space.store, lease, { message, nowMs: Date.now() });
+    await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
   }
   async function keysLeft(): Promise<string[]> {
     const left: string[] = [];
@@ -43,9 +43,9 @@ describe('what the account of a device has kept about a person', () => {
     await keep(KNOWN, '1');
     // The network gave them another hidden identifier once.
     const former = [keyOf('lid-mapping', '3_reverse', KNOWN), keyOf('session', '3_1.0')];
-    await deviceKeyStore(space.store, lease).commit({ keys: former });
+    await deviceKeyStore(space.store, ownership).commit({ keys: former });
     const restriction = { kind: 'new_chat_cap' as const, sinceMs: 1 };
-    await recordRestriction(space.store, lease, restriction, [KNOWN, OTHER]);
+    await recordRestriction(space.store, ownership, restriction, [KNOWN, OTHER]);
 
     expect(await forgetPerson(space.store, address, TYPED)).to.deep.equal({
       ...{ session: 5, 'identity-key': 4, 'sender-key': 1, tctoken: 1, 'contact-index': 1, 'device-list': 1 },
@@ -65,7 +65,7 @@ describe('what the account of a device has kept about a person', () => {
     const other = [`${OTHER}@s.whatsapp.net`, 2];
     const resends = { sinceMs: 1, counts: [['1@lid', 3], [`${KNOWN}@s.whatsapp.net`, 1], other] };
     const me = { id: `${OTHER}:1@s.whatsapp.net` };
-    const keys = deviceKeyStore(space.store, lease);
+    const keys = deviceKeyStore(space.store, ownership);
     await keys.commit({ creds: JSON.stringify({ me, resends }), keys: pairOf(KNOWN, '1') });
     const { creds, quarantinedCreds } = deviceKeys(space.store.space, address);
     await space.clients.commands.copy(creds, quarantinedCreds);

@@ -1,8 +1,8 @@
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { noteEnd } from '@gateway/store/devices/incidents/note-end';
 import { readLeftOut } from '@gateway/store/devices/incidents/query-ends';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -10,17 +10,17 @@ const address = { workspace: 'main', device: 'default' };
 
 describe('ends of the connection during a query', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
 
   beforeEach(async () => {
     space = await openRedisSpace();
     await ensureDevice(space.store, address);
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
 
   const end = (end: 'spoken' | 'wordless', lock = true) =>
-    noteEnd(space.store, lease, { wasOpen: { lock, quota: false }, end });
+    noteEnd(space.store, ownership, { wasOpen: { lock, quota: false }, end });
   const leftOut = async () => [...(await readLeftOut(space.store, address))];
 
   it('have it left out after two that the network told of', async () => {

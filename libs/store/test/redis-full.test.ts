@@ -35,8 +35,8 @@ import {
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
-import type { Lease } from '@gateway/store/fleet/leases';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
 import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
@@ -57,7 +57,7 @@ import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } fro
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
-import { acquireLease, endLease, releaseLease, renewLease } from '@gateway/testkit/leases';
+import { endSessionOf, giveDeviceBack, renewSessionOf, takeDevice } from '@gateway/testkit/ownership';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
@@ -72,7 +72,7 @@ const REFUSED = ['accept-send', 'ask-owner', 'close-repeat', 'place-repeat', 're
 describe('a full Redis', () => {
   let redis: SmallRedis;
   let store: Store;
-  let lease: Lease;
+  let ownership: Ownership;
   /** Scripts that ran, and did what they are for, while it was full. */
   const ran = new Set<string>();
   let isFull = false;
@@ -87,7 +87,7 @@ describe('a full Redis', () => {
     store = { ...redis.space.store, run };
     await checkSchema(store);
     await ensureDevice(store, address);
-    lease = (await acquireLease(store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
+    ownership = (await takeDevice(store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
   });
   after(() => redis.close());
   afterEach(async () => {
@@ -122,7 +122,7 @@ describe('a full Redis', () => {
   };
   const stateOf = async (messageId: string) => (await readSend(store, address, messageId))?.state;
   const settle = (tag: string, event: 'acked' | 'read', recipients = [0, 1, 2]) =>
-    recordResults(store, lease, {
+    recordResults(store, ownership, {
       tag,
       nowMs: Date.now(),
       events: recipients.map((recipient) => ({ recipient, part: 0, event })),
@@ -130,12 +130,12 @@ describe('a full Redis', () => {
 
   it('keeps devices with their owners', async () => {
     await fill();
-    expect(await renewLease(store, lease, HOUR_MS)).to.equal(true);
-    const other = await acquireLease(store, PEER, { owner: 'a', ttlMs: HOUR_MS });
+    expect(await renewSessionOf(store, ownership, HOUR_MS)).to.equal(true);
+    const other = await takeDevice(store, PEER, { owner: 'a', ttlMs: HOUR_MS });
     expect(other).to.include({ epoch: 1 });
-    await releaseLease(store, other!);
-    await endLease(store, other!);
-    expect(await acquireLease(store, PEER, { owner: 'b', ttlMs: HOUR_MS })).to.include({ epoch: 2 });
+    await giveDeviceBack(store, other!);
+    await endSessionOf(store, other!);
+    expect(await takeDevice(store, PEER, { owner: 'b', ttlMs: HOUR_MS })).to.include({ epoch: 2 });
     const self = { id: 'sender-1', held: 1, capacity: 10 };
     expect(await beatHeart(store, 'main', 'sender', { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
     expect(await listMembers(store, 'main', 'sender')).to.deep.equal([self]);
@@ -158,15 +158,15 @@ describe('a full Redis', () => {
     await fill();
     expect(await openSend(store, address, promised.messageId)).to.equal(true);
     const pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
-    expect(await takePace(store, lease, { pace, nowMs: Date.now() })).to.equal(0);
+    expect(await takePace(store, ownership, { pace, nowMs: Date.now() })).to.equal(0);
     const message = { tag: list.tag, recipient: 0, part: 0, nowMs: Date.now() };
-    expect(await claimRecipient(store, lease, message)).to.equal('claimed');
+    expect(await claimRecipient(store, ownership, message)).to.equal('claimed');
     await settle(list.tag, 'acked');
     expect(await stateOf(list.messageId)).to.equal('closed');
     await settle(list.tag, 'read');
     expect((await readSend(store, address, list.messageId))?.counts).to.include({ queued: 0, read: 3 });
     expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
-    expect(await expireSends(store, lease, Date.now() + 10)).to.deep.equal([expired.messageId]);
+    expect(await expireSends(store, ownership, Date.now() + 10)).to.deep.equal([expired.messageId]);
     expect((await readSend(store, address, expired.messageId))?.counts).to.include({ queued: 0, expired: 3 });
     const { keptSends } = deviceKeys(store.space, address);
     const [ended] = await store.redis.zrange(`${keptSends}:ended:t`, '0', '0');
@@ -237,7 +237,7 @@ describe('a full Redis', () => {
   });
 
   it('takes the keys of running sessions, and lets go of them', async () => {
-    const keys = deviceKeyStore(store, lease);
+    const keys = deviceKeyStore(store, ownership);
     await fill();
     await keys.commit({
       creds: '{}',
@@ -249,9 +249,9 @@ describe('a full Redis', () => {
     const walk = { type: 'session', cursor: { bucket: 0, at: '0' }, limit: 10, beforeMs: Date.now() };
     await findUnusedKeys(store, address, walk);
     const names = { type: 'device-list', ids: ['4915112345670'], own: undefined, beforeMs: Date.now() } as const;
-    expect(await forgetNames(store, lease, names)).to.equal(0);
-    expect(await forgetSession(store, lease, { id: 'a.1', beforeMs: Date.now() + 48 * HOUR_MS })).to.equal(true);
-    await retireKeys(store, lease, { quarantine: true });
+    expect(await forgetNames(store, ownership, names)).to.equal(0);
+    expect(await forgetSession(store, ownership, { id: 'a.1', beforeMs: Date.now() + 48 * HOUR_MS })).to.equal(true);
+    await retireKeys(store, ownership, { quarantine: true });
     expect(await keys.readCreds()).to.equal(undefined);
   });
 
@@ -279,20 +279,24 @@ describe('a full Redis', () => {
     const acting = async () => (await readDeviceState(store, address)).desired;
     const former = await open();
     await fill();
-    await recordObserved(store, lease, { actedOn: await acting(), observed: { status: 'connected' }, want: 'linked' });
-    await recordRestriction(store, lease, { kind: 'reach_out_time_lock', sinceMs: 1 }, ['4915112345670']);
+    await recordObserved(store, ownership, {
+      actedOn: await acting(),
+      observed: { status: 'connected' },
+      want: 'linked',
+    });
+    await recordRestriction(store, ownership, { kind: 'reach_out_time_lock', sinceMs: 1 }, ['4915112345670']);
     expect(await readDeviceState(store, address)).to.deep.include({
       restriction: { kind: 'reach_out_time_lock', sinceMs: 1 },
     });
     expect((await readDeviceState(store, address)).observed).to.include({ status: 'connected' });
-    const take = (phone: string) => takeAccount(store, lease, { phone, nowMs: Date.now() });
+    const take = (phone: string) => takeAccount(store, ownership, { phone, nowMs: Date.now() });
     expect(await take('447700900123')).to.deep.equal({ isOther: false });
     expect(await take('447700900124')).to.deep.equal({ isOther: true });
     expect((await readSend(store, address, former.messageId))?.counts).to.include({ queued: 0, cancelled: 3 });
-    expect(await noteEnd(store, lease, { wasOpen: { picture: true }, end: 'spoken' })).to.deep.equal([]);
-    expect(await noteStart(store, lease)).to.equal(1);
-    await noteEnded(store, lease);
-    expect(await noteReplaced(store, lease, Date.now())).to.equal('once');
+    expect(await noteEnd(store, ownership, { wasOpen: { picture: true }, end: 'spoken' })).to.deep.equal([]);
+    expect(await noteStart(store, ownership)).to.equal(1);
+    await noteEnded(store, ownership);
+    expect(await noteReplaced(store, ownership, Date.now())).to.equal('once');
     await notePasskeyDemand(store, address, true);
     expect(await requestUnlink(store, address, { attemptId: 'two' })).to.deep.equal({
       outcome: 'requested',
@@ -305,7 +309,7 @@ describe('a full Redis', () => {
   it('never refuses a STOP from a phone', async () => {
     await fill();
     const message = { platformId: 'p', jid: 'j', text: 'STOP', phone: '447700900001', atMs: Date.now() };
-    expect(await recordIncoming(store, lease, { message, nowMs: Date.now() })).to.equal('optedOut');
+    expect(await recordIncoming(store, ownership, { message, nowMs: Date.now() })).to.equal('optedOut');
     expect(await recordStop(store, 'main', { hiddenId: '77@lid', atMs: Date.now() })).to.equal(true);
     await joinOptOut(store, 'main', { phone: '447700900002', hiddenId: '77@lid' });
     const numbers = ['447700900001', '447700900002', '447700900003'];
@@ -316,8 +320,8 @@ describe('a full Redis', () => {
   it('lets the owner answer what it was asked', async () => {
     await askOwner(store, address, { id: 'q', question: { kind: 'session' } });
     await fill();
-    expect(await takeQuestions(store, lease)).to.deep.equal([{ id: 'q', question: { kind: 'session' } }]);
-    expect(await writeOwnerAnswer(store, lease, { id: 'q', part: '0', value: 'well' })).to.equal(true);
+    expect(await takeQuestions(store, ownership)).to.deep.equal([{ id: 'q', question: { kind: 'session' } }]);
+    expect(await writeOwnerAnswer(store, ownership, { id: 'q', part: '0', value: 'well' })).to.equal(true);
     await forgetQuestion(store, address, { id: 'q' });
   });
 

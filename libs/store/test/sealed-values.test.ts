@@ -10,12 +10,12 @@ import { readDeviceState, recordObserved } from '@gateway/store/devices/device-s
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { askOwner, takeQuestions } from '@gateway/store/devices/questions/owner-questions';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { readContent } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -30,7 +30,7 @@ describe('changing keys', () => {
   let old: Store;
   let both: Store;
   let last: Store;
-  let lease: Lease;
+  let ownership: Ownership;
   const nothing = { onProgress: () => {} };
 
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('changing keys', () => {
     const storeWith = (...keys: (typeof OLD)[]) =>
       createStore({ ...space.store, keyRings: { credentials: keys, contents: keys } });
     [old, both, last] = [storeWith(OLD), storeWith(NEW, OLD), storeWith(NEW)];
-    lease = (await acquireLease(old, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(old, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
 
@@ -46,18 +46,18 @@ describe('changing keys', () => {
   async function writeAll(store: Store) {
     const nowMs = Date.now();
     await ensureDevice(store, address);
-    const keys = deviceKeyStore(store, lease);
+    const keys = deviceKeyStore(store, ownership);
     await keys.commit({ creds: '{"gone":true}' });
-    await retireKeys(store, lease, { quarantine: true });
+    await retireKeys(store, ownership, { quarantine: true });
     await keys.commit({ creds: '{}', keys: [{ type: 'session', id: '44.0', value: Buffer.of(7) }] });
     const blob = (await putBlob(store, 'main', {
       ...{ bytes: FILE, nowMs, quotaBytes: 10_000_000 },
     })) as { hash: string };
     await keepUpload(store, address, { blob: blob.hash, type: 'image', upload: UPLOAD, untilMs: nowMs + 60_000 });
-    await recordReceived(store, lease, { message: { platformId: 'P', jid: '44@s', text: 'a word' }, nowMs });
+    await recordReceived(store, ownership, { message: { platformId: 'P', jid: '44@s', text: 'a word' }, nowMs });
     await askOwner(store, address, { id: 'q', question: { kind: 'session' } });
     const observed = { status: 'connecting', reason: 'linking', code: '2@code' } as const;
-    await recordObserved(store, lease, { actedOn: undefined, observed });
+    await recordObserved(store, ownership, { actedOn: undefined, observed });
     const repeat = await findRepeat(store, { owner: 't', callersKey: 'k', address, isBound: true });
     if (repeat.kind !== 'free') throw new Error('a new key is free');
     const send = await acceptSendOnce(
@@ -74,7 +74,7 @@ describe('changing keys', () => {
   }
 
   async function readAll(store: Store, { hash, tag }: { hash: string; tag: string }): Promise<void> {
-    const keys = deviceKeyStore(store, lease);
+    const keys = deviceKeyStore(store, ownership);
     expect(await keys.readCreds()).to.equal('{}');
     expect((await keys.read('session', ['44.0'])).get('44.0')).to.deep.equal(Buffer.of(7));
     expect(await readIdKey(store, address)).to.have.length(16);
@@ -88,7 +88,9 @@ describe('changing keys', () => {
     });
     const repeat = await findRepeat(store, { owner: 't', callersKey: 'k', address, isBound: true });
     expect(repeat.kind === 'used' && repeat.first.fingerprint).to.deep.equal(Buffer.alloc(32, 9));
-    expect((await takeQuestions(store, lease)).map(({ question }) => question)).to.deep.equal([{ kind: 'session' }]);
+    expect((await takeQuestions(store, ownership)).map(({ question }) => question)).to.deep.equal([
+      { kind: 'session' },
+    ]);
   }
 
   const usesOf = async (store: Store) =>
@@ -145,7 +147,7 @@ describe('changing keys', () => {
     const real = Date.now;
     Date.now = () => real() - 40 * MS_PER_DAY;
     try {
-      await deviceKeyStore(old, lease).commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.of(7) }] });
+      await deviceKeyStore(old, ownership).commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.of(7) }] });
     } finally {
       Date.now = real;
     }
@@ -168,13 +170,14 @@ describe('changing keys', () => {
   /** One is a value of its own, the other one of a hash. */
   const inTurn = {
     credentials: {
-      write: (text: string) => deviceKeyStore(old, lease).commit({ creds: text }),
-      read: (store: Store) => deviceKeyStore(store, lease).readCreds(),
+      write: (text: string) => deviceKeyStore(old, ownership).commit({ creds: text }),
+      read: (store: Store) => deviceKeyStore(store, ownership).readCreds(),
     },
     'a session': {
       write: (text: string) =>
-        deviceKeyStore(old, lease).commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.from(text) }] }),
-      read: async (store: Store) => String((await deviceKeyStore(store, lease).read('session', ['44.0'])).get('44.0')),
+        deviceKeyStore(old, ownership).commit({ keys: [{ type: 'session', id: '44.0', value: Buffer.from(text) }] }),
+      read: async (store: Store) =>
+        String((await deviceKeyStore(store, ownership).read('session', ['44.0'])).get('44.0')),
     },
   };
   for (const [what, { write, read }] of Object.entries(inTurn)) {

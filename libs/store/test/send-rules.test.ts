@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
@@ -12,7 +12,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readSend } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -22,11 +22,11 @@ const RETENTION_MS = LIMITS.sendRetentionSeconds * 1000;
 
 describe('the rules of a send', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   let nowMs: number;
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     nowMs = Date.now();
   });
   afterEach(() => space.close());
@@ -47,8 +47,8 @@ describe('the rules of a send', () => {
     tag: string,
     event: RecipientEvent['event'],
     { part = 0, recipient = 0, errorCode = 463, atMs = nowMs } = {},
-  ) => recordResults(space.store, lease, { tag, nowMs: atMs, events: [{ recipient, part, event, errorCode }] });
-  const claim = (tag: string, part = 0) => claimRecipient(space.store, lease, { tag, recipient: 0, part, nowMs });
+  ) => recordResults(space.store, ownership, { tag, nowMs: atMs, events: [{ recipient, part, event, errorCode }] });
+  const claim = (tag: string, part = 0) => claimRecipient(space.store, ownership, { tag, recipient: 0, part, nowMs });
   const statusAfter = async (tag: string, event: RecipientEvent['event'], options = {}) =>
     (await record(tag, event, options))[0];
   const read = async (messageId: string) => (await readSend(space.store, address, messageId))!;
@@ -127,10 +127,10 @@ describe('the rules of a send', () => {
 
   it('is not claimed once it is cancelled or expired, nor out of range', async () => {
     const { tag, messageId } = await open({ recipients: ['4915112345670', '4915112345671'] });
-    expect(await claimRecipient(space.store, lease, { tag, recipient: 7, part: 0, nowMs })).to.equal('settled');
-    expect(await claimRecipient(space.store, lease, { tag, recipient: 0, part: 0, nowMs: nowMs + 60_000 })).to.equal(
-      'expired',
-    );
+    expect(await claimRecipient(space.store, ownership, { tag, recipient: 7, part: 0, nowMs })).to.equal('settled');
+    expect(
+      await claimRecipient(space.store, ownership, { tag, recipient: 0, part: 0, nowMs: nowMs + 60_000 }),
+    ).to.equal('expired');
     expect(await record(tag, 'acked', { recipient: 7 })).to.deep.equal([undefined]);
     await cancelSend(space.store, address, messageId);
     expect(await claim(tag)).to.equal('settled');
@@ -140,10 +140,10 @@ describe('the rules of a send', () => {
     const { messageId, tag } = await open({ recipients: ['4915112345670', '4915112345671'] });
     await record(tag, 'acked');
     await space.clients.commands.zadd(device().openSends, nowMs - 1, messageId);
-    await expireSends(space.store, lease, nowMs);
+    await expireSends(space.store, ownership, nowMs);
     expect((await read(messageId)).counts, 'by its record, not by the index').to.include({ expired: 0, queued: 1 });
     await space.clients.commands.zadd(device().openSends, nowMs - 1, messageId);
-    await expireSends(space.store, lease, nowMs + 60_001);
+    await expireSends(space.store, ownership, nowMs + 60_001);
     expect((await read(messageId)).counts).to.include({ expired: 1, sent: 1 });
   });
 
@@ -236,7 +236,7 @@ describe('the rules of a send', () => {
 
   it('is closed when all that was left of it has expired', async () => {
     const { messageId } = await open();
-    await expireSends(space.store, lease, nowMs + 60_001);
+    await expireSends(space.store, ownership, nowMs + 60_001);
     expect((await read(messageId)).state).to.equal('closed');
   });
 });

@@ -1,7 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import {
@@ -12,7 +12,7 @@ import {
   readRecipients,
   readSend,
 } from '@gateway/store/sends/read-send';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -21,11 +21,11 @@ const recipients = ['4915112345670', '4915112345671', '4915112345672'];
 
 describe('sends', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => space.close());
 
@@ -44,9 +44,9 @@ describe('sends', () => {
     return { messageId, tag: parseMessageId(messageId)!.tag };
   }
   const claim = (tag: string, recipient: number, part = 0) =>
-    claimRecipient(space.store, lease, { tag, recipient, part, nowMs: Date.now() });
+    claimRecipient(space.store, ownership, { tag, recipient, part, nowMs: Date.now() });
   const record = (tag: string, ...events: Parameters<typeof recordResults>[2]['events'][number][]) =>
-    recordResults(space.store, lease, { tag, nowMs: Date.now(), events });
+    recordResults(space.store, ownership, { tag, nowMs: Date.now(), events });
   const counts = async (messageId: string) => (await readSend(space.store, address, messageId))!.counts;
 
   it('reads back what was accepted, and keeps the content sealed', async () => {
@@ -123,7 +123,7 @@ describe('sends', () => {
     await claim(tag, 0);
     await record(tag, { recipient: 0, part: 0, event: 'acked' });
     expect(await cancelSend(space.store, address, messageId), 'one may have arrived').to.deep.equal({ cancelled: 1 });
-    await expireSends(space.store, lease, Date.now() + 60_001);
+    await expireSends(space.store, ownership, Date.now() + 60_001);
     const rows = await readRecipients(space.store, address, tag, { from: 0, limit: 3 });
     expect(rows.map(({ status, errorCode }) => [status, errorCode])).to.deep.equal([
       ['sent', 0],
@@ -200,7 +200,7 @@ describe('sends', () => {
   it('expires what is left when its time is over, and believes a receipt that comes after', async () => {
     const { messageId, tag } = await openedSend({ expiresAtMs: Date.now() - 1 });
     expect(await claim(tag, 0)).to.equal('expired');
-    expect(await expireSends(space.store, lease, Date.now())).to.deep.equal([messageId]);
+    expect(await expireSends(space.store, ownership, Date.now())).to.deep.equal([messageId]);
     expect(await counts(messageId)).to.include({ expired: 3, queued: 0 });
     expect(await record(tag, { recipient: 1, part: 0, event: 'acked' })).to.deep.equal(['expired']);
     expect(await record(tag, { recipient: 1, part: 0, event: 'delivered' })).to.deep.equal(['delivered']);
@@ -209,9 +209,9 @@ describe('sends', () => {
 
   it('refuses every write of a stale owner', async () => {
     const { tag } = await openedSend();
-    await releaseLease(space.store, lease);
-    const next = await acquireLease(space.store, address, { owner: 'b', ttlMs: 60_000 });
-    expect(next!.epoch).to.be.greaterThan(lease.epoch);
+    await giveDeviceBack(space.store, ownership);
+    const next = await takeDevice(space.store, address, { owner: 'b', ttlMs: 60_000 });
+    expect(next!.epoch).to.be.greaterThan(ownership.epoch);
     for (const attempt of [() => claim(tag, 0), () => record(tag, { recipient: 0, part: 0, event: 'acked' })]) {
       const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(FencedError);

@@ -1,7 +1,7 @@
 import { FencedError } from '@gateway/runtime/errors';
 import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
 import { startPauseMs } from '@gateway/store/fleet/starts/start-pause';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -28,30 +28,30 @@ describe('the pause of a device whose owners fail one after the other', () => {
 
     it('counts over owners, and from the beginning once one has lasted; a stale owner counts nothing', async () => {
       const { store } = space;
-      const own = async () => (await acquireLease(store, address, { owner: 'a', ttlMs: 60_000 }))!;
+      const own = async () => (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 }))!;
       const counts: number[] = [];
-      let lease = await own();
+      let ownership = await own();
       for (let i = 0; i < 3; i++) {
-        counts.push(await noteStart(store, lease));
-        await releaseLease(store, lease);
-        expect(await noteLasted(store, lease).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
-        expect(await noteStart(store, lease).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
-        lease = await own();
+        counts.push(await noteStart(store, ownership));
+        await giveDeviceBack(store, ownership);
+        expect(await noteLasted(store, ownership).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+        expect(await noteStart(store, ownership).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
+        ownership = await own();
       }
-      await noteLasted(store, lease);
-      counts.push(await noteStart(store, lease));
+      await noteLasted(store, ownership);
+      counts.push(await noteStart(store, ownership));
       expect(counts).to.deep.equal([1, 2, 3, 1]);
       expect(await readStarts(store, address)).to.equal(1);
     });
 
-    it('does not count one that ended without a failure, also where its lease was lost', async () => {
+    it('does not count one that ended without a failure, also where its ownership was lost', async () => {
       const { store } = space;
       const counts: number[] = [];
       for (let i = 0; i < 4; i++) {
-        const lease = (await acquireLease(store, address, { owner: 'a', ttlMs: 60_000 }))!;
-        counts.push(await noteStart(store, lease));
-        await releaseLease(store, lease);
-        if (i > 0) await noteEnded(store, lease);
+        const ownership = (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 }))!;
+        counts.push(await noteStart(store, ownership));
+        await giveDeviceBack(store, ownership);
+        if (i > 0) await noteEnded(store, ownership);
       }
       expect(counts, 'the first one failed').to.deep.equal([1, 2, 2, 2]);
     });

@@ -8,16 +8,16 @@ import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSend, OtherAccountError, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends } from '@gateway/store/sends/change-send';
 import { listOpenSends, readBacklog, readSend } from '@gateway/store/sends/read-send';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
-import { KNOWN, OTHER, useLeasedDevice } from './support/use-leased-device.js';
+import { KNOWN, OTHER, useOwnedDevice } from './support/use-owned-device.js';
 
 describe('the account of a device', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
   beforeEach(() => ensureDevice(space.store, address));
 
   const nowMs = Date.now();
-  const take = (phone: string) => takeAccount(space.store, lease, { phone, nowMs });
+  const take = (phone: string) => takeAccount(space.store, ownership, { phone, nowMs });
   const readEpoch = async () => (await readDeviceState(space.store, address)).accountEpoch;
   async function write(accountEpoch?: number): Promise<string> {
     const { messageId } = await acceptSend(space.store, address, {
@@ -33,13 +33,18 @@ describe('the account of a device', () => {
     return messageId;
   }
   const claim = (messageId: string, recipient: number) =>
-    claimRecipient(space.store, lease, { tag: parseMessageId(messageId)!.tag, recipient, part: 0, nowMs: Date.now() });
+    claimRecipient(space.store, ownership, {
+      tag: parseMessageId(messageId)!.tag,
+      recipient,
+      part: 0,
+      nowMs: Date.now(),
+    });
   /** As if the process died right after the step that says so. */
   const takeAndDie = async (phone: string) => {
     const died = new Error('died');
     const run: RunScript = (name, keys, args) =>
       name === 'cancel-send' ? Promise.reject(died) : space.store.run(name, keys, args);
-    const dying = takeAccount({ ...space.store, run }, lease, { phone, nowMs });
+    const dying = takeAccount({ ...space.store, run }, ownership, { phone, nowMs });
     expect(await dying.catch((thrown: unknown) => thrown)).to.equal(died);
   };
   const countsOf = async (messageId: string) => (await readSend(space.store, address, messageId))!.counts;
@@ -91,7 +96,7 @@ describe('the account of a device', () => {
     expect(await claim(sent, 1)).to.equal('cancelled');
     expect(await cancelSend(space.store, address, cancelled)).to.deep.equal({ cancelled: 2 });
     expect(await countsOf(shown)).to.include({ queued: 0, cancelled: 2 });
-    expect(await expireSends(space.store, lease, Date.now() + 60_001)).to.have.members([sent, forgotten]);
+    expect(await expireSends(space.store, ownership, Date.now() + 60_001)).to.have.members([sent, forgotten]);
     for (const messageId of [sent, forgotten]) expect(await countsOf(messageId)).to.include({ cancelled: 2 });
     expect(await claim(await accept(), 0), 'of the account that is there now').to.equal('claimed');
     expect((await readBacklog(space.store, address)).messages).to.equal(2);
@@ -131,8 +136,8 @@ describe('the account of a device', () => {
   it('is not changed by a stale owner, who cancels nothing either', async () => {
     await take(KNOWN);
     const messageId = await accept();
-    await releaseLease(space.store, lease);
-    await acquireLease(space.store, address, { owner: 'b', ttlMs: 60_000 });
+    await giveDeviceBack(space.store, ownership);
+    await takeDevice(space.store, address, { owner: 'b', ttlMs: 60_000 });
     expect(await take(OTHER).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
     expect(await countsOf(messageId)).to.include({ queued: 2, cancelled: 0 });
     expect((await readDevice(space.store, address))?.account).to.equal(KNOWN);

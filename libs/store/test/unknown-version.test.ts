@@ -23,10 +23,10 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
-import { sessionKeyOf } from '@gateway/testkit/leases';
+import { sessionKeyOf } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
-import { useLeasedDevice } from './support/use-leased-device.js';
+import { useOwnedDevice } from './support/use-owned-device.js';
 
 const HOUR_MS = 3_600_000;
 const PHONE = '4915112345670';
@@ -35,7 +35,7 @@ const MAKES_RECORD = 'accept-send';
 
 /** In a rolling upgrade a process meets records of versions that it does not know. */
 describe('a send that another version of the gateway has written', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
   const nowMs = Date.now();
   const device = () => deviceKeys(space.store.space, address);
   const keysOf = (messageId: string) => sendKeys(space.store.space, address, parseMessageId(messageId)!.tag);
@@ -56,7 +56,7 @@ describe('a send that another version of the gateway has written', () => {
   const setVersion = (messageId: string, version = RECORD_VERSION + 1) =>
     space.store.redis.hset(keysOf(messageId).record, 'v', version);
   const settle = (messageId: string) =>
-    recordResults(space.store, lease, {
+    recordResults(space.store, ownership, {
       ...{ tag: parseMessageId(messageId)!.tag, nowMs },
       events: [{ recipient: 0, part: 0, event: 'acked' }],
     });
@@ -73,8 +73,8 @@ describe('a send that another version of the gateway has written', () => {
     const args = Array.from({ length: 12 }, () => '1');
     const all = isFenced
       ? [
-          [device().owner, sessionKeyOf(space.store, lease), ...places],
-          [lease.token, ...args],
+          [device().owner, sessionKeyOf(space.store, ownership), ...places],
+          [ownership.token, ...args],
         ]
       : [places, args];
     return space.store.run(name, all[0]!, all[1]!);
@@ -100,7 +100,7 @@ describe('a send that another version of the gateway has written', () => {
     const { tag } = parseMessageId(messageId)!;
     const changes: Record<string, () => Promise<unknown>> = {
       open: () => openSend(space.store, address, messageId),
-      claim: () => claimRecipient(space.store, lease, { tag, recipient: 0, part: 0, nowMs }),
+      claim: () => claimRecipient(space.store, ownership, { tag, recipient: 0, part: 0, nowMs }),
       record: () => settle(messageId),
       cancel: () => cancelSend(space.store, address, messageId),
       forget: () => forgetRecipient(space.store, address, tag, PHONE),
@@ -115,9 +115,9 @@ describe('a send that another version of the gateway has written', () => {
   });
 
   it('keeps a device with its account: another one may not send it', async () => {
-    await takeAccount(space.store, lease, { phone: '447700900123', nowMs });
+    await takeAccount(space.store, ownership, { phone: '447700900123', nowMs });
     await setVersion(await open());
-    const refusal = await takeAccount(space.store, lease, { phone: '447700900124', nowMs }).catch((error) => error);
+    const refusal = await takeAccount(space.store, ownership, { phone: '447700900124', nowMs }).catch((error) => error);
     expect(refusal).to.be.instanceOf(UnknownVersionError);
     expect(await space.store.redis.hget(device().device, 'account')).to.equal('447700900123');
   });
@@ -125,7 +125,7 @@ describe('a send that another version of the gateway has written', () => {
   it('does not keep others from their end', async () => {
     const [foreign, own] = [await open(), await open()];
     await setVersion(foreign);
-    expect(await expireSends(space.store, lease, nowMs + HOUR_MS)).to.deep.equal([own]);
+    expect(await expireSends(space.store, ownership, nowMs + HOUR_MS)).to.deep.equal([own]);
     expect((await readSend(space.store, address, own))!.counts).to.include({ queued: 0, expired: 1 });
   });
 
@@ -157,7 +157,7 @@ describe('a send that another version of the gateway has written', () => {
 });
 
 describe('a key that another version of the gateway has sealed', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
   const afterMs = Date.now() + 100 * 24 * HOUR_MS;
   const ids = ['15.0'];
 
@@ -165,7 +165,7 @@ describe('a key that another version of the gateway has sealed', () => {
   async function write(version: number): Promise<void> {
     const types = { session: '15.0', 'identity-key': '15.0', tctoken: '15@lid' };
     const keys = Object.entries(types).map(([type, id]) => ({ type, id, value: Buffer.from('key') }));
-    await deviceKeyStore(space.store, lease).commit({ keys });
+    await deviceKeyStore(space.store, ownership).commit({ keys });
     for (const { type, id } of keys) {
       const bucket = deviceKeys(space.store.space, address).keyBucket(type, bucketOf(id));
       const sealed = (await space.store.redis.hgetBuffer(bucket, id))!;
@@ -178,8 +178,8 @@ describe('a key that another version of the gateway has sealed', () => {
   };
   const forget = async () => ({
     unused: await unused(),
-    session: await forgetSession(space.store, lease, { id: '15.0', contact: '15@lid', beforeMs: afterMs }),
-    identities: await forgetIdentities(space.store, lease, { ids, beforeMs: afterMs }),
+    session: await forgetSession(space.store, ownership, { id: '15.0', contact: '15@lid', beforeMs: afterMs }),
+    identities: await forgetIdentities(space.store, ownership, { ids, beforeMs: afterMs }),
   });
 
   it('is never found to be unused, and not forgotten', async () => {

@@ -12,7 +12,7 @@ import {
   readAllKeys,
 } from '@gateway/store/devices/keys/device-keys';
 import { expect } from 'chai';
-import { useLeasedDevice } from './support/use-leased-device.js';
+import { useOwnedDevice } from './support/use-owned-device.js';
 
 const DAYS = 40;
 const BEFORE_MS = Date.now() - 30 * 24 * 60 * 60 * 1000;
@@ -20,7 +20,7 @@ const BEFORE_MS = Date.now() - 30 * 24 * 60 * 60 * 1000;
 const IN_ONE_BUCKET = 600;
 
 describe('keys that are not used any more', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
 
   /** Whose keys were written 40 days ago. */
   function oldStore(): Store {
@@ -34,7 +34,7 @@ describe('keys that are not used any more', () => {
     return { ...space.store, vault: { ...vault, seal } };
   }
   const commit = (store: Store, keys: [type: string, id: string][], contacts: string[] = []) =>
-    deviceKeyStore(store, lease).commit({
+    deviceKeyStore(store, ownership).commit({
       keys: keys.map(([type, id]) => ({ type, id, value: Buffer.of(1) })),
       contacts,
     });
@@ -103,7 +103,7 @@ describe('keys that are not used any more', () => {
       ['session', '3_1.0'],
     ]);
     const forget = (id: string, contact?: string) =>
-      forgetSession(space.store, lease, { id, contact, beforeMs: BEFORE_MS });
+      forgetSession(space.store, ownership, { id, contact, beforeMs: BEFORE_MS });
     expect(await countContactTokens(space.store, address)).to.equal(2);
     expect([await forget('1_1.0', '1@lid'), await forget('2_1.0', '2@lid'), await forget('3_1.0')]).to.deep.equal([
       true,
@@ -125,7 +125,7 @@ describe('keys that are not used any more', () => {
       ['identity-key', '3.0'],
     ]);
     await commit(space.store, [['identity-key', '3.0']]);
-    const forget = (ids: string[]) => forgetIdentities(space.store, lease, { ids, beforeMs: BEFORE_MS });
+    const forget = (ids: string[]) => forgetIdentities(space.store, ownership, { ids, beforeMs: BEFORE_MS });
     expect(await forget([])).to.equal(0);
     expect(await forget(['1.0', '2.0', '3.0', 'none.0'])).to.equal(1);
     expect(await left()).to.deep.equal(['identity-key 2.0', 'identity-key 3.0', 'session 2.0']);

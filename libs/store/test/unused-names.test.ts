@@ -2,7 +2,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bucketOf, deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { forgetNames, type NameType } from '@gateway/store/workspace/people';
 import { expect } from 'chai';
-import { useLeasedDevice } from './support/use-leased-device.js';
+import { useOwnedDevice } from './support/use-owned-device.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const OWN = '49100';
@@ -15,7 +15,7 @@ const EVERYBODY = [OWN, ALONE, IN_SESSION, IN_SESSION_BY_NUMBER, GAVE_TOKEN, GAV
 const lidOf = (number: string) => number.slice(2);
 
 describe('names of people without a session', () => {
-  const { address, space, lease } = useLeasedDevice();
+  const { address, space, ownership } = useOwnedDevice();
 
   beforeEach(async () => {
     const pairs = EVERYBODY.flatMap((number): [string, string, string][] => [
@@ -31,7 +31,7 @@ describe('names of people without a session', () => {
       ['tctoken', `${GAVE_TOKEN_BY_NUMBER}@s.whatsapp.net`, 'x'],
       ['tctoken', `${lidOf(IN_SESSION)}@lid`, 'x'],
     ];
-    await deviceKeyStore(space.store, lease).commit({
+    await deviceKeyStore(space.store, ownership).commit({
       keys: keys.map(([type, id, value]) => ({ type, id, value: Buffer.from(JSON.stringify(value)) })),
       contacts: [`${lidOf(GAVE_TOKEN)}@lid`, `${lidOf(IN_SESSION)}@lid`],
     });
@@ -43,7 +43,7 @@ describe('names of people without a session', () => {
 
   /** As if all of them had been written long ago. */
   const forget = (type: NameType, ids: string[], beforeMs = Date.now() + 2 * DAY_MS) =>
-    forgetNames(space.store, lease, { type, ids, own: OWN, beforeMs });
+    forgetNames(space.store, ownership, { type, ids, own: OWN, beforeMs });
   async function idsLeft(type: NameType): Promise<string[]> {
     const { base, keyBuckets } = deviceKeys(space.store.space, address);
     const buckets = (await space.store.redis.smembers(keyBuckets)).filter((name) => name.startsWith(`${type}:`));

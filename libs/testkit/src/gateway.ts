@@ -112,9 +112,9 @@ export class Gateway {
   /** Which of the processes holds a device. */
   async findOwner(device = 'default'): Promise<ServiceProcess | undefined> {
     const { store } = this.options.space;
-    const lease = await store.redis.get(deviceKeys(store.space, { workspace: 'main', device }).owner);
+    const ownership = await store.redis.get(deviceKeys(store.space, { workspace: 'main', device }).owner);
     return [...this.senders, ...this.connections].find(({ logs }) =>
-      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}.`)),
+      logs.some(({ processId }) => processId && ownership?.startsWith(`${processId}.`)),
     );
   }
 
@@ -167,8 +167,8 @@ export class Gateway {
     const { store } = this.options.space;
     return eventually(
       async () => {
-        const { desired, observed, leaseHeld } = await readDeviceState(store, { workspace: 'main', device });
-        if (deriveStatus(desired, observed, leaseHeld).status !== status) return false;
+        const { desired, observed, isOwned } = await readDeviceState(store, { workspace: 'main', device });
+        if (deriveStatus(desired, observed, isOwned).status !== status) return false;
         const { body } = await this.call('GET', '/status', { device });
         return body.status === status && body;
       },

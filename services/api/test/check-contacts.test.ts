@@ -93,10 +93,10 @@ describe('POST /contacts/check', () => {
   it('counts nothing when the sender has too many questions', async () => {
     const refuseOne = async () => {
       const questions = await eventually(async () => {
-        const taken = await takeQuestions(space.store, owner.lease);
+        const taken = await takeQuestions(space.store, owner.ownership);
         return taken.length > 0 && taken;
       });
-      await writeOwnerAnswer(space.store, owner.lease, { id: questions[0]!.id, part: 'refused', value: 'busy' });
+      await writeOwnerAnswer(space.store, owner.ownership, { id: questions[0]!.id, part: 'refused', value: 'busy' });
     };
     const [refused] = await Promise.all([check(makePhones(1_000)), refuseOne()]);
     expect([refused.status, refused.body.error]).to.deep.equal([503, 'Service unavailable']);

@@ -18,7 +18,7 @@ describe('a check of many contacts, end to end', function () {
   this.timeout(60_000);
   const { space, simulator, gateway } = useGateway({
     senders: 2,
-    env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
+    env: { SESSION_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
   });
 
   before(async () => {

@@ -40,6 +40,6 @@ describe('the states of devices that requests read', () => {
     expect(failed).to.be.instanceOf(Error);
     space.store.run = run;
     await nextTurn();
-    expect(await states.read(DEFAULT)).to.include({ leaseHeld: false });
+    expect(await states.read(DEFAULT)).to.include({ isOwned: false });
   });
 });

@@ -147,7 +147,7 @@ describe('Idempotency-Key', () => {
     });
 
     it('sends nothing of it from another account: it stands for a send that is cancelled', async () => {
-      const take = (phone: string) => takeAccount(space.store, owner.lease, { phone, nowMs: Date.now() });
+      const take = (phone: string) => takeAccount(space.store, owner.ownership, { phone, nowMs: Date.now() });
       await take('447700900123');
       const messageId = await die(11_000);
       await take('447700900124');

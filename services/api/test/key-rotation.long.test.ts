@@ -139,7 +139,7 @@ describe('changing the encryption keys, in three steps', function () {
 
 function useKeys() {
   const fixture = useGateway({
-    env: { ...settings(OLD), LEASE_TTL_MS: '2000' },
+    env: { ...settings(OLD), SESSION_TTL_MS: '2000' },
   });
   return { gateway: () => fixture.gateway, parts: () => fixture, send: fixture.send, shown: fixture.shown };
 }

@@ -36,8 +36,12 @@ describe('GET and DELETE /messages/{messageId}', () => {
   async function work(id: string, recipient: number, event: 'acked' | 'delivered' | 'read' | 'failed', errorCode = 0) {
     const { tag } = parseMessageId(id)!;
     const nowMs = Date.now();
-    await claimRecipient(space.store, owner.lease, { tag, recipient, part: 0, nowMs });
-    await recordResults(space.store, owner.lease, { tag, nowMs, events: [{ recipient, part: 0, event, errorCode }] });
+    await claimRecipient(space.store, owner.ownership, { tag, recipient, part: 0, nowMs });
+    await recordResults(space.store, owner.ownership, {
+      tag,
+      nowMs,
+      events: [{ recipient, part: 0, event, errorCode }],
+    });
   }
 
   it('shows a send that nobody has worked on', async () => {
@@ -61,7 +65,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
     const run: RunScript = (name, keys, args) =>
       name === 'cancel-send' ? Promise.reject(new Error('died')) : space.store.run(name, keys, args);
     const take = (phone: string, store: Store = space.store) =>
-      takeAccount(store, owner.lease, { phone, nowMs: Date.now() });
+      takeAccount(store, owner.ownership, { phone, nowMs: Date.now() });
     await take('447700900123');
     const id = await send(3);
     await work(id, 0, 'acked');
@@ -93,7 +97,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
     await setPace(space.store, DEFAULT, pace);
     const id = await send(3);
     const errors = async () => recipientsOf(await show(id)).map(({ error }) => error);
-    const take = () => takePace(space.store, owner.lease, { pace, nowMs: Date.now() });
+    const take = () => takePace(space.store, owner.ownership, { pace, nowMs: Date.now() });
     expect(await errors(), 'nothing was sent').to.deep.equal([null, null, null]);
     await take();
     await work(id, 0, 'acked');
@@ -103,7 +107,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
     expect(await errors()).to.deep.equal([null, 'network_463', 'paced']);
     const { tag } = parseMessageId(id)!;
     const events = [{ recipient: 2, part: 0, event: 'held' as const, errorCode: 10 }];
-    await recordResults(space.store, owner.lease, { tag, nowMs: Date.now(), events });
+    await recordResults(space.store, owner.ownership, { tag, nowMs: Date.now(), events });
     expect((await errors())[2], 'a reason of its own').to.equal('looked_up_again');
     await setPace(space.store, DEFAULT, { ...pace, messagesPerMinute: 0 });
     const other = await send(1);
@@ -135,16 +139,16 @@ describe('GET and DELETE /messages/{messageId}', () => {
     const nowMs = Date.now();
     const held = (recipient: number) => ({ recipient, part: 0, event: 'held' as const, errorCode: 9 });
     const { tag } = parseMessageId(id)!;
-    await recordResults(space.store, owner.lease, { tag, nowMs, events: [held(0), held(1)] });
+    await recordResults(space.store, owner.ownership, { tag, nowMs, events: [held(0), held(1)] });
     await work(id, 1, 'acked');
     const untilMs = Date.parse('2030-01-02T03:04:05Z');
-    await recordRestriction(space.store, owner.lease, { kind: 'reach_out_time_lock', sinceMs: nowMs, untilMs });
+    await recordRestriction(space.store, owner.ownership, { kind: 'reach_out_time_lock', sinceMs: nowMs, untilMs });
     const [first, ...others] = recipientsOf(await show(id));
     expect(first).to.include({ status: 'queued', error: 'new_contacts_held', heldUntil: '2030-01-02T03:04:05.000Z' });
     for (const other of others) expect(other).not.to.have.property('heldUntil');
-    await recordRestriction(space.store, owner.lease, { kind: 'new_chat_cap', sinceMs: nowMs });
+    await recordRestriction(space.store, owner.ownership, { kind: 'new_chat_cap', sinceMs: nowMs });
     expect(recipientsOf(await show(id))[0]).to.include({ heldUntil: null });
-    await recordRestriction(space.store, owner.lease, undefined);
+    await recordRestriction(space.store, owner.ownership, undefined);
     expect(recipientsOf(await show(id))[0]).not.to.have.property('heldUntil');
   });
 

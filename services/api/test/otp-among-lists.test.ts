@@ -21,7 +21,7 @@ describe('one-time passwords among lists', function () {
 
   beforeEach(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '2000' } });
+    gateway = await Gateway.start({ space, simulator, env: { SESSION_TTL_MS: '2000' } });
     await gateway.link(ACCOUNT);
   });
   afterEach(async () => {

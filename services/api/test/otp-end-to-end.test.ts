@@ -21,7 +21,7 @@ describe('one-time passwords, end to end', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug' } });
+    gateway = await Gateway.start({ space, simulator, env: { SESSION_TTL_MS: '2000', LOG_LEVEL: 'debug' } });
     await gateway.link(ACCOUNT);
   });
   after(async () => {

@@ -20,7 +20,7 @@ interface Result {
 describe('what the owner of a device is asked, end to end', function () {
   this.timeout(60_000);
   const { space, simulator, gateway } = useGateway({
-    env: { LEASE_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
+    env: { SESSION_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
   });
 
   before(async () => {

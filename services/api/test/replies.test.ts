@@ -3,10 +3,10 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { readIdKey } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
 import { DEFAULT, linkDevice } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';
@@ -23,8 +23,8 @@ describe('existingMessageId of POST /send', () => {
   const sent = async (to: string | string[]) => String((await send(to)).body.messageId);
   const replyOf = async ({ body }: Answer) =>
     (await readContent(space.store, DEFAULT, parseMessageId(String(body.messageId))!.tag))?.reply;
-  const receive = (platformId: string, nowMs = Date.now(), lease: Lease = owner.lease) =>
-    recordReceived(space.store, lease, {
+  const receive = (platformId: string, nowMs = Date.now(), ownership: Ownership = owner.ownership) =>
+    recordReceived(space.store, ownership, {
       message: { platformId, jid: `${ANN}@s.whatsapp.net`, phone: ANN, text: 'a question' },
       nowMs,
     });
@@ -66,7 +66,7 @@ describe('existingMessageId of POST /send', () => {
 
   it('knows people however their number is written', async () => {
     const [typed, known] = ['5511987654321', '551187654321'] as const;
-    await recordReceived(space.store, owner.lease, {
+    await recordReceived(space.store, owner.ownership, {
       message: { platformId: '3EB0CCCC', jid: `${known}@s.whatsapp.net`, phone: known, text: 'a question' },
       nowMs: Date.now(),
     });
@@ -75,7 +75,7 @@ describe('existingMessageId of POST /send', () => {
   });
 
   it('takes no recipient for a message of a person whose number is not known', async () => {
-    await recordReceived(space.store, owner.lease, {
+    await recordReceived(space.store, owner.ownership, {
       message: { platformId: '3EB0DDDD', jid: '100000000000001@lid', text: 'a question' },
       nowMs: Date.now(),
     });
@@ -113,7 +113,7 @@ describe('existingMessageId of POST /send', () => {
   });
 
   it('refuses what belongs to the account that was linked before', async () => {
-    const take = (phone: string) => takeAccount(space.store, owner.lease, { phone, nowMs: Date.now() });
+    const take = (phone: string) => takeAccount(space.store, owner.ownership, { phone, nowMs: Date.now() });
     await take('447700900123');
     const list = await sent(ANN);
     await receive('3EB0AAAA');
@@ -125,7 +125,7 @@ describe('existingMessageId of POST /send', () => {
     expect((await send(ANN, await sent(ANN))).status).to.equal(202);
   });
 
-  it('remembers received messages sealed, only the newest, and under the lease', async () => {
+  it('remembers received messages sealed, only the newest, and under the ownership', async () => {
     await receive('3EB0AAAA');
     const keys = deviceKeys(space.store.space, DEFAULT);
     const stored = await space.clients.commands.hget(keys.received, '3EB0AAAA');
@@ -138,7 +138,7 @@ describe('existingMessageId of POST /send', () => {
     await receive('3EB0BBBB', 2e15);
     expect(await readReceived(space.store, DEFAULT, { platformId: '3EB0AAAA', nowMs: Date.now() })).to.equal(undefined);
     await owner.release();
-    const newer = (await acquireLease(space.store, DEFAULT, { owner: 'newer', ttlMs: 10_000 }))!;
+    const newer = (await takeDevice(space.store, DEFAULT, { owner: 'newer', ttlMs: 10_000 }))!;
     const refused = await receive('3EB0CCCC').catch((thrown: Error) => thrown.name);
     expect(refused).to.equal('FencedError');
     await receive('3EB0CCCC', Date.now(), newer);

@@ -32,7 +32,7 @@ describe('POST /otp', () => {
   async function settle(messageId: string, event: RecipientEvent['event'], errorCode = 0): Promise<void> {
     const { tag } = parseMessageId(messageId)!;
     const events = [{ recipient: 0, part: 0, event, errorCode }];
-    await recordResults(space.store, owner.lease, { tag, nowMs: Date.now(), events });
+    await recordResults(space.store, owner.ownership, { tag, nowMs: Date.now(), events });
     await ringDoorbell(space.store, { topic: 'results', ...DEFAULT });
   }
 
@@ -58,7 +58,7 @@ describe('POST /otp', () => {
     const messageId = await firstSend();
     const { tag } = parseMessageId(messageId)!;
     const record = (nowMs: number, event: 'acked' | 'delivered') =>
-      recordResults(space.store, owner.lease, { tag, nowMs, events: [{ recipient: 0, part: 0, event }] });
+      recordResults(space.store, owner.ownership, { tag, nowMs, events: [{ recipient: 0, part: 0, event }] });
     await record(1_900_000_000_000, 'acked');
     await record(1_900_000_005_000, 'delivered');
     const { body } = await pending;

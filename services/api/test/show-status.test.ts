@@ -58,9 +58,13 @@ describe('GET /status', () => {
   });
 
   it('tells of a restriction of the network, its end where it is known, and nothing when it is lifted', async () => {
-    const { lease } = await linkDevice(space.store);
+    const { ownership } = await linkDevice(space.store);
     const sinceMs = Date.parse('2030-01-02T00:00:00Z');
-    await recordRestriction(space.store, lease, { kind: 'reach_out_time_lock', sinceMs, untilMs: sinceMs + 3_600_000 });
+    await recordRestriction(space.store, ownership, {
+      kind: 'reach_out_time_lock',
+      sinceMs,
+      untilMs: sinceMs + 3_600_000,
+    });
     expect(await status()).to.deep.include({
       status: 'connected',
       restriction: {
@@ -69,11 +73,11 @@ describe('GET /status', () => {
         until: '2030-01-02T01:00:00.000Z',
       },
     });
-    await recordRestriction(space.store, lease, { kind: 'new_chat_cap', sinceMs });
+    await recordRestriction(space.store, ownership, { kind: 'new_chat_cap', sinceMs });
     expect(await status()).to.deep.include({
       restriction: { kind: 'new_chat_cap', since: '2030-01-02T00:00:00.000Z', until: null },
     });
-    await recordRestriction(space.store, lease, undefined);
+    await recordRestriction(space.store, ownership, undefined);
     expect(await status()).not.to.have.property('restriction');
   });
 

@@ -63,7 +63,7 @@ describe('slow URLs of one token', () => {
   });
 
   it('send nothing from another account than the one that was linked when they were asked for', async () => {
-    const take = (phone: string) => takeAccount(space.store, owner.lease, { phone, nowMs: Date.now() });
+    const take = (phone: string) => takeAccount(space.store, owner.ownership, { phone, nowMs: Date.now() });
     await take('447700900123');
     const late: (() => void)[] = [];
     serve = (_req, res) => late.push(() => res.end('at last'));

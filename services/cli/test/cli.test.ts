@@ -88,9 +88,9 @@ describe('the command line', function () {
   });
 
   it('says that, and until when, a device may start no new conversations', async () => {
-    const { lease } = await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+    const { ownership } = await linkDevice(space.store, { workspace: 'main', device: 'shop' });
     const untilMs = Date.parse('2030-01-02T03:04:05Z');
-    await recordRestriction(space.store, lease, { kind: 'reach_out_time_lock', sinceMs: 0, untilMs });
+    await recordRestriction(space.store, ownership, { kind: 'reach_out_time_lock', sinceMs: 0, untilMs });
     expect((await cli('device list')).stdout).to.include('no new conversations');
     expect((await cli('device show shop')).stdout).to.match(/restrictedUntil +2030-01-02/);
   });

@@ -8,7 +8,7 @@ import { readDeviceState } from '@gateway/store/devices/device-state';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import makeWASocket, { useMultiFileAuthState, WA_CERT_DETAILS } from '@whiskeysockets/baileys';
@@ -182,14 +182,14 @@ describe('device import and export', function () {
     expect(imported.code, imported.stderr).to.equal(0);
     expect(imported.stdout).to.include('1 files are none of a session');
     const shop = { workspace: 'main', device: 'shop' };
-    const lease = (await acquireLease(space.store, shop, { owner: 'test', ttlMs: 10_000 }))!;
-    const store = deviceKeyStore(space.store, lease);
+    const ownership = (await takeDevice(space.store, shop, { owner: 'test', ttlMs: 10_000 }))!;
+    const store = deviceKeyStore(space.store, ownership);
     for (const [type, values] of Object.entries(keys)) {
       const ids = Object.keys(values).filter((id) => id !== '__index');
       expect([...(await store.read(type, ids)).keys()], type).to.have.members(ids);
     }
     expect(await store.readContactIndex()).to.deep.equal(['1234@lid']);
-    await releaseLease(space.store, lease);
+    await giveDeviceBack(space.store, ownership);
 
     const target = join(folder, 'again');
     const exported = await cli('device', 'export', target, '--device', 'shop');

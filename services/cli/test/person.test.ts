@@ -6,7 +6,7 @@ import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/question
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -45,12 +45,12 @@ describe('person forget, where it cannot be finished', function () {
 
   /** The process that holds the device could not do what it was asked. */
   async function answerNothing(device: string): Promise<void> {
-    const lease = await acquireLease(space.store, { workspace: 'main', device }, { owner: 'a', ttlMs: 60_000 });
+    const ownership = await takeDevice(space.store, { workspace: 'main', device }, { owner: 'a', ttlMs: 60_000 });
     const [asked] = await eventually(async () => {
-      const questions = await takeQuestions(space.store, lease!);
+      const questions = await takeQuestions(space.store, ownership!);
       return questions.length > 0 && questions;
     });
-    await writeOwnerAnswer(space.store, lease!, { id: asked!.id, part: '0', value: 'null' });
+    await writeOwnerAnswer(space.store, ownership!, { id: asked!.id, part: '0', value: 'null' });
   }
 
   it('does the rest, says what it did, and fails with what is left of each device', async () => {

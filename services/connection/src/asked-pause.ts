@@ -16,8 +16,8 @@ export interface AskedPause {
  * The pause that the network has asked of this device, whichever service heard it. One that is about to end is waited for;
  * `undefined` when there is none, or no more.
  */
-export async function waitOutPause({ store, lease, clock, signal }: DeviceTask): Promise<AskedPause | undefined> {
-  const { observed } = await readDeviceState(store, lease.address);
+export async function waitOutPause({ store, ownership, clock, signal }: DeviceTask): Promise<AskedPause | undefined> {
+  const { observed } = await readDeviceState(store, ownership.address);
   const notBeforeMs = askedPauseEndMs(observed);
   const restMs = notBeforeMs - clock.nowMs();
   if (!observed?.reason || restMs <= 0) return undefined;

@@ -19,7 +19,7 @@ export async function completeLink(task: DeviceTask): Promise<void> {
   if (task.signal.aborted || !end) return;
   const { next, reason } = disconnectPolicy(end, task.clock.nowMs());
   if (next === 'deleteKeys') {
-    await retireKeys(task.store, task.lease, { quarantine: true });
+    await retireKeys(task.store, task.ownership, { quarantine: true });
     return observeEnd(task, reason, end);
   }
   await observe(task, { ...linked, ...seenOf(task, end) });

@@ -1,6 +1,6 @@
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
-import type { HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import type { HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -15,7 +15,7 @@ import { linkDevice } from './link-device.js';
 import { unlinkDevice } from './log-out.js';
 
 export interface ControllerDeps extends TaskDeps {
-  keeper: Pick<LeaseKeeper, 'acquire' | 'release'>;
+  keeper: Pick<SessionKeeper, 'acquire' | 'release'>;
   doorbells: DoorbellListener;
   workspace: Workspace;
   tickMs: number;
@@ -36,8 +36,8 @@ type RealDuty = Exclude<Duty, { kind: 'none' }>;
 const SENDER_WAIT_MS = 5_000;
 
 /**
- * Looks at devices that need something on each tick, and at others when their shard shows that they may; does what `decideDuty` says, one task per device at a time, under the device's lease. With several processes the
- * lease decides which of them does it. An uncaught error ends the task whose it is, and not the process.
+ * Looks at devices that need something on each tick, and at others when their shard shows that they may; does what `decideDuty` says, one task per device at a time, under the device's ownership. With several processes the
+ * ownership decides which of them does it. An uncaught error ends the task whose it is, and not the process.
  */
 export class ConnectionController {
   private readonly tasks = new Map<DeviceId, RunningTask>();
@@ -55,7 +55,7 @@ export class ConnectionController {
 
   constructor(private readonly deps: ControllerDeps) {
     this.stopListening = deps.doorbells.on((bell) => {
-      const concernsUs = bell.topic === 'desired' || bell.topic === 'lease';
+      const concernsUs = bell.topic === 'desired' || bell.topic === 'owner';
       if (concernsUs && bell.workspace === deps.workspace) this.look(bell.device);
     });
     this.watch = new ShardWatch({ ...deps, onSeen: (devices) => this.noteSeen(devices) });
@@ -127,44 +127,44 @@ export class ConnectionController {
   }
 
   private async claim(device: DeviceId): Promise<void> {
-    const lease = await this.deps.keeper.acquire(this.address(device));
-    if (!lease) return;
-    // Whoever had it before us may have done it since we looked: only what is read under the lease counts.
+    const ownership = await this.deps.keeper.acquire(this.address(device));
+    if (!ownership) return;
+    // Whoever had it before us may have done it since we looked: only what is read under the ownership counts.
     const duty = await this.decideAnew(device).catch((thrown: unknown) => toError(thrown));
     if (duty instanceof Error || duty.kind === 'none' || this.stopped) {
-      await this.deps.keeper.release(lease);
+      await this.deps.keeper.release(ownership);
       if (duty instanceof Error) throw duty;
-    } else this.start(device, lease, duty);
+    } else this.start(device, ownership, duty);
   }
 
   private async decideAnew(device: DeviceId): Promise<Duty> {
     const state = await readDeviceState(this.deps.store, this.address(device));
-    return this.decide({ ...state, leaseHeld: false });
+    return this.decide({ ...state, isOwned: false });
   }
 
-  private start(device: DeviceId, lease: HeldLease, { kind, desired }: RealDuty): void {
+  private start(device: DeviceId, ownership: HeldDevice, { kind, desired }: RealDuty): void {
     const cancel = new AbortController();
     const { store, clock, endpoint, clientVersion } = this.deps;
-    const logger = this.deps.logger.child({ device, epoch: lease.epoch, duty: kind });
-    const signal = AbortSignal.any([cancel.signal, lease.lost]);
+    const logger = this.deps.logger.child({ device, epoch: ownership.epoch, duty: kind });
+    const signal = AbortSignal.any([cancel.signal, ownership.lost]);
     let isWhole = true;
     const onUncaught = (error: Error) => {
       isWhole = logFailure(logger, error);
       cancel.abort();
     };
-    const task = { store, clock, endpoint, clientVersion, logger, lease, desired, signal };
+    const task = { store, clock, endpoint, clientVersion, logger, ownership, desired, signal };
     const done = contain(onUncaught, () => perform(kind, task))
       .then(() => isWhole)
       .catch((thrown: unknown) => logFailure(logger, toError(thrown)))
-      .then((wentWell) => this.finish(device, lease, wentWell));
+      .then((wentWell) => this.finish(device, ownership, wentWell));
     this.tasks.set(device, { desired, cancel, done });
   }
 
-  private async finish(device: DeviceId, lease: HeldLease, wentWell: boolean): Promise<void> {
-    await this.deps.keeper.release(lease);
+  private async finish(device: DeviceId, ownership: HeldDevice, wentWell: boolean): Promise<void> {
+    await this.deps.keeper.release(ownership);
     this.tasks.delete(device);
     // After a failure nobody is called: the next try, here or elsewhere, can wait for its tick.
-    if (wentWell) await ringDoorbell(this.deps.store, { topic: 'lease', ...lease.address });
+    if (wentWell) await ringDoorbell(this.deps.store, { topic: 'owner', ...ownership.address });
   }
 
   private address(device: DeviceId) {
@@ -191,12 +191,10 @@ function logFailure(logger: Logger, error: Error): false {
 }
 
 /** Until a doorbell rings: what is asked for is there, or is the concern of its owner, or of the senders. */
-function isSettled({ desired, observed, leaseHeld, hasKeys }: DeviceState): boolean {
-  if (desired?.want === 'linked') return leaseHeld || observed?.firstLogin !== 'due';
-  if (desired?.want === 'parked') return !leaseHeld;
-  return (
-    !desired || (desired.want === 'unlinked' && !leaseHeld && !hasKeys && observed?.attemptId === desired.attemptId)
-  );
+function isSettled({ desired, observed, isOwned, hasKeys }: DeviceState): boolean {
+  if (desired?.want === 'linked') return isOwned || observed?.firstLogin !== 'due';
+  if (desired?.want === 'parked') return !isOwned;
+  return !desired || (desired.want === 'unlinked' && !isOwned && !hasKeys && observed?.attemptId === desired.attemptId);
 }
 
 function isOutdated(actedOn: DesiredState, desired: DesiredState | undefined): boolean {

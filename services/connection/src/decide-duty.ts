@@ -17,10 +17,10 @@ export type Duty =
  * @param senderWaitMs how long senders have to claim a newly linked device.
  */
 export function decideDuty(
-  { desired, observed, leaseHeld, hasKeys }: DeviceState,
+  { desired, observed, isOwned, hasKeys }: DeviceState,
   { nowMs, senderWaitMs }: { nowMs: number; senderWaitMs: number },
 ): Duty {
-  if (!desired || leaseHeld) return { kind: 'none' };
+  if (!desired || isOwned) return { kind: 'none' };
   switch (desired.want) {
     case 'linking':
       return { kind: 'link', desired };

@@ -6,7 +6,7 @@ import {
   type Reason,
   type Want,
 } from '@gateway/contracts/devices/device-state';
-import type { HeldLease } from '@gateway/fleet/lease-keeper';
+import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { LinkMethod } from '@gateway/messenger/linking/link-method';
@@ -35,22 +35,22 @@ export interface TaskDeps {
   clientVersion: ClientVersion;
 }
 
-/** One duty for one device, under its lease. */
+/** One duty for one device, under its ownership. */
 export interface DeviceTask extends TaskDeps {
-  lease: HeldLease;
+  ownership: HeldDevice;
   /** The state that this task acts on; what it writes is dropped when the user has asked for something else since. */
   desired: DesiredState;
-  /** Aborted when the task must end: the lease is lost, the process stops, or something else is wanted by now. */
+  /** Aborted when the task must end: the ownership is lost, the process stops, or something else is wanted by now. */
   signal: AbortSignal;
 }
 
 /** Writes what this task sees; nothing (`moved`) when the user has asked for something else. */
 export function observe(
-  { store, lease, desired }: DeviceTask,
+  { store, ownership, desired }: DeviceTask,
   observed: Omit<ObservedState, 'sinceMs'>,
   want?: Want,
 ): Promise<'ok' | 'moved'> {
-  return reportObserved(store, lease, desired, observed, want);
+  return reportObserved(store, ownership, desired, observed, want);
 }
 
 export async function observeEnd(task: DeviceTask, reason: Reason, end: TaskEnd): Promise<void> {
@@ -106,7 +106,7 @@ export async function openSessionUntil(
   task: DeviceTask,
   { on, ...options }: { on: TaskHandlers; link?: LinkMethod; openTimeoutMs?: number },
 ): Promise<TaskSession> {
-  const { store, lease, clock, logger, clientVersion } = task;
+  const { store, ownership, clock, logger, clientVersion } = task;
   const closed = defer<TaskEnd>();
   const { version } = await clientVersion.read();
   const joins = new OptOutJoins(task);
@@ -123,7 +123,7 @@ export async function openSessionUntil(
       case 'receipt':
         return on.receipt?.(event, session);
       case 'message':
-        return recordIncoming(store, lease, { message: event.message, nowMs: clock.nowMs() }).then(() => {});
+        return recordIncoming(store, ownership, { message: event.message, nowMs: clock.nowMs() }).then(() => {});
       case 'numbersKnown':
         return joins.numbersKnown(event.people);
       case 'versionDeadline':
@@ -151,16 +151,16 @@ export async function openSessionUntil(
     await noteSuspects(task, OPTIONAL_QUERIES, circumstances);
     return end;
   };
-  const leftOut = await readLeftOut(store, lease.address);
+  const leftOut = await readLeftOut(store, ownership.address);
   const session: MessengerSession = await openSession({
     ...options,
-    keyStore: deviceKeyStore(store, lease),
+    keyStore: deviceKeyStore(store, ownership),
     caches: createSessionCaches(),
     endpoint: task.endpoint,
     clientVersion: versionNumbers(version),
     leftOut: new Set(OPTIONAL_QUERIES.filter((query) => leftOut.has(query))),
     logger,
-    assertMayWrite: () => lease.assertHeld(),
+    assertMayWrite: () => ownership.assertHeld(),
     ackTimeoutMs: ACK_TIMEOUT_MS,
     onEvent,
   });

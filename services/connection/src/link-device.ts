@@ -35,8 +35,8 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   if (task.signal.aborted) return;
   const reason = reasonOfAttempt(outcome, task.clock.nowMs());
   // Half-made ones: those of a link before it went with its log-out, before this attempt began.
-  await retireKeys(task.store, task.lease, { quarantine: false });
-  await notePasskeyDemand(task.store, task.lease.address, reason === 'passkey_required');
+  await retireKeys(task.store, task.ownership, { quarantine: false });
+  await notePasskeyDemand(task.store, task.ownership.address, reason === 'passkey_required');
   await observeEnd(task, reason, outcome);
 }
 
@@ -52,7 +52,7 @@ async function refuse(task: DeviceTask, why: AskedPause | { reason: 'client_outd
 
 /** The account that accepted this very attempt, before its process died. */
 async function findAccepted(task: DeviceTask): Promise<string | undefined> {
-  const { observed } = await readDeviceState(task.store, task.lease.address);
+  const { observed } = await readDeviceState(task.store, task.ownership.address);
   if (!observed?.attemptId || observed.attemptId !== task.desired.attemptId) return undefined;
   const account = await readAccount(task);
   return account.kind === 'linked' ? account.phone : undefined;
@@ -83,9 +83,9 @@ async function runAttempt(task: DeviceTask): Promise<AttemptEnd> {
 }
 
 async function finishLink(task: DeviceTask, phone: string): Promise<void> {
-  const { store, lease, clock, logger } = task;
-  await notePasskeyDemand(store, lease.address, false);
-  const { isOther } = await takeAccount(store, lease, { phone, nowMs: clock.nowMs() });
+  const { store, ownership, clock, logger } = task;
+  await notePasskeyDemand(store, ownership.address, false);
+  const { isOther } = await takeAccount(store, ownership, { phone, nowMs: clock.nowMs() });
   await observe(task, { status: 'connecting', reason: 'restoring', phone, firstLogin: 'due' }, 'linked');
   logger.info('device linked', { otherAccount: isOther });
 }

@@ -31,7 +31,7 @@ export async function logOutAndWipe(
   const { kind } = await readAccount(task);
   const confirmed = kind === 'linked' && (await logOut(task));
   if (task.signal.aborted && !confirmed) return 'interrupted';
-  await retireKeys(task.store, task.lease, { quarantine: false });
+  await retireKeys(task.store, task.ownership, { quarantine: false });
   if (kind === 'none') return 'nothing';
   return confirmed ? 'confirmed' : 'unconfirmed';
 }
@@ -39,9 +39,9 @@ export async function logOutAndWipe(
 type Account = { kind: 'none' } | { kind: 'linked'; phone: string } | { kind: 'unreadable' };
 
 /** Whose keys lie in Redis. */
-export async function readAccount({ store, lease, logger }: DeviceTask): Promise<Account> {
+export async function readAccount({ store, ownership, logger }: DeviceTask): Promise<Account> {
   try {
-    const creds = await deviceKeyStore(store, lease).readCreds();
+    const creds = await deviceKeyStore(store, ownership).readCreds();
     const phone = phoneOfLinked(creds);
     return phone ? { kind: 'linked', phone } : { kind: 'none' };
   } catch (thrown) {

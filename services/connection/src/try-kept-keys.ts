@@ -20,7 +20,7 @@ export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'
     return 'ended';
   }
   if (disconnectPolicy(end, task.clock.nowMs()).next === 'deleteKeys') {
-    await retireKeys(task.store, task.lease, { quarantine: true });
+    await retireKeys(task.store, task.ownership, { quarantine: true });
     return 'refused';
   }
   await stayParked(task, end);

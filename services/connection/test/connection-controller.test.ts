@@ -9,32 +9,32 @@ import { useControllers } from './support/use-controllers.js';
 describe('the connection controller', () => {
   const { space, simulator, device, start, linked, asOwner } = useControllers(7);
 
-  it('looks again after it has taken the lease: what it read before may be done', async () => {
+  it('looks again after it has taken the ownership: what it read before may be done', async () => {
     await (await linked()).stop();
     await device.askToLink({ forceNew: true });
     let others = 0;
     await start({
       wrap: (keeper) => ({
-        release: (lease) => keeper.release(lease),
+        release: (ownership) => keeper.release(ownership),
         async acquire(address) {
-          // Another process has linked the device between our look and our lease.
+          // Another process has linked the device between our look and our ownership.
           others++;
           await space.clients.commands.hset(device.keys.desired, 'want', 'linked');
           return keeper.acquire(address);
         },
       }),
     });
-    await eventually(async () => others > 0 && !(await device.read()).leaseHeld);
+    await eventually(async () => others > 0 && !(await device.read()).isOwned);
     expect(await device.keysLeft()).to.include('creds');
     expect(device.listedByPhone).to.equal(1);
   });
 
-  it('leaves no lease behind when it is stopped while it takes one', async () => {
+  it('leaves no ownership behind when it is stopped while it takes one', async () => {
     await device.askToLink();
     let stopping: Promise<void> | undefined;
     const process = await start({
       wrap: (keeper) => ({
-        release: (lease) => keeper.release(lease),
+        release: (ownership) => keeper.release(ownership),
         async acquire(address) {
           stopping = process.stop();
           return keeper.acquire(address);
@@ -43,7 +43,7 @@ describe('the connection controller', () => {
     });
     await eventually(() => stopping !== undefined);
     await stopping;
-    expect((await device.read()).leaseHeld).to.equal(false);
+    expect((await device.read()).isOwned).to.equal(false);
   });
 
   it('follows a doorbell that rings while it looks', async () => {
@@ -58,8 +58,8 @@ describe('the connection controller', () => {
 
   it('finds without a doorbell what is wanted, and asks for no device of which nothing is', async () => {
     await (await linked()).stop();
-    await asOwner(device.address, async (lease, desired) => {
-      await reportObserved(space.store, lease, desired, { status: 'disconnected', reason: 'replaced' }, 'parked');
+    await asOwner(device.address, async (ownership, desired) => {
+      await reportObserved(space.store, ownership, desired, { status: 'disconnected', reason: 'replaced' }, 'parked');
     });
     let looks = 0;
     const run: RunScript = (name, keys, args) => {
@@ -249,12 +249,12 @@ describe('the connection controller', () => {
     let tries = 0;
     const process = await start({
       wrap: (keeper) => ({
-        release: (lease) => keeper.release({ ...lease, token: lease.token.slice(0, -1) }),
+        release: (ownership) => keeper.release({ ...ownership, token: ownership.token.slice(0, -1) }),
         async acquire(address) {
           tries++;
-          const lease = await keeper.acquire(address);
+          const ownership = await keeper.acquire(address);
           // What no line expects: the task throws at its first write.
-          return lease && { ...lease, token: `${lease.token}!` };
+          return ownership && { ...ownership, token: `${ownership.token}!` };
         },
       }),
     });

@@ -19,7 +19,7 @@ const TABLE: Case[] = [
   ['none', 'nobody ever asked for anything', {}],
   ['link', 'a link is wanted', { desired: desire('linking') }],
   ['link', 'a link is wanted in place of an account', { desired: desire('linking'), hasKeys: true }],
-  ['none', 'somebody links already', { desired: desire('linking'), leaseHeld: true }],
+  ['none', 'somebody links already', { desired: desire('linking'), isOwned: true }],
   ['unlink', 'no account is wanted and there is one', { desired: desire('unlinked'), hasKeys: true }],
   ['unlink', 'the caller who wants no account has no answer yet', { desired: desire('unlinked') }],
   ['unlink', 'only an older request was answered', { desired: desire('unlinked'), observed: seen('older') }],
@@ -29,10 +29,10 @@ const TABLE: Case[] = [
     'its caller was told, but keys are left',
     { desired: desire('unlinked'), observed: seen('this'), hasKeys: true },
   ],
-  ['none', 'the owner is about to log out', { desired: desire('unlinked'), hasKeys: true, leaseHeld: true }],
+  ['none', 'the owner is about to log out', { desired: desire('unlinked'), hasKeys: true, isOwned: true }],
   ['none', 'senders have had no time to claim a newly linked device', linkedAt({ firstLogin: 'due' }), 4_999],
   ['complete', 'no sender has claimed a newly linked device', linkedAt({ firstLogin: 'due' }), 5_000],
-  ['none', 'a sender has a newly linked device', { ...linkedAt({ firstLogin: 'due' }), leaseHeld: true }, 60_000],
+  ['none', 'a sender has a newly linked device', { ...linkedAt({ firstLogin: 'due' }), isOwned: true }, 60_000],
   ['none', 'no sender has claimed a device that has been logged in before', linkedAt(), 60_000],
   [
     'none',
@@ -52,7 +52,7 @@ const TABLE: Case[] = [
 describe('decideDuty', () => {
   for (const [expected, when, state, nowMs = 0] of TABLE) {
     it(`says ${expected} when ${when}`, () => {
-      const whole = { leaseHeld: false, hasKeys: false, accountEpoch: 0, ...state };
+      const whole = { isOwned: false, hasKeys: false, accountEpoch: 0, ...state };
       const duty = decideDuty(whole, { nowMs, senderWaitMs: SENDER_WAIT_MS });
       expect(duty).to.deep.equal(expected === 'none' ? { kind: 'none' } : { kind: expected, desired: state.desired });
     });

@@ -14,15 +14,15 @@ describe('the connection controller', () => {
 
     it('opens no socket, however many linked devices there are', async () => {
       await (await linked()).stop();
-      await asOwner(device.address, async (lease, desired) => {
-        await reportObserved(space.store, lease, desired, { status: 'connected', phone: device.number });
+      await asOwner(device.address, async (ownership, desired) => {
+        await reportObserved(space.store, ownership, desired, { status: 'connected', phone: device.number });
       });
       const copies = Array.from({ length: 120 }, (_, i) => `copy-${i}`);
       await Promise.all(copies.map((copy) => copyDevice(copy)));
       const { connections } = simulator.network.counters;
       await (await start({ senderWaitMs })).looksAtAll();
       expect(simulator.network.counters.connections).to.equal(connections);
-      expect((await device.read()).leaseHeld).to.equal(false);
+      expect((await device.read()).isOwned).to.equal(false);
       await Promise.all(copies.map((copy) => takeOut(space.store, { workspace: 'main', device: copy })));
     });
 
@@ -31,7 +31,7 @@ describe('the connection controller', () => {
       const { logins } = simulator.network.counters;
       const process = await start({ senderWaitMs });
       await eventually(() => simulator.network.counters.logins === logins + 1, { what: 'its login' });
-      await eventually(async () => !(await device.read()).leaseHeld);
+      await eventually(async () => !(await device.read()).isOwned);
       await process.looksAtAll();
       expect(simulator.network.counters.logins).to.equal(logins + 1);
       expect((await device.read()).observed).to.include({ status: 'connecting', phone: device.number });
@@ -64,9 +64,9 @@ describe('the connection controller', () => {
       await ensureDevice(store, address);
       await requestLink(store, address, { attemptId: name, method: 'qrCode', forceNew: false });
       const creds = await deviceKeyStore(store, { address: device.address, epoch: 0, token: 'reader' }).readCreds();
-      await asOwner(address, async (lease, desired) => {
-        await deviceKeyStore(store, lease).commit({ creds: creds! });
-        await reportObserved(store, lease, desired, { status: 'connecting', reason: 'network' }, 'linked');
+      await asOwner(address, async (ownership, desired) => {
+        await deviceKeyStore(store, ownership).commit({ creds: creds! });
+        await reportObserved(store, ownership, desired, { status: 'connecting', reason: 'network' }, 'linked');
       });
     }
   });
@@ -77,8 +77,8 @@ describe('the connection controller', () => {
       await (await linked()).stop();
       const notBeforeMs = Date.now() + forMs;
       const status = want === 'linked' ? 'connecting' : 'disconnected';
-      await asOwner(device.address, async (lease, desired) => {
-        await reportObserved(space.store, lease, desired, { status, reason: 'rate_limited', notBeforeMs }, want);
+      await asOwner(device.address, async (ownership, desired) => {
+        await reportObserved(space.store, ownership, desired, { status, reason: 'rate_limited', notBeforeMs }, want);
       });
       return notBeforeMs;
     }

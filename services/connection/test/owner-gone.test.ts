@@ -7,7 +7,7 @@ import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
-const LEASE_TTL_MS = 1_500;
+const SESSION_TTL_MS = 1_500;
 
 /** The tests build on each other: processes go and come. */
 describe('a device whose owner is gone', function () {
@@ -19,7 +19,7 @@ describe('a device whose owner is gone', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    const env = { LEASE_TTL_MS: String(LEASE_TTL_MS) };
+    const env = { SESSION_TTL_MS: String(SESSION_TTL_MS) };
     gateway = await Gateway.start({ space, simulator, senders: 0, connections: 2, env });
   });
   after(async () => {
@@ -75,7 +75,7 @@ describe('a device whose owner is gone', function () {
     await gateway.waitForStatus('connected', 'first');
   });
 
-  it('is connected for no longer than the lease, then connecting', async () => {
+  it('is connected for no longer than the ownership, then connecting', async () => {
     await gateway.link(second, 'second');
     await Promise.all([setOnline(friend, false), setOnline(deaf, false)]);
     const toDeaf = await sendTo(deaf, { text: 'sent to the deaf' });
@@ -86,7 +86,7 @@ describe('a device whose owner is gone', function () {
     const killedAtMs = performance.now();
     await sender!.kill();
     expect((await gateway.waitForStatus('connecting', 'second', 5_000)).reason).to.equal('owner_lost');
-    expect(performance.now() - killedAtMs).to.be.lessThan(LEASE_TTL_MS + 500);
+    expect(performance.now() - killedAtMs).to.be.lessThan(SESSION_TTL_MS + 500);
   });
 
   it('disconnects all the same: the network is told, the keys are wiped', async () => {
@@ -132,7 +132,7 @@ describe('a device whose owner is gone', function () {
     expect(answer.details).to.include({ quoted: written, quotedText: 'did you call?' });
   });
 
-  it('disconnects right after the SIGKILL too, as soon as the lease is over', async () => {
+  it('disconnects right after the SIGKILL too, as soon as the ownership is over', async () => {
     await gateway.link(third, 'third');
     await gateway.senders.at(-1)!.kill();
     const { body } = await gateway.call('POST', '/disconnect', { device: 'third' });
@@ -146,8 +146,8 @@ describe('a device whose owner is gone', function () {
     await gateway.waitForStatus('connected', 'second');
     await simulator.close();
     await eventually(async () => {
-      const { observed, leaseHeld } = await readDeviceState(space.store, { workspace: 'main', device: 'second' });
-      return !leaseHeld || observed?.status !== 'connected';
+      const { observed, isOwned } = await readDeviceState(space.store, { workspace: 'main', device: 'second' });
+      return !isOwned || observed?.status !== 'connected';
     });
     const { body } = await gateway.call('POST', '/disconnect', { device: 'second' });
     expect(body.success).to.equal(true);

@@ -1,5 +1,5 @@
 import { type DeviceTask, openSessionUntil, type TaskEnd } from '@gateway/connection/device-task';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { systemClock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
@@ -26,7 +26,7 @@ describe('a device that the connection service has logged in', function () {
   let space: RedisSpace;
   let simulator: Simulator;
   let device: TestDevice;
-  let keeper: LeaseKeeper;
+  let keeper: SessionKeeper;
   let stop: AbortController;
   let task: DeviceTask;
   let session: MessengerSession;
@@ -55,15 +55,15 @@ describe('a device that the connection service has logged in', function () {
     const run: Store['run'] = (name, keys, args) => between(name, () => space.store.run(name, keys, args));
     const store = { ...space.store, run };
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
-    // Its beat is not started: nothing but the gates themselves may notice that the lease is over.
-    keeper = new LeaseKeeper({ store, clock, logger, owner: `task-${Date.now()}`, ttlMs: TTL_MS });
-    const lease = (await keeper.acquire(device.address))!;
+    // Its beat is not started: nothing but the gates themselves may notice that the ownership is over.
+    keeper = new SessionKeeper({ store, clock, logger, owner: `task-${Date.now()}`, ttlMs: TTL_MS });
+    const ownership = (await keeper.acquire(device.address))!;
     const { desired } = await device.read();
     stop = new AbortController();
     task = {
       ...{
         store,
-        lease,
+        ownership,
         clock,
         logger,
         desired: desired!,
@@ -130,8 +130,8 @@ describe('a device that the connection service has logged in', function () {
     simulator.network.faults.clear();
   });
 
-  it('puts nothing on the wire once its lease may be another one’s', async () => {
-    // The process was frozen: its lease is over, and nothing has told it so.
+  it('puts nothing on the wire once its ownership may be another one’s', async () => {
+    // The process was frozen: its ownership is over, and nothing has told it so.
     aheadMs = TTL_MS;
     const isConfirmed = await write(BEN, 'hello');
     let end: TaskEnd | undefined;

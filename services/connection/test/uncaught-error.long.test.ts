@@ -19,7 +19,7 @@ describe('an uncaught error of a device that the connection service has logged i
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     const users = `${writer},${simulator.network.directory.assignedLid(writer)}`;
     const poison = `--import ${POISON}?how=throw&users=${users}`;
-    const env = { LEASE_TTL_MS: '1000', NODE_OPTIONS: poison };
+    const env = { SESSION_TTL_MS: '1000', NODE_OPTIONS: poison };
     gateway = await Gateway.start({ space, simulator, env });
     await gateway.link(SICK!, 'sick');
   });

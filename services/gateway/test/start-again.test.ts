@@ -9,7 +9,7 @@ const TTL_MS = 60_000;
 
 describe('a process that starts again under the name of one that died', function () {
   this.timeout(60_000);
-  const env = { INSTANCE_NAME: 'only-one', LEASE_TTL_MS: String(TTL_MS) };
+  const env = { INSTANCE_NAME: 'only-one', SESSION_TTL_MS: String(TTL_MS) };
   const fixture = useGateway({ inOneProcess: true, env });
 
   it('goes on with its list at once, and each phone shows the message once', async () => {

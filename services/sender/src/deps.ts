@@ -1,6 +1,6 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
-import type { HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import type { HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { OpenSessionOptions } from '@gateway/messenger/session/open-session';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
@@ -17,7 +17,7 @@ import type { SenderMetrics } from './sender-metrics.js';
 /** What all devices of a process share. */
 export interface ProcessDeps {
   store: Store;
-  keeper: LeaseKeeper;
+  keeper: SessionKeeper;
   producer: Producer;
   /** For the workers of all devices. */
   queueConnection: RedisClients['queue'];
@@ -32,7 +32,7 @@ export interface ProcessDeps {
   ackTimeoutMs: number;
   /** Bounds the uploads of the process, and with them the files in its memory. */
   uploads: PQueue;
-  /** Bounds how many sockets open at a time: their CPU time would delay the renewals of leases. */
+  /** Bounds how many sockets open at a time: their CPU time would delay the renewals of sessions. */
   openings: PQueue;
   /** An ownership that holds for this long went well. For tests. */
   lastedMs?: number;
@@ -43,13 +43,13 @@ export interface ProcessDeps {
 /** What the parts of one device share that send its messages, for as long as this process owns it. */
 export interface DeviceDeps {
   store: Store;
-  lease: HeldLease;
+  ownership: HeldDevice;
   clock: Clock;
   /** Its lines name the device. */
   logger: Logger;
   metrics: SenderMetrics;
   ids: PlatformIds;
   results: ResultWriter;
-  /** A write was refused, or failed in a way that leaves us unsure of our lease: the owner must end. */
+  /** A write was refused, or failed in a way that leaves us unsure of our ownership: the owner must end. */
   onFailed(error: Error): void;
 }

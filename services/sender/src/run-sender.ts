@@ -69,7 +69,7 @@ export async function runSender(
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,
-    memberTtlMs: Math.max(config.LEASE_TTL_MS * 0.6, TICK_MS * 2.5),
+    memberTtlMs: Math.max(config.SESSION_TTL_MS * 0.6, TICK_MS * 2.5),
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
     uploads: new PQueue({ concurrency: MAX_UPLOADS }),
     openings: new PQueue({ concurrency: MAX_OPENINGS }),

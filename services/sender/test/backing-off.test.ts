@@ -3,7 +3,7 @@ import { type Simulator, startSimulator } from '@gateway/simulator/start-simulat
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
-import { endLease } from '@gateway/testkit/leases';
+import { endSessionOf } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -16,7 +16,7 @@ describe('a device whose owners fail one after the other', function () {
   let gateway: Gateway;
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '1000' } });
+    gateway = await Gateway.start({ space, simulator, env: { SESSION_TTL_MS: '1000' } });
     await gateway.link('491700000001');
   });
   after(async () => {
@@ -30,7 +30,7 @@ describe('a device whose owners fail one after the other', function () {
     await space.store.redis.set(keys.starts, 20);
     // As when its process dies: the owner is fenced, and the next one begins.
     const token = (await space.store.redis.get(keys.owner))!;
-    await endLease(space.store, { address, token });
+    await endSessionOf(space.store, { address, token });
     const { notBeforeMs } = await eventually(async () => {
       const { observed } = await readDeviceState(space.store, address);
       return observed?.reason === 'owner_failing' && observed;

@@ -14,7 +14,7 @@ describe('degraded modes of the sender', function () {
   this.timeout(60_000);
   const { space, simulator, gateway } = useGateway({
     senders: 2,
-    env: { LEASE_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' },
+    env: { SESSION_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' },
   });
   let series = 0;
   let device: string;
@@ -208,9 +208,11 @@ describe('degraded modes of the sender', function () {
     const messageId = await send(numbers, 'frozen');
     const before = simulator.network.counters.shown;
     await eventually(() => simulator.network.counters.shown > before + 30, { everyMs: 5 });
-    const lease = await space.clients.commands.get(deviceKeys(space.store.space, { workspace: 'main', device }).owner);
+    const ownership = await space.clients.commands.get(
+      deviceKeys(space.store.space, { workspace: 'main', device }).owner,
+    );
     const owner = gateway.senders.find(({ logs }) =>
-      logs.some(({ processId }) => processId && lease?.startsWith(`${processId}.`)),
+      logs.some(({ processId }) => processId && ownership?.startsWith(`${processId}.`)),
     )!;
     owner.signal('SIGSTOP');
     try {

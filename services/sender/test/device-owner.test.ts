@@ -1,6 +1,6 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { defer } from '@gateway/runtime/deferred';
@@ -35,8 +35,8 @@ const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignor
 describe('the owner of a device, on a script', () => {
   let space: RedisSpace;
   let producer: Producer;
-  let keeper: LeaseKeeper;
-  let lease: HeldLease;
+  let keeper: SessionKeeper;
+  let ownership: HeldDevice;
   let owner: DeviceOwner;
   let start: () => void;
   let networkAnswers: Promise<void>;
@@ -60,14 +60,14 @@ describe('the owner of a device, on a script', () => {
       return space.store.run(name, keys, args);
     };
     const store = { ...space.store, run };
-    keeper = new LeaseKeeper({ store, clock, logger, owner: 'test', ttlMs: 3_600_000 });
+    keeper = new SessionKeeper({ store, clock, logger, owner: 'test', ttlMs: 3_600_000 });
     producer = createProducer({ connection: space.clients.queue, space: store.space });
     await ensureDevice(store, ADDRESS);
-    lease = (await keeper.acquire(ADDRESS))!;
+    ownership = (await keeper.acquire(ADDRESS))!;
     await requestLink(store, ADDRESS, { attemptId: 'one', method: 'qrCode', forceNew: false });
-    await deviceKeyStore(store, lease).commit({ creds: JSON.stringify({ account: {}, me: { id: ACCOUNT.jid } }) });
+    await deviceKeyStore(store, ownership).commit({ creds: JSON.stringify({ account: {}, me: { id: ACCOUNT.jid } }) });
     const { desired } = await readDeviceState(store, ADDRESS);
-    await reportObserved(store, lease, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
+    await reportObserved(store, ownership, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
     start = () => {
       owner = new DeviceOwner(
         {
@@ -84,7 +84,7 @@ describe('the owner of a device, on a script', () => {
           ...{ lookMs: { busy: 20, quiet: 3_600_000 } },
           ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
         },
-        lease,
+        ownership,
       );
     };
     start();
@@ -112,7 +112,10 @@ describe('the owner of a device, on a script', () => {
       ...{ owner: 't', requestId: 'r', nowMs: nowMs(), expiresAtMs: nowMs() + 3_600_000 },
     });
     await openSend(space.store, ADDRESS, messageId);
-    await producer.addSend({ v: 1, ...ADDRESS, messageId, priority: 'bulk', requestId: 'r' }, { epoch: lease.epoch });
+    await producer.addSend(
+      { v: 1, ...ADDRESS, messageId, priority: 'bulk', requestId: 'r' },
+      { epoch: ownership.epoch },
+    );
     return messageId;
   }
   /** There would be five looks in that time. */
@@ -223,7 +226,7 @@ describe('the owner of a device, on a script', () => {
     await isOpen();
     await owner.handOver();
     expect(await observed()).to.include({ status: 'connected' });
-    lease = (await keeper.acquire(ADDRESS))!;
+    ownership = (await keeper.acquire(ADDRESS))!;
     const network = defer<void>();
     networkAnswers = network.promise;
     start();
@@ -235,10 +238,10 @@ describe('the owner of a device, on a script', () => {
   it('keeps the pause that the network asked for in sight, whatever it waits for itself', async () => {
     await isOpen();
     await owner.handOver();
-    lease = (await keeper.acquire(ADDRESS))!;
+    ownership = (await keeper.acquire(ADDRESS))!;
     const { desired } = await readDeviceState(space.store, ADDRESS);
     const asked = { status: 'connecting', reason: 'temporarily_banned', notBeforeMs: nowMs() + 3_600_000 } as const;
-    await reportObserved(space.store, lease, desired!, asked);
+    await reportObserved(space.store, ownership, desired!, asked);
     // Its owners failed one after the other, too.
     await space.store.redis.set(deviceKeys(space.store.space, ADDRESS).starts, 20);
     start();

@@ -38,9 +38,9 @@ describe('dispatching a message', () => {
   }
 
   function makeDeps(changes: Partial<DispatchDeps> = {}): DispatchDeps {
-    const { store, lease, clock, logger, metrics, ids } = stage;
+    const { store, ownership, clock, logger, metrics, ids } = stage;
     return {
-      ...{ store, lease, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
+      ...{ store, ownership, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
       ...{ session: stage.makeSession(), pace: UNLIMITED_PACE },
       hold: {
         get isOn() {

@@ -11,7 +11,7 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -34,7 +34,7 @@ describe('loading a send', () => {
   async function load(store: Store, messageId: string, registry = createMetrics('test')) {
     const deps = {
       store,
-      lease: (await acquireLease(store, address, { owner: 'a', ttlMs: 60_000 }))!,
+      ownership: (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 }))!,
       clock: systemClock,
       logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
       metrics: createSenderMetrics(registry, () => ({})),
@@ -55,12 +55,12 @@ describe('loading a send', () => {
   it('of another account than the one that is linked now sends nothing, also where no one lived to promise it', async () => {
     const { store } = space;
     await ensureDevice(store, address);
-    const lease = (await acquireLease(store, address, { owner: 'link', ttlMs: 60_000 }))!;
-    const take = (phone: string) => takeAccount(store, lease, { phone, nowMs: Date.now() });
+    const ownership = (await takeDevice(store, address, { owner: 'link', ttlMs: 60_000 }))!;
+    const take = (phone: string) => takeAccount(store, ownership, { phone, nowMs: Date.now() });
     await take('447700900123');
     const messageId = await accept();
     expect(await take('447700900124')).to.deep.equal({ isOther: true });
-    await releaseLease(store, lease);
+    await giveDeviceBack(store, ownership);
     expect(await load(store, messageId)).to.equal(undefined);
     expect(await readSend(store, address, messageId)).to.deep.include({ state: 'closed' });
     expect((await readSend(store, address, messageId))!.counts).to.include({ queued: 0, cancelled: 2 });

@@ -1,7 +1,7 @@
 import { FencedError } from '@gateway/runtime/errors';
 import { readRefusedContacts } from '@gateway/store/devices/incidents/restrictions';
 import { eventually } from '@gateway/testkit/eventually';
-import { releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
 import { ADDRESS, MINUTE_MS, useHoldStage } from './support/hold-stage.js';
 
@@ -253,7 +253,7 @@ describe('the hold of messages to new contacts', () => {
 
   it('lets no stale owner write', async () => {
     const hold = attached();
-    await releaseLease(stage.space.store, stage.lease);
+    await giveDeviceBack(stage.space.store, stage.ownership);
     stage.said = { kind: 'new_chat_cap' };
     expect(await hold.wasRefused('2', 463).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
     hold.hasNews();

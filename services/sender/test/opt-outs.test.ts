@@ -12,7 +12,7 @@ const ADDRESS = { workspace: 'main', device: 'default' };
 
 describe('people who opted out, end to end', function () {
   this.timeout(60_000);
-  const { space, simulator, gateway } = useGateway({ env: { LEASE_TTL_MS: '2000' } });
+  const { space, simulator, gateway } = useGateway({ env: { SESSION_TTL_MS: '2000' } });
 
   before(async () => {
     await gateway.link(ACCOUNT);

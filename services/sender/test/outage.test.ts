@@ -17,7 +17,7 @@ describe('an outage of the network for all devices of a sender', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, env: { LEASE_TTL_MS: '2000' } });
+    gateway = await Gateway.start({ space, simulator, env: { SESSION_TTL_MS: '2000' } });
     const linking = new PQueue({ concurrency: 4 });
     await linking.addAll(DEVICES.map((device, i) => () => gateway.link(String(491_700_002_000 + i), device)));
   });
@@ -27,7 +27,7 @@ describe('an outage of the network for all devices of a sender', function () {
     await space.close();
   });
 
-  it('spreads the openings, and loses no lease', async () => {
+  it('spreads the openings, and loses no ownership', async () => {
     const { counters, faults } = simulator.network;
     faults.add({ on: 'login', do: { delayMs: 150 } });
     const before = { ...counters };

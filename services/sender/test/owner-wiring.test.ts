@@ -2,7 +2,7 @@ import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -43,8 +43,8 @@ describe('the owner of a device', function () {
   let simulator: Simulator;
   let device: TestDevice;
   let producer: Producer;
-  let keeper: LeaseKeeper;
-  let lease: HeldLease;
+  let keeper: SessionKeeper;
+  let ownership: HeldDevice;
   let owner: DeviceOwner;
   /** How far the clock of the process is ahead. */
   let aheadMs = 0;
@@ -77,9 +77,9 @@ describe('the owner of a device', function () {
     const run: Store['run'] = (name, keys, args) => between({ name, args }, () => space.store.run(name, keys, args));
     const store = { ...space.store, run };
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
-    // Its beat is not started: nothing but the gates themselves may notice that the lease is over.
-    keeper = new LeaseKeeper({ store, clock, logger, owner: `owner-${Date.now()}`, ttlMs: TTL_MS });
-    lease = (await keeper.acquire(device.address))!;
+    // Its beat is not started: nothing but the gates themselves may notice that the ownership is over.
+    keeper = new SessionKeeper({ store, clock, logger, owner: `owner-${Date.now()}`, ttlMs: TTL_MS });
+    ownership = (await keeper.acquire(device.address))!;
     owner = new DeviceOwner(
       {
         ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
@@ -94,7 +94,7 @@ describe('the owner of a device', function () {
         ...{ uploads: new PQueue(), openings: new PQueue() },
         lastedMs: LASTED_MS,
       },
-      lease,
+      ownership,
     );
     await eventually(() => owner.state === 'open');
   });
@@ -192,7 +192,7 @@ describe('the owner of a device', function () {
     const { tag } = parseMessageId(messageId)!;
     await openSend(space.store, device.address, messageId);
     const longAgo = { recipient: 0, part: 0, nowMs: Date.now() - 600_000 };
-    for (let each = 0; each < 3; each++) await claimRecipient(space.store, lease, { tag, ...longAgo });
+    for (let each = 0; each < 3; each++) await claimRecipient(space.store, ownership, { tag, ...longAgo });
     stanzas.length = 0;
     await addJob(await accept(before));
     await eventually(() => rules[0]!.hits === 1);
@@ -225,12 +225,12 @@ describe('the owner of a device', function () {
     expect(owner.state).to.equal('open');
   });
 
-  it('puts nothing on the wire once its lease may be another one’s', async () => {
+  it('puts nothing on the wire once its ownership may be another one’s', async () => {
     const { counters } = simulator.network;
     const before = counters.acceptedStanzas;
     between = async ({ name }, run) => {
       const reply = await run();
-      // The process was frozen right after the claim: its lease is over, and nothing has told it so.
+      // The process was frozen right after the claim: its ownership is over, and nothing has told it so.
       if (name === 'claim-recipient') aheadMs = TTL_MS;
       return reply;
     };
@@ -251,8 +251,8 @@ describe('the owner of a device', function () {
     const ids = new Map<number, string>();
     for (let i = 1; ids.size < BUCKETS; i++) ids.set(bucketOf(`${i}_1.0`), `${i}_1.0`);
     const keys = [...ids.values()].map((id) => ({ type: 'session', id, value: Buffer.of(1) }));
-    await deviceKeyStore({ ...space.store, vault: { ...vault, seal } }, lease).commit({ keys });
-    // The lease lasts twice as long as it takes until the first look.
+    await deviceKeyStore({ ...space.store, vault: { ...vault, seal } }, ownership).commit({ keys });
+    // The ownership lasts twice as long as it takes until the first look.
     aheadMs = TTL_MS / 2;
     owner.look();
     const { keyBucket } = deviceKeys(space.store.space, device.address);
@@ -260,7 +260,7 @@ describe('the owner of a device', function () {
       space.clients.commands.hexists(keyBucket('session', bucket), id);
     const left = async () => (await Promise.all([...ids].map(isThere))).reduce((sum, each) => sum + each, 0);
     expect(await left()).to.equal(BUCKETS);
-    // The lease lasts twice as long as it takes until the first look.
+    // The ownership lasts twice as long as it takes until the first look.
     aheadMs = TTL_MS / 2;
     owner.look();
     await eventually(async () => (await left()) < BUCKETS);

@@ -21,7 +21,7 @@ describe('a message that ends whatever sends it', function () {
   async function start(how: 'kill' | 'throw', senders: number, poisonous = [poisoned]): Promise<void> {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     const users = poisonous.flatMap((number) => [number, simulator.network.directory.assignedLid(number)]);
-    const env = { LEASE_TTL_MS: '1000', NODE_OPTIONS: `--import ${POISON}?how=${how}&users=${users}` };
+    const env = { SESSION_TTL_MS: '1000', NODE_OPTIONS: `--import ${POISON}?how=${how}&users=${users}` };
     gateway = await Gateway.start({ space, simulator, senders, env });
     await Promise.all([gateway.link(SICK!, 'sick'), gateway.link(WELL!, 'well')]);
   }

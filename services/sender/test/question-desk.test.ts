@@ -1,10 +1,10 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import type { HeldLease } from '@gateway/fleet/lease-keeper';
+import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { QuestionDesk } from '@gateway/sender/device/question-desk';
 import { askOwner, readAnswerProgress } from '@gateway/store/devices/questions/owner-questions';
 import { eventually } from '@gateway/testkit/eventually';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -16,13 +16,13 @@ describe('the desk of questions, while the device has no connection', () => {
   const nowMs = 0;
   beforeEach(async () => {
     space = await openRedisSpace();
-    const lease = (await acquireLease(space.store, ADDRESS, { owner: 'first', ttlMs: 60_000 }))!;
-    const held: HeldLease = { ...lease, assertHeld: () => {}, lost: new AbortController().signal };
+    const ownership = (await takeDevice(space.store, ADDRESS, { owner: 'first', ttlMs: 60_000 }))!;
+    const held: HeldDevice = { ...ownership, assertHeld: () => {}, lost: new AbortController().signal };
     const logger = createLogger({ service: 'test', level: 'error' });
     const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
     desk = new QuestionDesk({
       store: space.store,
-      lease: held,
+      ownership: held,
       clock,
       logger,
       forgetPerson: async () => ({}),

@@ -8,7 +8,7 @@ import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 
-const LEASE_TTL_MS = 1_500;
+const SESSION_TTL_MS = 1_500;
 
 describe('a full Redis, end to end', function () {
   this.timeout(60_000);
@@ -22,7 +22,7 @@ describe('a full Redis, end to end', function () {
       space: redis.space,
       simulator,
       senders: 2,
-      env: { LEASE_TTL_MS: `${LEASE_TTL_MS}` },
+      env: { SESSION_TTL_MS: `${SESSION_TTL_MS}` },
     });
     await gateway.link('491700000001', 'busy');
     await gateway.link('491700000002', 'leaving');
@@ -39,7 +39,7 @@ describe('a full Redis, end to end', function () {
     return answer.body.messageId as string;
   };
   const countShown = async () => (await readDeliveries(simulator, '491700000001')).length;
-  const leaseOf = (device: string) =>
+  const ownerOf = (device: string) =>
     redis.space.store.redis.get(deviceKeys(redis.space.store.space, { workspace: 'main', device }).owner);
 
   it('keeps devices and their lists going, takes nothing new, and all goes on when there is room', async () => {
@@ -52,7 +52,7 @@ describe('a full Redis, end to end', function () {
     const list = await send('busy', numbers);
     const cancelled = await send('leaving', makeNumbers(20, 1));
     await eventually(() => simulator.network.counters.shown >= 10, { timeoutMs: 20_000 });
-    const [lease, logins] = [await leaseOf('busy'), simulator.network.counters.logins];
+    const [ownership, logins] = [await ownerOf('busy'), simulator.network.counters.logins];
 
     await redis.fill();
     const filledAtMs = performance.now();
@@ -68,8 +68,8 @@ describe('a full Redis, end to end', function () {
     expect(ended.body.counts.cancelled).to.be.greaterThan(17);
     const left = await gateway.call('POST', '/disconnect', { device: 'leaving' });
     expect(left.body).to.deep.equal({ success: true, message: 'Disconnected and logged out.' });
-    await eventually(() => performance.now() - filledAtMs > 2 * LEASE_TTL_MS, { what: 'two terms of a lease' });
-    expect(await leaseOf('busy'), 'the same owner').to.equal(lease);
+    await eventually(() => performance.now() - filledAtMs > 2 * SESSION_TTL_MS, { what: 'two terms of an ownership' });
+    expect(await ownerOf('busy'), 'the same owner').to.equal(ownership);
     await gateway.waitForSend(list, { queued: 0, read: numbers.length }, { device: 'busy' });
 
     await redis.empty();
@@ -85,7 +85,7 @@ describe('a full Redis, end to end', function () {
     expect(shown).to.have.length(2 * numbers.length);
     expect(shown.every((message) => message.shown === 1)).to.equal(true);
     expect(simulator.network.counters.logins, 'no device has logged in again').to.equal(logins);
-    expect(await leaseOf('busy'), 'the same owner').to.equal(lease);
+    expect(await ownerOf('busy'), 'the same owner').to.equal(ownership);
   });
 
   it('gives a device to the next sender, and lets services start, while it is full', async () => {

@@ -13,7 +13,7 @@ const PLACES = 150;
 
 describe('more sends than places, each refused for now', function () {
   this.timeout(60_000);
-  const { space, simulator, gateway, send } = useGateway({ senders: 2, env: { LEASE_TTL_MS: '1000' } });
+  const { space, simulator, gateway, send } = useGateway({ senders: 2, env: { SESSION_TTL_MS: '1000' } });
   before(() => gateway.link(ACCOUNT));
 
   /** As the API writes it down; a sender finds it by itself. */

@@ -34,7 +34,7 @@ describe('an account that the network restricts', function () {
       onNextMessage.delete(account);
     };
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ trace })]);
-    const env = { LEASE_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' };
+    const env = { SESSION_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' };
     gateway = await Gateway.start({ space, simulator, senders: 2, env });
     for (const scenario of scenarios) scenario.start();
   });

@@ -2,10 +2,10 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { FencedError } from '@gateway/runtime/errors';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { Store } from '@gateway/store/core/store';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -13,14 +13,14 @@ const address = { workspace: 'main', device: 'phone-1' };
 
 describe('ResultWriter', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   /** Names of the scripts that ran. */
   let steps: string[];
   let writer: ResultWriter;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     steps = [];
     const store: Store = {
       ...space.store,
@@ -29,7 +29,7 @@ describe('ResultWriter', () => {
         return space.store.run(name, keys, args);
       },
     };
-    writer = new ResultWriter({ store, lease, clock: { nowMs: Date.now, monotonicMs: () => performance.now() } });
+    writer = new ResultWriter({ store, ownership, clock: { nowMs: Date.now, monotonicMs: () => performance.now() } });
   });
   afterEach(() => space.close());
 
@@ -76,9 +76,9 @@ describe('ResultWriter', () => {
     expect(await writer.write('0000000000000', acked(0)), 'no such send').to.equal(undefined);
   });
 
-  it('tells everybody who waits when the lease is gone, and writes nothing', async () => {
+  it('tells everybody who waits when the ownership is gone, and writes nothing', async () => {
     const { messageId, tag } = await send(2);
-    await releaseLease(space.store, lease);
+    await giveDeviceBack(space.store, ownership);
     const refused = await Promise.allSettled([writer.write(tag, acked(0)), writer.write(tag, acked(1))]);
     for (const outcome of refused) {
       expect(outcome.status === 'rejected' && outcome.reason).to.be.instanceOf(FencedError);

@@ -338,10 +338,10 @@ describe('the scheduler of a device', () => {
 
   describe('of a message that was in flight when three owners ended', () => {
     async function poison(list: string, ...indices: number[]): Promise<void> {
-      const { store, lease, clock } = stage;
+      const { store, ownership, clock } = stage;
       for (const recipient of indices) {
         for (let owner = 0; owner < 3; owner++) {
-          await claimRecipient(store, lease, { tag: stage.tagOf(list), recipient, part: 0, nowMs: clock.nowMs() });
+          await claimRecipient(store, ownership, { tag: stage.tagOf(list), recipient, part: 0, nowMs: clock.nowMs() });
         }
       }
     }

@@ -29,7 +29,7 @@ describe('an attachment, end to end', function () {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     gateway = await Gateway.start({
       ...{ space, simulator, senders: 2 },
-      env: { LEASE_TTL_MS: '2000', ATTACHMENT_PORTS: String(port()), ATTACHMENT_NETWORKS: '127.0.0.1/32' },
+      env: { SESSION_TTL_MS: '2000', ATTACHMENT_PORTS: String(port()), ATTACHMENT_NETWORKS: '127.0.0.1/32' },
     });
     await gateway.link(ACCOUNT);
   });

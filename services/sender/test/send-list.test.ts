@@ -8,7 +8,7 @@ const ACCOUNT = '491700000001';
 
 describe('a list of recipients, end to end', function () {
   this.timeout(60_000);
-  const { simulator, gateway, send, shown } = useGateway({ senders: 2, env: { LEASE_TTL_MS: '2000' } });
+  const { simulator, gateway, send, shown } = useGateway({ senders: 2, env: { SESSION_TTL_MS: '2000' } });
   before(() => gateway.link(ACCOUNT));
 
   const progress = async (messageId: string) => (await gateway.call('GET', `/messages/${messageId}`)).body;

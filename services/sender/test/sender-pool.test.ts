@@ -1,6 +1,6 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -13,7 +13,7 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { eventually } from '@gateway/testkit/eventually';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { logInOnScript } from '@gateway/testkit/scripted-session';
 import { expect } from 'chai';
@@ -54,16 +54,16 @@ describe('the devices of several senders', () => {
     const address = { workspace: 'main', device };
     await ensureDevice(store, address);
     await requestLink(store, address, { attemptId: 'one', method: 'qrCode', forceNew: false });
-    const lease = (await acquireLease(store, address, { owner: 'linking', ttlMs: 60_000 }))!;
-    await deviceKeyStore(store, lease).commit({ creds: JSON.stringify({ account: {}, me: { id: ACCOUNT.jid } }) });
+    const ownership = (await takeDevice(store, address, { owner: 'linking', ttlMs: 60_000 }))!;
+    await deviceKeyStore(store, ownership).commit({ creds: JSON.stringify({ account: {}, me: { id: ACCOUNT.jid } }) });
     const { desired } = await readDeviceState(store, address);
-    await reportObserved(store, lease, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
-    await releaseLease(store, lease);
+    await reportObserved(store, ownership, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
+    await giveDeviceBack(store, ownership);
   }
 
   function addSender(id: string) {
     const { store } = space;
-    const keeper = new LeaseKeeper({ store, clock, logger, owner: id, ttlMs: 3_600_000 });
+    const keeper = new SessionKeeper({ store, clock, logger, owner: id, ttlMs: 3_600_000 });
     const logIn = logInOnScript({}, ACCOUNT);
     const pool = new SenderPool({
       ...{ store, keeper, producer, clock, logger, doorbells, queueConnection: space.clients.queue },
@@ -121,7 +121,7 @@ describe('the devices of several senders', () => {
     addSender('b');
     await haveMet('a', 'b');
     await link('another');
-    await ringDoorbell(space.store, { topic: 'lease', workspace: 'main', device: 'another' });
+    await ringDoorbell(space.store, { topic: 'owner', workspace: 'main', device: 'another' });
     await become([12, 1]);
     expect(logins).to.equal(13);
   });

@@ -4,8 +4,8 @@ import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { SessionPruner } from '@gateway/sender/device/session-pruner';
 import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -15,18 +15,18 @@ const BUCKETS = 256;
 
 describe('sessions with contacts', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   let nowMs: number;
   let monotonicMs: number;
   let pruner: SessionPruner;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     [nowMs, monotonicMs] = [Date.now(), 0];
     const clock = { nowMs: () => nowMs, monotonicMs: () => monotonicMs };
     const logger = createLogger({ service: 'test', level: 'error' });
-    pruner = new SessionPruner({ store: space.store, lease, clock, logger, device: { account: '4900' } });
+    pruner = new SessionPruner({ store: space.store, ownership, clock, logger, device: { account: '4900' } });
   });
   afterEach(() => space.close());
 
@@ -39,7 +39,7 @@ describe('sessions with contacts', () => {
     keyOf('lid-mapping', `${lid}_reverse`, number),
   ];
   const commit = (...keys: [type: string, id: string][]) =>
-    deviceKeyStore(space.store, lease).commit({ keys: keys.map(([type, id]) => keyOf(type, id)) });
+    deviceKeyStore(space.store, ownership).commit({ keys: keys.map(([type, id]) => keyOf(type, id)) });
   async function keysLeft(): Promise<string[]> {
     const left: string[] = [];
     for await (const { type, id } of readAllKeys(space.store, address)) left.push(`${type} ${id}`);
@@ -68,7 +68,7 @@ describe('sessions with contacts', () => {
 
   it('are forgotten after 30 days without a message, with all that was kept about the contact', async () => {
     const { contactIndex } = deviceKeys(space.store.space, address);
-    await deviceKeyStore(space.store, lease).commit({
+    await deviceKeyStore(space.store, ownership).commit({
       creds: '{}',
       keys: [
         ...['1_1.0', '1_1.7', '4915.0'].flatMap((id) => [keyOf('session', id), keyOf('identity-key', id)]),
@@ -85,11 +85,11 @@ describe('sessions with contacts', () => {
     await minutes(BUCKETS);
     expect(await keysLeft()).to.deep.equal(['app-state-sync-key x', 'pre-key 1']);
     expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal(['2@lid']);
-    expect(await deviceKeyStore(space.store, lease).readCreds()).to.equal('{}');
+    expect(await deviceKeyStore(space.store, ownership).readCreds()).to.equal('{}');
   });
 
   it('take the names of their people along, and the names of those who were only looked up go as late', async () => {
-    const keys = deviceKeyStore(space.store, lease);
+    const keys = deviceKeyStore(space.store, ownership);
     const people = [pairOf('4911', '1'), pairOf('4912', '2'), pairOf('4900', '9')].flat();
     await keys.commit({
       keys: [
@@ -144,7 +144,7 @@ describe('sessions with contacts', () => {
   });
 
   it('leave names behind that cannot be opened: another process may know their key', async () => {
-    await deviceKeyStore(space.store, lease).commit({ keys: [...pairOf('4911', '1'), ...pairOf('4912', '2')] });
+    await deviceKeyStore(space.store, ownership).commit({ keys: [...pairOf('4911', '1'), ...pairOf('4912', '2')] });
     const { base } = deviceKeys(space.store.space, address);
     for (const bucket of await space.clients.commands.keys(`${base}:keys:lid-mapping:*`)) {
       const sealed = await space.clients.commands.hgetBuffer(bucket, '1_reverse');
@@ -170,7 +170,7 @@ describe('sessions with contacts', () => {
     const { contactIndex } = deviceKeys(space.store.space, address);
     await commit(['session', '1_1.0'], ['session', '2_1.0']);
     const tokens = ['1@lid', '2@lid'];
-    await deviceKeyStore(space.store, lease).commit({ keys: [keyOf('tctoken', '2@lid')], contacts: tokens });
+    await deviceKeyStore(space.store, ownership).commit({ keys: [keyOf('tctoken', '2@lid')], contacts: tokens });
     writeLater();
     await commit(['tctoken', '1@lid']);
     nowMs += 40 * DAY_MS;
@@ -191,7 +191,7 @@ describe('sessions with contacts', () => {
 
   it('are not touched by a stale owner', async () => {
     await commit(...Array.from({ length: 1_000 }, (_, i) => ['session', `${i}_1.0`] as [string, string]));
-    await releaseLease(space.store, lease);
+    await giveDeviceBack(space.store, ownership);
     nowMs += 40 * DAY_MS;
     expect(await minutes(BUCKETS).catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
     expect(await keysLeft()).to.have.length(1_000);

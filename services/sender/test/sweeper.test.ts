@@ -1,5 +1,5 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
@@ -7,7 +7,7 @@ import { sweepDevices } from '@gateway/sender/fleet/sweep-devices';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -16,12 +16,12 @@ const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () 
 
 describe('the sweeper', () => {
   let space: RedisSpace;
-  let keeper: LeaseKeeper;
+  let keeper: SessionKeeper;
   let producer: Producer;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    keeper = new LeaseKeeper({ store: space.store, clock: systemClock, logger, owner: 'sweeper', ttlMs: 10_000 });
+    keeper = new SessionKeeper({ store: space.store, clock: systemClock, logger, owner: 'sweeper', ttlMs: 10_000 });
     producer = createProducer({ connection: space.clients.commands, space: space.store.space });
     for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
   });
@@ -46,18 +46,18 @@ describe('the sweeper', () => {
   }
   const stateOf = async (device: string, messageId: string) =>
     (await readSend(space.store, { workspace, device }, messageId))?.state;
-  const leaseOf = (device: string) =>
+  const ownerOf = (device: string) =>
     space.clients.commands.get(deviceKeys(space.store.space, { workspace, device }).owner);
 
-  it('ends what is over on a device that nobody owns, and gives the lease back', async () => {
+  it('ends what is over on a device that nobody owns, and gives the ownership back', async () => {
     const [over, going] = [await send('a', { lifeMs: -1 }), await send('a')];
     await run();
     expect(await stateOf('a', over)).to.equal('closed');
     expect(await stateOf('a', going)).to.equal('open');
-    expect(await leaseOf('a')).to.equal(null);
+    expect(await ownerOf('a')).to.equal(null);
   });
 
-  it('takes no lease where there is nothing to do: whoever links must not have to wait', async () => {
+  it('takes no ownership where there is nothing to do: whoever links must not have to wait', async () => {
     await send('a');
     await run();
     expect(
@@ -67,10 +67,10 @@ describe('the sweeper', () => {
 
   it('leaves a device alone that somebody owns', async () => {
     const over = await send('a', { lifeMs: -1 });
-    const lease = await acquireLease(space.store, { workspace, device: 'a' }, { owner: 'owner', ttlMs: 60_000 });
+    const ownership = await takeDevice(space.store, { workspace, device: 'a' }, { owner: 'owner', ttlMs: 60_000 });
     await run();
     expect(await stateOf('a', over)).to.equal('open');
-    expect(await leaseOf('a')).to.equal(lease!.token);
+    expect(await ownerOf('a')).to.equal(ownership!.token);
   });
 
   it('ends the doubt about sends that were never opened: gone without a job, promised with one', async () => {
@@ -92,6 +92,6 @@ describe('the sweeper', () => {
     const over = await send('b', { lifeMs: -1 });
     await run();
     expect(await stateOf('b', over)).to.equal('closed');
-    expect(await leaseOf('a')).to.equal(null);
+    expect(await ownerOf('a')).to.equal(null);
   });
 });

@@ -7,7 +7,7 @@ import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
-import { releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack } from '@gateway/testkit/ownership';
 import type { ScriptedSession } from '@gateway/testkit/scripted-session';
 import { expect } from 'chai';
 import { useScheduler } from './support/scheduler-stage.js';
@@ -135,7 +135,7 @@ describe('what a session reports', () => {
 
   it('ends the owner when it cannot be written down, and the network is not told that it arrived', async () => {
     const list = await sendTo(ADA);
-    await releaseLease(stage.space.store, stage.lease);
+    await giveDeviceBack(stage.space.store, stage.ownership);
     const { platformId } = stage.sent[0]!;
     const receipt = { platformIds: [platformId], kind: 'read' as const, atMs: 1 };
     let isRefused = false;

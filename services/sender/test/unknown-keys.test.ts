@@ -12,10 +12,10 @@ import { UnknownKeyError } from '@gateway/store/core/vault';
 import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -25,7 +25,7 @@ const NEW = { id: 'new', key: Buffer.alloc(32, 2) };
 
 describe('a key that this process does not have', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   /** Of a process with the keys of before, of one with the new ones in front, and of one that has dropped the old. */
   let old: Store;
   let both: Store;
@@ -37,7 +37,7 @@ describe('a key that this process does not have', () => {
     const storeWith = (...keys: (typeof OLD)[]) =>
       createStore({ redis, space: keySpace, keyRings: { credentials: keys, contents: keys } });
     [old, both, dropped] = [storeWith(OLD), storeWith(NEW, OLD), storeWith(NEW)];
-    lease = (await acquireLease(old, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(old, address, { owner: 'a', ttlMs: 60_000 }))!;
     await ensureDevice(old, address);
   });
   afterEach(() => space.close());
@@ -56,8 +56,8 @@ describe('a key that this process does not have', () => {
     const metrics = createSenderMetrics(registry, () => ({}));
     const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {}, error: () => {} };
     const ids = platformIds((await readIdKey(old, address))!);
-    const held = { ...lease, assertHeld: () => {}, lost: new AbortController().signal };
-    const send = await loadSend({ store, lease: held, clock: systemClock, logger, metrics, ids }, messageId, {
+    const held = { ...ownership, assertHeld: () => {}, lost: new AbortController().signal };
+    const send = await loadSend({ store, ownership: held, clock: systemClock, logger, metrics, ids }, messageId, {
       finish: () => {},
     });
     return { send, metrics: await registry.metrics() };
@@ -91,19 +91,19 @@ describe('a key that this process does not have', () => {
   });
 
   it('lets the keys of an account be where they are', async () => {
-    await deviceKeyStore(both, lease).commit({
+    await deviceKeyStore(both, ownership).commit({
       creds: '{}',
       keys: [{ type: 'session', id: 'x.0', value: Buffer.of(1) }],
     });
-    const keys = deviceKeyStore(old, lease);
+    const keys = deviceKeyStore(old, ownership);
     for (const reading of [keys.readCreds(), keys.read('session', ['x.0'])]) {
       expect(await reading.catch((error: Error) => error)).to.be.instanceOf(UnknownKeyError);
     }
-    expect(await deviceKeyStore(both, lease).readCreds()).to.equal('{}');
+    expect(await deviceKeyStore(both, ownership).readCreds()).to.equal('{}');
   });
 
   it('is replaced in the ids of a device when it is linked anew, and nothing of before is tried again', async () => {
-    const link = (store: Store) => takeAccount(store, lease, { phone: '491700000001', nowMs: Date.now() });
+    const link = (store: Store) => takeAccount(store, ownership, { phone: '491700000001', nowMs: Date.now() });
     await link(old);
     const messageId = await accept(old);
     const idKey = await readIdKey(old, address);

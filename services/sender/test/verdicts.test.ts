@@ -1,5 +1,5 @@
 import { platformIds } from '@gateway/contracts/sends/platform-id';
-import type { HeldLease } from '@gateway/fleet/lease-keeper';
+import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { Verdicts } from '@gateway/sender/dispatching/verdicts';
@@ -25,7 +25,7 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
   let hold: ReturnType<typeof attached>;
 
   beforeEach(async () => {
-    const { store, lease } = stage;
+    const { store, ownership } = stage;
     const nowMs = Date.now();
     stage.nowMs = nowMs;
     const clock = { nowMs: () => stage.nowMs, monotonicMs: () => stage.nowMs };
@@ -33,7 +33,14 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4917'] },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 3_600_000 },
     });
-    const deps = { store, lease: lease as HeldLease, clock, logger, metrics, ids: platformIds(Buffer.alloc(16, 7)) };
+    const deps = {
+      store,
+      ownership: ownership as HeldDevice,
+      clock,
+      logger,
+      metrics,
+      ids: platformIds(Buffer.alloc(16, 7)),
+    };
     send = (await loadSend(deps, messageId, { finish: () => {} }))!;
     hold = attached();
     verdicts = new Verdicts({
@@ -45,13 +52,13 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
   afterEach(() => hold.stop());
 
   async function refuse({ isAnnounced = false } = {}): Promise<'queued' | 'failed'> {
-    const { store, lease } = stage;
+    const { store, ownership } = stage;
     // The pause of the attempt before is over.
     stage.nowMs += 60_000;
     if (isAnnounced) hold.hasNews();
     send.addReady(send.takeForLookUp(1, stage.nowMs).map(({ index }) => index));
     const item = takeReady(send)!;
-    await claimRecipient(store, lease, { tag: send.tag, recipient: 0, part: 0, nowMs: stage.nowMs });
+    await claimRecipient(store, ownership, { tag: send.tag, recipient: 0, part: 0, nowMs: stage.nowMs });
     await verdicts.settle(item, { kind: 'restricted', code: 463 });
     const { counts } = (await readSend(store, ADDRESS, send.messageId))!;
     return counts.failed === 1 ? 'failed' : 'queued';

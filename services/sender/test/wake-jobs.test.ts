@@ -5,9 +5,9 @@ import { createProducer, type Producer } from '@gateway/queue/producer';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { WakeJobs } from '@gateway/sender/device/wake-jobs';
 import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
-import { acquireLease } from '@gateway/testkit/leases';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -15,7 +15,7 @@ const address = { workspace: 'main', device: 'a' };
 
 describe('sends without a job', () => {
   let space: RedisSpace;
-  let lease: Lease;
+  let ownership: Ownership;
   let producer: Producer;
   let sends: ActiveSends;
   let nowMs: number;
@@ -23,7 +23,7 @@ describe('sends without a job', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     producer = createProducer({ connection: space.clients.commands, space: space.store.space });
     sends = new ActiveSends({
       address,
@@ -38,7 +38,7 @@ describe('sends without a job', () => {
     nowMs = 1_000_000;
     const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
     const logger = { ...createLogger({ service: 'test', level: 'error' }), error: () => {} };
-    wakeJobs = new WakeJobs({ store: space.store, producer, lease, clock, logger });
+    wakeJobs = new WakeJobs({ store: space.store, producer, ownership, clock, logger });
   });
   afterEach(async () => {
     await producer.close();

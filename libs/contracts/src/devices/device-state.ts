@@ -56,7 +56,7 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** What the owner sees. Written under its lease only. */
+/** What the owner sees. Written under its ownership only. */
 export interface ObservedState {
   status: DeviceStatus;
   reason?: Reason;
@@ -104,7 +104,7 @@ export function askedPauseEndMs(observed: ObservedState | undefined): number {
 export function deriveStatus(
   desired: DesiredState | undefined,
   observed: ObservedState | undefined,
-  leaseHeld: boolean,
+  isOwned: boolean,
   { hasSender = true }: { hasSender?: boolean } = {},
 ): PublicStatus {
   const want = desired?.want ?? 'unlinked';
@@ -112,8 +112,8 @@ export function deriveStatus(
     const words = observed?.status === 'disconnected' ? wordsOf(observed) : {};
     return { status: 'disconnected', reason: unlinkedReason(observed), ...words };
   }
-  if (want === 'linking') return { status: 'connecting', reason: linkingReason(desired, observed, leaseHeld) };
-  if (!leaseHeld) return { status: 'connecting', reason: hasSender ? ownerless(observed) : 'no_sender' };
+  if (want === 'linking') return { status: 'connecting', reason: linkingReason(desired, observed, isOwned) };
+  if (!isOwned) return { status: 'connecting', reason: hasSender ? ownerless(observed) : 'no_sender' };
   if (observed?.status === 'connected' && observed.phone) return connected(observed, observed.phone);
   return { status: 'connecting', reason: observed?.reason ?? 'restoring', ...wordsOf(observed) };
 }
@@ -126,11 +126,11 @@ function ownerless(observed: ObservedState | undefined): Reason {
 function linkingReason(
   desired: DesiredState | undefined,
   observed: ObservedState | undefined,
-  leaseHeld: boolean,
+  isOwned: boolean,
 ): 'linking' | 'scan_again' | 'restoring' {
   const isOfAttempt = observed?.attemptId === desired?.attemptId;
   if (!isOfAttempt && desired?.keepsKeys) return 'restoring';
-  return leaseHeld && isOfAttempt && observed?.reason === 'scan_again' ? 'scan_again' : 'linking';
+  return isOwned && isOfAttempt && observed?.reason === 'scan_again' ? 'scan_again' : 'linking';
 }
 
 function wordsOf(observed: ObservedState | undefined): { networkReason?: string } {

@@ -39,7 +39,7 @@ export type DisconnectOutcome =
   | { kind: 'passkeyRequired' }
   /** The server could not prove to be the network: long backoff, and an alert. */
   | { kind: 'untrusted' }
-  /** The lease is gone. Let go of the device. */
+  /** The ownership is gone. Let go of the device. */
   | { kind: 'fenced' }
   /** Keys could not be read, and nothing was sent without them. Open again with backoff; the keys stay. */
   | { kind: 'keysUnreadable' };

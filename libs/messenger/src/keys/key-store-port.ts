@@ -7,7 +7,7 @@ export interface KeyStorePort {
   readCreds(): Promise<string | undefined>;
   /** Values of those ids that exist. Throws when any of them cannot be read: an unreadable key is not an absent one. */
   read(type: string, ids: readonly string[]): Promise<Map<string, Uint8Array>>;
-  /** One atomic write, refused as a whole with `FencedError` when the lease is gone. */
+  /** One atomic write, refused as a whole with `FencedError` when the ownership is gone. */
   commit(changes: KeyChanges): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export type Contact = { exists: false } | { exists: true /** By number. */; jid:
 
 /**
  * What one account's sessions remember, in bounded memory.
- * It outlives a connection but not a lease: while another process owned the device, all of it may have changed.
+ * It outlives a connection but not an ownership: while another process owned the device, all of it may have changed.
  */
 export interface SessionCaches {
   /** Keys by `type/id`, as the library's own objects. `ABSENT` for those that the store does not have. */

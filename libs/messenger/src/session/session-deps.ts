@@ -13,7 +13,7 @@ import type { OnSessionEvent } from './session-events.js';
 
 /** What the caller of `openSession` gives, for as long as the session lives. */
 export interface SessionOptions {
-  /** From `createSessionCaches()`; kept over reconnects, made anew with each lease. */
+  /** From `createSessionCaches()`; kept over reconnects, made anew with each ownership. */
   caches: SessionCaches;
   endpoint: Endpoint;
   logger: Logger;
@@ -29,7 +29,7 @@ export interface SessionOptions {
    * that a phone names, so it should be cheap. Without this function no message goes out again, and every receipt counts.
    */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
-  /** Called right before each frame that leaves; throws `FencedError` when the lease's deadline has passed. */
+  /** Called right before each frame that leaves; throws `FencedError` when the session's deadline has passed. */
   assertMayWrite(): void;
   ackTimeoutMs: number;
   /** Bound of one `send`, the wait for others included. Default 20 s. */

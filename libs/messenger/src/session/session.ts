@@ -52,7 +52,7 @@ const NAMELESS = '~';
  * One connection of one device: opening -> open -> ended, and never back.
  * While a device is being linked it stays `opening`: the network closes the connection when the phone has agreed.
  *
- * The end has two steps. It *begins* with the first reason, from the network or from us (a lost lease, unreadable keys,
+ * The end has two steps. It *begins* with the first reason, from the network or from us (a lost ownership, unreadable keys,
  * a stall, `close`): from then on not one frame goes out. It is *over* when the socket is closed and the keys are
  * written; `closed` says so, once, as the last event.
  */

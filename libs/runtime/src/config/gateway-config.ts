@@ -32,10 +32,10 @@ export interface CredentialConfig {
 /** The settings of services that own devices. */
 export interface OwnerConfig {
   /** How long devices stay with a process that has fallen silent. Default 10 s. */
-  LEASE_TTL_MS: number;
+  SESSION_TTL_MS: number;
   /**
    * Under this name the process starts again after it died, as a container that is restarted: the new one has the devices of
-   * the old one at once. No two processes that live may have it. Default none: others take the devices after `LEASE_TTL_MS`.
+   * the old one at once. No two processes that live may have it. Default none: others take the devices after `SESSION_TTL_MS`.
    */
   INSTANCE_NAME?: string;
 }
@@ -85,7 +85,7 @@ export const credentialKeys: Joi.PartialSchemaMap<CredentialConfig> = {
 };
 
 export const ownerKeys: Joi.PartialSchemaMap<OwnerConfig> = {
-  LEASE_TTL_MS: Joi.number().integer().min(500).max(60_000).default(10_000),
+  SESSION_TTL_MS: Joi.number().integer().min(500).max(60_000).default(10_000),
   INSTANCE_NAME: Joi.string().pattern(/^[A-Za-z0-9._-]{1,100}$/),
 };
 

@@ -168,7 +168,7 @@ async function releaseBlob(store: Store, workspace: Workspace, { hash, sizeBytes
   await releaseStep(store, { ...keysOf(store, workspace, { hash, sizeBytes }), hash, holder });
 }
 
-/** Lets go of the blobs of a device's sends that have ended since. Needs no lease; safe to repeat, also at the same time. */
+/** Lets go of the blobs of a device's sends that have ended since. Needs no owner; safe to repeat, also at the same time. */
 export async function releaseBlobs(store: Store, address: DeviceAddress): Promise<void> {
   const { releasedBlobs } = deviceKeys(store.space, address);
   for (const hold of await store.redis.smembers(releasedBlobs)) {

@@ -1,5 +1,5 @@
 -- Puts a value that is sealed with another key in the place of the same one, unless that was written anew or is gone. It
--- needs no lease: what the value says is not changed, and an owner that writes at the same time wins.
+-- needs no owner: what the value says is not changed, and an owner that writes at the same time wins.
 -- Output: 1, or 0 when the value is another by now
 if field == '' then
   if redis.call('GET', value_key) ~= before then return 0 end

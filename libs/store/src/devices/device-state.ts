@@ -8,7 +8,7 @@ import { ringDoorbell } from '../core/doorbells.js';
 import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 import { toRestriction } from './incidents/restrictions.js';
 
 const readState = defineScript({
@@ -53,7 +53,7 @@ export interface DeviceState {
   observed?: ObservedState;
   /** Why messages to new contacts wait, where they do. */
   restriction?: HeldRestriction;
-  leaseHeld: boolean;
+  isOwned: boolean;
   /** Whether credentials lie in Redis: of a linked account, or of an attempt to link one. */
   hasKeys: boolean;
   /** Grows with each other account that is linked, from 0. What is accepted carries it, and never goes out under another. */
@@ -62,11 +62,11 @@ export interface DeviceState {
 
 export async function readDeviceState(store: Store, address: DeviceAddress): Promise<DeviceState> {
   const keys = deviceKeys(store.space, address);
-  const [desired, observed, held, lease, creds, accountEpoch] = await readState(store, {
+  const [desired, observed, held, ownership, creds, accountEpoch] = await readState(store, {
     ...keys,
     sessionPrefix: sessionKeyPrefix(store.space, shardOf(address)),
   });
-  const state: DeviceState = { leaseHeld: lease === 1, hasKeys: creds === 1, accountEpoch: Number(accountEpoch) };
+  const state: DeviceState = { isOwned: ownership === 1, hasKeys: creds === 1, accountEpoch: Number(accountEpoch) };
   const wanted = toFields(desired);
   if (wanted.want) state.desired = wanted as unknown as DesiredState;
   const seen = toFields(observed);
@@ -142,15 +142,15 @@ export async function cancelLink(
  */
 export async function recordObserved(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   change: { actedOn: DesiredState | undefined; observed: Omit<ObservedState, 'sinceMs'>; want?: Want },
 ): Promise<'ok' | 'moved'> {
-  const keys = deviceKeys(store.space, lease.address);
+  const keys = deviceKeys(store.space, ownership.address);
   const { code } = change.observed;
   const sealed = code && store.vault.seal(code, 'linkCode', placeOfCode(keys.observed)).toString('base64');
   const observed = { ...change.observed, sinceMs: systemClock.nowMs(), ...(sealed && { code: sealed }) };
   const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
-  return recordObservedStep(store, lease, {
+  return recordObservedStep(store, ownership, {
     ...{ desired: keys.desired, observed: keys.observed },
     ...{ attemptId: change.actedOn?.attemptId ?? '', newWant: change.want ?? '', fields: fields.flat().map(String) },
   });
@@ -162,15 +162,15 @@ export async function recordObserved(
  */
 export async function reportObserved(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   actedOn: DesiredState,
   observed: Omit<ObservedState, 'sinceMs' | 'attemptId'>,
   want?: Want,
 ): Promise<'ok' | 'moved'> {
   const attempt = actedOn.attemptId ? { attemptId: actedOn.attemptId } : {};
   const change = { actedOn, observed: { ...observed, ...attempt }, ...(want && { want }) };
-  const outcome = await recordObserved(store, lease, change);
-  await ringDoorbell(store, { topic: 'observed', ...lease.address });
+  const outcome = await recordObserved(store, ownership, change);
+  await ringDoorbell(store, { topic: 'observed', ...ownership.address });
   return outcome;
 }
 

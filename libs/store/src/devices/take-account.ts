@@ -2,7 +2,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 import { cancelSend } from '../sends/change-send.js';
 import { listOpenSends, readSend } from '../sends/read-send.js';
 import { hasIdKey, readDevice, sealIdKey } from './devices.js';
@@ -26,10 +26,10 @@ const changeAccount = defineScript({
  */
 export async function takeAccount(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { phone, nowMs }: { phone: string; nowMs: number },
 ): Promise<{ isOther: boolean }> {
-  const { address } = lease;
+  const { address } = ownership;
   const before = (await readDevice(store, address))?.account;
   const hasIds = await hasIdKey(store, address);
   if (before === phone && hasIds) return { isOther: false };
@@ -38,7 +38,7 @@ export async function takeAccount(
   await Promise.all(former.map((messageId) => readSend(store, address, messageId)));
   const { device, received, receivedTimes } = deviceKeys(store.space, address);
   const idKey = hasIds ? '' : sealIdKey(store, address);
-  await changeAccount(store, lease, { device, received, receivedTimes, account: phone, nowMs, idKey });
+  await changeAccount(store, ownership, { device, received, receivedTimes, account: phone, nowMs, idKey });
   for (const messageId of former) await cancelSend(store, address, messageId, { nowMs });
   return { isOther };
 }

@@ -1,6 +1,6 @@
 import { readWish } from '@gateway/contracts/people/opt-outs';
 import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 import { joinOptOut, type Person, recordStart, recordStop } from '../workspace/hidden-opt-outs.js';
 import { type ReceivedMessage, recordReceived } from './received-messages.js';
 
@@ -15,18 +15,18 @@ type Writer = Person & { isPhoneStored?: true };
  */
 export async function recordIncoming(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { message, nowMs }: { message: ReceivedMessage & Writer & { atMs: number }; nowMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
   const { atMs, hiddenId: _, isPhoneStored: __, ...received } = message;
-  const change = await recordWish(store, lease, message);
-  await recordReceived(store, lease, { message: received, nowMs });
+  const change = await recordWish(store, ownership, message);
+  await recordReceived(store, ownership, { message: received, nowMs });
   return change;
 }
 
 async function recordWish(
   store: Store,
-  { address: { workspace } }: Lease,
+  { address: { workspace } }: Ownership,
   { text, ...writer }: Writer & { text: string; atMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
   const person = namedOnly(writer);

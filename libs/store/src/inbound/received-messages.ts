@@ -3,7 +3,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 
 const recordStep = defineScript({
   name: 'record-received',
@@ -32,13 +32,13 @@ const MAX_MESSAGES = 5_000;
 /** Keeps it for 7 days, sealed, the last 5,000 of a device. Safe to repeat. Throws `FencedError` for a stale owner. */
 export async function recordReceived(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { message: { platformId, ...message }, nowMs }: { message: ReceivedMessage; nowMs: number },
 ): Promise<void> {
-  const { received, receivedTimes } = deviceKeys(store.space, lease.address);
+  const { received, receivedTimes } = deviceKeys(store.space, ownership.address);
   const sealed = store.vault.seal(JSON.stringify(message), 'received', `${received}/${platformId}`);
   const limits = { nowMs, retentionMs: RETENTION_MS, most: MAX_MESSAGES };
-  await recordStep(store, lease, { received, receivedTimes, platformId, sealed, ...limits });
+  await recordStep(store, ownership, { received, receivedTimes, platformId, sealed, ...limits });
 }
 
 /** `undefined` for an id that the device did not receive in the last 7 days. */

@@ -9,7 +9,7 @@ import { bytes, defineScript, mixed, number, text } from '../core/scripts/define
 import { nothing, numeric, oneOf } from '../core/scripts/replies.js';
 import { isMade } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 import { keysOfSend, SEND_AND_DEVICE, SEND_KEYS } from './keys-of-send.js';
 
 const claimStep = defineScript({
@@ -85,11 +85,11 @@ export interface RecipientEvent {
 /** The mark before a relay that the message may go out now. Throws `FencedError` for a stale owner. */
 export async function claimRecipient(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   message: { tag: SendTag; recipient: number; part: number; nowMs: number },
 ): Promise<ClaimOutcome> {
-  const { device } = deviceKeys(store.space, lease.address);
-  return claimStep(store, lease, { ...sendKeys(store.space, lease.address, message.tag), device, ...message });
+  const { device } = deviceKeys(store.space, ownership.address);
+  return claimStep(store, ownership, { ...sendKeys(store.space, ownership.address, message.tag), device, ...message });
 }
 
 /**
@@ -98,7 +98,7 @@ export async function claimRecipient(
  */
 export async function recordResults(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   news: { tag: SendTag; nowMs: number; events: readonly RecipientEvent[] },
 ): Promise<(RecipientStatus | undefined)[]> {
   const events = news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [
@@ -107,14 +107,14 @@ export async function recordResults(
     event,
     errorCode,
   ]);
-  const keys = keysOfSend(store, lease.address, news.tag);
-  const codes = await recordResultsStep(store, lease, { ...keys, nowMs: news.nowMs, events });
+  const keys = keysOfSend(store, ownership.address, news.tag);
+  const codes = await recordResultsStep(store, ownership, { ...keys, nowMs: news.nowMs, events });
   return codes.map((code) => RECIPIENT_STATUSES[code]);
 }
 
 /**
  * Cancels what was not attempted yet, and what was, too, when another account is linked by now: another attempt would come from
- * someone else. `undefined` when there is no such send. Needs no lease. Ring `sends` afterwards.
+ * someone else. `undefined` when there is no such send. Needs no owner. Ring `sends` afterwards.
  */
 export async function cancelSend(
   store: Store,
@@ -130,7 +130,7 @@ export async function cancelSend(
 
 /**
  * Takes a person's number out of one send; answers how many entries had it. Whom it was queued for does not get it. Needs
- * no lease; safe to repeat. Ring `sends` afterwards. `undefined` for a send that is being accepted this very moment.
+ * no ownership; safe to repeat. Ring `sends` afterwards. `undefined` for a send that is being accepted this very moment.
  */
 export async function forgetRecipient(
   store: Store,
@@ -145,18 +145,18 @@ export async function forgetRecipient(
 }
 
 /** Ends the sends whose time is over, but those of versions that only others know. Throws `FencedError` for a stale owner. Returns the ids that ended now. */
-export async function expireSends(store: Store, lease: Lease, nowMs: number): Promise<MessageId[]> {
-  const { openSends } = deviceKeys(store.space, lease.address);
+export async function expireSends(store: Store, ownership: Ownership, nowMs: number): Promise<MessageId[]> {
+  const { openSends } = deviceKeys(store.space, ownership.address);
   const ended: MessageId[] = [];
   for (const messageId of await store.redis.zrangebyscore(openSends, '-inf', nowMs)) {
     const { tag } = parseMessageId(messageId)!;
-    const step = expireStep(store, lease, { ...keysOfSend(store, lease.address, tag), nowMs, messageId });
+    const step = expireStep(store, ownership, { ...keysOfSend(store, ownership.address, tag), nowMs, messageId });
     if (await isMade(step)) ended.push(messageId);
   }
   return ended;
 }
 
-/** Forgets the contents of OTPs that were sent a while ago. Needs no lease: what is spent is spent. */
+/** Forgets the contents of OTPs that were sent a while ago. Needs no owner: what is spent is spent. */
 export async function eraseSpentOtps(store: Store, address: DeviceAddress, nowMs: number): Promise<void> {
   const { erasures } = deviceKeys(store.space, address);
   for (const messageId of await store.redis.zrangebyscore(erasures, '-inf', nowMs)) {
@@ -166,15 +166,19 @@ export async function eraseSpentOtps(store: Store, address: DeviceAddress, nowMs
 }
 
 /** Asks the pace for one message: 0 to go ahead, else the ms to wait before asking again. */
-export async function takePace(store: Store, lease: Lease, request: { pace: Pace; nowMs: number }): Promise<number> {
+export async function takePace(
+  store: Store,
+  ownership: Ownership,
+  request: { pace: Pace; nowMs: number },
+): Promise<number> {
   const { pace, nowMs } = request;
   if (pace.messagesPerMinute === 0) return 0;
   const evenGapMs = 60_000 / pace.messagesPerMinute;
   // Jitter varies each gap both ways, so that the rate stays what was asked for.
   const gapMs = evenGapMs * (1 + pace.jitter * (Math.random() * 2 - 1));
-  const { pace: key } = deviceKeys(store.space, lease.address);
+  const { pace: key } = deviceKeys(store.space, ownership.address);
   const furthestMs = 2 * evenGapMs * pace.burst;
-  return takePaceStep(store, lease, { pace: key, nowMs, gapMs, burst: pace.burst, furthestMs });
+  return takePaceStep(store, ownership, { pace: key, nowMs, gapMs, burst: pace.burst, furthestMs });
 }
 
 /** How long the next message waits for the pace, 0 when it does not. Asks for nothing. */

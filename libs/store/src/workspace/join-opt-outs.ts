@@ -1,5 +1,5 @@
 import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 import { joinOptOut } from './hidden-opt-outs.js';
 
 /** What a session knows of the names of those whom it has looked up (`MessengerSession`). */
@@ -15,11 +15,11 @@ export interface NameBook {
  * only the keys have join nothing: the number could then take back what another person has asked for.
  */
 export async function joinOptOuts(
-  { store, lease }: { store: Store; lease: Pick<Lease, 'address'> },
+  { store, ownership }: { store: Store; ownership: Pick<Ownership, 'address'> },
   names: NameBook,
   numbers: readonly string[],
 ): Promise<void> {
-  const { workspace } = lease.address;
+  const { workspace } = ownership.address;
   const join = async (number: string) =>
     joinOptOut(store, workspace, { phone: names.numberOf(number), hiddenId: names.namedHiddenIdOf(number) });
   await Promise.all(numbers.map(join));

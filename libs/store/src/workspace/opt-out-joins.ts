@@ -2,13 +2,13 @@ import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '../core/store.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 import { findHiddenWishes } from './hidden-opt-outs.js';
 import { joinOptOuts, type NameBook } from './join-opt-outs.js';
 
 interface JoinsDeps {
   store: Store;
-  lease: Pick<Lease, 'address'>;
+  ownership: Pick<Ownership, 'address'>;
   logger: Logger;
   /** After numbers that were not answered; grows with each pause in a row. Default 1 s. */
   firstPauseMs?: number;
@@ -119,10 +119,10 @@ export class OptOutJoins {
   }
 
   private async findWanted(): Promise<void> {
-    const { store, lease } = this.deps;
+    const { store, ownership } = this.deps;
     for (const people of inParts([...this.heard])) {
       const hiddenIds = people.map(([, { hiddenId }]) => hiddenId);
-      const wishes = await findHiddenWishes(store, lease.address.workspace, hiddenIds);
+      const wishes = await findHiddenWishes(store, ownership.address.workspace, hiddenIds);
       for (const [key, { phone, hiddenId }] of people) {
         // Not of those who were forgotten meanwhile.
         if (this.heard.delete(key) && wishes.has(hiddenId)) this.wanted.add(phone);

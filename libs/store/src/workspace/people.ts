@@ -7,7 +7,7 @@ import { replaceSealed } from '../core/sealed-values.js';
 import type { Store } from '../core/store.js';
 import { MS_PER_DAY } from '../core/vault.js';
 import { BUCKETS, bucketOf, forgetUnkeptNames } from '../devices/keys/device-keys.js';
-import type { Lease } from '../fleet/leases.js';
+import type { Ownership } from '../fleet/ownership.js';
 import { readReceivedWriters } from '../inbound/received-messages.js';
 
 /**
@@ -29,10 +29,10 @@ const REVERSE = '_reverse';
  */
 export async function forgetNames(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { type, ids, own, beforeMs }: { type: NameType; ids: readonly string[]; own: string | undefined; beforeMs: number },
 ): Promise<number> {
-  const keys = deviceKeys(store.space, lease.address);
+  const keys = deviceKeys(store.space, ownership.address);
   const buckets = new Map<string, number>();
   const place = (keyType: string, id: string): [number, string] => {
     const key = keys.keyBucket(keyType, bucketOf(id));
@@ -40,7 +40,7 @@ export async function forgetNames(
     return [buckets.get(key)!, id];
   };
   const names: ScriptArgument[] = [];
-  for (const { id, users } of await namesOf(store, lease.address, ids)) {
+  for (const { id, users } of await namesOf(store, ownership.address, ids)) {
     if (!users || (own !== undefined && users.includes(own))) continue;
     const sessions = users.flatMap((user) => [`${user}.0`, `${user}_1.0`].map((session) => place('session', session)));
     const tokens = users.flatMap((user) =>
@@ -51,7 +51,7 @@ export async function forgetNames(
   }
   if (names.length === 0) return 0;
   const day = Math.floor(beforeMs / MS_PER_DAY);
-  return forgetUnkeptNames(store, lease, {
+  return forgetUnkeptNames(store, ownership, {
     ...{ contactIndex: keys.contactIndex, buckets: [...buckets.keys()], day, names },
   });
 }
@@ -96,7 +96,7 @@ function openName(store: Store, key: string, id: string, sealed: Buffer): Name {
  * of which kind it removed; kinds without one are left out. Not the sends to them, nor that they opted out. `unreadable`
  * counts what no key that is configured here opens: pairs of names, messages and credentials that may name them, and stay.
  *
- * It needs no lease: the owner of the device goes on, and makes a new session at the next message. That owner may still
+ * It needs no owner: the owner of the device goes on, and makes a new session at the next message. That owner may still
  * know the old one, and write it again with a message to this person. Safe to repeat.
  * @param phone digits, in any spelling.
  */

@@ -50,7 +50,7 @@ function aimAtSend({ sends }: Device, { do: name, send }: Extract<ModelEvent, { 
 
 /** What must come first, or the event would change nothing. */
 function before(device: Device, event: ModelEvent): ModelEvent[] {
-  const { sends, nowMs, leases, keys } = device;
+  const { sends, nowMs, ownerships, keys } = device;
   if (event.do === 'expire') {
     const times = sends.filter(({ stage }) => stage === 'open').map(({ expiresAtMs }) => expiresAtMs);
     const ms = Math.min(...times) - nowMs;
@@ -59,7 +59,7 @@ function before(device: Device, event: ModelEvent): ModelEvent[] {
   if (event.do === 'dropAbandoned') {
     return sends.some(({ stage }) => stage === 'accepting') ? [{ do: 'pass', ms: ABANDONED_MS }] : [];
   }
-  if ((event.do === 'release' || event.do === 'renew') && event.lease >= leases) {
+  if ((event.do === 'release' || event.do === 'renew') && event.ownership >= ownerships) {
     return [{ do: 'lapse' }, { do: 'acquire', ttlMs: TTL_STEP_MS }];
   }
   if (event.do !== 'releaseKey') return [];

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 const chance = fc.integer({ min: 0, max: CHANCES - 1 });
 /** Mostly the one that holds the device. */
-const anyLease = fc.oneof(
+const anyOwnership = fc.oneof(
   { weight: 9, arbitrary: fc.constant(0) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) },
 );
@@ -81,27 +81,27 @@ function event<Name extends ModelEvent['do']>(
 const anyEvent = fc.oneof(
   { weight: 8, arbitrary: anyAccept },
   event(4, 'open', { send: chance }),
-  event(26, 'claim', { lease: anyLease, send: chance, recipient: chance, part: chance }),
+  event(26, 'claim', { ownership: anyOwnership, send: chance, recipient: chance, part: chance }),
   event(30, 'report', {
-    ...{ lease: anyLease, send: chance },
+    ...{ ownership: anyOwnership, send: chance },
     news: fc.array(anyNews, { minLength: 1, maxLength: 2 }),
   }),
   event(2, 'cancel', { send: chance }),
-  event(3, 'expire', { lease: anyLease }),
+  event(3, 'expire', { ownership: anyOwnership }),
   event(2, 'eraseSpent', {}),
   event(2, 'forgetPerson', { send: chance, person: anyPerson }),
   event(3, 'pass', { ms: fc.constantFrom(SECOND_MS, 61 * SECOND_MS, 5 * MINUTE_MS, 11 * MINUTE_MS) }),
   event(1, 'pass', { ms: fc.constantFrom(25 * HOUR_MS, 8 * 24 * HOUR_MS) }),
   event(2, 'dropAbandoned', { hasJob: fc.boolean() }),
   event(4, 'acquire', { ttlMs: anyTtl }),
-  event(2, 'renew', { lease: ownOrNot, ttlMs: anyTtl }),
-  event(2, 'release', { lease: ownOrNot }),
+  event(2, 'renew', { ownership: ownOrNot, ttlMs: anyTtl }),
+  event(2, 'release', { ownership: ownOrNot }),
   event(1, 'lapse', {}),
-  event(3, 'takeAccount', { lease: anyLease, account: fc.constantFrom(1, 2) }),
-  event(1, 'logOut', { lease: anyLease }),
+  event(3, 'takeAccount', { ownership: anyOwnership, account: fc.constantFrom(1, 2) }),
+  event(1, 'logOut', { ownership: anyOwnership }),
   event(1, 'optOut', { person: anyPerson }),
   event(1, 'optIn', { person: anyPerson }),
-  event(2, 'dropOptedOut', { lease: anyLease, send: chance }),
+  event(2, 'dropOptedOut', { ownership: anyOwnership, send: chance }),
   event(2, 'claimKey', { key: anyKey }),
   event(3, 'releaseKey', { key: anyKey, claim: fc.constantFrom(0, 1) }),
   event(1, 'lapseKey', { key: anyKey }),

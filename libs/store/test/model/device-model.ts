@@ -28,9 +28,9 @@ export interface CallersKey {
 /** What is to be seen of a device and its sends. Times count from the beginning of the sequence. */
 export interface Device {
   nowMs: number;
-  /** Leases given out so far; the last of them holds the device while `leaseTtlMs` is there. */
-  leases: number;
-  leaseTtlMs?: number;
+  /** Ownerships given out so far; the last of them holds the device while `sessionTtlMs` is there. */
+  ownerships: number;
+  sessionTtlMs?: number;
   account?: number;
   /** How often another account was taken. */
   accountEpoch: number;
@@ -39,7 +39,14 @@ export interface Device {
   optedOut: ReadonlySet<number>;
 }
 
-export const NEW_DEVICE: Device = { nowMs: 0, leases: 0, accountEpoch: 0, sends: [], keys: {}, optedOut: new Set() };
+export const NEW_DEVICE: Device = {
+  nowMs: 0,
+  ownerships: 0,
+  accountEpoch: 0,
+  sends: [],
+  keys: {},
+  optedOut: new Set(),
+};
 const NEW_KEY: CallersKey = { claims: 0, isClaimed: false };
 
 interface Step {
@@ -48,13 +55,13 @@ interface Step {
 }
 
 /**
- * What the contract says of an event: the device afterwards, and what the caller is told. An owner whose lease has passed
+ * What the contract says of an event: the device afterwards, and what the caller is told. An owner whose ownership has passed
  * on is told `fenced`, and changes nothing. `undefined` where the event cannot happen.
  */
 export function step(device: Device, event: ModelEvent): Step | undefined {
-  if ('lease' in event && event.lease >= device.leases) return undefined;
+  if ('ownership' in event && event.ownership >= device.ownerships) return undefined;
   if ('send' in event && event.send >= device.sends.length) return undefined;
-  const isOwner = !('lease' in event) || (event.lease === 0 && device.leaseTtlMs !== undefined);
+  const isOwner = !('ownership' in event) || (event.ownership === 0 && device.sessionTtlMs !== undefined);
   const change = (send: number, now: Send, reply: Reply): Step => ({
     device: { ...device, sends: device.sends.with(send, now) },
     reply,
@@ -64,10 +71,13 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
     case 'pass':
       return { device: pass(device, event.ms), reply: undefined };
     case 'acquire':
-      if (device.leaseTtlMs !== undefined) return { device, reply: undefined };
-      return { device: { ...device, leases: device.leases + 1, leaseTtlMs: event.ttlMs }, reply: device.leases + 1 };
+      if (device.sessionTtlMs !== undefined) return { device, reply: undefined };
+      return {
+        device: { ...device, ownerships: device.ownerships + 1, sessionTtlMs: event.ttlMs },
+        reply: device.ownerships + 1,
+      };
     case 'renew':
-      return { device: isOwner ? { ...device, leaseTtlMs: event.ttlMs } : device, reply: isOwner };
+      return { device: isOwner ? { ...device, sessionTtlMs: event.ttlMs } : device, reply: isOwner };
     case 'release':
       return { device: isOwner ? withoutOwner(device) : device, reply: undefined };
     case 'lapse':
@@ -134,7 +144,7 @@ function isPromised(send: Send): boolean {
   return send.stage !== 'accepting';
 }
 
-function withoutOwner({ leaseTtlMs: _, ...device }: Device): Device {
+function withoutOwner({ sessionTtlMs: _, ...device }: Device): Device {
   return device;
 }
 

@@ -1,7 +1,7 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 
 export const PEOPLE = 4;
-/** Leases of a sequence have TTLs of this and a multiple of it: what is left of them is rounded up to it. */
+/** Ownerships of a sequence have TTLs of this and a multiple of it: what is left of them is rounded up to it. */
 export const TTL_STEP_MS = 600_000;
 
 /** What the network, or the owner for it, says of one message. */
@@ -14,13 +14,13 @@ export interface News {
 
 /**
  * All that can happen to the sends of one device, as plain data: a sequence of these is a test. Sends are counted from the
- * first that was accepted, leases back from the newest (0 holds the device, if any does), people and keys by number.
+ * first that was accepted, ownerships back from the newest (0 holds the device, if any does), people and keys by number.
  */
 export type ModelEvent =
   | { do: 'pass'; ms: number }
   | { do: 'acquire'; ttlMs: number }
-  | { do: 'renew'; lease: number; ttlMs: number }
-  | { do: 'release'; lease: number }
+  | { do: 'renew'; ownership: number; ttlMs: number }
+  | { do: 'release'; ownership: number }
   /** Its owner was silent for the whole TTL. */
   | { do: 'lapse' }
   | {
@@ -37,20 +37,20 @@ export type ModelEvent =
     }
   | { do: 'open'; send: number }
   | { do: 'dropAbandoned'; hasJob: boolean }
-  | { do: 'claim'; lease: number; send: number; recipient: number; part: number }
-  | { do: 'report'; lease: number; send: number; news: readonly News[] }
+  | { do: 'claim'; ownership: number; send: number; recipient: number; part: number }
+  | { do: 'report'; ownership: number; send: number; news: readonly News[] }
   | { do: 'cancel'; send: number }
-  | { do: 'expire'; lease: number }
+  | { do: 'expire'; ownership: number }
   | { do: 'eraseSpent' }
   | { do: 'forgetPerson'; send: number; person: number }
-  | { do: 'takeAccount'; lease: number; account: number }
-  | { do: 'logOut'; lease: number }
+  | { do: 'takeAccount'; ownership: number; account: number }
+  | { do: 'logOut'; ownership: number }
   | { do: 'optOut'; person: number }
   | { do: 'optIn'; person: number }
   /** The owner fails those who take no messages. */
-  | { do: 'dropOptedOut'; lease: number; send: number }
+  | { do: 'dropOptedOut'; ownership: number; send: number }
   | { do: 'claimKey'; key: number }
-  /** Claims are counted like leases: an older one is stale. */
+  /** Claims are counted like ownerships: an older one is stale. */
   | { do: 'releaseKey'; key: number; claim: number }
   | { do: 'lapseKey'; key: number }
   | { do: 'answerKey'; key: number; send: number; answer: number }

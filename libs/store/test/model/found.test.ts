@@ -13,9 +13,9 @@ const FOUND: Record<string, readonly ModelEvent[]> = {
   ],
   'what was written down for one account ends when it is opened under another': [
     { do: 'acquire', ttlMs: TTL_STEP_MS },
-    { do: 'takeAccount', lease: 0, account: 1 },
+    { do: 'takeAccount', ownership: 0, account: 1 },
     { do: 'accept', room: 'plenty', kind: 'text', parts: 2, people: [0, 1], expiresInMs: 60_000 },
-    { do: 'takeAccount', lease: 0, account: 2 },
+    { do: 'takeAccount', ownership: 0, account: 2 },
     { do: 'open', send: 0 },
   ],
 };

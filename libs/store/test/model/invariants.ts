@@ -124,8 +124,8 @@ function checkSend({ stage, total, counts, recipients, diesAtMs, hasContent }: S
   must(isMortal === (stage === 'closed'), 'a send that has ended dies, and no other');
 }
 
-function mayClaim({ send, recipient, part, lease }: Extract<ModelEvent, { do: 'claim' }>, before: Snapshot): void {
-  must(lease === 0 && before.lease !== undefined, 'only the owner claims');
+function mayClaim({ send, recipient, part, ownership }: Extract<ModelEvent, { do: 'claim' }>, before: Snapshot): void {
+  must(ownership === 0 && before.ownership !== undefined, 'only the owner claims');
   const of = before.sends[send]!;
   const claimed = of === 'gone' ? undefined : of.recipients[recipient];
   must(claimed?.status === 'queued', 'only recipients that are queued are claimed');

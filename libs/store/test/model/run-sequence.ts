@@ -13,7 +13,7 @@ const END: readonly ModelEvent[] = [
   { do: 'acquire', ttlMs: TTL_STEP_MS },
   { do: 'pass', ms: 25 * 3_600_000 },
   { do: 'dropAbandoned', hasJob: false },
-  { do: 'expire', lease: 0 },
+  { do: 'expire', ownership: 0 },
   { do: 'pass', ms: 11 * 60_000 },
   { do: 'eraseSpent' },
 ];

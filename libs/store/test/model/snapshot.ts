@@ -4,7 +4,7 @@ import { RETENTION_MS, type Recipient, type Send } from './send-model.js';
 
 /** All that can be seen of a device: of the model, and of the store. Times count from the beginning of the sequence. */
 export interface Snapshot {
-  lease: { number: number; ttlMs: number } | undefined;
+  ownership: { number: number; ttlMs: number } | undefined;
   account: number | undefined;
   /** Messages that wait. */
   backlog: number;
@@ -58,7 +58,8 @@ export function describeModel(device: Device): Snapshot {
   const timesOf = (time: (send: Send) => number | undefined) =>
     Object.fromEntries(device.sends.flatMap((send, i) => (time(send) === undefined ? [] : [[i, time(send)!]])));
   return {
-    lease: device.leaseTtlMs === undefined ? undefined : { number: device.leases, ttlMs: device.leaseTtlMs },
+    ownership:
+      device.sessionTtlMs === undefined ? undefined : { number: device.ownerships, ttlMs: device.sessionTtlMs },
     account: device.account,
     backlog: device.sends.reduce((sum, send) => sum + (send.stage === 'open' ? messagesOf(send) : 0), 0),
     open: timesOf(({ stage, expiresAtMs }) => (stage === 'open' ? expiresAtMs : undefined)),

@@ -7,7 +7,7 @@ import { readDeviceState } from '@gateway/store/devices/device-state';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import {
   acceptSend,
   acceptSendOnce,
@@ -34,7 +34,7 @@ import {
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
-import { acquireLease, endLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
+import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
@@ -73,7 +73,7 @@ export class StoreAdapter {
   private readonly startMs = Date.now();
   private nowMs = this.startMs;
   private readonly sends: MessageId[] = [];
-  private readonly leases: Lease[] = [];
+  private readonly ownerships: Ownership[] = [];
   private readonly keys = new Map<number, UsedKey>();
   private last: Snapshot | undefined;
 
@@ -100,23 +100,23 @@ export class StoreAdapter {
 
   private async act(event: ModelEvent): Promise<Reply> {
     const { store, address, nowMs } = this;
-    const lease = 'lease' in event ? this.leases.at(-1 - event.lease)! : undefined;
+    const ownership = 'ownership' in event ? this.ownerships.at(-1 - event.ownership)! : undefined;
     const messageId = 'send' in event ? this.sends[event.send]! : '';
     const tag = messageId && tagOf(messageId);
     switch (event.do) {
       case 'pass':
         return this.pass(event.ms);
       case 'acquire': {
-        const taken = await acquireLease(store, address, { owner: 'a', ttlMs: event.ttlMs });
-        if (taken) this.leases.push(taken);
+        const taken = await takeDevice(store, address, { owner: 'a', ttlMs: event.ttlMs });
+        if (taken) this.ownerships.push(taken);
         return taken?.epoch;
       }
       case 'renew':
-        return (await renewLease(store, lease!, event.ttlMs)) && (await this.readToken()) === lease!.token;
+        return (await renewSessionOf(store, ownership!, event.ttlMs)) && (await this.readToken()) === ownership!.token;
       case 'release':
-        return releaseLease(store, lease!);
+        return giveDeviceBack(store, ownership!);
       case 'lapse':
-        if (this.leases.length > 0) await endLease(store, this.leases.at(-1)!);
+        if (this.ownerships.length > 0) await endSessionOf(store, this.ownerships.at(-1)!);
         return undefined;
       case 'accept':
         return this.accept(event);
@@ -125,28 +125,28 @@ export class StoreAdapter {
       case 'dropAbandoned':
         return dropAbandonedSends(store, address, { nowMs, hasJob: async () => event.hasJob });
       case 'claim':
-        return claimRecipient(store, lease!, { tag, recipient: event.recipient, part: event.part, nowMs });
+        return claimRecipient(store, ownership!, { tag, recipient: event.recipient, part: event.part, nowMs });
       case 'report':
-        return recordResults(store, lease!, { tag, nowMs, events: event.news });
+        return recordResults(store, ownership!, { tag, nowMs, events: event.news });
       case 'cancel':
         return (await cancelSend(store, address, messageId, { nowMs }))?.cancelled;
       case 'expire':
-        return (await expireSends(store, lease!, nowMs)).map((id) => this.sends.indexOf(id)).sort((a, b) => a - b);
+        return (await expireSends(store, ownership!, nowMs)).map((id) => this.sends.indexOf(id)).sort((a, b) => a - b);
       case 'eraseSpent':
         return eraseSpentOtps(store, address, nowMs);
       case 'forgetPerson':
         return forgetRecipient(store, address, tag, phoneOf(event.person), nowMs);
       case 'takeAccount':
-        return (await takeAccount(store, lease!, { phone: accountOf(event.account), nowMs })).isOther;
+        return (await takeAccount(store, ownership!, { phone: accountOf(event.account), nowMs })).isOther;
       case 'logOut':
-        return retireKeys(store, lease!, { quarantine: true });
+        return retireKeys(store, ownership!, { quarantine: true });
       case 'optOut':
         await addOptOuts(store, address.workspace, { numbers: [phoneOf(event.person)], source: 'api', atMs: nowMs });
         return undefined;
       case 'optIn':
         return removeOptOut(store, address.workspace, phoneOf(event.person));
       case 'dropOptedOut':
-        return this.dropOptedOut(lease!, tag);
+        return this.dropOptedOut(ownership!, tag);
       default:
         return this.actOnKey(event);
     }
@@ -184,7 +184,7 @@ export class StoreAdapter {
     return { send: this.sends.push(accepted.messageId) - 1, forgotten: accepted.forgotten };
   }
 
-  private async dropOptedOut(lease: Lease, tag: string): Promise<Reply> {
+  private async dropOptedOut(ownership: Ownership, tag: string): Promise<Reply> {
     const { store, address, nowMs } = this;
     const recipients = await readRecipients(store, address, tag, { from: 0, limit: PEOPLE });
     const queued = recipients.filter(({ status, to }) => status === 'queued' && to !== FORGOTTEN);
@@ -199,7 +199,7 @@ export class StoreAdapter {
         ...{ recipient: index, part: 0, event: 'failed' as const },
         errorCode: ownErrorCode('recipient_opted_out'),
       }));
-    return recordResults(store, lease, { tag, nowMs, events });
+    return recordResults(store, ownership, { tag, nowMs, events });
   }
 
   private async actOnKey(event: Extract<ModelEvent, { do: `${string}Key` }>): Promise<Reply> {
@@ -269,7 +269,7 @@ export class StoreAdapter {
     ]);
     this.last = {
       // An owner whose session has ended (-2) is none.
-      lease: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
+      ownership: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
       ...{ account, backlog: messages, open, accepting, erasures, sends, keys: ofKeys, optedOut },
     };
     return this.last;

@@ -113,7 +113,7 @@ async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulato
     ...KEYS,
     MESSENGER_URL: simulator.socketUrl,
     MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}`,
-    LEASE_TTL_MS: '3000',
+    SESSION_TTL_MS: '3000',
     ACK_TIMEOUT_MS: '3000',
     LOG_LEVEL: 'warn',
   };
@@ -168,8 +168,8 @@ async function linkDevice(store: Store, simulator: Simulator, bases: string[], i
 async function findUnconnected(store: Store, lines: readonly Line[]): Promise<unknown[]> {
   const states = await Promise.all(
     lines.map(async ({ address }) => {
-      const { desired, observed, leaseHeld } = await readDeviceState(store, address);
-      return { ...address, want: desired?.want, status: observed?.status, reason: observed?.reason, leaseHeld };
+      const { desired, observed, isOwned } = await readDeviceState(store, address);
+      return { ...address, want: desired?.want, status: observed?.status, reason: observed?.reason, isOwned };
     }),
   );
   return states.filter(({ status }) => status !== 'connected');

@@ -152,12 +152,12 @@ async function waitForCode(
 }
 
 function findCode(state: DeviceState, nowMs: number): LiveCode | DeviceState | undefined {
-  const { desired, observed, leaseHeld } = state;
+  const { desired, observed, isOwned } = state;
   if (desired?.want === 'linked') return state;
   if (desired?.want !== 'linking') throw explainEnd(state);
   // Another caller may have replaced our attempt by now: the code that is live is the answer to both. It dies with the
   // socket of the process that showed it.
-  const isLive = leaseHeld && observed?.attemptId === desired.attemptId && (observed?.codeExpiresAtMs ?? 0) > nowMs;
+  const isLive = isOwned && observed?.attemptId === desired.attemptId && (observed?.codeExpiresAtMs ?? 0) > nowMs;
   if (!isLive || !observed?.code) return undefined;
   const scanAgain = observed.reason === 'scan_again';
   return { code: observed.code, method: desired.method ?? 'qrCode', scanAgain };
@@ -197,8 +197,8 @@ async function endAttempt({ store }: ApiDeps, address: DeviceAddress, attemptId:
   await ringDoorbell(store, { topic: 'desired', ...address });
 }
 
-function describeLinked({ desired, observed, leaseHeld }: DeviceState): Answer {
-  return { status: 200, body: { status: deriveStatus(desired, observed, leaseHeld).status } };
+function describeLinked({ desired, observed, isOwned }: DeviceState): Answer {
+  return { status: 200, body: { status: deriveStatus(desired, observed, isOwned).status } };
 }
 
 async function showCode({ code, method }: LiveCode, { rawQrCode }: ConnectQuery): Promise<Record<string, string>> {

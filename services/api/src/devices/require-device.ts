@@ -12,8 +12,8 @@ export async function requireLinkedDevice(
   store: Store,
   address: DeviceAddress,
 ): Promise<Pick<DeviceState, 'accountEpoch'>> {
-  const { desired, observed, leaseHeld, accountEpoch } = await readDeviceState(store, address);
-  const linked = desired?.want === 'linked' && deriveStatus(desired, observed, leaseHeld).status !== 'disconnected';
+  const { desired, observed, isOwned, accountEpoch } = await readDeviceState(store, address);
+  const linked = desired?.want === 'linked' && deriveStatus(desired, observed, isOwned).status !== 'disconnected';
   if (!linked) throw new ApiError('no_device');
   return { accountEpoch };
 }

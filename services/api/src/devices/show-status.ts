@@ -57,9 +57,9 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
     errors: [],
   },
   async handle({ readState }, { store, workspace }) {
-    const { desired, observed, leaseHeld, restriction } = await readState();
-    const senders = { hasSender: leaseHeld || (await hasSender(store, workspace)) };
-    const status = deriveStatus(desired, observed, leaseHeld, senders);
+    const { desired, observed, isOwned, restriction } = await readState();
+    const senders = { hasSender: isOwned || (await hasSender(store, workspace)) };
+    const status = deriveStatus(desired, observed, isOwned, senders);
     return { status: 200, body: { ...status, ...(restriction && { restriction: describe(restriction) }) } };
   },
 };

@@ -140,7 +140,7 @@ async function turnOf(
   address: DeviceAddress,
   { send, device, state }: { send: SendRecord; device: Device | undefined; state: DeviceState },
 ): Promise<{ error?: string }> {
-  const status = deriveStatus(state.desired, state.observed, state.leaseHeld);
+  const status = deriveStatus(state.desired, state.observed, state.isOwned);
   if (status.status === 'connected' && status.reason && priorityOf(send) !== 'otp') return { error: status.reason };
   return (await waitsForPace(deps, address, device)) ? { error: 'paced' } : {};
 }

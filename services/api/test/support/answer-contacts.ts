@@ -13,24 +13,24 @@ export interface ContactAnswers {
 /** What a sender does with checks of contacts, without a socket. Without facts it takes questions and never answers. */
 export async function answerContacts(
   { clients, store }: RedisSpace,
-  { lease }: DeviceOwner,
+  { ownership }: DeviceOwner,
   facts: ((number: string) => ContactFacts) | undefined,
 ): Promise<ContactAnswers> {
   const asked: (readonly string[])[] = [];
   const listener = await DoorbellListener.listen(clients.subscriber, store.space);
   const answer = async () => {
-    for (const { id, question } of await takeQuestions(store, lease)) {
+    for (const { id, question } of await takeQuestions(store, ownership)) {
       if (question?.kind !== 'contacts') continue;
       asked.push(question.numbers);
       for (let from = 0; facts && from < question.numbers.length; from += CONTACTS_PER_PART) {
         const value = JSON.stringify(question.numbers.slice(from, from + CONTACTS_PER_PART).map(facts));
-        await writeOwnerAnswer(store, lease, { id, part: String(from / CONTACTS_PER_PART), value });
+        await writeOwnerAnswer(store, ownership, { id, part: String(from / CONTACTS_PER_PART), value });
       }
     }
   };
   listener.on(({ topic, device }) => {
     // The end of a test closes Redis before the last doorbell.
-    if (topic === 'questions' && device === lease.address.device) answer().catch(() => undefined);
+    if (topic === 'questions' && device === ownership.address.device) answer().catch(() => undefined);
   });
   return { asked, close: () => listener.close() };
 }

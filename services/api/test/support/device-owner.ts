@@ -5,17 +5,17 @@ import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState, recordObserved, requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import type { Lease } from '@gateway/store/fleet/leases';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/read-send';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 
 export const DEFAULT: DeviceAddress = { workspace: 'main', device: 'default' };
 export const ACCOUNT = '447700900123';
 
 export interface DeviceOwner {
-  lease: Lease;
+  ownership: Ownership;
   /** Writes down what the owner sees, as an answer to what is desired now, and rings. */
   observe(observed: Omit<ObservedState, 'sinceMs' | 'attemptId'>, want?: Want): Promise<void>;
   release(): Promise<void>;
@@ -24,19 +24,19 @@ export interface DeviceOwner {
 /** What connection and sender do to a device, without a socket. */
 export async function ownDevice(store: Store, address: DeviceAddress = DEFAULT): Promise<DeviceOwner> {
   await ensureDevice(store, address);
-  const lease = (await acquireLease(store, address, { owner: 'test-owner', ttlMs: 60 * 60_000 }))!;
+  const ownership = (await takeDevice(store, address, { owner: 'test-owner', ttlMs: 60 * 60_000 }))!;
   return {
-    lease,
+    ownership,
     observe: async (observed, want) => {
       const { desired } = await readDeviceState(store, address);
-      await recordObserved(store, lease, {
+      await recordObserved(store, ownership, {
         actedOn: desired,
         observed: { ...observed, ...(desired?.attemptId && { attemptId: desired.attemptId }) },
         ...(want && { want }),
       });
       await ringDoorbell(store, { topic: 'observed', ...address });
     },
-    release: () => releaseLease(store, lease),
+    release: () => giveDeviceBack(store, ownership),
   };
 }
 
@@ -49,10 +49,14 @@ export async function linkDevice(store: Store, address: DeviceAddress = DEFAULT)
 }
 
 /** What a sender does once the network has taken the one message of a send. */
-export async function acknowledgeSend(store: Store, { lease }: DeviceOwner, messageId: MessageId): Promise<void> {
+export async function acknowledgeSend(store: Store, { ownership }: DeviceOwner, messageId: MessageId): Promise<void> {
   const { tag } = parseMessageId(messageId)!;
-  await recordResults(store, lease, { tag, nowMs: Date.now(), events: [{ recipient: 0, part: 0, event: 'acked' }] });
-  await ringDoorbell(store, { topic: 'results', ...lease.address });
+  await recordResults(store, ownership, {
+    tag,
+    nowMs: Date.now(),
+    events: [{ recipient: 0, part: 0, event: 'acked' }],
+  });
+  await ringDoorbell(store, { topic: 'results', ...ownership.address });
 }
 
 /** What a sender does of which the network takes everything at once, until it is stopped. */
@@ -60,7 +64,7 @@ export function acknowledgeAll(store: Store, owner: DeviceOwner): () => Promise<
   let isStopped = false;
   const work = async () => {
     while (!isStopped) {
-      for (const messageId of await listOpenSends(store, owner.lease.address)) {
+      for (const messageId of await listOpenSends(store, owner.ownership.address)) {
         await acknowledgeSend(store, owner, messageId);
       }
       await sleep(20);

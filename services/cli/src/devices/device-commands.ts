@@ -116,7 +116,7 @@ async function show(context: CliContext, id: string): Promise<void> {
 
 async function describe({ store, workspace }: CliContext, id: string) {
   const address = { workspace, device: id };
-  const [device, { desired, observed, leaseHeld }, restriction, backlog, sends, senders] = await Promise.all([
+  const [device, { desired, observed, isOwned }, restriction, backlog, sends, senders] = await Promise.all([
     readDevice(store, address),
     readDeviceState(store, address),
     readRestriction(store, address),
@@ -124,7 +124,7 @@ async function describe({ store, workspace }: CliContext, id: string) {
     listOpenSends(store, address),
     hasSender(store, workspace),
   ]);
-  const status = deriveStatus(desired, observed, leaseHeld, { hasSender: senders });
+  const status = deriveStatus(desired, observed, isOwned, { hasSender: senders });
   return {
     id,
     status: status.status,

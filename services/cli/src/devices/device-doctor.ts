@@ -36,7 +36,7 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
     askDevice<SessionReport | null>(context, address, { kind: 'session' }),
     hasSender(store, workspace),
   ]);
-  const status = deriveStatus(state.desired, state.observed, state.leaseHeld, { hasSender: senders });
+  const status = deriveStatus(state.desired, state.observed, state.isOwned, { hasSender: senders });
   const isConnected = status.status === 'connected';
   const facts = { isConnected, session: session.answer, version, leftOut: [...leftOut], nowMs: Date.now() };
   output.show({

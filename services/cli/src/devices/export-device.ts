@@ -2,7 +2,7 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
 import { readDefaultDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import type { CliContext } from '../cli-context.js';
 import { openAuthFolder } from './auth-folder.js';
 import { withDevice } from './take-device.js';
@@ -19,7 +19,7 @@ export async function exportDevice(
   { device, force = false }: { device?: string; force?: boolean },
 ): Promise<void> {
   const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
-  const copy = (lease: Lease) => copySession(store, lease, folder);
+  const copy = (ownership: Ownership) => copySession(store, ownership, folder);
   const taken = await withDevice(store, address, { waitMs: TAKE_MS }, copy);
   if (!taken && !force) {
     throw new Error(
@@ -33,18 +33,18 @@ export async function exportDevice(
   );
 }
 
-/** Reading takes no lease; whatever this one writes is refused. */
-function readOnly(address: DeviceAddress): Lease {
+/** Reading takes no ownership; whatever this one writes is refused. */
+function readOnly(address: DeviceAddress): Ownership {
   return { address, epoch: 0, token: 'none' };
 }
 
-async function copySession(store: Store, lease: Lease, folder: string): Promise<{ keys: number }> {
-  const keyStore = deviceKeyStore(store, lease);
+async function copySession(store: Store, ownership: Ownership, folder: string): Promise<{ keys: number }> {
+  const keyStore = deviceKeyStore(store, ownership);
   const creds = await keyStore.readCreds();
-  if (creds === undefined) throw new Error(`device ${lease.address.device} is not linked`);
+  if (creds === undefined) throw new Error(`device ${ownership.address.device} is not linked`);
   const files = await openAuthFolder(folder);
   let keys = 0;
-  for await (const { type, id, value } of readAllKeys(store, lease.address)) {
+  for await (const { type, id, value } of readAllKeys(store, ownership.address)) {
     await files.writeKey(type, id, value);
     keys++;
   }

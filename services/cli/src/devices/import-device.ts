@@ -6,12 +6,12 @@ import { readDeviceState, recordObserved, requestUnlink } from '@gateway/store/d
 import { ensureDevice, readDefaultDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import type { CliContext } from '../cli-context.js';
 import { type AuthFolder, readAuthFolder } from './auth-folder.js';
 import { withDevice } from './take-device.js';
 
-/** Longer than a dead process can hold a lease. */
+/** Longer than a dead process can hold an ownership. */
 const TAKE_MS = 12_000;
 const POLL_MS = 250;
 const KEYS_PER_COMMIT = 500;
@@ -29,7 +29,9 @@ export async function importDevice(
   const address = { workspace, device: device ?? (await readDefaultDevice(store, workspace)) };
   await ensureDevice(store, address);
   await makeRoom(store, address, force);
-  const taken = await withDevice(store, address, { waitMs: TAKE_MS }, (lease) => writeSession(store, lease, session));
+  const taken = await withDevice(store, address, { waitMs: TAKE_MS }, (ownership) =>
+    writeSession(store, ownership, session),
+  );
   if (!taken) throw new Error(`device ${address.device} is in use by another process: try again`);
   await ringDoorbell(store, { topic: 'desired', ...address });
   output.show({ device: address.device, phone: session.phone, keys: session.keys.length });
@@ -63,18 +65,18 @@ async function makeRoom(store: Store, address: DeviceAddress, force: boolean): P
  * The order makes a crash harmless at every line: without credentials the device is not linked whatever keys there are,
  * and with them it is wanted already, so nobody takes them for leftovers to log out.
  */
-async function writeSession(store: Store, lease: Lease, session: AuthFolder): Promise<void> {
-  const { address } = lease;
-  const keyStore = deviceKeyStore(store, lease);
-  await retireKeys(store, lease, { quarantine: false });
+async function writeSession(store: Store, ownership: Ownership, session: AuthFolder): Promise<void> {
+  const { address } = ownership;
+  const keyStore = deviceKeyStore(store, ownership);
+  await retireKeys(store, ownership, { quarantine: false });
   for (let from = 0; from < session.keys.length; from += KEYS_PER_COMMIT) {
     await keyStore.commit({ keys: session.keys.slice(from, from + KEYS_PER_COMMIT) });
   }
   await keyStore.commit({ contacts: session.contacts });
-  await takeAccount(store, lease, { phone: session.phone, nowMs: Date.now() });
+  await takeAccount(store, ownership, { phone: session.phone, nowMs: Date.now() });
   const { desired } = await readDeviceState(store, address);
   const observed = { status: 'connecting', reason: 'restoring', phone: session.phone } as const;
-  const outcome = await recordObserved(store, lease, { actedOn: desired, observed, want: 'linked' });
+  const outcome = await recordObserved(store, ownership, { actedOn: desired, observed, want: 'linked' });
   if (outcome === 'moved') throw new Error('somebody is linking or unlinking the device: try again');
   await keyStore.commit({ creds: session.creds });
 }

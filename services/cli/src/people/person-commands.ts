@@ -114,7 +114,7 @@ async function forgetAtDevice(
   const add = (found: Record<string, number>) => {
     for (const [what, count] of Object.entries(found)) removed[what] = (removed[what] ?? 0) + count;
   };
-  if ((await readDeviceState(store, address)).leaseHeld) {
+  if ((await readDeviceState(store, address)).isOwned) {
     const { answer, why } = await askDevice<Record<string, number> | null>(context, address, {
       kind: 'forget',
       number: phone,

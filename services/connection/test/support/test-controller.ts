@@ -3,7 +3,7 @@ import type { DesiredState, LinkMethod, ObservedState } from '@gateway/contracts
 import { type DeviceAddress, type DeviceId, makeAttemptId } from '@gateway/contracts/ids';
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Simulator } from '@gateway/simulator/start-simulator';
@@ -32,7 +32,7 @@ export async function startController(
   const logger = createLogger({ service: 'test', level: 'error' });
   const subscriber = space.clients.subscriber.duplicate();
   const doorbells = await DoorbellListener.listen(subscriber, store.space);
-  const keeper = new LeaseKeeper({ store, clock: systemClock, logger, owner: makeAttemptId(), ttlMs: 2_000 });
+  const keeper = new SessionKeeper({ store, clock: systemClock, logger, owner: makeAttemptId(), ttlMs: 2_000 });
   keeper.start();
   const controller = new ConnectionController({
     ...{ store, doorbells, logger, clock: systemClock, workspace: 'main', senderWaitMs },
@@ -58,7 +58,7 @@ export async function startController(
 
 interface Options {
   senderWaitMs?: number;
-  /** Stands between the controller and its leases. */
+  /** Stands between the controller and its ownerships. */
   wrap?: (keeper: ControllerDeps['keeper']) => ControllerDeps['keeper'];
 }
 
@@ -133,7 +133,7 @@ export class TestDevice {
     await this.askToLink();
     await this.scan(await this.nextCode());
     await this.becomes('linked');
-    await eventually(async () => !(await this.read()).leaseHeld);
+    await eventually(async () => !(await this.read()).isOwned);
   }
 
   /** How many linked clients the phone lists. */

@@ -2,8 +2,8 @@ import type { DesiredState } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease, releaseLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { standIn } from '@gateway/testkit/stand-in';
@@ -52,12 +52,12 @@ export function useControllers(series: number) {
   /** What a sender did while it had the device, which no process has now. */
   async function asOwner(
     address: DeviceAddress,
-    work: (lease: Lease, desired: DesiredState) => Promise<void>,
+    work: (ownership: Ownership, desired: DesiredState) => Promise<void>,
   ): Promise<void> {
     const { store } = parts.space;
-    const lease = (await acquireLease(store, address, { owner: 'a sender', ttlMs: 60_000 }))!;
-    await work(lease, (await readDeviceState(store, address)).desired!);
-    await releaseLease(store, lease);
+    const ownership = (await takeDevice(store, address, { owner: 'a sender', ttlMs: 60_000 }))!;
+    await work(ownership, (await readDeviceState(store, address)).desired!);
+    await giveDeviceBack(store, ownership);
   }
 
   return {

@@ -7,7 +7,7 @@ import {
 } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
-import type { HeldLease } from '@gateway/fleet/lease-keeper';
+import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -42,18 +42,18 @@ const LOOK_MS = { busy: 5_000, quiet: 30_000 };
 const MAX_OPENING_MS = 3_000;
 
 /**
- * Owns one device in this process, from the lease to its release:
+ * Owns one device in this process, from the ownership to its release:
  *
  *   opening -> open -> waiting (for the backoff) -> opening -> ... -> ended
  *
  * Before that it is `backingOff` if the owners before it failed one after the other, see `startPauseMs`. An
  * uncaught error ends the owner from whose socket, timer or promise it came, and not the process.
- * It ends when the lease is lost, when the device is not to be linked any more, or when it is told to hand over.
+ * It ends when the ownership is lost, when the device is not to be linked any more, or when it is told to hand over.
  * Nothing is remembered across ownerships but what is in Redis.
  */
 export class DeviceOwner {
   state: OwnerState = 'opening';
-  /** Resolves when the lease is given back, or lost. */
+  /** Resolves when the ownership is given back, or lost. */
   readonly ended: Promise<void>;
   /** It ended for a reason that may still be there: claiming the device again at once would be of no use. */
   failed = false;
@@ -73,12 +73,12 @@ export class DeviceOwner {
 
   constructor(
     private readonly deps: ProcessDeps,
-    private readonly lease: HeldLease,
+    private readonly ownership: HeldDevice,
   ) {
-    this.address = lease.address;
-    this.logger = deps.logger.child({ device: lease.address.device, epoch: lease.epoch });
+    this.address = ownership.address;
+    this.logger = deps.logger.child({ device: ownership.address.device, epoch: ownership.epoch });
     this.backoff = new ReconnectBackoff(deps.clock.monotonicMs);
-    lease.lost.addEventListener('abort', () => this.endSoon(), { once: true });
+    ownership.lost.addEventListener('abort', () => this.endSoon(), { once: true });
     this.ended = contain(
       (error) => this.failUncaught(error),
       () => this.run(),
@@ -108,7 +108,7 @@ export class DeviceOwner {
       await this.backOff();
       if (this.mustEnd()) return;
       // Not before: an owner that dies while it does nothing has not died of this device.
-      const starts = await noteStart(this.deps.store, this.lease);
+      const starts = await noteStart(this.deps.store, this.ownership);
       this.isCounted = true;
       this.isCareful = starts > MANY_STARTS;
       const lasted = setTimeout(() => this.lasted(), this.deps.lastedMs ?? LASTED_MS);
@@ -126,7 +126,7 @@ export class DeviceOwner {
 
   private lasted(): void {
     this.isCareful = false;
-    void noteLasted(this.deps.store, this.lease).catch(() => {});
+    void noteLasted(this.deps.store, this.ownership).catch(() => {});
   }
 
   /** Until this process is started with the key, the value is sealed with another, or the device is not wanted any more. */
@@ -263,14 +263,14 @@ export class DeviceOwner {
   }
 
   /**
-   * The user wants no account here, or another one. With a socket open the network is told; without one the lease goes
+   * The user wants no account here, or another one. With a socket open the network is told; without one the ownership goes
    * to the connection service, which logs in to log out.
    */
   private async letGo(socket: DeviceSocket, desired: DesiredState | undefined): Promise<void> {
     this.endSoon();
     if (this.state !== 'open' || !socket.exists) return;
     const logout = (await socket.logOut(LOG_OUT_MS)) ? 'confirmed' : 'unconfirmed';
-    await retireKeys(this.deps.store, this.lease, { quarantine: false });
+    await retireKeys(this.deps.store, this.ownership, { quarantine: false });
     if (desired?.want === 'unlinked') {
       await this.report(desired, { status: 'disconnected', reason: 'disconnected', logout });
     }
@@ -283,13 +283,13 @@ export class DeviceOwner {
   ): Promise<void> {
     this.endSoon();
     this.logger.error('device unlinked', { reason });
-    await retireKeys(this.deps.store, this.lease, { quarantine });
+    await retireKeys(this.deps.store, this.ownership, { quarantine });
     const words = networkReason === undefined ? {} : { networkReason };
     await this.report(desired, { status: 'disconnected', reason, ...words }, 'unlinked');
   }
 
   private noteReplaced(): Promise<'once' | 'tooOften'> {
-    return noteReplaced(this.deps.store, this.lease, this.deps.clock.nowMs());
+    return noteReplaced(this.deps.store, this.ownership, this.deps.clock.nowMs());
   }
 
   /** Another client uses the keys, and one of the two must go: which one is the user's to say. */
@@ -300,16 +300,16 @@ export class DeviceOwner {
   }
 
   private async prepare(): Promise<DeviceSocket> {
-    const { deps, lease, logger } = this;
+    const { deps, ownership, logger } = this;
     const [device, idKey] = await Promise.all([
       readDevice(deps.store, this.address),
       readIdKey(deps.store, this.address),
     ]);
     if (!device || !idKey) throw new Error('a linked device without a record');
     const shared = {
-      ...{ ...deps, lease, logger, device },
+      ...{ ...deps, ownership, logger, device },
       ids: platformIds(idKey),
-      results: new ResultWriter({ ...deps, lease }),
+      results: new ResultWriter({ ...deps, ownership }),
       onFailed: (error: Error) => this.fail(error),
     };
     const socket: DeviceSocket = new DeviceSocket({
@@ -336,12 +336,12 @@ export class DeviceOwner {
   }
 
   private async report(desired: DesiredState, observed: Omit<ObservedState, 'sinceMs'>, want?: Want): Promise<void> {
-    await reportObserved(this.deps.store, this.lease, desired, observed, want);
+    await reportObserved(this.deps.store, this.ownership, desired, observed, want);
   }
 
   /**
    * Lets go in an order in which the next owner waits for nothing but the last acks: no more work, the socket closed and
-   * its keys written, then the lease. The queue worker ends behind it; jobs that it still takes are given back.
+   * its keys written, then the ownership. The queue worker ends behind it; jobs that it still takes are given back.
    */
   private async release(): Promise<void> {
     const { keeper, store } = this.deps;
@@ -350,9 +350,9 @@ export class DeviceOwner {
       this.logger.warn('session not closed', { error: toError(thrown) });
     });
     // Not waited for: Redis may be away, which is no fault of the device either.
-    if (this.isCounted && !this.failed) void noteEnded(store, this.lease).catch(() => {});
-    await keeper.release(this.lease);
-    await ringDoorbell(store, { topic: 'lease', ...this.address });
+    if (this.isCounted && !this.failed) void noteEnded(store, this.ownership).catch(() => {});
+    await keeper.release(this.ownership);
+    await ringDoorbell(store, { topic: 'owner', ...this.address });
     await this.work?.ended();
   }
 

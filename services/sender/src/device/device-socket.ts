@@ -93,10 +93,10 @@ export class DeviceSocket {
 
   /** Removes what is kept about a person, in memory and in Redis; answers how much of which kind. Safe to repeat. */
   async forgetPerson(number: string): Promise<Record<string, number>> {
-    const { store, lease } = this.deps;
-    const names = await namesOfPerson(store, lease.address, number);
+    const { store, ownership } = this.deps;
+    const names = await namesOfPerson(store, ownership.address, number);
     forgetCached(this.caches, names);
-    const removed = await forgetPerson(store, lease.address, number);
+    const removed = await forgetPerson(store, ownership.address, number);
     // What was read, and written down again, in between.
     forgetCached(this.caches, names);
     await this.session?.forgetResends(names);
@@ -123,20 +123,20 @@ export class DeviceSocket {
   }
 
   private async connect(desired: DesiredState, onDecided: () => void): Promise<MessengerSession> {
-    const { store, lease, endpoint, clientVersion, ackTimeoutMs, ids, logger, onEvent } = this.deps;
+    const { store, ownership, endpoint, clientVersion, ackTimeoutMs, ids, logger, onEvent } = this.deps;
     const { version } = await clientVersion.read();
     this.login = { desired, version, onDecided };
-    const leftOut = await readLeftOut(store, lease.address);
+    const leftOut = await readLeftOut(store, ownership.address);
     return this.deps.openSession({
-      keyStore: deviceKeyStore(store, lease),
+      keyStore: deviceKeyStore(store, ownership),
       caches: this.caches,
       endpoint,
       clientVersion: versionNumbers(version),
       leftOut: new Set(OPTIONAL_QUERIES.filter((query) => leftOut.has(query))),
       logger,
-      getMessage: (platformId) => messageOf({ store, address: lease.address, ids }, platformId),
-      recipientOf: (platformId) => recipientOf({ store, address: lease.address, ids }, platformId),
-      assertMayWrite: () => lease.assertHeld(),
+      getMessage: (platformId) => messageOf({ store, address: ownership.address, ids }, platformId),
+      recipientOf: (platformId) => recipientOf({ store, address: ownership.address, ids }, platformId),
+      assertMayWrite: () => ownership.assertHeld(),
       ackTimeoutMs,
       onEvent,
     });
@@ -203,7 +203,7 @@ export class DeviceSocket {
     if (!account || !this.session) return;
     const profile = { phone: account.phone, name: account.name ?? account.phone, ...(profilePic && { profilePic }) };
     const wait = isBehind ? ({ reason: 'awaiting_backlog' } as const) : {};
-    await reportObserved(this.deps.store, this.deps.lease, desired, {
+    await reportObserved(this.deps.store, this.deps.ownership, desired, {
       status: 'connected',
       ...profile,
       ...wait,

@@ -55,13 +55,13 @@ export class DeviceWork {
 
   /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
   async start(): Promise<void> {
-    const { store, queueConnection, lease, logger } = this.deps;
+    const { store, queueConnection, ownership, logger } = this.deps;
     await this.scheduler.hold.load();
     await this.compareSends({ isStart: true });
     this.consumer = createConsumer({
       connection: queueConnection,
       space: store.space,
-      address: lease.address,
+      address: ownership.address,
       handlers: { send: (job) => this.scheduler.sends.handleJob(job) },
       concurrency: QUEUE_CONCURRENCY,
       logger,
@@ -83,14 +83,14 @@ export class DeviceWork {
 
   /** An operator may have given the device another pace. */
   async refreshPace(): Promise<void> {
-    const { store, lease, defaultPace } = this.deps;
-    const device = await readDevice(store, lease.address).catch(() => undefined);
+    const { store, ownership, defaultPace } = this.deps;
+    const device = await readDevice(store, ownership.address).catch(() => undefined);
     if (device) this.scheduler.keepPace(device.pace ?? defaultPace);
   }
 
   /**
    * Compares the sends in Redis with what this process works on; who asks during a run shares the one behind it. Rejects
-   * when Redis, or our lease, is not there.
+   * when Redis, or our ownership, is not there.
    */
   refreshSends(): Promise<void> {
     this.nextRefresh ??= this.lastRefresh
@@ -104,10 +104,10 @@ export class DeviceWork {
   }
 
   private async compareSends(options: { isStart?: boolean } = {}): Promise<void> {
-    const { store, producer, clock, lease } = this.deps;
-    await dropAbandonedSends(store, lease.address, {
+    const { store, producer, clock, ownership } = this.deps;
+    await dropAbandonedSends(store, ownership.address, {
       nowMs: clock.nowMs(),
-      hasJob: (messageId) => producer.hasSend(lease.address, messageId),
+      hasJob: (messageId) => producer.hasSend(ownership.address, messageId),
     });
     await this.scheduler.refresh();
     await this.wakeJobs.addMissing(this.scheduler.sends, options);

@@ -1,6 +1,6 @@
 import { CONTACTS_PER_PART, type ContactFacts, type OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { HeldLease } from '@gateway/fleet/lease-keeper';
+import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Clock } from '@gateway/runtime/clock';
 import { defer } from '@gateway/runtime/deferred';
@@ -12,12 +12,12 @@ import { joinOptOuts } from '@gateway/store/workspace/join-opt-outs';
 
 export interface DeskDeps {
   store: Store;
-  lease: HeldLease;
+  ownership: HeldDevice;
   clock: Clock;
   logger: Logger;
   /** Answers what was removed, by kind. */
   forgetPerson(number: string): Promise<Record<string, number>>;
-  /** The lease is lost. */
+  /** The ownership is lost. */
   onFailed(error: Error): void;
 }
 
@@ -74,8 +74,8 @@ export class QuestionDesk {
   }
 
   private async take(): Promise<void> {
-    const { store, lease, clock, logger } = this.deps;
-    for (const { id, question } of await takeQuestions(store, lease)) {
+    const { store, ownership, clock, logger } = this.deps;
+    for (const { id, question } of await takeQuestions(store, ownership)) {
       if (!question) logger.warn('a question that this version does not know');
       else if (question.kind !== 'contacts') void this.answerBeside(id, question);
       else if (this.knows(id)) logger.debug('a question that is being answered was asked again');
@@ -162,7 +162,7 @@ export class QuestionDesk {
   }
 
   private write(id: string, part: string, value: string): Promise<boolean> {
-    return writeOwnerAnswer(this.deps.store, this.deps.lease, { id, part, value });
+    return writeOwnerAnswer(this.deps.store, this.deps.ownership, { id, part, value });
   }
 
   /** Redis away is nothing to end a connection for: the caller asks again. */

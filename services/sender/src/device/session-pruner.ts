@@ -11,7 +11,7 @@ import {
   forgetIdentities,
   forgetSession,
 } from '@gateway/store/devices/keys/device-keys';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { forgetNames, NAME_TYPES, type NameType } from '@gateway/store/workspace/people';
 
 /** With 256 buckets a walk over all sessions takes four hours, or longer where there are very many. */
@@ -38,7 +38,7 @@ export class SessionPruner {
   constructor(
     private readonly deps: {
       store: Store;
-      lease: Lease;
+      ownership: Ownership;
       device: Pick<Device, 'account'>;
       clock: Clock;
       logger: Logger;
@@ -60,35 +60,35 @@ export class SessionPruner {
   }
 
   private async pruneSessions(beforeMs: number): Promise<void> {
-    const { store, lease, logger } = this.deps;
+    const { store, ownership, logger } = this.deps;
     const ids = await this.findUnused('session', { limit: SESSIONS_PER_STEP, beforeMs });
     const forgotten = await Promise.all(
-      ids.map((id) => forgetSession(store, lease, { id, contact: contactOfSession(id), beforeMs })),
+      ids.map((id) => forgetSession(store, ownership, { id, contact: contactOfSession(id), beforeMs })),
     );
     const count = forgotten.filter(Boolean).length;
     if (count > 0) logger.info('unused sessions forgotten', { sessions: count });
   }
 
   private async pruneIdentities(beforeMs: number): Promise<void> {
-    const { store, lease, logger } = this.deps;
+    const { store, ownership, logger } = this.deps;
     const ids = await this.findUnused('identity-key', { limit: SESSIONS_PER_STEP, beforeMs });
-    const identities = await forgetIdentities(store, lease, { ids, beforeMs });
+    const identities = await forgetIdentities(store, ownership, { ids, beforeMs });
     if (identities > 0) logger.info('identities without a session forgotten', { identities });
   }
 
   private async pruneGroupKeys(beforeMs: number): Promise<void> {
-    const { store, lease, logger } = this.deps;
+    const { store, ownership, logger } = this.deps;
     const ids = await this.findUnused('sender-key', { limit: SESSIONS_PER_STEP, beforeMs });
     if (ids.length === 0) return;
     const keys = ids.map((id) => ({ type: 'sender-key', id, value: null }));
-    await deviceKeyStore(store, lease).commit({ keys });
+    await deviceKeyStore(store, ownership).commit({ keys });
     logger.info('unused keys of groups forgotten', { keys: ids.length });
   }
 
   private async pruneNames(type: NameType, beforeMs: number): Promise<void> {
-    const { store, lease, device, logger } = this.deps;
+    const { store, ownership, device, logger } = this.deps;
     const ids = await this.findUnused(type, { limit: NAMES_PER_STEP, beforeMs });
-    const names = await forgetNames(store, lease, { type, ids, own: device.account, beforeMs });
+    const names = await forgetNames(store, ownership, { type, ids, own: device.account, beforeMs });
     if (names > 0) logger.info('names of people without a session forgotten', { type, names });
   }
 
@@ -96,9 +96,9 @@ export class SessionPruner {
     type: keyof typeof this.cursors,
     { limit, beforeMs }: { limit: number; beforeMs: number },
   ): Promise<string[]> {
-    const { store, lease } = this.deps;
+    const { store, ownership } = this.deps;
     const cursor = this.cursors[type];
-    const { ids, next } = await findUnusedKeys(store, lease.address, { type, cursor, limit, beforeMs });
+    const { ids, next } = await findUnusedKeys(store, ownership.address, { type, cursor, limit, beforeMs });
     this.cursors[type] = next;
     return ids;
   }

@@ -48,8 +48,8 @@ export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | P
 }
 
 function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
-  const { store, lease, clock, metrics, work } = deps;
-  const recorded = recordIncoming(store, lease, { message, nowMs: clock.nowMs() }).then((change) => {
+  const { store, ownership, clock, metrics, work } = deps;
+  const recorded = recordIncoming(store, ownership, { message, nowMs: clock.nowMs() }).then((change) => {
     if (change) metrics.countOptOutReply(change);
   });
   work.scheduler.metPerson(message);

@@ -4,7 +4,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { listOpenSends, readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import { type ActiveSends, toJob } from '../scheduling/active-sends.js';
 
@@ -22,13 +22,13 @@ export class WakeJobs {
   private readonly addedAtMs = new Map<string, number>();
 
   constructor(
-    private readonly deps: { store: Store; producer: Producer; lease: Lease; clock: Clock; logger: Logger },
+    private readonly deps: { store: Store; producer: Producer; ownership: Ownership; clock: Clock; logger: Logger },
   ) {}
 
   /** @param options.isStart of this ownership: jobs that a former owner held are of no use now. */
   async addMissing(sends: ActiveSends, { isStart = false } = {}): Promise<void> {
-    const { store, lease, clock, producer } = this.deps;
-    const open = (await listOpenSends(store, lease.address)).filter((messageId) => !sends.has(messageId));
+    const { store, ownership, clock, producer } = this.deps;
+    const open = (await listOpenSends(store, ownership.address)).filter((messageId) => !sends.has(messageId));
     this.forgetAllBut(new Set(open));
     const due = open.filter((messageId) => !this.wasAddedLately(messageId));
     // What is added now will be taken later: they do not count it yet.
@@ -39,9 +39,9 @@ export class WakeJobs {
       );
       for (const record of records) {
         if (!record) continue;
-        const job = toJob(lease.address, record);
+        const job = toJob(ownership.address, record);
         if (!isStart && clock.nowMs() - record.createdAtMs < YOUNG_MS) this.addedAtMs.delete(record.messageId);
-        else if (job.priority === 'otp' || room-- > 0) await producer.addSend(job, { epoch: lease.epoch });
+        else if (job.priority === 'otp' || room-- > 0) await producer.addSend(job, { epoch: ownership.epoch });
         else if (!sends.has(record.messageId)) sends.park(job);
       }
     }
@@ -53,9 +53,9 @@ export class WakeJobs {
 
   /** One record that cannot be read (of a later version, say) must not keep the others from being worked on. */
   private async readOne(messageId: string): Promise<SendRecord | undefined> {
-    const { store, lease, clock, logger } = this.deps;
+    const { store, ownership, clock, logger } = this.deps;
     this.addedAtMs.set(messageId, clock.monotonicMs());
-    return readSend(store, lease.address, messageId).catch((thrown: unknown) => {
+    return readSend(store, ownership.address, messageId).catch((thrown: unknown) => {
       logger.error('record of a send cannot be read', { messageId, error: toError(thrown) });
       return undefined;
     });

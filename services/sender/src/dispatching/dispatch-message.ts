@@ -97,10 +97,10 @@ async function claimAndAsk(
   deps: DispatchDeps,
   item: WorkItem & { person: Recipient },
 ): Promise<[ClaimOutcome, LastAnswer[]]> {
-  const { store, lease, clock } = deps;
+  const { store, ownership, clock } = deps;
   const { send, recipient, part } = item;
   return Promise.all([
-    claimRecipient(store, lease, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
+    claimRecipient(store, ownership, { tag: send.tag, recipient, part, nowMs: clock.nowMs() }),
     Promise.all(LAST_GATES.map((gate) => gate(deps, item))),
   ]);
 }

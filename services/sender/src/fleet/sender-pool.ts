@@ -16,7 +16,7 @@ import { WakeUp } from '../scheduling/wake-up.js';
 
 export interface PoolDeps extends ProcessDeps {
   workspace: Workspace;
-  /** Of this process, in leases and in the member set. */
+  /** Of this process, in sessions and in the member set. */
   processId: string;
   doorbells: DoorbellListener;
   maxDevices: number;
@@ -166,10 +166,10 @@ export class SenderPool {
   private async claim(address: DeviceAddress): Promise<void> {
     const { device } = address;
     const shard = shardOf(address);
-    const lease = await this.deps.keeper.acquire(address);
-    if (!lease) return this.watch.look(shard);
+    const ownership = await this.deps.keeper.acquire(address);
+    if (!ownership) return this.watch.look(shard);
     this.linked.noteOwner(device, shard, this.deps.processId);
-    const owner = new DeviceOwner(this.deps, lease);
+    const owner = new DeviceOwner(this.deps, ownership);
     this.owners.set(device, owner);
     void owner.ended.then(() => {
       this.owners.delete(device);

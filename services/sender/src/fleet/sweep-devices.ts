@@ -1,6 +1,6 @@
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { SHARDS } from '@gateway/contracts/shards';
-import type { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import type { SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
@@ -14,7 +14,7 @@ import { eraseSpentOtps, expireSends } from '@gateway/store/sends/change-send';
 
 export interface SweepDeps {
   store: Store;
-  keeper: LeaseKeeper;
+  keeper: SessionKeeper;
   producer: Producer;
   clock: Clock;
   logger: Logger;
@@ -34,18 +34,18 @@ export async function sweepDevices(deps: SweepDeps, isStopped = () => false): Pr
 }
 
 async function sweepDevice({ store, keeper, producer, clock }: SweepDeps, address: DeviceAddress): Promise<void> {
-  const lease = await keeper.acquire(address);
+  const ownership = await keeper.acquire(address);
   // It has an owner, who does all this on its own ticks.
-  if (!lease) return;
+  if (!ownership) return;
   try {
     const nowMs = clock.nowMs();
     await dropAbandonedSends(store, address, { nowMs, hasJob: (messageId) => producer.hasSend(address, messageId) });
-    await expireSends(store, lease, nowMs);
+    await expireSends(store, ownership, nowMs);
     await eraseSpentOtps(store, address, nowMs);
     await releaseBlobs(store, address);
   } finally {
-    await keeper.release(lease);
+    await keeper.release(ownership);
     // Whoever saw that we hold it may claim it.
-    await ringDoorbell(store, { topic: 'lease', ...address });
+    await ringDoorbell(store, { topic: 'owner', ...address });
   }
 }

@@ -4,7 +4,7 @@ import { type SweepDeps, sweepDevices } from './sweep-devices.js';
 const SWEEP_EVERY_MS = 15_000;
 
 /**
- * Looks after devices without an owner, such as those that were logged out with sends still queued: it takes the lease
+ * Looks after devices without an owner, such as those that were logged out with sends still queued: it takes the ownership
  * without opening a socket, ends what is over, and gives it back at once. Returns what stops it.
  */
 export function startSweeper(deps: SweepDeps): () => Promise<void> {

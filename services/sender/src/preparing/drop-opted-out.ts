@@ -6,7 +6,7 @@ import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import type { SendProgress } from '../scheduling/send-progress.js';
 
-type UnsentDeps = Pick<DeviceDeps, 'store' | 'lease' | 'results' | 'metrics'>;
+type UnsentDeps = Pick<DeviceDeps, 'store' | 'ownership' | 'results' | 'metrics'>;
 
 /** Those of a batch who take messages. The others cost neither a lookup nor a place in the pace. */
 export async function dropOptedOut<Upcoming extends { index: number; to: string }>(
@@ -50,16 +50,16 @@ export async function identify(
 }
 
 /** Whether a person has opted out, under any of their names: also with a STOP that came without a number. */
-export async function hasOptedOut({ store, lease }: UnsentDeps, recipient: Recipient): Promise<boolean> {
-  return recipient.kind === 'named' && isOptedOut(store, lease.address.workspace, recipient);
+export async function hasOptedOut({ store, ownership }: UnsentDeps, recipient: Recipient): Promise<boolean> {
+  return recipient.kind === 'named' && isOptedOut(store, ownership.address.workspace, recipient);
 }
 
 async function findIn(
-  { store, lease }: UnsentDeps,
+  { store, ownership }: UnsentDeps,
   send: SendProgress,
   numbers: readonly string[],
 ): Promise<Set<string>> {
-  return isExempt(send) ? new Set() : findOptedOut(store, lease.address.workspace, numbers);
+  return isExempt(send) ? new Set() : findOptedOut(store, ownership.address.workspace, numbers);
 }
 
 /** A code goes out all the same: the person has just asked for it. */

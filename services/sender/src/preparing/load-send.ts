@@ -20,7 +20,7 @@ import type { IllegalMoveError } from '../scheduling/places.js';
 import { SendProgress } from '../scheduling/send-progress.js';
 import { loadQuotes } from './load-quotes.js';
 
-type LoadDeps = Pick<DeviceDeps, 'store' | 'lease' | 'clock' | 'logger' | 'metrics' | 'ids'>;
+type LoadDeps = Pick<DeviceDeps, 'store' | 'ownership' | 'clock' | 'logger' | 'metrics' | 'ids'>;
 
 /**
  * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
@@ -33,15 +33,15 @@ export async function loadSend(
   messageId: string,
   options: LoadOptions,
 ): Promise<SendProgress | undefined> {
-  const { store, lease } = deps;
+  const { store, ownership } = deps;
   const tag = parseMessageId(messageId)?.tag;
   if (!tag) return undefined;
   // One connection keeps them in this order, in one packet: an OTP has no time for four round trips.
   const [isOpen, record, recipients, stored] = await Promise.all([
-    openSend(store, lease.address, messageId),
-    readSend(store, lease.address, messageId),
-    readRecipients(store, lease.address, tag, { from: 0, limit: LIMITS.maxRecipients }),
-    readContent(store, lease.address, tag).catch(toError),
+    openSend(store, ownership.address, messageId),
+    readSend(store, ownership.address, messageId),
+    readRecipients(store, ownership.address, tag, { from: 0, limit: LIMITS.maxRecipients }),
+    readContent(store, ownership.address, tag).catch(toError),
   ]);
   // It may have been read a moment before it was opened: Redis, restarted, asks for the script first.
   if (!isOpen || !record || record.state === 'closed') return undefined;
@@ -49,7 +49,7 @@ export async function loadSend(
   if (!loaded) return undefined;
   const { content, reply } = loaded;
   await noteKeyIsThere(deps, record, recipients);
-  const quoteFor = await loadQuotes({ store, address: lease.address, ids: deps.ids }, reply);
+  const quoteFor = await loadQuotes({ store, address: ownership.address, ids: deps.ids }, reply);
   const onIllegalMove = (error: IllegalMoveError) => {
     deps.logger.error('a recipient was to go where they cannot', { messageId, ...error.fields, error });
   };
@@ -89,7 +89,7 @@ async function checkContent(
 
 /** Says of recipients that they will get nothing, and why. */
 export async function failRecipients(
-  deps: Pick<LoadDeps, 'store' | 'lease' | 'clock' | 'metrics'>,
+  deps: Pick<LoadDeps, 'store' | 'ownership' | 'clock' | 'metrics'>,
   record: SendRecord,
   recipients: readonly number[],
   error: OwnRecipientError,
@@ -109,7 +109,7 @@ async function noteKeyIsThere(deps: LoadDeps, record: SendRecord, recipients: re
 
 /** The same, or that they wait. */
 async function settleRecipients(
-  { store, lease, clock }: Pick<LoadDeps, 'store' | 'lease' | 'clock'>,
+  { store, ownership, clock }: Pick<LoadDeps, 'store' | 'ownership' | 'clock'>,
   record: SendRecord,
   recipients: readonly number[],
   { event, errorCode }: { event: 'failed' | 'held'; errorCode: number },
@@ -117,6 +117,6 @@ async function settleRecipients(
   const chunk = 1_000;
   for (let from = 0; from < recipients.length; from += chunk) {
     const events = recipients.slice(from, from + chunk).map((recipient) => ({ recipient, part: 0, event, errorCode }));
-    await recordResults(store, lease, { tag: record.tag, nowMs: clock.nowMs(), events });
+    await recordResults(store, ownership, { tag: record.tag, nowMs: clock.nowMs(), events });
   }
 }

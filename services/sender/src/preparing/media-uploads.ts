@@ -5,7 +5,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import { keepContained } from '@gateway/runtime/process/contain';
 import { extendUpload, keepUpload, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import type { Store } from '@gateway/store/core/store';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import PQueue from 'p-queue';
 import type { SendProgress } from '../scheduling/send-progress.js';
 
@@ -28,7 +28,7 @@ export class MediaUploads {
   /** A device whose files go nowhere waits with these few of them; the turn is then another device's. */
   private readonly own = new PQueue({ concurrency: 2 });
 
-  constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock; uploads: PQueue }) {}
+  constructor(private readonly deps: { store: Store; ownership: Ownership; clock: Clock; uploads: PQueue }) {}
 
   /** Rejects when the network did not take the file now: try again later. */
   ensure(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
@@ -43,28 +43,28 @@ export class MediaUploads {
   }
 
   private async find(send: SendProgress, media: MediaContent): Promise<MediaUpload | undefined> {
-    const { store, lease, clock } = this.deps;
-    const known = await readUpload(store, lease.address, media);
+    const { store, ownership, clock } = this.deps;
+    const known = await readUpload(store, ownership.address, media);
     if (!known || clock.nowMs() - known.atMs > FRESH_MS) return undefined;
-    await extendUpload(store, lease.address, { ...media, untilMs: neededUntilMs(send) });
+    await extendUpload(store, ownership.address, { ...media, untilMs: neededUntilMs(send) });
     return known;
   }
 
   private upload(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
-    const { store, lease, uploads } = this.deps;
+    const { store, ownership, uploads } = this.deps;
     const work = async (): Promise<UploadOutcome> => {
       const bytes = await this.readFile(media);
       if (bytes instanceof Error) return { kind: 'unreadable', error: bytes };
       const upload = await session.uploadMedia(media, bytes);
-      await keepUpload(store, lease.address, { ...media, upload, untilMs: neededUntilMs(send) });
+      await keepUpload(store, ownership.address, { ...media, upload, untilMs: neededUntilMs(send) });
       return { kind: 'uploaded', upload };
     };
     return this.own.add(() => uploads.add(keepContained(work)));
   }
 
   private async readFile({ blob, sizeBytes }: MediaContent): Promise<Buffer | Error> {
-    const { store, lease } = this.deps;
-    const bytes = await readBlob(store, lease.address.workspace, { hash: blob, sizeBytes });
+    const { store, ownership } = this.deps;
+    const bytes = await readBlob(store, ownership.address.workspace, { hash: blob, sizeBytes });
     return bytes ?? new Error('the stored file is gone');
   }
 }

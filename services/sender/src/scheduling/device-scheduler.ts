@@ -132,12 +132,12 @@ export class DeviceScheduler {
 
   /** Looks at cancels and expiries. Called on each tick and doorbell. */
   async refresh(): Promise<void> {
-    const { store, lease, clock } = this.deps;
-    for (const messageId of await expireSends(store, lease, clock.nowMs())) this.sends.drop(messageId);
-    await eraseSpentOtps(store, lease.address, clock.nowMs());
-    await releaseBlobs(store, lease.address);
+    const { store, ownership, clock } = this.deps;
+    for (const messageId of await expireSends(store, ownership, clock.nowMs())) this.sends.drop(messageId);
+    await eraseSpentOtps(store, ownership.address, clock.nowMs());
+    await releaseBlobs(store, ownership.address);
     const dropCancelled = async (send: SendProgress) => {
-      const record = await readSend(store, lease.address, send.messageId);
+      const record = await readSend(store, ownership.address, send.messageId);
       if (!record || record.cancelledAtMs) send.dropCancelled();
     };
     await Promise.all(this.sends.inTurn().map(dropCancelled));
@@ -157,12 +157,12 @@ export class DeviceScheduler {
   }
 
   private makeActiveSends(): ActiveSends {
-    const { store, lease, clock, logger, onFailed } = this.deps;
+    const { store, ownership, clock, logger, onFailed } = this.deps;
     return new ActiveSends({
-      address: lease.address,
+      address: ownership.address,
       monotonicMs: clock.monotonicMs,
       nowMs: clock.nowMs,
-      promise: (messageId) => openSend(store, lease.address, messageId),
+      promise: (messageId) => openSend(store, ownership.address, messageId),
       load: (messageId, options) => loadSend(this.deps, messageId, options),
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {
@@ -170,7 +170,7 @@ export class DeviceScheduler {
         const { requestId } = record;
         this.failures.end(send);
         logger.info('send finished', { messageId, requestId });
-        if (priorityOf(record) === 'otp') void ringDoorbell(store, { topic: 'results', ...lease.address });
+        if (priorityOf(record) === 'otp') void ringDoorbell(store, { topic: 'results', ...ownership.address });
       },
       onUnloadable: ({ messageId, requestId }, error) => {
         if (error instanceof FencedError) onFailed(error);

@@ -6,7 +6,7 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { readRefusedContacts, readRestriction, recordRestriction } from '@gateway/store/devices/incidents/restrictions';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import type { SenderMetrics } from '../sender-metrics.js';
 import {
   afterAnswer,
@@ -21,7 +21,7 @@ import {
 
 export interface HoldDeps {
   store: Store;
-  lease: Lease;
+  ownership: Ownership;
   clock: Clock;
   logger: Logger;
   metrics: SenderMetrics;
@@ -90,9 +90,9 @@ export class NewContactHold {
 
   /** What the former owner knew. */
   async load(): Promise<void> {
-    const { store, lease } = this.deps;
-    for (const number of await readRefusedContacts(store, lease.address)) this.note(number, 'refused');
-    const restriction = await readRestriction(store, lease.address);
+    const { store, ownership } = this.deps;
+    for (const number of await readRefusedContacts(store, ownership.address)) this.note(number, 'refused');
+    const restriction = await readRestriction(store, ownership.address);
     if (restriction) this.enter({ kind: 'restricted', restriction });
   }
 
@@ -300,7 +300,7 @@ export class NewContactHold {
   }
 
   private async record(refused: readonly string[]): Promise<void> {
-    const { store, lease } = this.deps;
-    await recordRestriction(store, lease, restrictionOf(this.state), refused);
+    const { store, ownership } = this.deps;
+    await recordRestriction(store, ownership, restrictionOf(this.state), refused);
   }
 }

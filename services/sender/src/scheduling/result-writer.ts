@@ -2,7 +2,7 @@ import type { SendTag } from '@gateway/contracts/ids';
 import type { RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
-import type { Lease } from '@gateway/store/fleet/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
 import { type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
 
 interface Batch {
@@ -14,7 +14,7 @@ interface Batch {
 const GATHER_MS = 5;
 
 /**
- * Writes acks and receipts to Redis under the lease, in order, those of one send that arrive together in one step.
+ * Writes acks and receipts to Redis under the ownership, in order, those of one send that arrive together in one step.
  * A rejected promise is a `FencedError`, or Redis itself: the news are then lost here and found again by the next
  * owner, who repeats the same ids.
  */
@@ -23,7 +23,7 @@ export class ResultWriter {
   /** Sends that were written to a moment ago: over when the next step may go. */
   private readonly pauses = new Map<SendTag, Promise<void>>();
 
-  constructor(private readonly deps: { store: Store; lease: Lease; clock: Clock }) {}
+  constructor(private readonly deps: { store: Store; ownership: Ownership; clock: Clock }) {}
 
   /** Resolves with the recipient's status once this is written; `undefined` when there is no such recipient. */
   async write(tag: SendTag, event: RecipientEvent): Promise<RecipientStatus | undefined> {
@@ -44,8 +44,8 @@ export class ResultWriter {
   private async flush(tag: SendTag, events: RecipientEvent[]): Promise<(RecipientStatus | undefined)[]> {
     this.open.delete(tag);
     this.pause(tag);
-    const { store, lease, clock } = this.deps;
-    return recordResults(store, lease, { tag, nowMs: clock.nowMs(), events });
+    const { store, ownership, clock } = this.deps;
+    return recordResults(store, ownership, { tag, nowMs: clock.nowMs(), events });
   }
 
   private pause(tag: SendTag): void {

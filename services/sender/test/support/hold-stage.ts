@@ -7,8 +7,8 @@ import { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 
 export const ADDRESS = { workspace: 'main', device: 'a' };
@@ -18,7 +18,7 @@ export const MINUTE_MS = 60_000;
 interface Stage {
   space: RedisSpace;
   store: Store;
-  lease: Lease;
+  ownership: Ownership;
   nowMs: number;
   /** What it asked of its owner. */
   calls: string[];
@@ -36,9 +36,9 @@ export function useHoldStage() {
   const stage = {} as Stage;
   beforeEach(async () => {
     const space = await openRedisSpace();
-    const lease = (await acquireLease(space.store, ADDRESS, { owner: 'a', ttlMs: 60_000 }))!;
+    const ownership = (await takeDevice(space.store, ADDRESS, { owner: 'a', ttlMs: 60_000 }))!;
     const nothing = { calls: [], said: undefined, questions: 0, abouts: [], waiting: [] };
-    Object.assign(stage, { space, store: space.store, lease, nowMs: 1_000_000, ...nothing });
+    Object.assign(stage, { space, store: space.store, ownership, nowMs: 1_000_000, ...nothing });
   });
   afterEach(() => stage.space.close());
 
@@ -55,9 +55,9 @@ export function useHoldStage() {
   } as Partial<MessengerSession> as MessengerSession;
 
   function makeHold(): NewContactHold {
-    const { store, lease, calls } = stage;
+    const { store, ownership, calls } = stage;
     return new NewContactHold({
-      ...{ store, lease, metrics },
+      ...{ store, ownership, metrics },
       logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
       clock: { nowMs: () => stage.nowMs, monotonicMs: () => stage.nowMs },
       onHeld: () => calls.push('held'),

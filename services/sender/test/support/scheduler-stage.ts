@@ -2,7 +2,7 @@ import type { MessageContent, SendKind } from '@gateway/contracts/content/messag
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
-import { type HeldLease, LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { OnSessionEvent } from '@gateway/messenger/session/session-events';
 import type { OutgoingMessage } from '@gateway/messenger/session/session-types';
 import { systemClock } from '@gateway/runtime/clock';
@@ -65,8 +65,8 @@ async function openStage() {
   const steps: Steps = { between: (_step, run) => run() };
   const run: Store['run'] = (name, keys, args) => steps.between(name, () => space.store.run(name, keys, args));
   const store: Store = { ...space.store, run };
-  const keeper = new LeaseKeeper({ store: space.store, clock: systemClock, logger, owner: 'test', ttlMs: HOUR_MS });
-  const lease = (await keeper.acquire(ADDRESS)) as HeldLease;
+  const keeper = new SessionKeeper({ store: space.store, clock: systemClock, logger, owner: 'test', ttlMs: HOUR_MS });
+  const ownership = (await keeper.acquire(ADDRESS)) as HeldDevice;
   const schedulers: DeviceScheduler[] = [];
   const sessions: ScriptedSession[] = [];
   /** What the network answers, in this test. */
@@ -78,20 +78,20 @@ async function openStage() {
     },
   });
 
-  function makeScheduler(options: { pace?: Pace; isCareful?: boolean; lease?: HeldLease } = {}): DeviceScheduler {
-    const mine = options.lease ?? lease;
+  function makeScheduler(options: { pace?: Pace; isCareful?: boolean; ownership?: HeldDevice } = {}): DeviceScheduler {
+    const mine = options.ownership ?? ownership;
     const deps = {
       store,
-      lease: mine,
+      ownership: mine,
       clock,
       logger,
       metrics,
       ids,
-      results: new ResultWriter({ store, lease: mine, clock }),
+      results: new ResultWriter({ store, ownership: mine, clock }),
     };
     const scheduler: DeviceScheduler = new DeviceScheduler({
       ...deps,
-      uploads: new MediaUploads({ store, lease: mine, clock, uploads: new PQueue() }),
+      uploads: new MediaUploads({ store, ownership: mine, clock, uploads: new PQueue() }),
       pace: options.pace ?? UNLIMITED_PACE,
       isCareful: () => options.isCareful ?? false,
       onFailed: (error) => failed.push(error),
@@ -129,7 +129,7 @@ async function openStage() {
       metrics,
       logger,
       store,
-      lease,
+      ownership,
       clock,
       steps,
       network,

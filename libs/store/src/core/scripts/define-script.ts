@@ -74,7 +74,7 @@ export interface Script {
   name: string;
   whenFull: 'runs' | 'refused';
   isFenced: boolean;
-  /** Without that of the lease. */
+  /** Without that of the ownership. */
   keys: readonly string[];
   lua: string;
   sha: string;

@@ -2,7 +2,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
-import type { Lease } from '../../fleet/leases.js';
+import type { Ownership } from '../../fleet/ownership.js';
 
 /** A query is left out when the ends of the connection during it, in a row, come to this: two, or four without a word. */
 export const MAX_BLAME = 4;
@@ -27,10 +27,10 @@ const noteEndStep = defineScript({
  */
 export async function noteEnd(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { wasOpen, end }: { wasOpen: Record<string, boolean>; end: keyof typeof BLAME },
 ): Promise<string[]> {
-  const { queryEnds } = deviceKeys(store.space, lease.address);
+  const { queryEnds } = deviceKeys(store.space, ownership.address);
   const news = { queries: JSON.stringify(wasOpen), blame: BLAME[end] };
-  return noteEndStep(store, lease, { queryEnds, limit: MAX_BLAME, ttlMs: LEFT_OUT_MS, ...news });
+  return noteEndStep(store, ownership, { queryEnds, limit: MAX_BLAME, ttlMs: LEFT_OUT_MS, ...news });
 }

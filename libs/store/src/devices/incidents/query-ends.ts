@@ -3,7 +3,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '../../core/store.js';
-import type { Lease } from '../../fleet/leases.js';
+import type { Ownership } from '../../fleet/ownership.js';
 import { MAX_BLAME, noteEnd } from './note-end.js';
 
 /** The queries that ended the connection of this account whenever they were asked: its owner, whichever process that is, leaves them out. */
@@ -18,14 +18,14 @@ export async function readLeftOut(store: Store, address: DeviceAddress): Promise
  * @param end without `suspects` it tells nothing.
  */
 export async function noteSuspects(
-  { store, lease, logger }: { store: Store; lease: Lease; logger: Logger },
+  { store, ownership, logger }: { store: Store; ownership: Ownership; logger: Logger },
   queries: readonly string[],
   { suspects, isSaid }: { suspects?: readonly string[]; isSaid?: true },
 ): Promise<void> {
   if (!suspects) return;
   const wasOpen = Object.fromEntries(queries.map((query) => [query, suspects.includes(query)]));
   try {
-    for (const query of await noteEnd(store, lease, { wasOpen, end: isSaid ? 'spoken' : 'wordless' })) {
+    for (const query of await noteEnd(store, ownership, { wasOpen, end: isSaid ? 'spoken' : 'wordless' })) {
       logger.warn('a query that ends the connection is left out for a day', { query });
     }
   } catch (thrown) {

@@ -4,7 +4,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, mixed, text } from '../../core/scripts/define-script.js';
 import { nothing } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
-import type { Lease } from '../../fleet/leases.js';
+import type { Ownership } from '../../fleet/ownership.js';
 
 const recordRestrictionStep = defineScript({
   name: 'record-restriction',
@@ -43,13 +43,13 @@ export async function readRefusedContacts(store: Store, address: DeviceAddress):
  */
 export async function recordRestriction(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   restriction: HeldRestriction | undefined,
   refused: readonly string[] = [],
 ): Promise<void> {
-  const keys = deviceKeys(store.space, lease.address);
+  const keys = deviceKeys(store.space, ownership.address);
   const { kind = '', untilMs = '', sinceMs = '', silentSinceMs = '', triedAtMs = '' } = restriction ?? {};
   const times = { untilMs, sinceMs, silentSinceMs, triedAtMs };
   const places = { restriction: keys.restriction, refused: keys.refusedContacts };
-  await recordRestrictionStep(store, lease, { ...places, kind, ...times, numbers: refused });
+  await recordRestrictionStep(store, ownership, { ...places, kind, ...times, numbers: refused });
 }

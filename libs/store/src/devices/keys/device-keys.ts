@@ -5,7 +5,7 @@ import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '.
 import { isOne, nothing, numeric, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { MS_PER_DAY } from '../../core/vault.js';
-import type { Lease } from '../../fleet/leases.js';
+import type { Ownership } from '../../fleet/ownership.js';
 
 /** Keys are spread over this many hashes per type, so that no single one grows past what Redis moves at once. */
 export const BUCKETS = 256;
@@ -70,10 +70,10 @@ export interface KeyChange {
 
 /**
  * The keys of one device, sealed, as its owner reads and writes them: the key store port of libs/messenger.
- * Reads throw when a value cannot be opened; writes throw `FencedError` when the lease has passed on.
+ * Reads throw when a value cannot be opened; writes throw `FencedError` when the ownership has passed on.
  */
-export function deviceKeyStore(store: Store, lease: Lease) {
-  const { address } = lease;
+export function deviceKeyStore(store: Store, ownership: Ownership) {
+  const { address } = ownership;
   const keys = deviceKeys(store.space, address);
   const bucketKey = (type: string, id: string) => keys.keyBucket(type, bucketOf(id));
 
@@ -106,7 +106,7 @@ export function deviceKeyStore(store: Store, lease: Lease) {
       }
       const creds = changes.creds === undefined ? '' : store.vault.seal(changes.creds, 'account', keys.creds);
       const contacts = changes.contacts ?? [];
-      await commitKeys(store, lease, {
+      await commitKeys(store, ownership, {
         ...{ creds: keys.creds, keyBuckets: keys.keyBuckets, contactIndex: keys.contactIndex },
         ...{ buckets: [...buckets.keys()], newCreds: creds },
         ...{ contactCount: contacts.length, changes: [...contacts, ...fields] },
@@ -154,11 +154,11 @@ export async function findUnusedKeys(
  */
 export async function forgetSession(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { id, contact = '', beforeMs }: { id: string; contact?: string | undefined; beforeMs: number },
 ): Promise<boolean> {
-  const keys = deviceKeys(store.space, lease.address);
-  return forgetSessionStep(store, lease, {
+  const keys = deviceKeys(store.space, ownership.address);
+  return forgetSessionStep(store, ownership, {
     sessions: keys.keyBucket('session', bucketOf(id)),
     identities: keys.keyBucket('identity-key', bucketOf(id)),
     tokens: keys.keyBucket('tctoken', bucketOf(contact)),
@@ -174,15 +174,15 @@ export async function forgetSession(
  */
 export async function forgetIdentities(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { ids, beforeMs }: { ids: readonly string[]; beforeMs: number },
 ): Promise<number> {
   if (ids.length === 0) return 0;
-  const keys = deviceKeys(store.space, lease.address);
+  const keys = deviceKeys(store.space, ownership.address);
   const buckets = ids.flatMap((id) => ['identity-key', 'session'].map((type) => keys.keyBucket(type, bucketOf(id))));
   const names = ids.flatMap((id, index) => [2 * index + 1, id, 1, 2 * index + 2, id]);
   const day = Math.floor(beforeMs / MS_PER_DAY);
-  return forgetUnkeptNames(store, lease, { contactIndex: keys.contactIndex, buckets, day, names });
+  return forgetUnkeptNames(store, ownership, { contactIndex: keys.contactIndex, buckets, day, names });
 }
 
 /** Every key of a device, for a copy of all of them: one hash of Redis after the other, in no order. */
@@ -206,10 +206,12 @@ export async function* readAllKeys(
 const QUARANTINE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** The account is gone: its keys too. `quarantine` keeps the credentials aside for whoever investigates. */
-export async function retireKeys(store: Store, lease: Lease, options: { quarantine: boolean }): Promise<void> {
-  const keys = deviceKeys(store.space, lease.address);
-  const buckets = (await store.redis.smembers(keys.keyBuckets)).map((name) => toBucketKey(store, lease.address, name));
-  await retireStep(store, lease, {
+export async function retireKeys(store: Store, ownership: Ownership, options: { quarantine: boolean }): Promise<void> {
+  const keys = deviceKeys(store.space, ownership.address);
+  const buckets = (await store.redis.smembers(keys.keyBuckets)).map((name) =>
+    toBucketKey(store, ownership.address, name),
+  );
+  await retireStep(store, ownership, {
     ...keys,
     ...{ quarantined: keys.quarantinedCreds, refused: keys.refusedContacts, buckets },
     quarantineMs: options.quarantine ? QUARANTINE_MS : 0,

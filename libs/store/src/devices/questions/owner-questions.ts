@@ -7,7 +7,7 @@ import { defineScript, number, text } from '../../core/scripts/define-script.js'
 import { oneOf, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { MS_PER_DAY } from '../../core/vault.js';
-import type { Lease } from '../../fleet/leases.js';
+import type { Ownership } from '../../fleet/ownership.js';
 
 /** Each has up to 1,000 numbers in it. */
 const MAX_WAITING = 20;
@@ -86,7 +86,7 @@ export interface AnswerProgress {
 /** How far an answer is, without reading it: callers are woken by each other's doorbells. */
 export async function readAnswerProgress(store: Store, address: DeviceAddress, id: string): Promise<AnswerProgress> {
   const keys = deviceKeys(store.space, address);
-  const [[taken, refused], fields, lease] = await Promise.all([
+  const [[taken, refused], fields, ownership] = await Promise.all([
     store.redis.hmget(keys.answer(id), 'taken', 'refused'),
     store.redis.hlen(keys.answer(id)),
     store.redis.get(keys.owner),
@@ -94,7 +94,7 @@ export async function readAnswerProgress(store: Store, address: DeviceAddress, i
   const isRefused = refused != null;
   const parts = fields - (taken != null ? 1 : 0) - (isRefused ? 1 : 0);
   if (taken == null) return { taken: undefined, isRefused, parts };
-  return { taken: taken === lease ? 'byOwner' : 'byFormerOwner', isRefused, parts };
+  return { taken: taken === ownership ? 'byOwner' : 'byFormerOwner', isRefused, parts };
 }
 
 /** The parts of an answer that there are, by name. */
@@ -134,15 +134,15 @@ export interface TakenQuestion {
 }
 
 /** The owner takes all questions that wait, and says so. Throws `FencedError` for a stale owner. */
-export async function takeQuestions(store: Store, lease: Lease): Promise<TakenQuestion[]> {
-  const flat = await takeStep(store, lease, { questions: deviceKeys(store.space, lease.address).questions });
+export async function takeQuestions(store: Store, ownership: Ownership): Promise<TakenQuestion[]> {
+  const flat = await takeStep(store, ownership, { questions: deviceKeys(store.space, ownership.address).questions });
   const questions: TakenQuestion[] = [];
   for (let i = 0; i + 1 < flat.length; i += 2) {
     const [id, sealed] = flat.slice(i, i + 2) as [string, string];
-    questions.push({ id, question: open(store, lease.address, { id, sealed }) });
+    questions.push({ id, question: open(store, ownership.address, { id, sealed }) });
   }
   await Promise.all(
-    questions.map(({ id }) => writeOwnerAnswer(store, lease, { id, part: 'taken', value: lease.token })),
+    questions.map(({ id }) => writeOwnerAnswer(store, ownership, { id, part: 'taken', value: ownership.token })),
   );
   return questions;
 }
@@ -150,12 +150,12 @@ export async function takeQuestions(store: Store, lease: Lease): Promise<TakenQu
 /** Whether a caller still waits for the answer. Rings when it is written. Throws `FencedError` for a stale owner. */
 export async function writeOwnerAnswer(
   store: Store,
-  lease: Lease,
+  ownership: Ownership,
   { id, part, value }: { id: string; part: string; value: string },
 ): Promise<boolean> {
-  const answer = deviceKeys(store.space, lease.address).answer(id);
-  const outcome = await answerStep(store, lease, { answer, field: part, value, ttlMs: TTL_MS });
-  if (outcome === 'ok') await ringDoorbell(store, { topic: 'answers', ...lease.address });
+  const answer = deviceKeys(store.space, ownership.address).answer(id);
+  const outcome = await answerStep(store, ownership, { answer, field: part, value, ttlMs: TTL_MS });
+  if (outcome === 'ok') await ringDoorbell(store, { topic: 'answers', ...ownership.address });
   return outcome === 'ok';
 }
 

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { isOne, words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
-import { endSessions, type Session } from '../leases.js';
+import { endSessions, type Session } from '../ownership.js';
 
 /** How long a process that has the name may take to say so. */
 const ANSWER_MS = 500;

@@ -3,7 +3,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { nothing, numeric } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
-import type { Lease } from '../leases.js';
+import type { Ownership } from '../ownership.js';
 
 const noteStep = defineScript({
   name: 'note-start',
@@ -33,21 +33,21 @@ export async function readStarts(store: Store, address: DeviceAddress): Promise<
  * Notes that an owner begins to work. Returns how many there were, with this one, that ended with their process or failed since
  * one has lasted. Throws `FencedError` for a stale owner.
  */
-export function noteStart(store: Store, lease: Lease): Promise<number> {
-  return note(store, lease, 'started');
+export function noteStart(store: Store, ownership: Ownership): Promise<number> {
+  return note(store, ownership, 'started');
 }
 
-/** This ownership ends without a failure, whether or not it still has its lease: it does not count. */
-export async function noteEnded(store: Store, lease: Lease): Promise<void> {
-  await noteEndedStep(store, { starts: deviceKeys(store.space, lease.address).starts });
+/** This ownership ends without a failure, also when it was lost: it does not count. */
+export async function noteEnded(store: Store, ownership: Ownership): Promise<void> {
+  await noteEndedStep(store, { starts: deviceKeys(store.space, ownership.address).starts });
 }
 
 /** This ownership has gone well for a while. Safe to repeat. Throws `FencedError` for a stale owner. */
-export async function noteLasted(store: Store, lease: Lease): Promise<void> {
-  await note(store, lease, 'lasted');
+export async function noteLasted(store: Store, ownership: Ownership): Promise<void> {
+  await note(store, ownership, 'lasted');
 }
 
-async function note(store: Store, lease: Lease, what: 'started' | 'lasted'): Promise<number> {
-  const { starts } = deviceKeys(store.space, lease.address);
-  return noteStep(store, lease, { starts, what, ttlMs: FORGOTTEN_MS });
+async function note(store: Store, ownership: Ownership, what: 'started' | 'lasted'): Promise<number> {
+  const { starts } = deviceKeys(store.space, ownership.address);
+  return noteStep(store, ownership, { starts, what, ttlMs: FORGOTTEN_MS });
 }

@@ -1,5 +1,5 @@
-import type { Lease } from '@gateway/store/fleet/leases';
-import { acquireLease } from '@gateway/testkit/leases';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { standIn } from '@gateway/testkit/stand-in';
 
@@ -10,13 +10,13 @@ export const KNOWN = '551187654321';
 export const OTHER = '447700900123';
 
 /** A corner of Redis, and a device in it that the test owns: made anew for each test. */
-export function useLeasedDevice() {
+export function useOwnedDevice() {
   const address = { workspace: 'main', device: 'a' };
-  const parts = {} as { space: RedisSpace; lease: Lease };
+  const parts = {} as { space: RedisSpace; ownership: Ownership };
   beforeEach(async () => {
     parts.space = await openRedisSpace();
-    parts.lease = (await acquireLease(parts.space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+    parts.ownership = (await takeDevice(parts.space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
   });
   afterEach(() => parts.space.close());
-  return { address, space: standIn(() => parts.space), lease: standIn(() => parts.lease) };
+  return { address, space: standIn(() => parts.space), ownership: standIn(() => parts.ownership) };
 }

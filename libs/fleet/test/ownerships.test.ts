@@ -1,9 +1,9 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
-import { claimDevice } from '@gateway/store/fleet/leases';
+import { claimDevice } from '@gateway/store/fleet/ownership';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -11,9 +11,9 @@ import { expect } from 'chai';
 const address = { workspace: 'main', device: 'phone-1' };
 const logger = createLogger({ service: 'test', level: 'error' });
 
-describe('LeaseKeeper', () => {
+describe('SessionKeeper', () => {
   let space: RedisSpace;
-  const keepers: LeaseKeeper[] = [];
+  const keepers: SessionKeeper[] = [];
 
   beforeEach(async () => {
     space = await openRedisSpace();
@@ -23,9 +23,9 @@ describe('LeaseKeeper', () => {
     await space.close();
   });
 
-  function keeper(owner: string, options: { ttlMs: number; monotonicMs?: () => number; store?: Store }): LeaseKeeper {
+  function keeper(owner: string, options: { ttlMs: number; monotonicMs?: () => number; store?: Store }): SessionKeeper {
     const clock = { nowMs: () => Date.now(), monotonicMs: options.monotonicMs ?? (() => performance.now()) };
-    const made = new LeaseKeeper({ store: options.store ?? space.store, clock, logger, owner, ttlMs: options.ttlMs });
+    const made = new SessionKeeper({ store: options.store ?? space.store, clock, logger, owner, ttlMs: options.ttlMs });
     keepers.push(made);
     return made;
   }
@@ -46,7 +46,7 @@ describe('LeaseKeeper', () => {
     expect(await space.store.redis.exists(owner, epoch)).to.equal(0);
   });
 
-  it('keeps a lease for longer than its ttl', async () => {
+  it('keeps an ownership for longer than its ttl', async () => {
     const a = keeper('a', { ttlMs: 300 });
     a.start();
     const held = (await a.acquire(address))!;
@@ -56,7 +56,7 @@ describe('LeaseKeeper', () => {
     expect(await keeper('b', { ttlMs: 300 }).acquire(address)).to.equal(undefined);
   });
 
-  it('keeps the leases of several devices apart, although their epochs are the same', async () => {
+  it('keeps the ownerships of several devices apart, although their epochs are the same', async () => {
     const a = keeper('a', { ttlMs: 300 });
     a.start();
     const first = (await a.acquire(address))!;
@@ -80,7 +80,7 @@ describe('LeaseKeeper', () => {
     expect(() => held.assertHeld()).to.throw(FencedError);
     expect(held.lost.aborted).to.equal(true);
     now = 0;
-    expect(() => held.assertHeld(), 'a lost lease is never regained').to.throw(FencedError);
+    expect(() => held.assertHeld(), 'a lost ownership is never regained').to.throw(FencedError);
   });
 
   it('gives back nothing that has another owner by now', async () => {

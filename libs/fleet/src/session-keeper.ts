@@ -7,15 +7,15 @@ import type { Store } from '@gateway/store/core/store';
 import {
   claimDevice,
   endSessions,
-  type Lease,
+  type Ownership,
   openSession,
   releaseDevice,
   renewSessions,
   type Session,
-} from '@gateway/store/fleet/leases';
+} from '@gateway/store/fleet/ownership';
 
 /** A device in our hands. It is lost once, and never regained: a later ownership has another epoch. */
-export interface HeldLease extends Lease {
+export interface HeldDevice extends Ownership {
   /** Throws `FencedError` once the device may have passed to another process. Called right before each stanza. */
   assertHeld(): void;
   /** Aborts when the device is lost or given back. */
@@ -23,7 +23,7 @@ export interface HeldLease extends Lease {
 }
 
 interface Keeping {
-  ownership: Lease;
+  ownership: Ownership;
   ended: AbortController;
 }
 
@@ -35,7 +35,7 @@ interface LiveSession extends Session {
   kept: Map<string, Keeping>;
 }
 
-export interface LeaseKeeperDeps {
+export interface SessionKeeperDeps {
   store: Store;
   clock: Clock;
   logger: Logger;
@@ -52,22 +52,22 @@ export interface LeaseKeeperDeps {
  * devices. All are renewed on one beat; a device that is owned costs nothing more. The process fences itself when its
  * renewals are late: one that was frozen and wakes up finds its deadlines passed before it can write a stanza.
  */
-export class LeaseKeeper {
+export class SessionKeeper {
   /** By shard. */
   private readonly sessions = new Map<number, Promise<LiveSession>>();
   private opened = 0;
   /** Given back here, and perhaps not yet in Redis: it would be nobody's for as long as our session lives. */
-  private readonly unreleased = new Map<string, Lease>();
+  private readonly unreleased = new Map<string, Ownership>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly deps: LeaseKeeperDeps) {}
+  constructor(private readonly deps: SessionKeeperDeps) {}
 
   start(): void {
     this.timer ??= setInterval(() => void this.renewAll(), this.deps.ttlMs / 4);
   }
 
   /** `undefined` when another process owns it. */
-  async acquire(address: DeviceAddress): Promise<HeldLease | undefined> {
+  async acquire(address: DeviceAddress): Promise<HeldDevice | undefined> {
     const session = await this.sessionOf(shardOf(address));
     const ownership = await claimDevice(this.deps.store, address, session.id);
     if (ownership === 'noSession') this.end(session);
@@ -80,7 +80,7 @@ export class LeaseKeeper {
   }
 
   /** Gives a device back. Safe to repeat. While Redis is away it is given back with a later beat. */
-  async release(ownership: Lease): Promise<void> {
+  async release(ownership: Ownership): Promise<void> {
     const name = nameOf(ownership);
     const session = await this.sessions.get(shardOf(ownership.address))?.catch(() => undefined);
     session?.kept.get(name)?.ended.abort();
@@ -139,7 +139,7 @@ export class LeaseKeeper {
     await Promise.all([...this.unreleased.values()].map((ownership) => this.giveBack(ownership)));
   }
 
-  private async giveBack(ownership: Lease): Promise<void> {
+  private async giveBack(ownership: Ownership): Promise<void> {
     try {
       await releaseDevice(this.deps.store, ownership);
       this.unreleased.delete(nameOf(ownership));
@@ -164,6 +164,6 @@ export class LeaseKeeper {
   }
 }
 
-function nameOf({ address, token }: Lease): string {
+function nameOf({ address, token }: Ownership): string {
   return `${address.workspace}/${address.device} ${token}`;
 }

@@ -1,10 +1,10 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { eventually } from '@gateway/testkit/eventually';
-import { acquireLease, releaseLease, renewLease, sessionKeyOf } from '@gateway/testkit/leases';
+import { giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -13,13 +13,13 @@ const logger = createLogger({ service: 'test', level: 'error' });
 const TTL_MS = 400;
 
 /**
- * Redis counts the life of a lease from the moment it runs the step; the process may learn of that much later. So the
+ * Redis counts the life of an ownership from the moment it runs the step; the process may learn of that much later. So the
  * process counts from before it asks. Here each answer takes 300 of 400 ms by the clock of the process.
  */
-describe('a lease whose answers are slow', () => {
+describe('an ownership whose answers are slow', () => {
   let space: RedisSpace;
   let now: number;
-  let keeper: LeaseKeeper;
+  let keeper: SessionKeeper;
   let renewals: number;
 
   beforeEach(async () => {
@@ -33,7 +33,7 @@ describe('a lease whose answers are slow', () => {
       return reply;
     };
     const clock = { nowMs: () => Date.now(), monotonicMs: () => now };
-    keeper = new LeaseKeeper({ store: { ...space.store, run }, clock, logger, owner: 'a', ttlMs: TTL_MS });
+    keeper = new SessionKeeper({ store: { ...space.store, run }, clock, logger, owner: 'a', ttlMs: TTL_MS });
   });
   afterEach(async () => {
     await keeper.stop();
@@ -60,7 +60,7 @@ describe('a lease whose answers are slow', () => {
   });
 });
 
-describe('a lease in Redis', () => {
+describe('an ownership in Redis', () => {
   let space: RedisSpace;
   before(async () => {
     space = await openRedisSpace();
@@ -68,12 +68,12 @@ describe('a lease in Redis', () => {
   after(() => space.close());
 
   it('lives as long as its owner asked for, and longer with each renewal', async () => {
-    const lease = (await acquireLease(space.store, address, { owner: 'a', ttlMs: 5_000 }))!;
-    const key = sessionKeyOf(space.store, lease);
+    const ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 5_000 }))!;
+    const key = sessionKeyOf(space.store, ownership);
     expect(await space.clients.commands.pttl(key)).to.be.within(4_000, 5_000);
-    expect(await renewLease(space.store, lease, 60_000)).to.equal(true);
+    expect(await renewSessionOf(space.store, ownership, 60_000)).to.equal(true);
     expect(await space.clients.commands.pttl(key)).to.be.within(59_000, 60_000);
-    await releaseLease(space.store, lease);
+    await giveDeviceBack(space.store, ownership);
     expect(await space.clients.commands.exists(deviceKeys(space.store.space, address).owner)).to.equal(0);
   });
 });

@@ -1,19 +1,19 @@
-import { LeaseKeeper } from '@gateway/fleet/lease-keeper';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { systemClock } from '@gateway/runtime/clock';
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { eventually } from '@gateway/testkit/eventually';
-import { acquireLease, endLease } from '@gateway/testkit/leases';
+import { endSessionOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
 const ADDRESSES = ['a', 'b'].map((device) => ({ workspace: 'main', device }));
 const TTL_MS = 1_200;
 
-describe('the leases of a process', () => {
+describe('the ownerships of a process', () => {
   let space: RedisSpace;
-  let keeper: LeaseKeeper;
+  let keeper: SessionKeeper;
   let isRedisAway: boolean;
   let aheadMs: number;
 
@@ -26,7 +26,7 @@ describe('the leases of a process', () => {
     };
     const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
-    keeper = new LeaseKeeper({ store: { ...space.store, run }, clock, logger, owner: 'a', ttlMs: TTL_MS });
+    keeper = new SessionKeeper({ store: { ...space.store, run }, clock, logger, owner: 'a', ttlMs: TTL_MS });
   });
   afterEach(async () => {
     await keeper.stop();
@@ -39,15 +39,15 @@ describe('the leases of a process', () => {
   it('are all given up with it', async () => {
     const held = await takeBoth();
     await keeper.stop();
-    for (const lease of held) {
-      expect(lease.lost.aborted).to.equal(true);
-      expect(() => lease.assertHeld()).to.throw(FencedError);
+    for (const ownership of held) {
+      expect(ownership.lost.aborted).to.equal(true);
+      expect(() => ownership.assertHeld()).to.throw(FencedError);
     }
   });
 
   it('that are over in Redis are noticed with the next beat, in one shard; the rest goes on, and the shard begins anew', async () => {
     const [lost, kept] = await takeBoth();
-    await endLease(space.store, lost!);
+    await endSessionOf(space.store, lost!);
     keeper.start();
     await eventually(() => lost!.lost.aborted);
     expect(() => lost!.assertHeld()).to.throw(FencedError);
@@ -70,16 +70,16 @@ describe('the leases of a process', () => {
   });
 
   it('are over for the process when they are given back without Redis, and there as soon as it is back', async () => {
-    const [lease, kept] = await takeBoth();
+    const [ownership, kept] = await takeBoth();
     isRedisAway = true;
-    await keeper.release(lease!);
-    expect(lease!.lost.aborted).to.equal(true);
+    await keeper.release(ownership!);
+    expect(ownership!.lost.aborted).to.equal(true);
     const other = { owner: 'b', ttlMs: TTL_MS };
-    expect(await acquireLease(space.store, ADDRESSES[0]!, other), 'still there').to.equal(undefined);
+    expect(await takeDevice(space.store, ADDRESSES[0]!, other), 'still there').to.equal(undefined);
     isRedisAway = false;
     keeper.start();
-    const next = await eventually(() => acquireLease(space.store, ADDRESSES[0]!, other));
-    expect(next.epoch).to.equal(lease!.epoch + 1);
+    const next = await eventually(() => takeDevice(space.store, ADDRESSES[0]!, other));
+    expect(next.epoch).to.equal(ownership!.epoch + 1);
     kept!.assertHeld();
   });
 });

@@ -42,7 +42,7 @@ const endStep = defineScript({
 });
 
 /** Proof of ownership: every write of an owner carries it, and Redis compares it. */
-export interface Lease {
+export interface Ownership {
   address: DeviceAddress;
   epoch: number;
   /** `session:epoch`, the value of the device's `owner` key. It counts for as long as that session lives. */
@@ -78,7 +78,7 @@ export async function claimDevice(
   store: Store,
   address: DeviceAddress,
   sessionId: string,
-): Promise<Lease | 'taken' | 'noSession'> {
+): Promise<Ownership | 'taken' | 'noSession'> {
   const { owner, epoch } = deviceKeys(store.space, address);
   const shard = shardOf(address);
   const claimed = await claimStep(store, {
@@ -90,6 +90,6 @@ export async function claimDevice(
 }
 
 /** Safe to repeat, and by an owner that is one no more. */
-export async function releaseDevice(store: Store, { address, token }: Lease): Promise<void> {
+export async function releaseDevice(store: Store, { address, token }: Ownership): Promise<void> {
   await releaseStep(store, { owner: deviceKeys(store.space, address).owner, token });
 }

@@ -5,43 +5,43 @@ import type { Store } from '@gateway/store/core/store';
 import {
   claimDevice,
   endSessions,
-  type Lease,
+  type Ownership,
   openSession,
   releaseDevice,
   renewSessions,
-} from '@gateway/store/fleet/leases';
+} from '@gateway/store/fleet/ownership';
 
 let sessions = 0;
 
 /** Owns a device under a session of its own, which is not renewed. `undefined` when it has an owner that lives. */
-export async function acquireLease(
+export async function takeDevice(
   store: Store,
   address: DeviceAddress,
   { owner, ttlMs }: { owner: string; ttlMs: number },
-): Promise<Lease | undefined> {
+): Promise<Ownership | undefined> {
   const session = { shard: shardOf(address), id: `${owner}.${++sessions}` };
   await openSession(store, session, ttlMs);
   const claimed = await claimDevice(store, address, session.id);
   return claimed === 'taken' || claimed === 'noSession' ? undefined : claimed;
 }
 
-export const releaseLease = releaseDevice;
+export const giveDeviceBack = releaseDevice;
 
 /** Whether the session lives under which the device was claimed; it has `ttlMs` more then. */
-export async function renewLease(store: Store, lease: Lease, ttlMs: number): Promise<boolean> {
-  return (await renewSessions(store, [sessionOf(lease)], ttlMs))[0]!;
+export async function renewSessionOf(store: Store, ownership: Ownership, ttlMs: number): Promise<boolean> {
+  return (await renewSessions(store, [sessionOf(ownership)], ttlMs))[0]!;
 }
 
 /** What happens to a process that dies, `ttlMs` later. */
-export async function endLease(store: Store, lease: Pick<Lease, 'address' | 'token'>): Promise<void> {
-  await endSessions(store, [sessionOf(lease)]);
+export async function endSessionOf(store: Store, ownership: Pick<Ownership, 'address' | 'token'>): Promise<void> {
+  await endSessions(store, [sessionOf(ownership)]);
 }
 
 /** Where the session lies under which a device was claimed. */
-export function sessionKeyOf({ space }: Pick<Store, 'space'>, lease: Pick<Lease, 'address' | 'token'>): string {
-  return sessionKey(space, sessionOf(lease));
+export function sessionKeyOf({ space }: Pick<Store, 'space'>, ownership: Pick<Ownership, 'address' | 'token'>): string {
+  return sessionKey(space, sessionOf(ownership));
 }
 
-function sessionOf({ address, token }: Pick<Lease, 'address' | 'token'>) {
+function sessionOf({ address, token }: Pick<Ownership, 'address' | 'token'>) {
   return { shard: shardOf(address), id: token.slice(0, token.lastIndexOf(':')) };
 }
