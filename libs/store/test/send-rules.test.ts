@@ -222,8 +222,8 @@ describe('the rules of a send', () => {
   it('never takes the place of another send', async () => {
     const { messageId, tag } = await accept();
     const { record: key, recipients, results } = keysOf(tag);
-    const again = ['msg_other', nowMs, 'to', 'results', '', '', 't', 0, 1, 'kind', 'text'];
-    const places = [key, recipients, results, device().acceptingSends, device().keptSends];
+    const again = ['msg_other', 0, nowMs, 'to', 'results', '', '', 't', 0, 1, 'kind', 'text'];
+    const places = [key, recipients, results, device().acceptingSends, device().keptSends, device().device];
     expect(await space.store.run('accept-send', places, again)).to.deep.equal([0]);
     expect((await read(messageId)).messageId).to.equal(messageId);
   });

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import { checkAnswer } from './support/openapi-check.js';
@@ -142,6 +144,19 @@ describe('requests that no client library would write', () => {
     expect(tunnel!.status).to.equal(404);
     const [stranger] = await exchange(api.port, ['CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n']);
     expect(stranger!.status).to.equal(401);
+  });
+
+  it('for a tunnel leave no connection behind, whatever is sent into it', async () => {
+    const socket = connect({ port: api.port, host: '127.0.0.1', allowHalfOpen: true });
+    const closed = once(socket, 'close');
+    socket.on('error', () => {}).resume();
+    socket.write('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
+    const sending = setInterval(() => socket.writable && socket.write(Buffer.alloc(64 * 1024)), 20);
+    try {
+      await closed;
+    } finally {
+      clearInterval(sending);
+    }
   });
 
   it('are all answered, in order, when they come without waiting for the answers', async () => {

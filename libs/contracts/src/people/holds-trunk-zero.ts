@@ -1,7 +1,13 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { getCountries, getCountryCallingCode, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 
-/** Right behind what may be the code of a country. Most numbers have none there, and need no second look. */
-const EARLY_ZERO = /^\d{1,3}0/;
+/** Of countries. None begins with another one. */
+const CALLING_CODES = new Set<string>(getCountries().map((country) => getCountryCallingCode(country)));
+
+/** The library takes 10 us for a number, as long as all else that is done with it: it is asked only where a 0 may be one too many. */
+function hasZeroBehindCode(digits: string): boolean {
+  for (const length of [1, 2, 3]) if (CALLING_CODES.has(digits.slice(0, length))) return digits[length] === '0';
+  return false;
+}
 
 /**
  * Whether digits are those of a number with its country code, and behind that the 0 of calls inside the country
@@ -9,7 +15,7 @@ const EARLY_ZERO = /^\d{1,3}0/;
  * is none, and nor is that of a number which the library does not know: its data ages.
  */
 export function holdsTrunkZero(digits: string): boolean {
-  if (!EARLY_ZERO.test(digits)) return false;
+  if (!hasZeroBehindCode(digits)) return false;
   const read = parsePhoneNumberFromString(`+${digits}`, { extract: false });
   return read !== undefined && digits[read.countryCallingCode.length] === '0' && read.number !== `+${digits}`;
 }

@@ -80,7 +80,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   // Who asks first whether to send a body is told by the answer, or by the step that reads it.
   server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
-  server.on('connect', (req, socket) => slices.run(() => answerTunnel(app, req, socket)));
+  // At once: what its caller sends meanwhile would fill memory.
+  server.on('connect', (req, socket) => answerTunnel(app, req, socket));
   server.on('clientError', (error, socket) => {
     if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket));
   });
@@ -127,7 +128,8 @@ function answerTunnel(app: RequestListener, req: IncomingMessage, socket: Duplex
   const res = new ServerResponse(req);
   res.shouldKeepAlive = false;
   res.assignSocket(req.socket);
-  res.once('finish', () => socket.end());
+  // What follows is read by no one: left to end by itself, the connection would stay when its caller is gone.
+  res.once('finish', () => req.socket.destroySoon());
   socket.on('error', () => socket.destroy());
   app(req, res as Parameters<RequestListener>[1]);
 }

@@ -186,12 +186,12 @@ export class DeviceOwner {
     await this.rest(Math.min(ms, this.lookMs()));
   }
 
-  /** The network refuses the version of every device: none logs in before another one is set, which rings. */
+  /** The network refuses the version of every device. Another one that is set rings; a trial that it lets in does not. */
   private async waitForVersion(desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
     if (observed?.reason !== 'client_outdated') {
       await this.report(desired, { status: 'connecting', reason: 'client_outdated' });
     }
-    await this.wait(this.lookMs());
+    await this.wait((this.deps.lookMs ?? LOOK_MS).busy);
   }
 
   private async open(socket: DeviceSocket, desired: DesiredState, observed: ObservedState | undefined): Promise<void> {

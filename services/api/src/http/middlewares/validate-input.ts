@@ -5,12 +5,16 @@ import type { RequestHandler } from 'express';
 import type { Endpoint } from '../endpoint.js';
 import { inputCheck } from '../input/check-input.js';
 import { localsOf } from '../request-locals.js';
+import { StartSlices } from '../start-slices.js';
+
+/** A list of ten thousand takes a while: of those that end at the same time each has a turn of its own. */
+const CHECKS = new StartSlices();
 
 /** Check 5: query, body and the header of repeats; all problems at once. */
 export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): RequestHandler {
   const checkQuery = inputCheck(endpoint.query);
   const checkBody = inputCheck(endpoint.body);
-  return (req, res, next) => {
+  const check: RequestHandler = (req, res, next) => {
     const { token: _checkedBefore, ...given } = req.query;
     const query = checkQuery(given);
     const body = checkBody(req.body ?? (req.body === null ? null : {}));
@@ -22,6 +26,14 @@ export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): Req
     Object.assign(localsOf(res), { query: query.value, body: body.value, idempotencyKey });
     next();
   };
+  return (req, res, next) =>
+    CHECKS.run(() => {
+      try {
+        check(req, res, next);
+      } catch (thrown) {
+        next(thrown);
+      }
+    });
 }
 
 const KEY = new RegExp(`^[\\x21-\\x7e]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`);
