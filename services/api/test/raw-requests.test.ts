@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { brotliCompressSync, deflateSync } from 'node:zlib';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { checkAnswer } from './support/openapi-check.js';
 import { exchange, type RawAnswer } from './support/raw-request.js';
@@ -148,14 +148,14 @@ describe('requests that no client library would write', () => {
 
   it('for a tunnel leave no connection behind, whatever is sent into it', async () => {
     const socket = connect({ port: api.port, host: '127.0.0.1', allowHalfOpen: true });
-    const closed = once(socket, 'close');
     socket.on('error', () => {}).resume();
     socket.write('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
     const sending = setInterval(() => socket.writable && socket.write(Buffer.alloc(64 * 1024)), 20);
     try {
-      await closed;
+      await eventually(() => socket.closed);
     } finally {
       clearInterval(sending);
+      socket.destroy();
     }
   });
 
