@@ -56,7 +56,7 @@ export class SessionKeeper {
   /** By shard. */
   private readonly sessions = new Map<number, Promise<LiveSession>>();
   private opened = 0;
-  /** Given back here, and perhaps not yet in Redis: it would be nobody's for as long as our session lives. */
+  /** Given back here, and perhaps not yet in Redis: it would have no owner for as long as our session lives. */
   private readonly unreleased = new Map<string, Ownership>();
   private timer: NodeJS.Timeout | undefined;
 

@@ -129,7 +129,7 @@ export class ConnectionController {
   private async claim(device: DeviceId): Promise<void> {
     const ownership = await this.deps.keeper.acquire(this.address(device));
     if (!ownership) return;
-    // Whoever had it before us may have done it since we looked: only what is read under the ownership counts.
+    // The owner before us may have done it since we looked: only what is read as the owner counts.
     const duty = await this.decideAnew(device).catch((thrown: unknown) => toError(thrown));
     if (duty instanceof Error || duty.kind === 'none' || this.stopped) {
       await this.deps.keeper.release(ownership);

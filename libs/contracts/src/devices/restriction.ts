@@ -13,11 +13,11 @@ export interface Restriction {
   untilMs?: number;
 }
 
-/** The same as a device remembers it, whoever owns it. */
+/** The same as a device remembers it, across its owners. */
 export interface HeldRestriction extends Restriction {
   sinceMs: number;
   /** When the first of the questions about it was left unanswered, of those since the last answer. */
   silentSinceMs?: number;
-  /** When somebody was last written to although it had not been lifted. */
+  /** When a person was last written to although it had not been lifted. */
   triedAtMs?: number;
 }

@@ -1,5 +1,5 @@
 /**
- * How somebody got onto the list. The order is the storage code: append only, at most `MOST_OPT_OUT_SOURCES`. What the list
+ * How a person got onto the list. The order is the storage code: append only, at most `MOST_OPT_OUT_SOURCES`. What the list
  * has under a person is seconds * that + source: one integer, which a packed list keeps in nine bytes. Below 0 it is no
  * opt-out, but the number that a hidden identifier leads to.
  */

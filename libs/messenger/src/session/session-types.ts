@@ -33,10 +33,10 @@ export interface MessengerSession {
   uploadMedia(media: Pick<MediaContent, 'type' | 'mimeType'>, bytes: Buffer): Promise<MediaUpload>;
   /**
    * Asks which of the numbers are on the messenger, and prepares their keys for sending, many at a time.
-   * @param options.urgent goes before those that are not: somebody waits for the message.
+   * @param options.urgent goes before those that are not: a caller waits for the message.
    */
   lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>>;
-  /** The number under which the network knows whoever a number leads to, once it was looked up; before, the number itself. */
+  /** The number under which the network knows the person that a number leads to, once it was looked up; before, the number itself. */
   numberOf(number: string): string;
   /** The hidden identifier (`digits@lid`) of the person behind a number, from a look-up or from the keys. Asks nothing of the network. */
   hiddenIdOf(number: string): Promise<string | undefined>;

@@ -65,7 +65,7 @@ export async function renewSessions(store: Store, sessions: readonly Session[], 
   return renewStep(store, { sessions: sessions.map((session) => sessionKey(store.space, session)), ttlMs });
 }
 
-/** Whoever was owner under them is no more, from now on: their devices can be claimed. */
+/** Owners under these sessions are owners no more: their devices can be claimed. */
 export async function endSessions(store: Store, sessions: readonly Session[]): Promise<void> {
   await endStep(store, { sessions: sessions.map((session) => sessionKey(store.space, session)) });
 }

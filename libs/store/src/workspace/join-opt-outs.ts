@@ -4,7 +4,7 @@ import { joinOptOut } from './hidden-opt-outs.js';
 
 /** What a session knows of the names of those whom it has looked up (`MessengerSession`). */
 export interface NameBook {
-  /** The number under which the network has whoever a number leads to. */
+  /** The number under which the network has the person that a number leads to. */
   numberOf(number: string): string;
   /** Their hidden identifier (`digits@lid`), where the network has named it. */
   namedHiddenIdOf(number: string): string | undefined;

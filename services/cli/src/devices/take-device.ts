@@ -10,7 +10,7 @@ const SESSION_TTL_MS = 10_000;
 const RETRY_MS = 250;
 
 /**
- * Does `work` as the device's owner: nobody else opens its session meanwhile, and what is written is refused once the
+ * Does `work` as the device's owner: no other process opens its session meanwhile, and what is written is refused once the
  * ownership is gone. `undefined`, without work, when a process holds the device all through `waitMs`.
  */
 export async function withDevice<Result>(

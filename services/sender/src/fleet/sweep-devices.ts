@@ -45,7 +45,7 @@ async function sweepDevice({ store, keeper, producer, clock }: SweepDeps, addres
     await releaseBlobs(store, address);
   } finally {
     await keeper.release(ownership);
-    // Whoever saw that we hold it may claim it.
+    // Processes that saw that we hold it may claim it now.
     await ringDoorbell(store, { topic: 'owner', ...address });
   }
 }

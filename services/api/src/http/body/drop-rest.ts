@@ -8,7 +8,7 @@ export function dropRest({ socket }: IncomingMessage): void {
   // Not while the parser is in the middle of what has come.
   setImmediate(() => {
     socket.removeAllListeners('data');
-    // Whoever listens takes a socket away from the parser, which had it to itself.
+    // A listener takes a socket away from the parser, which had it to itself.
     socket.on('data', () => {});
     socket.resume();
   });
