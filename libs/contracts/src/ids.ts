@@ -48,17 +48,16 @@ export function parseMessageId(value: string): { shortDeviceId: string; tag: Sen
   return { shortDeviceId: match[1]!, tag: fromBase32(match[2]!).toString('hex').slice(0, 13) };
 }
 
-/** Seven digits or more, however they are grouped. */
-const NUMBER_OF_A_PERSON = /(?:\d[-_.:]*){7}/;
+/** Seven digits or more, whatever stands between them: letters, too, would leave a number readable. */
+const NUMBER_OF_A_PERSON = /(?:\d\D*){7}/;
 /**
  * Identifiers made by machines have such digits by chance: UUIDs, by their version and variant, ids of traces (32 hex
- * digits) and spans (16), and ULIDs. One of these in 7,000 has fewer than three letters; those that have are numbers
- * with something around them.
+ * digits), with that of a span (16) behind them as in a `traceparent`, and ULIDs. A span alone is too short to tell from
+ * a number with letters around it. Of the others one in 7,000 has fewer than three letters and is taken for a number.
  */
 const MADE_BY_MACHINE =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|[0-9a-f]{32}|(?<![0-9a-z])(?:[0-9a-f]{16}|[0-7][0-9a-hjkmnp-tv-z]{25})(?![0-9a-z])/gi;
+  /(?<![0-9a-z])(?:[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|[0-9a-f]{32}(?:-[0-9a-f]{16})?|[0-7][0-9a-hjkmnp-tv-z]{25})(?![0-9a-z])/gi;
 const THREE_LETTERS = /(?:[a-z][^a-z]*){3}/i;
-const SPAN_CHARACTERS = 16;
 /** By chance in one trace id of twelve. */
 const UUID_OR_WHOLE_NUMBER = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{10,}/gi;
 
@@ -78,12 +77,8 @@ export function maskRequestId(id: string): string {
 }
 
 function mayNamePerson(id: string): boolean {
-  const written = id.replace(MADE_BY_MACHINE, (made) => (isByChance(made) ? 'x' : made));
+  const written = id.replace(MADE_BY_MACHINE, (made) => (THREE_LETTERS.test(made) ? 'x' : made));
   return NUMBER_OF_A_PERSON.test(written);
-}
-
-function isByChance(made: string): boolean {
-  return made.length === SPAN_CHARACTERS ? /[a-f]/i.test(made) : THREE_LETTERS.test(made);
 }
 
 export function makeAttemptId(): string {

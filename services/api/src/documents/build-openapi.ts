@@ -26,7 +26,7 @@ Every request carries an API token, in the header \`Authorization: Bearer <token
 object with a boolean \`success\`; on failure \`error\` says what is wrong and \`details\` where. Requests are limited per token
 and minute: \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix time in seconds) are on every
 authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it: 1 to 100 letters, digits
-and \`_.:-\`, without what could be a phone number (seven digits or more, but by chance in a UUID, a ULID, or the id of a trace or span).
+and \`_.:-\`, without what could be a phone number (seven digits or more in all, but by chance in a UUID, a ULID, or the id of a trace).
 
 A token has scopes: \`connect\`, \`send\`, \`otp\`, \`read\` and \`opt-outs\` unless it was made with others. Each operation
 names the one that it asks for; without it the answer is a 403.
