@@ -1,73 +1,79 @@
 /**
- * Every failure that a caller of the API can see: its HTTP status, its public message, and what the API's own documents
- * say of it. `docs/errors.md` explains each to operators, with cause and remedy.
+ * Every failure that a caller of the API can see: HTTP status, public message, and the cause as the OpenAPI document gives
+ * it. `docs/errors.md` explains each to operators, with cause and remedy.
  */
 export const API_ERRORS = {
   invalid_request: {
     status: 400,
     message: 'Invalid request data',
-    cause: 'Body, query or header is not what the endpoint takes; `details` says where.',
+    cause: 'The body, the query or a header is not what the endpoint takes; `details` says where.',
   },
   invalid_token: {
     status: 401,
     message: 'Invalid API token',
-    cause: 'Missing, malformed, unknown, revoked or expired: all answered alike.',
+    cause: 'The token is missing, malformed, unknown, revoked or expired. The answer is the same for all of these.',
   },
   not_allowed: {
     status: 403,
     message: 'Not allowed for this token',
     cause:
-      'The token has not the scope that the operation names, or is of one device where the list of a workspace is asked for.',
+      'The token lacks the scope of the operation, or it belongs to one device and the operation is about the whole workspace.',
   },
-  not_found: { status: 404, message: 'Not found', cause: 'No such path, or no such message, any more.' },
-  method_not_allowed: { status: 405, message: 'Method not allowed', cause: '`Allow` names the methods there are.' },
+  not_found: {
+    status: 404,
+    message: 'Not found',
+    cause: 'There is no such path or message, or the message has been deleted.',
+  },
+  method_not_allowed: { status: 405, message: 'Method not allowed', cause: '`Allow` lists the methods of this path.' },
   request_timeout: {
     status: 408,
     message: 'Request timeout',
-    cause: 'The request did not arrive as a whole in time, or its body too slowly.',
+    cause: 'The request was not complete in time, or its body came too slowly.',
   },
   no_device: {
     status: 409,
     message: 'No connected messenger device found',
     cause:
-      'No account is linked, or it was disconnected, logged out or banned: connect first. Or another one was linked meanwhile.',
+      'No account is linked, or it was disconnected, logged out or banned: connect first. Or another account was linked while ' +
+      'the request was handled.',
   },
   link_ended: {
     status: 409,
     message: 'Linking ended before there was a code',
     cause:
-      'Refused by the network or the phone, disconnected meanwhile, or in a pause that the network asked for: connect again, ' +
-      'after `Retry-After` if there is one.',
+      'The network or the phone refused, the device was disconnected meanwhile, or the network has asked for a pause: connect ' +
+      'again, after `Retry-After` if it is given.',
   },
   passkey_required: {
     status: 409,
     message: 'The account asks for a passkey',
     cause:
-      'It links no client without its passkey, which the gateway cannot show: link it elsewhere first, and take that session ' +
-      'over with `device import`; its keys are kept. `reason` is `passkey_required`. For a minute ' +
-      'after the scan, then the next call starts anew (`forceNew` does at once). With `forceNew` also for a device that has ' +
-      'an account although its last attempt ended so: that link may be the last one, and is not logged out for an attempt.',
+      'The account links a client only with its passkey, which the gateway does not support. Link it with another client, and ' +
+      'import that session with `device import`. `reason` is `passkey_required`. Calls get this answer for a minute after the ' +
+      'scan; after that, or at once with `forceNew`, a new attempt starts. `forceNew` is also refused for a device whose last ' +
+      'attempt ended this way and which has an account since: after a logout it could not be linked again.',
   },
   idempotency_in_progress: {
     status: 409,
     message: 'A request with this idempotency key is in progress',
-    cause: 'The first request under this key has not been answered yet: repeat after `Retry-After`.',
+    cause: 'The first request with this key has not been answered yet: retry after `Retry-After`.',
   },
   payload_too_large: {
     status: 413,
     message: 'Payload too large',
     cause:
-      'An attachment over 10 MB, or over a tenth of the `maxmemory` of a small Redis, as `details` say then; or over 1 MB of everything else.',
+      'The attachment is larger than 10 MB, or than a tenth of the `maxmemory` of a small Redis (`details` says so), or the ' +
+      'rest of the body is larger than 1 MB.',
   },
   unsupported_media_type: {
     status: 415,
     message: 'Unsupported media type',
-    cause: 'A body that is not `application/json` in UTF-8, or one that is compressed.',
+    cause: 'The body is not `application/json` in UTF-8, or it is compressed.',
   },
   queue_would_expire: {
     status: 422,
     message: 'Queue would expire',
-    cause: 'At the pace of the device, and behind what is queued, it could not be sent before it expires.',
+    cause: 'With the backlog and the pace of the device the message would expire before it could be sent.',
   },
   not_on_messenger: {
     status: 422,
@@ -77,17 +83,17 @@ export const API_ERRORS = {
   otp_not_sent: {
     status: 422,
     message: 'OTP was not sent',
-    cause: 'The network refused it, it expired, or it was cancelled; `details` says which.',
+    cause: 'The network refused it, it expired, or it was cancelled; `details` gives the reason.',
   },
   idempotency_mismatch: {
     status: 422,
     message: 'Idempotency key was used with another request',
-    cause: 'Within 24 hours a key stands for one request.',
+    cause: 'For 24 hours an idempotency key belongs to one request.',
   },
   opt_outs_full: {
     status: 422,
     message: 'List of opt-outs is full',
-    cause: 'It holds as many people as the operator allows; `details` says how many were not added.',
+    cause: 'The list has reached the size that the operator allows; `details` says how many people were not added.',
   },
   rate_limited: {
     status: 429,
@@ -97,34 +103,34 @@ export const API_ERRORS = {
   contact_checks_used_up: {
     status: 429,
     message: 'Daily limit of contact checks reached',
-    cause: 'The device would check more numbers than a day allows: wait `resetIn` seconds, or check fewer.',
+    cause: 'The device would exceed its daily limit of checked numbers: wait `resetIn` seconds, or check fewer.',
   },
   headers_too_large: {
     status: 431,
     message: 'Request header fields too large',
-    cause: 'More than 16 kB of headers and path.',
+    cause: 'Headers and path are larger than 16 kB.',
   },
   internal: {
     status: 500,
     message: 'Internal server error',
-    cause: 'A defect of ours; `X-Request-Id` names the request.',
+    cause: 'A defect in the gateway; `X-Request-Id` identifies the request.',
   },
   unavailable: {
     status: 503,
     message: 'Service unavailable',
     cause:
-      'It cannot be done for now, or not to its end: repeat after `Retry-After`, with an `Idempotency-Key` if it must not ' +
-      'happen twice.',
+      'The gateway cannot do this now, or could not finish it: retry after `Retry-After`, with an `Idempotency-Key` if it must ' +
+      'not happen twice.',
   },
   no_sender: {
     status: 503,
     message: 'No sender available',
-    cause: 'No process has room for another device, or none has this one just now: repeat after `Retry-After`.',
+    cause: 'All senders are full, or no sender has this device at the moment: retry after `Retry-After`.',
   },
   network_timeout: {
     status: 504,
     message: 'Messenger network did not answer',
-    cause: 'There was no code in time: connect again.',
+    cause: 'The network sent no code in time: connect again.',
   },
 } as const;
 

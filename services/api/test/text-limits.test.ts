@@ -88,7 +88,7 @@ describe('limits of texts', () => {
   });
 
   it('refuse what leaves nothing to be seen, and take white space around words', async () => {
-    const message = 'must have a character that phones show';
+    const message = 'must contain a visible character';
     for (const blank of [' ', '\n\t\r\n', '\u00a0\u3000', '\u200b\u2060\ufeff', '\u0000', '\u202e', '\u3164']) {
       const { status, body } = await send({ text: blank, ...image({ caption: blank }) });
       expect(status, JSON.stringify(blank)).to.equal(400);

@@ -20,24 +20,24 @@ export const attachmentSchema = Joi.object<Attachment>({
   type: Joi.string()
     .valid(...MEDIA_TYPES)
     .required()
-    .description('What the file is shown as. The bytes must be of that kind; stickers are WebP images.'),
+    .description('How phones show the file. The bytes must be of that kind; stickers are WebP images.'),
   url: Joi.httpUrl().description(
-    'Where to fetch the file: http or https, a public address, no credentials. It is fetched once, while you wait: ' +
+    'Where to fetch the file: http or https, a public address, no credentials. It is fetched once, before the answer: ' +
       `up to ${LIMITS.attachmentFetchSeconds} seconds and ${LIMITS.maxAttachmentRedirects} redirects, ${LIMITS.attachmentFetchesPerToken} files at a time for a token.`,
   ),
   base64: Joi.inlineFile().description('The file itself, up to 10 MB.'),
   filename: fileName().description(
-    'The name that a document is shown and saved under. Without it that of the URL is, if its ending fits, or `file.pdf`.',
+    'The name under which phones show and save a document. Default: the name in the URL if its extension fits, else `file.pdf`.',
   ),
   caption: words(LIMITS.maxCaptionCharacters).description(
-    'Shown with the file; without it `text` is. Stickers and sounds take none: it follows as a message. Like `text` it ' +
-      'must show something.',
+    'Shown with the file; default: `text`. Stickers and audio have no caption: it follows as a message of its own. Like ' +
+      '`text` it must contain a visible character.',
   ),
   mimeType: Joi.string()
     .max(255)
     .pattern(/^[\w.+-]+\/[\w.+-]+(; ?[\w.+-]+="?[\w.+-]+"?)*$/)
     .description(
-      'What the file is; checked against its bytes, and found out from them, else from its name, when it is left out.',
+      'MIME type of the file; checked against its bytes. Default: detected from the bytes, else from the name.',
     ),
 })
   .xor('url', 'base64')

@@ -9,7 +9,8 @@ export interface TextFields {
 export const textInput: ContentInput<TextFields> = {
   field: 'text',
   schema: words(LIMITS.maxTextCharacters).description(
-    'The text of the message, sent as it is written. White space, control characters and invisible marks alone are refused: phones would show an empty bubble.',
+    'The text of the message, sent unchanged. It must contain a visible character: phones show white space, control characters ' +
+      'and invisible marks as an empty bubble.',
   ),
   take: async ({ text = '' }) => ({ kind: 'text', parts: 1, toContent: async () => ({ kind: 'text', text }) }),
 };

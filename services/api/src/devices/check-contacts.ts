@@ -26,19 +26,18 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
   scope: 'read',
   query: Joi.object<NoQuery>({}),
   body: Joi.object<CheckBody>({
-    phones: Joi.phoneNumbers().required().description('The numbers to ask about.'),
+    phones: Joi.phoneNumbers().required().description('The numbers to check.'),
   }),
   maxBodyBytes: MAX_BODY_BYTES,
   docs: {
     operationId: 'checkContacts',
     summary: 'Check which numbers are on the messenger',
     description:
-      'Looks the numbers up the way a send does, and sends nothing. A number that cannot be one refuses the whole ' +
-      'request. The results come in the order of the numbers, each number once, at its first place. Takes up to ' +
-      `${LIMITS.contactsWaitSeconds} seconds; what the network has not told by then is \`null\`, and so is everything while ` +
-      'the device has no connection. Numbers count towards a daily cap of the device, also when they are asked about again: ' +
-      'accounts that look up many strangers get restricted. What no sender has begun to answer (503) does not count. ' +
-      'Safe to repeat.',
+      'Looks up the numbers as a send does, and sends nothing. One malformed number fails the whole request. Results are in ' +
+      'the order of the numbers, each number once, at its first position. Takes up to ' +
+      `${LIMITS.contactsWaitSeconds} seconds; what the network has not answered by then is \`null\`, and so is everything ` +
+      'while the device has no connection. All numbers count towards a daily limit of the device, repeated ones too: accounts ' +
+      'that look up many strangers get restricted. Requests that no sender took (503) do not count. Safe to repeat.',
     example: { phones: ['447700900123', '+44 7700 900-124'] },
     answer: {
       status: 200,
@@ -48,9 +47,9 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
           .items(
             Joi.object({
               phone: Joi.string().required().description('Digits.'),
-              onMessenger: Joi.boolean().allow(null).required().description('null: the network did not tell.'),
+              onMessenger: Joi.boolean().allow(null).required().description('null: the network did not answer.'),
               optedOut: Joi.boolean().description(
-                'Whether that person wants no messages from the workspace. Not for tokens of one device.',
+                'Whether the person has opted out of messages of the workspace. Not shown to tokens of one device.',
               ),
               hasConversation: Joi.boolean()
                 .allow(null)

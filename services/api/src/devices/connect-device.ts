@@ -31,18 +31,18 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
   bucket: 'connect',
   scope: 'connect',
   query: Joi.object<ConnectQuery>({
-    method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode').description('How the phone is told.'),
+    method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode').description('How the phone is linked.'),
     phoneNumber: Joi.phoneNumber()
       .description('Number of the account; required with `pairingCode`, not used otherwise.')
       .when('method', { is: 'qrCode', otherwise: Joi.required() }),
     forceNew: Joi.boolean()
       .default(false)
       .description(
-        'Log a linked account out first, for good, or start a new attempt; keys that were kept are not tried. The old link is gone before the new one is known ' +
-          'to work: an account that asks for a passkey by now cannot be linked again. Refused (409) where the last attempt ' +
-          'ended with that and the device has an account since, such as an imported one.',
+        'Log out a linked account first, for good, or start a new attempt; kept keys are not used. The old link is gone before ' +
+          'the new one works: an account that asks for a passkey by now cannot be linked again. Refused with 409 if the last ' +
+          'attempt ended with `passkey_required` and the device has an account since, such as an imported one.',
       ),
-    rawQrCode: Joi.boolean().default(false).description('Answer with the text of the QR code, not a picture.'),
+    rawQrCode: Joi.boolean().default(false).description('Answer with the text of the QR code instead of an image.'),
   }),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
@@ -50,21 +50,21 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     operationId: 'connectDevice',
     summary: 'Link an account',
     description:
-      'Starts to link an account to the device and answers with the first code, or with the current code of the attempt ' +
-      'that is under way. The network replaces QR codes every few seconds: call again for the live one, and read ' +
-      '`/status` to learn when the phone has taken it. After the first scan the network wants a second one, of a new code: ' +
-      '`reason` is `scan_again` then, here and in `/status`; call again and show that code. A pairing code is answered ' +
-      'when the network has accepted it. A device that has an account already answers without a code. So does one that is ' +
-      '`disconnected` as `replaced`, when the network still takes its keys: they are tried once, and only if it refuses ' +
-      'them is there a code. While another client still uses them, the answer is 409, and the keys stay.',
+      'Starts to link an account to the device and answers with the first code, or with the current code of a running ' +
+      'attempt. The network replaces QR codes every few seconds: call again for the current one, and read `/status` to see ' +
+      'when the phone has accepted it. After the first scan the network wants a second scan, of a new code: `reason` is then ' +
+      '`scan_again`, here and in `/status`; call again and show that code. A pairing code is returned once the network has ' +
+      'accepted it. A device that already has an account gets no code. For a device that is `disconnected` with `replaced`, ' +
+      'the kept keys are tried once: if the network accepts them there is no code, if it refuses them there is one, and while ' +
+      'another client uses them the answer is 409 and the keys are kept.',
     answer: {
       status: 200,
-      description: 'The code to scan or to enter, or the status of a device that is linked already.',
+      description: 'The code to scan or to enter, or the status of a device that is already linked.',
       body: Joi.object({
         status: Joi.string().valid('connecting', 'connected').required(),
         reason: Joi.string()
           .valid('scan_again')
-          .description('The phone has scanned one code and must scan this one, too.'),
+          .description('The phone has scanned one code and must scan this one as well.'),
         qrCode: Joi.string().description('PNG as a data URL; with `rawQrCode` the text of the code.'),
         pairingCode: Joi.string().description('Eight letters and digits to enter on the phone.'),
       }),

@@ -32,11 +32,11 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
     operationId: 'disconnectDevice',
     summary: 'Log the account out',
     description:
-      'Logs the account out at the network and wipes its keys. Safe to repeat. Messages that are queued stay queued ' +
-      'until they expire, and go out if the same account is linked again.',
+      'Logs the account out of the network and deletes its keys. Queued messages stay queued until they expire, and go out ' +
+      'if the same account is linked again. Safe to repeat.',
     answer: {
       status: 200,
-      description: 'The account is off this device; the message says what the network knows of it.',
+      description: 'The device has no account any more; `message` says whether the network confirmed the logout.',
       body: Joi.object({ message: Joi.string().required() }),
     },
     errors: [],

@@ -20,37 +20,37 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
   docs: {
     operationId: 'showStatus',
     summary: 'Show the connection status',
-    description: 'Tells whether the device is connected, as which account, and else why not.',
+    description: 'Shows whether the device is connected and to which account, or why it is not.',
     answer: {
       status: 200,
       description: 'The status of the device.',
       body: Joi.object({
         status: Joi.string().valid('connected', 'connecting', 'disconnected').required(),
-        phone: Joi.string().description('Number of the linked account; when connected.'),
-        name: Joi.string().description('Name of the account, else its number; when connected.'),
-        profilePic: Joi.string().description('URL of the profile picture; when connected and the account shows it.'),
+        phone: Joi.string().description('Number of the linked account; only when connected.'),
+        name: Joi.string().description('Name of the account, or its number if it has none; only when connected.'),
+        profilePic: Joi.string().description('URL of the profile picture; only when connected and visible.'),
         reason: Joi.string()
           .valid(...Object.keys(REASONS))
           .description(
-            'Why the device is not connected; `no_sender`: no sender runs, or all are full, and what people write is kept by ' +
-              'the network until one takes the device; `awaiting_backlog` of one that is: what people wrote while it was away has not ' +
-              'all arrived yet, and lists wait for it. One-time passwords do not.',
+            'Why the device is not connected. `no_sender`: no sender runs, or all are full; the network keeps what people write ' +
+              'until a sender takes the device. On a connected device only `awaiting_backlog`: messages that people wrote while ' +
+              'it was offline have not all arrived; lists wait for them, one-time passwords do not.',
           ),
         networkReason: Joi.string().description(
-          'What the network itself gave as its reason for the end of the last connection; absent where it gave none.',
+          'The reason that the network gave for closing the last connection; absent if it gave none.',
         ),
         restriction: Joi.object({
           kind: Joi.string()
             .valid(...Object.keys(RESTRICTIONS))
             .required(),
-          since: Joi.string().required().description('ISO 8601: when the gateway learned of it.'),
+          since: Joi.string().required().description('ISO 8601: when the gateway learned of the restriction.'),
           until: Joi.string()
             .allow(null)
             .required()
-            .description('ISO 8601: its end, as the network says; null when it does not say.'),
+            .description('ISO 8601: its end as given by the network; null when the network gives none.'),
         }).description(
-          'The network lets the account start no new conversations. Messages to people whom it has none with wait until ' +
-            'it does again, or until they expire; all others go on. Absent when there is no such restriction.',
+          'The network does not let the account start new conversations. Messages to strangers wait until the restriction ends ' +
+            'or they expire; all others go out. Absent when there is no restriction.',
         ),
       }),
     },

@@ -24,21 +24,22 @@ const INTRODUCTION = `Sends messages through linked messenger accounts.
 
 Every request carries an API token, in the header \`Authorization: Bearer <token>\` or as \`?token=\`. Every body is a JSON
 object with a boolean \`success\`; on failure \`error\` says what is wrong and \`details\` where. Requests are limited per token
-and minute: \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix time in seconds) are on every
-authenticated answer. \`X-Request-Id\` names a request in our logs; send your own to choose it: 1 to 100 letters, digits
-and \`_.:-\`, without what could be a phone number (seven digits or more in all, but by chance in a UUID, a ULID, or the id of a trace).
+and minute: every authenticated answer has \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix
+time in seconds). \`X-Request-Id\` identifies a request in the logs. You may send your own: 1 to 100 letters, digits
+and \`_.:-\`. It must not contain what could be a phone number (seven or more digits in all), unless it is a UUID, a ULID, or
+the id of a trace.
 
-A token has scopes: \`connect\`, \`send\`, \`otp\`, \`read\` and \`opt-outs\` unless it was made with others. Each operation
-names the one that it asks for; without it the answer is a 403.
+A token has scopes: \`connect\`, \`send\`, \`otp\`, \`read\` and \`opt-outs\` unless it was created with others. Each operation
+names the scope that it needs; without it the answer is 403.
 
-A body is JSON in UTF-8, uncompressed; beside \`attachment.base64\` it may be 1 MB long, nested ${LIMITS.maxBodyDepth} deep, and have
-${LIMITS.maxBodyEntries} fields and entries. After its first ${LIMITS.bodySlowStartSeconds} seconds it must have come at ${LIMITS.minBodyBytesPerSecond / 1024} kB a second. This document and its
-page need no token: ${LIMITS.tokenlessPerMinute} requests a minute and address.
+A body is uncompressed JSON in UTF-8. Apart from \`attachment.base64\` it may have 1 MB, ${LIMITS.maxBodyDepth} levels of nesting, and
+${LIMITS.maxBodyEntries} fields and entries. After the first ${LIMITS.bodySlowStartSeconds} seconds it must arrive at ${LIMITS.minBodyBytesPerSecond / 1024} kB a second or faster. This document and
+its page need no token and are limited to ${LIMITS.tokenlessPerMinute} requests a minute and address.
 
-Unknown paths are a 404. Other methods than these are a 405, whose \`Allow\` names those there are; HEAD is answered as GET
-is, without the body, but for \`/connect\`, which would do something.`;
+An unknown path is answered with 404, an unknown method with 405 and \`Allow\`. HEAD is answered like GET, without the body,
+except for \`/connect\`, where GET starts a link.`;
 
-/** The OpenAPI 3.1 document, from the schemas that validate: it cannot say anything else than the API does. */
+/** The OpenAPI 3.1 document, made from the schemas that validate requests, so that both always agree. */
 export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
   const paths: Record<string, Partial<Record<HttpMethod, Operation>>> = {};
   for (const endpoint of endpoints) {
@@ -74,15 +75,16 @@ export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
 
 const integer = (description: string) => ({ description, schema: { type: 'integer' } });
 const HEADERS = {
-  'X-Request-Id': { description: 'Names the request in logs.', schema: { type: 'string' } },
-  'X-RateLimit-Limit': integer('Requests a minute.'),
-  'X-RateLimit-Remaining': integer('Of these still free.'),
+  'X-Request-Id': { description: 'Identifies the request in logs.', schema: { type: 'string' } },
+  'X-RateLimit-Limit': integer('Requests allowed a minute.'),
+  'X-RateLimit-Remaining': integer('Requests left in this window.'),
   'X-RateLimit-Reset': integer('Unix time in seconds at which the window ends.'),
   'Retry-After': integer(
-    'Seconds to wait before another try. With 409 only while the first request under an idempotency key is in progress.',
+    'Seconds to wait before the next attempt. With 409 only while the first request with an idempotency key is in progress, ' +
+      'or during a pause that the network asked for.',
   ),
   'Idempotency-Replayed': {
-    description: 'Only on the answer to a repeat: it is that of the first request.',
+    description: 'Only on an idempotent replay: the answer is that of the first request.',
     schema: { const: 'true' },
   },
   'WWW-Authenticate': { description: 'How to show a token.', schema: { const: 'Bearer' } },
@@ -106,7 +108,10 @@ const ERROR: JsonSchema = {
         additionalProperties: false,
       },
     },
-    reason: { type: 'string', description: 'Why, for programs; with `The account asks for a passkey` only.' },
+    reason: {
+      type: 'string',
+      description: 'Machine-readable reason; only with `The account asks for a passkey`.',
+    },
     resetIn: { type: 'integer', description: 'Seconds until the limit is lifted; with 429 only.' },
   },
   required: ['success', 'error'],
@@ -115,7 +120,7 @@ const ERROR: JsonSchema = {
 
 function toOperation(endpoint: Endpoint, method: HttpMethod) {
   const { docs, bucket, scope, ofWorkspace } = endpoint;
-  const who = ofWorkspace ? ', of tokens that are not of one device' : '';
+  const who = ofWorkspace ? ', not for tokens of one device' : '';
   const body = toJsonSchema(endpoint.body);
   const hasBody = Object.keys(body.properties ?? {}).length > 0;
   return {
@@ -146,8 +151,8 @@ function headerParameters({ idempotent }: Endpoint) {
     type: 'string',
     pattern: `^[!-~]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`,
     description:
-      'Makes a repeat safe: within 24 hours the same key and request from the same token get the first answer again, ' +
-      'whatever the default device is by then.',
+      'Makes a retry safe: for 24 hours the same request with the same key and token gets the first answer again, even if ' +
+      'the default device has changed meanwhile.',
   };
   return idempotent ? [parameter('header', 'Idempotency-Key', key, false)] : [];
 }
@@ -177,7 +182,7 @@ function toResponse({ description, body }: AnswerDocs, moreHeaders: readonly str
   return { description, headers: headers([...LIMIT_HEADERS, ...moreHeaders]), content: json(schema) };
 }
 
-/** Errors by status: those that share one are told apart by their message. */
+/** Errors by status; those with the same status differ by their message. */
 function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> {
   const statuses = [...new Set(codes.map((code) => API_ERRORS[code].status))].sort();
   const describe = (status: number) => codes.map((code) => API_ERRORS[code]).filter((error) => error.status === status);
@@ -197,7 +202,7 @@ function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> 
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-/** Answers that may be given before the token is known, or its requests are counted. */
+/** Statuses that may be sent before the token is known or its requests are counted. */
 const BEFORE_LIMITS = new Set([400, 408, 429, 431, 500, 503]);
 
 function failureHeaders(status: number, codes: readonly ApiErrorCode[]): string[] {
@@ -208,7 +213,7 @@ function failureHeaders(status: number, codes: readonly ApiErrorCode[]): string[
   return mayEnd ? [...limits, optional('Retry-After')] : limits;
 }
 
-/** How the document calls a header that is not on every answer of its kind. */
+/** Name, in the document, of a header that is not on every answer. */
 function optional(name: string): string {
   return `${name}.optional`;
 }

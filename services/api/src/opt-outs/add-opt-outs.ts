@@ -28,20 +28,20 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
   maxBodyBytes: MAX_BODY_BYTES,
   docs: {
     operationId: 'addOptOuts',
-    summary: 'Add people who want no messages',
+    summary: 'Add opt-outs',
     description:
-      'From now on no device of the workspace sends them anything but one-time passwords: of sends that are queued, too, ' +
-      'they get nothing, and are `failed` with `recipient_opted_out`. Whoever is on the list already stays as they are. ' +
-      'The list holds 1,000,000 people unless the operator says otherwise: those who fit are added, and for the others it is a ' +
-      '422. People who answer STOP are never refused. Safe to repeat.',
+      'From now on no device of the workspace sends these people anything except one-time passwords. In sends that are already ' +
+      'queued they become `failed` with `recipient_opted_out`. Existing entries are not changed. The list holds 1,000,000 ' +
+      'people unless the operator sets another limit; when not all fit, those that fit are added and the answer is 422. ' +
+      'A STOP reply is always accepted. Safe to repeat.',
     example: { phone: ['447700900123', '447700900124'] },
     answer: {
       status: 200,
-      description: 'They are on the list.',
+      description: 'All of them are on the list.',
       body: Joi.object({
-        added: Joi.number().integer().required().description('People who are new on the list.'),
-        unchanged: Joi.number().integer().required().description('People who were on it already.'),
-        duplicates: Joi.number().integer().required().description('Numbers in the request that are of one person.'),
+        added: Joi.number().integer().required().description('People added to the list.'),
+        unchanged: Joi.number().integer().required().description('People who were on the list before.'),
+        duplicates: Joi.number().integer().required().description('Numbers in the request that repeat a person.'),
       }),
     },
     errors: ['opt_outs_full'],

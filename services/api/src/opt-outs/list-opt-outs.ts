@@ -22,17 +22,17 @@ export const listOptOuts: Endpoint<PageQuery, Record<string, never>> = {
   query: Joi.object<PageQuery>({
     cursor: Joi.string()
       .pattern(/^[0-9a-hjkmnp-tv-z]{13}$/)
-      .description('The `nextCursor` of the page before.'),
+      .description('The `nextCursor` of the previous page.'),
     limit: Joi.number().integer().min(1).max(1_000).default(100).description('People per page.'),
   }),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
   docs: {
     operationId: 'listOptOuts',
-    summary: 'List people who want no messages',
+    summary: 'List opt-outs',
     description:
-      'Everybody who answered STOP to a message of any device of the workspace, or was put on the list, in no particular ' +
-      'order. Whoever is on the list while its pages are read is on exactly one of them.',
+      'All people who answered STOP to any device of the workspace, or were added to the list, in no particular order. A ' +
+      'person who stays on the list while its pages are read is on exactly one page.',
     answer: {
       status: 200,
       description: 'One page of the list.',

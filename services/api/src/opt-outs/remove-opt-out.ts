@@ -19,17 +19,17 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
   maxBodyBytes: NO_BODY_BYTES,
   docs: {
     operationId: 'removeOptOut',
-    summary: 'Take somebody off the list of opt-outs',
+    summary: 'Remove an opt-out',
     description:
-      'They get messages again, from the next one on. Only for people who have asked for it: whoever writes START is ' +
-      'taken off without a request. Safe to repeat.',
+      'The person gets messages again, from the next one on. Only for people who have asked for it; START from the person ' +
+      'removes the opt-out without a request. Safe to repeat.',
     answer: {
       status: 200,
-      description: 'They are not on the list.',
+      description: 'The person is not on the list.',
       body: Joi.object({
         phone: optedOutPhoneSchema.required(),
         hiddenId: hiddenIdSchema,
-        removed: Joi.boolean().required().description('Whether they were on it.'),
+        removed: Joi.boolean().required().description('Whether the person was on the list before.'),
       }),
     },
     // For what is no percent-encoding.

@@ -20,11 +20,11 @@ export const showOptOut: Endpoint<Nothing, Nothing> = {
   maxBodyBytes: NO_BODY_BYTES,
   docs: {
     operationId: 'showOptOut',
-    summary: 'Tell whether somebody opted out',
-    description: 'Looks one number up in the list of people who want no messages, however it is written.',
+    summary: 'Show whether a person has opted out',
+    description: 'Looks up one number in the list of opt-outs. All ways to write the number are equal.',
     answer: {
       status: 200,
-      description: 'Whether they are on the list.',
+      description: 'Whether the person is on the list.',
       body: Joi.object({
         phone: optedOutPhoneSchema.required(),
         hiddenId: hiddenIdSchema,

@@ -22,7 +22,8 @@ export const cancelMessage: Endpoint<Nothing, Nothing> = {
   docs: {
     operationId: 'cancelMessage',
     summary: 'Cancel what has not been sent yet',
-    description: 'Recipients whose phones cannot have the message yet do not get it. Safe to repeat.',
+    description:
+      'Recipients whose phones cannot have the message yet become `cancelled`; all others keep their status. Safe to repeat.',
     answer: {
       status: 200,
       description: 'The send as it is now.',

@@ -44,9 +44,9 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     existingMessageId: Joi.string()
       .max(100)
       .description(
-        'A message to answer: a `messageId` of this device and token, or the id at the network of one that they sent, or ' +
-          'the device received in the last 7 days, with the account that is linked now. Of a list each recipient quotes the ' +
-          'message that they got themselves. Sends of other tokens count as unknown, but for the scope `admin`.',
+        'The message to quote: a `messageId` of this device and token, or the network id of a message that this device and ' +
+          'token sent, or that the device received in the last 7 days, with the account that is linked now. For a list each ' +
+          'recipient quotes the message that they got. Sends of other tokens are unknown, except with the scope `admin`.',
       ),
   })
     .or(...CONTENT_FIELDS)
@@ -57,14 +57,14 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     operationId: 'sendMessage',
     summary: 'Send a message to one recipient or to a list',
     description:
-      'Accepts the message, and answers once it is written down and queued. One identifier stands for the whole list; ' +
-      '`/messages/{messageId}` shows what became of each recipient. What is not sent within 24 hours expires.\n\n' +
-      'A file goes out with `attachment.caption`, or else with `text`. With both, the text follows as a message of its ' +
-      'own, as do all words with stickers and sounds, and a text too long for a caption. A recipient is as far as the ' +
-      'last of their messages. Before they have the file, phones show the size of pictures, films and stickers, the ' +
-      'length of films and sounds, and a small preview of pictures, also of those sent as documents (JPEG, PNG, WebP and GIF ' +
-      'up to 16 megapixels, when it can be made within five seconds; they are sent in any case). Sounds are shown as ' +
-      'sounds, not as voice messages.',
+      'Answers once the message is stored and queued. One `messageId` identifies the whole list; `/messages/{messageId}` shows ' +
+      'the status of each recipient. A message that is not sent within 24 hours expires.\n\n' +
+      'A file goes out with `attachment.caption`, or else with `text`. With both, the text follows as a message of its own. ' +
+      'The same goes for any text with stickers and audio, and for a text too long for a caption. A recipient has the status ' +
+      'of the last of their messages. Before the download, phones show the size of images, videos and stickers, the length of ' +
+      'videos and audio, and a small preview of images, also when they are sent as documents (JPEG, PNG, WebP and GIF up to 16 ' +
+      'megapixels, if it can be made within five seconds; the file is sent in any case). Audio is shown as audio, not as a ' +
+      'voice message.',
     example: {
       to: ['447700900123', '447700900124'],
       text: 'Our offer, as promised',
@@ -72,13 +72,13 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     },
     answer: {
       status: 202,
-      description: 'Accepted: it will be sent, also if this service is restarted now.',
+      description: 'Accepted: the message will be sent even if this service restarts now.',
       body: Joi.object({
         messageId: Joi.string().required(),
         status: Joi.string().valid('queued').required(),
-        recipients: Joi.number().integer().required().description('How many recipients get it.'),
-        duplicates: Joi.number().integer().required().description('Entries of `to` that name somebody once more.'),
-        estimatedFinishAt: Joi.string().required().description('ISO 8601; from the pace and the queue of the device.'),
+        recipients: Joi.number().integer().required().description('Number of recipients.'),
+        duplicates: Joi.number().integer().required().description('Entries of `to` that repeat a recipient.'),
+        estimatedFinishAt: Joi.string().required().description('ISO 8601; from the pace and backlog of the device.'),
       }),
     },
     errors: ['no_device', 'idempotency_in_progress', 'queue_would_expire', 'idempotency_mismatch'],

@@ -28,7 +28,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 
 const dataFields = {
   messageId: Joi.string().required().description('For `/messages/{messageId}`.'),
-  platformMessageId: Joi.string().required().description('The id at the network.'),
+  platformMessageId: Joi.string().required().description('Message id in the network.'),
   phone: Joi.string().required(),
   code: Joi.string().required(),
   language: Joi.string()
@@ -53,7 +53,7 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
     language: Joi.string()
       .valid(...OTP_LANGUAGES)
       .default('English')
-      .description('Of the sentence around the code.'),
+      .description('Language of the sentence around the code.'),
   }),
   maxBodyBytes: MAX_BODY_BYTES,
   idempotent: true,
@@ -61,11 +61,11 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
     operationId: 'sendOtp',
     summary: 'Send a one-time password',
     description:
-      'Sends the code in bold, in a sentence of the language. It overtakes every queued message of the device, and the ' +
-      `answer waits up to ${LIMITS.otpWaitSeconds} seconds for the network to accept it. What is not sent within ` +
-      `${LIMITS.otpExpirySeconds / 60} minutes expires and is never sent. With \`OTP was not sent\`, \`details\` name the reason: ` +
-      'a code of the network such as `network_403`, `expired`, `new_contacts_held` (it expired while the network let the ' +
-      'account start no new conversations), `awaiting_history` (it expired while the account had no salt for tokens to ' +
+      'Sends the code in bold, in a sentence of the language. It overtakes all queued messages of the device, and the ' +
+      `answer waits up to ${LIMITS.otpWaitSeconds} seconds for the network to accept it. A code that is not sent within ` +
+      `${LIMITS.otpExpirySeconds / 60} minutes expires. With \`OTP was not sent\`, \`details\` gives the reason: ` +
+      'a code of the network such as `network_403`, `expired`, `new_contacts_held` (it expired while the network did not let ' +
+      'the account start new conversations), `awaiting_history` (it expired while the account had no salt to make tokens for ' +
       'strangers) or `cancelled`.',
     example: { phone: '447700900123', code: '482913', language: 'Arabic' },
     answer: {
@@ -82,7 +82,7 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
     otherAnswers: [
       {
         status: 202,
-        description: 'Not sent yet: it will be as soon as the device can, unless it expires first.',
+        description: 'Not sent yet. It goes out as soon as the device can send, unless it expires first.',
         body: Joi.object({
           message: Joi.string().valid('OTP queued').required(),
           data: Joi.object(dataFields).required(),

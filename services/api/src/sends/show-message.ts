@@ -23,25 +23,28 @@ interface PageQuery {
 }
 
 const recipientSchema = Joi.object({
-  to: Joi.string().required().description('The number as it was given; `forgotten` when an operator had it removed.'),
+  to: Joi.string().required().description('The number as it was given; `forgotten` after an operator removed it.'),
   status: Joi.string()
     .valid(...RECIPIENT_STATUSES)
     .required(),
-  platformMessageIds: Joi.array().items(Joi.string()).required().description('Ids at the network, once it was tried.'),
+  platformMessageIds: Joi.array()
+    .items(Joi.string())
+    .required()
+    .description('Message ids in the network, from the first attempt on.'),
   error: Joi.string()
     .allow(null)
     .required()
     .description(
-      'Why it failed or expired: `not_on_messenger`, `network_403`, ... Of one who is queued, what it waits for where that ' +
-        'is not just its turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`, `awaiting_key`, `network_463`; `awaiting_backlog`: what people ' +
-        'wrote while the device was away has not arrived yet, and a STOP may be among it; or `paced`: the device keeps to its pace, ' +
-        'and its next message is not due yet.',
+      'Why it failed or expired: `not_on_messenger`, `network_403`, ... For a queued recipient, what it waits for besides its ' +
+        'turn: `looked_up_again`, `new_contacts_held`, `awaiting_history`, `awaiting_key`, `network_463`; `awaiting_backlog`: ' +
+        'messages that people wrote while the device was offline have not all arrived, and a STOP may be among them; `paced`: ' +
+        'the pace of the device does not allow the next message yet.',
     ),
   at: Joi.string().required().description('When the status last changed.'),
   heldUntil: Joi.string()
     .allow(null)
     .description(
-      'Only of one who is queued and waits for the end of a restriction: ISO 8601, null when the network does not say. ' +
+      'Only for a queued recipient who waits for the end of a restriction: ISO 8601, null when the network gives no time. ' +
         'See `restriction` in `GET /status`.',
     ),
 });
@@ -53,18 +56,18 @@ export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
   bucket: 'messages',
   scope: 'read',
   query: Joi.object<PageQuery>({
-    cursor: Joi.number().integer().min(0).max(100_000).default(0).description('The `nextCursor` of the page before.'),
+    cursor: Joi.number().integer().min(0).max(100_000).default(0).description('The `nextCursor` of the previous page.'),
     limit: Joi.number().integer().min(1).max(1_000).default(100).description('Recipients per page.'),
   }),
   body: noBody,
   maxBodyBytes: NO_BODY_BYTES,
   docs: {
     operationId: 'showMessage',
-    summary: 'Show what became of a message',
+    summary: 'Show the status of a message',
     description:
-      'Counts the recipients of a send by status and shows them page by page, in the order of the request. A send can be ' +
-      'read for 7 days after its last recipient is settled; less for a token whose sends would take more than a fifth of the ' +
-      'memory, the oldest go first.',
+      'Counts the recipients of a send by status and lists them page by page, in the order of the request. A send can be ' +
+      'read for 7 days after its last recipient is settled. When the sends of one token take more than a fifth of the memory, ' +
+      'its oldest finished sends are deleted earlier.',
     answer: {
       status: 200,
       description: 'The send and one page of its recipients.',

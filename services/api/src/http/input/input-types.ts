@@ -43,8 +43,8 @@ const NUMBER_SCHEMA = {
   pattern: NUMBER_PATTERN,
   not: { pattern: '[(\\[][\\s.-]*0[\\s.-]*[)\\]]' },
   description:
-    'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are dropped. A 0 that is ' +
-    'only dialled inside the country is refused, such as that of +44 (0) 7700 900123 or +44 07700 900123.',
+    'Country code first, 7 to 15 digits; a leading + and separators (space - . brackets) are ignored. A national trunk 0 is ' +
+    'refused, as in +44 (0) 7700 900123 or +44 07700 900123.',
   examples: ['447700900123'],
 };
 

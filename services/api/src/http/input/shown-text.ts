@@ -28,7 +28,7 @@ export function words(maxCharacters: number): StringSchema {
   return Joi.string()
     .max(maxCharacters)
     .pattern(SHOWS_SOMETHING)
-    .messages({ 'string.pattern.base': 'must have a character that phones show' })
+    .messages({ 'string.pattern.base': 'must contain a visible character' })
     .custom(refuseBrokenText);
 }
 
