@@ -41,7 +41,7 @@ describe('changing the encryption keys, in three steps', function () {
     const progress = () => gateway().waitForSend(list, {}, { query: '?limit=1' });
     await eventually(async () => (await progress()).counts.queued < 300, { timeoutMs: 20_000, everyMs: 1_100 });
 
-    // Someone is too fast: an api seals with a key that no sender has.
+    // The rollout is too fast: an api encrypts with a key that no sender has.
     const early = await sendEarly(makeNumbers(2, 1));
     const { tag } = parseMessageId(early)!;
     const waits = async () => {
@@ -64,8 +64,8 @@ describe('changing the encryption keys, in three steps', function () {
       values: number;
     }[];
     expect(used.filter(({ values }) => values > 0).map(({ keyId, use }) => `${keyId} ${use}`)).to.deep.equal([
-      'new seals',
-      'new seals',
+      'new encrypts',
+      'new encrypts',
     ]);
     // 3. Nothing needs the old one any more.
     for (const ring of ['credentials', 'contents']) {

@@ -52,7 +52,7 @@ describe('what the owner of a device is asked, end to end', function () {
     const { stdout, stderr } = await cli('--json', 'device', 'doctor');
     expect(stderr).to.equal('');
     const found = JSON.parse(stdout);
-    expect(found).to.include({ device: 'default', status: 'connected', account: '491***31', network: 'a stand-in' });
+    expect(found).to.include({ device: 'default', status: 'connected', account: '491***31', network: 'a simulator' });
     expect(found).to.include({ namespace: 'lid', salt: 'yes', lock: 'none', newChatCap: 'none' });
     expect(found.lookUp).to.match(/^answered in \d+ ms$/);
     expect(found.version).to.match(/^2\.3000\.\d+ \(builtIn\)$/);

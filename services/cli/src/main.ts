@@ -11,7 +11,7 @@ import { addTokenCommands } from './tokens/token-commands.js';
 /** The operators' command line: `npm run cli -- token create --name my-app`. */
 const program = new Command('cli')
   .description(
-    'Tokens, devices, sends, opt-outs, people, encryption keys and the client version of the gateway. Works on the Redis of REDIS_URL; the API need not run.',
+    'Manages tokens, devices, sends, opt-outs, people, encryption keys and the client version. Works on the Redis of REDIS_URL; the API need not run.',
   )
   .option('--json', 'print JSON instead of text')
   .configureHelp({ showGlobalOptions: true })
@@ -31,5 +31,5 @@ try {
   process.stderr.write(`error: ${toError(thrown).message}\n`);
   process.exitCode = 1;
 }
-// The Redis client leaves the timers of commands that were answered long ago running; nobody should wait for those.
+// The Redis client keeps timers of commands that have long been answered; the process must not wait for them.
 process.stdout.write('', () => process.exit());

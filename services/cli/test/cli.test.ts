@@ -121,7 +121,7 @@ describe('the command line', function () {
       jitter: 0.5,
     });
     const refused = await cli('device pace shop 0');
-    expect(refused.stderr).to.include('the real network takes no pace of 0');
+    expect(refused.stderr).to.include('a pace of 0 is refused on the real network');
     const standIn = { MESSENGER_URL: 'ws://127.0.0.1:1/ws/chat', MESSENGER_TRUST: 'insecure' };
     expect((await cli('device pace shop 0', standIn)).stdout).to.include('unlimited');
     await cli('device pace shop default');
@@ -150,17 +150,17 @@ describe('the command line', function () {
   it('says in a sentence what is wrong, and fails', async () => {
     const cases: [string, string, Record<string, string>?][] = [
       ['token create', "required option '--name <name>' not specified"],
-      ['token create --name x --device Shop', 'It takes 1 to 40 of a-z, 0-9 and -.'],
-      ['token create --name x --expires soon', 'It takes a number and a unit: 90d, 12h, 30m or 1y.'],
-      ['token create --name x --scopes send,all', 'It takes some of connect,send,otp,'],
+      ['token create --name x --device Shop', 'Expected 1 to 40 of a-z, 0-9 and -.'],
+      ['token create --name x --expires soon', 'Expected a number and a unit: 90d, 12h, 30m or 1y.'],
+      ['token create --name x --scopes send,all', 'Expected some of connect,send,otp,'],
       ['token rotate 0000', 'there is no token with the key 0000'],
       ['token revoke 0000', 'there is no token with the key 0000'],
       ['device show nowhere', 'there is no device nowhere'],
       ['device doctor --device nowhere', 'there is no device nowhere'],
-      ['device doctor --trace 16', 'It takes 1 to 15 seconds.'],
+      ['device doctor --trace 16', 'Expected 1 to 15 seconds.'],
       ['device pace nowhere 5', 'there is no device nowhere'],
-      ['device pace x fast', 'It takes 0 to 100000 messages a minute'],
-      ['device default Shop', 'It takes 1 to 40 of a-z, 0-9 and -.'],
+      ['device pace x fast', 'Expected 0 to 100000 messages a minute'],
+      ['device default Shop', 'Expected 1 to 40 of a-z, 0-9 and -.'],
       ['send show msg_1', 'there is no send msg_1'],
       ['frobnicate', "unknown command 'frobnicate'"],
       ['token list', 'Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }],

@@ -180,7 +180,7 @@ describe('device import and export', function () {
 
     const imported = await cli('device', 'import', folder, '--device', 'shop');
     expect(imported.code, imported.stderr).to.equal(0);
-    expect(imported.stdout).to.include('1 files are none of a session');
+    expect(imported.stdout).to.include('1 files do not belong to a session');
     const shop = { workspace: 'main', device: 'shop' };
     const ownership = (await takeDevice(space.store, shop, { owner: 'test', ttlMs: 10_000 }))!;
     const store = deviceKeyStore(space.store, ownership);

@@ -97,15 +97,15 @@ describe('optouts on the command line', function () {
     expect(refused.code).to.equal(1);
     expect(refused.stderr).to.include('nothing was imported: no phone number in line 2, 4').and.not.include('Ann');
     expect(await countOptOuts(space.store, 'main')).to.equal(0);
-    expect((await cli(['import', '-', '--skip-invalid'], content)).stdout).to.match(/passed over: 2\nadded +2\n/);
+    expect((await cli(['import', '-', '--skip-invalid'], content)).stdout).to.match(/skipped: 2\nadded +2\n/);
   });
 
   it('says in a sentence what is wrong, and fails', async () => {
     const cases: [string[], string][] = [
       [['add'], "missing required argument 'phone'"],
-      [['add', 'Ann'], 'It takes 7 to 15 digits, country code first.'],
-      [['show', '0044'], 'It takes 7 to 15 digits, country code first.'],
-      [['list', '--limit', '0'], 'It takes a whole number from 1 on.'],
+      [['add', 'Ann'], 'Expected 7 to 15 digits, country code first.'],
+      [['show', '0044'], 'Expected 7 to 15 digits, country code first.'],
+      [['list', '--limit', '0'], 'Expected a whole number of at least 1.'],
       [['import', join(folder, 'nowhere')], 'ENOENT'],
     ];
     const runs = await Promise.all(cases.map(([args]) => cli(args)));

@@ -73,8 +73,8 @@ describe('person forget, where it cannot be finished', function () {
     expect(stderr)
       .to.match(/^error: not finished/)
       .and.to.match(/^a: 1 sends .* being accepted/m);
-    expect(stderr).to.match(/^a: the process that holds it was not reached/m);
-    expect(stderr).to.match(/^b: 1 values cannot be opened/m);
+    expect(stderr).to.match(/^a: the process that owns it was not reached/m);
+    expect(stderr).to.match(/^b: 1 values cannot be decrypted/m);
     expect(stderr).not.to.include(PERSON);
   });
 });

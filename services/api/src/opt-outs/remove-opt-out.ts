@@ -7,7 +7,7 @@ import { hiddenIdSchema, optedOutPhoneSchema, readPerson } from './opt-out-field
 
 type Nothing = Record<string, never>;
 
-/** `DELETE /opt-outs/{phone}`: somebody may get messages again. Safe to repeat. */
+/** `DELETE /opt-outs/{phone}`: the person may get messages again. Safe to repeat. */
 export const removeOptOut: Endpoint<Nothing, Nothing> = {
   methods: ['delete'],
   path: '/opt-outs/:phone',
@@ -21,8 +21,8 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
     operationId: 'removeOptOut',
     summary: 'Remove an opt-out',
     description:
-      'The person gets messages again, from the next one on. Only for people who have asked for it; START from the person ' +
-      'removes the opt-out without a request. Safe to repeat.',
+      'The person gets messages again, from the next one on. Only for people who have asked for it; people who answered STOP ' +
+      'can also write START themselves. Safe to repeat.',
     answer: {
       status: 200,
       description: 'The person is not on the list.',

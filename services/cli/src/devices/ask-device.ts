@@ -6,7 +6,7 @@ import { ApiError } from '@gateway/runtime/errors';
 import { askAndWait } from '@gateway/store/devices/questions/ask-and-wait';
 import type { CliContext } from '../cli-context.js';
 
-/** Asks the process that holds a device; `why` says why there is no answer. Polls: this process has no ear for doorbells. */
+/** Asks the process that owns a device; `why` says why there is no answer. Polls, as the CLI listens to no doorbells. */
 export async function askDevice<Answer>(
   { store }: CliContext,
   address: DeviceAddress,

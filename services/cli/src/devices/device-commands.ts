@@ -36,24 +36,24 @@ export function addDeviceCommands(program: Command): void {
     .action((id: string) => run((context) => show(context, id)));
   device
     .command('default')
-    .description('show or choose the device of tokens that are not linked to one')
+    .description('show or set the device of tokens that belong to none')
     .argument('[id]', 'the device to choose', readDeviceId)
     .action((id: string | undefined) => run((context) => chooseDefault(context, id)));
   device
     .command('pace')
-    .description('show or set how fast a device sends; counts at once, and for good')
+    .description('show or set how fast a device sends; takes effect at once and is kept')
     .argument('<id>', 'its id, as in the list')
     .argument('[perMinute]', 'messages a minute, or "default" for that of the senders; 0 is unlimited', readRate)
-    .option('--burst <count>', 'messages that may go out at once after a rest', readBurst)
+    .option('--burst <count>', 'messages that may go out at once after a pause', readBurst)
     .option('--jitter <share>', 'share of the gap between messages that varies at random, 0 to 1', readJitter)
     .action((id: string, rate: number | 'default' | undefined, options: PaceOptions) =>
       run((context) => changePace(context, id, { rate, options })),
     );
   device
     .command('doctor')
-    .description('what is known of an account, and how the network answers it; sends nothing to anyone')
-    .option('--device <id>', 'which one; without it the default device', readDeviceId)
-    .option('--trace [seconds]', 'show what comes and goes on its connection instead, redacted', readTraceSeconds)
+    .description('show what is known about an account and how the network answers it; sends no message')
+    .option('--device <id>', 'default: the default device', readDeviceId)
+    .option('--trace [seconds]', 'show the traffic of its connection instead, redacted', readTraceSeconds)
     .action((options: DoctorOptions) => run((context) => examineDevice(context, options)));
   addTransferCommands(device, run);
 }
@@ -61,19 +61,19 @@ export function addDeviceCommands(program: Command): void {
 function addTransferCommands(device: Command, run: ReturnType<typeof runner>): void {
   device
     .command('import')
-    .description('take over a session of Baileys from its multi-file auth folder, without linking again')
+    .description('import a Baileys session from its multi-file auth folder, without linking again')
     .argument('<folder>', 'with creds.json, session-*.json, ...; nothing in it is changed')
-    .option('--device <id>', 'where to; without it the default device', readDeviceId)
-    .option('--force', 'log out the account that is linked there now')
+    .option('--device <id>', 'default: the default device', readDeviceId)
+    .option('--force', 'log out the account that is linked to the device now')
     .action((folder: string, options: { device?: string; force?: true }) =>
       run((context) => importDevice(context, folder, options)),
     );
   device
     .command('export')
-    .description('write the session of a device as a multi-file auth folder of Baileys')
+    .description('export the session of a device as a Baileys multi-file auth folder')
     .argument('<folder>', 'made if need be; must be empty')
-    .option('--device <id>', 'which one; without it the default device', readDeviceId)
-    .option('--force', 'copy it although a process is using it now')
+    .option('--device <id>', 'default: the default device', readDeviceId)
+    .option('--force', 'export it even while a process uses it')
     .action((folder: string, options: { device?: string; force?: true }) =>
       run((context) => exportDevice(context, folder, options)),
     );
@@ -154,7 +154,7 @@ async function changePace(
   const device = await readDevice(store, address);
   if (!device) throw new Error(`there is no device ${id}`);
   if (rate === 0 && realNetwork)
-    throw new Error('unpaced bulk gets accounts banned: the real network takes no pace of 0');
+    throw new Error('a pace of 0 is refused on the real network: accounts that send unpaced get banned');
   const isChange = rate !== undefined || options.burst !== undefined || options.jitter !== undefined;
   if (rate === undefined && isChange && !device.pace)
     throw new Error(`device ${id} has no pace of its own: give a rate too`);
@@ -176,14 +176,14 @@ function showPace({ messagesPerMinute, burst, jitter }: Pace): string {
 }
 
 function readDeviceId(text: string): string {
-  if (!isDeviceId(text)) throw new InvalidArgumentError('It takes 1 to 40 of a-z, 0-9 and -.');
+  if (!isDeviceId(text)) throw new InvalidArgumentError('Expected 1 to 40 of a-z, 0-9 and -.');
   return text;
 }
 
 function readTraceSeconds(text: string): number {
   const seconds = Number(text);
   if (!(seconds >= 1 && seconds <= MAX_TRACE_SECONDS)) {
-    throw new InvalidArgumentError(`It takes 1 to ${MAX_TRACE_SECONDS} seconds.`);
+    throw new InvalidArgumentError(`Expected 1 to ${MAX_TRACE_SECONDS} seconds.`);
   }
   return seconds;
 }
@@ -191,18 +191,18 @@ function readTraceSeconds(text: string): number {
 function readRate(text: string): number | 'default' {
   if (text === 'default') return text;
   if (!/^\d{1,6}$/.test(text) || Number(text) > 100_000) {
-    throw new InvalidArgumentError('It takes 0 to 100000 messages a minute, or "default".');
+    throw new InvalidArgumentError('Expected 0 to 100000 messages a minute, or "default".');
   }
   return Number(text);
 }
 
 function readBurst(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('It takes 1 to 9999.');
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('Expected 1 to 9999.');
   return Number(text);
 }
 
 function readJitter(text: string): number {
   const share = Number(text);
-  if (text.trim() === '' || !(share >= 0 && share <= 1)) throw new InvalidArgumentError('It takes 0 to 1.');
+  if (text.trim() === '' || !(share >= 0 && share <= 1)) throw new InvalidArgumentError('Expected 0 to 1.');
   return share;
 }

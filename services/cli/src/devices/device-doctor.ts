@@ -21,7 +21,7 @@ export interface DoctorOptions {
   trace?: number | true;
 }
 
-/** `device doctor`: what is known of an account and how the network answers it, without a message to anyone. */
+/** `device doctor`: what is known about an account and how the network answers it. Sends no message. */
 export async function examineDevice(context: CliContext, options: DoctorOptions): Promise<void> {
   const { store, workspace, output } = context;
   const device = options.device ?? (await readDefaultDevice(store, workspace));
@@ -46,23 +46,23 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
       ? { account: maskPhoneNumber(status.phone), ...(status.reason && { waits: REASONS[status.reason] }) }
       : { why: REASONS[status.reason], networkSays: status.networkReason }),
     ...showVersion(version),
-    network: context.realNetwork ? 'the real one' : 'a stand-in',
+    network: context.realNetwork ? 'the real one' : 'a simulator',
     tokensOfContacts: tokens,
     ...(leftOut.size > 0 && { queriesLeftOut: [...leftOut].join(', ') }),
-    ...(session.answer ? showSession(session.answer) : { session: session.why ?? 'no connection to ask' }),
+    ...(session.answer ? showSession(session.answer) : { session: session.why ?? 'not connected' }),
   });
   for (const advice of adviseOn(facts)) output.note(`\n- ${advice}`);
 }
 
 async function showTrace(context: CliContext, address: DeviceAddress, asked: number | true): Promise<void> {
   const seconds = asked === true ? MAX_TRACE_SECONDS : asked;
-  context.output.note(`What comes and goes on the connection of ${address.device} in the next ${seconds} s:\n`);
+  context.output.note(`Traffic on the connection of ${address.device} in the next ${seconds} s:\n`);
   const { answer, why } = await askDevice<string[] | null>(context, address, { kind: 'trace', seconds });
   if (!answer) throw new Error(why ?? 'the device has no connection');
   context.output.list(
     answer.map((stanza) => ({ stanza })),
     (index) => ({ stanza: answer[index]! }),
-    'Nothing came and nothing went.',
+    'There was no traffic.',
   );
 }
 

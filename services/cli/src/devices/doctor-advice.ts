@@ -15,13 +15,15 @@ export interface DoctorFacts {
 const OLD_VERSION_DAYS = 60;
 const SOON_DAYS = 14;
 
-/** What an operator may want to do about what was found; `docs/real-network.md` has the reasons. */
+/** Advice for the operator; `docs/real-network.md` has the reasons. */
 export function adviseOn({ isConnected, session, version, leftOut, nowMs }: DoctorFacts): string[] {
   return [
     ...adviseOnVersion(version, nowMs),
-    ...(isConnected ? [] : ['The device is not connected: the reason is above, its remedy in docs/errors.md.']),
+    ...(isConnected ? [] : ['The device is not connected: see the reason above, and docs/errors.md for what to do.']),
     ...(leftOut.length > 0
-      ? [`The network ended the connection over ${leftOut.join(', ')}: left out for a day. Send us a trace.`]
+      ? [
+          `The network closes the connection after these queries: ${leftOut.join(', ')}. They are left out for a day. Send us a trace.`,
+        ]
       : []),
     ...(session ? adviseOnSession(session) : []),
   ];
@@ -29,9 +31,11 @@ export function adviseOn({ isConnected, session, version, leftOut, nowMs }: Doct
 
 function adviseOnVersion({ version, isRefused, sinceMs, expiresAtMs }: VersionInForce, nowMs: number): string[] {
   if (isRefused)
-    return [`The network refuses version ${version}: no device logs in until another one is set (version set).`];
+    return [`The network refuses version ${version}: no device logs in until you set another one (version set).`];
   if (expiresAtMs !== undefined && expiresAtMs - nowMs < SOON_DAYS * MS_PER_DAY) {
-    return [`The network will refuse version ${version} from ${showTime(expiresAtMs)} on: set a newer one before.`];
+    return [
+      `The network will refuse version ${version} from ${showTime(expiresAtMs)} on: set a newer one before then.`,
+    ];
   }
   const ageDays = Math.floor((nowMs - sinceMs) / MS_PER_DAY);
   return ageDays > OLD_VERSION_DAYS ? [`Version ${version} is ${ageDays} days old: set a newer one soon.`] : [];
@@ -40,21 +44,21 @@ function adviseOnVersion({ version, isRefused, sinceMs, expiresAtMs }: VersionIn
 function adviseOnSession(report: SessionReport): string[] {
   const advice: (string | false)[] = [
     report.namespace === 'unknown' &&
-      'The namespace is not known yet: the first message that the network accepts decides. Send one to a number of yours.',
+      'The namespace is not known yet: the first accepted message will tell. Send one to a number of yours.',
     report.bothNamespacesRefusedAtMs !== undefined &&
-      `The network refused a message in both namespaces (${showTime(report.bothNamespacesRefusedAtMs)}): a lock or a missing token, or a change of the network. Send us a trace.`,
+      `The network refused a message in both namespaces (${showTime(report.bothNamespacesRefusedAtMs)}): the cause is a lock, a missing token, or a change in the network. Send us a trace.`,
     !report.hasSalt &&
       report.networkAsksFor.madeTokens !== false &&
-      'There is no salt: first messages to strangers may be refused with 463. Linking the account anew may bring it.',
-    report.lock.state === 'on' && 'The account may start no new conversations for now. Messages to strangers wait.',
+      'There is no salt: first messages to strangers may be refused with 463. Linking the account again may bring it.',
+    report.lock.state === 'on' && 'The account may not start new conversations for now. Messages to strangers wait.',
     report.quota.state === 'on' && 'The account has used up its new conversations for now. Messages to strangers wait.',
-    report.lock.state === 'unanswered' && 'The network does not say whether the account is locked. Send us a trace.',
-    report.quota.state === 'unanswered' && 'The network does not say how many new conversations are left.',
+    report.lock.state === 'unanswered' && 'The network did not answer whether the account is locked. Send us a trace.',
+    report.quota.state === 'unanswered' && 'The network did not answer how many new conversations are left.',
     report.lookUp.code !== undefined &&
-      `The look-up of the own number failed with ${report.lookUp.code}: messages to new recipients will wait. Send us a trace.`,
+      `The lookup of the account's own number failed with ${report.lookUp.code}: messages to new recipients will wait. Send us a trace.`,
     report.backlog === 'noEndMark' &&
-      'The network has not said that all of what was written while the device was away has come: lists go out all the same, after 60 s of silence. Send us a trace.',
-    report.backlog === 'coming' && 'What was written while the device was away is still coming: lists start after it.',
+      'The network sent no end mark for the backlog: lists go out anyway after 60 s of silence. Send us a trace.',
+    report.backlog === 'coming' && 'The backlog of incoming messages is still arriving: lists start after it.',
   ];
   return advice.filter((line) => line !== false);
 }

@@ -10,8 +10,8 @@ import { withDevice } from './take-device.js';
 const TAKE_MS = 1_000;
 
 /**
- * `device export`: the session as a folder that any client of Baileys starts from. The device stays as it is. Refused
- * while a process is using it, unless forced: such a copy is behind from the next message on.
+ * `device export`: writes the session as a folder that any Baileys client can start from. The device is not changed.
+ * Refused while a process uses it, unless forced: such a copy is out of date from the next message on.
  */
 export async function exportDevice(
   { store, workspace, output }: CliContext,
@@ -23,17 +23,17 @@ export async function exportDevice(
   const taken = await withDevice(store, address, { waitMs: TAKE_MS }, copy);
   if (!taken && !force) {
     throw new Error(
-      `device ${address.device} is in use: stop the senders first, or take a copy that is soon out of date with --force`,
+      `device ${address.device} is in use: stop the senders first, or use --force for a copy that will soon be out of date`,
     );
   }
   const { keys } = taken?.result ?? (await copy(readOnly(address)));
   output.show({ device: address.device, folder, keys });
   output.note(
-    '\nWhoever has these files can write in the name of the account. Two clients with the same keys throw each other out.',
+    '\nAnyone with these files can write as this account. Two clients with the same keys disconnect each other.',
   );
 }
 
-/** Reading takes no ownership; whatever this one writes is refused. */
+/** Reading needs no ownership; writes with this one are refused. */
 function readOnly(address: DeviceAddress): Ownership {
   return { address, epoch: 0, token: 'none' };
 }

@@ -17,8 +17,8 @@ const POLL_MS = 250;
 const KEYS_PER_COMMIT = 500;
 
 /**
- * `device import`: from now on the session lives here. Refused for a device that is linked, unless forced: then its
- * account is logged out first. Safe to repeat while it fails: a half-done import leaves a device that is not linked.
+ * `device import`: takes a session over. Refused for a linked device unless forced; then its account is logged out first.
+ * Safe to repeat after a failure: an unfinished import leaves a device that is not linked.
  */
 export async function importDevice(
   { store, workspace, output }: CliContext,
@@ -36,14 +36,14 @@ export async function importDevice(
   await ringDoorbell(store, { topic: 'desired', ...address });
   output.show({ device: address.device, phone: session.phone, keys: session.keys.length });
   if (session.ignored.length > 0)
-    output.note(`\n${session.ignored.length} files are none of a session and were left out`);
+    output.note(`\n${session.ignored.length} files do not belong to a session and were ignored`);
   output.note(
-    '\nThe gateway connects with it as soon as a sender is there. Keep the folder away from other programs: two clients' +
-      '\nwith the same keys throw each other out, and its copy of the keys is out of date from the first message on.',
+    '\nThe gateway connects as soon as a sender runs. Do not use the folder with another program any more: two clients with' +
+      '\nthe same keys disconnect each other, and the keys in the folder are out of date after the first message.',
   );
 }
 
-/** A device with an account is left alone, or logged out. */
+/** Refuses a device that has an account; with `force` logs it out. */
 async function makeRoom(store: Store, address: DeviceAddress, force: boolean): Promise<void> {
   const { desired, hasKeys } = await readDeviceState(store, address);
   if (desired?.want !== 'linked' && desired?.want !== 'linking' && !hasKeys) return;
@@ -53,7 +53,7 @@ async function makeRoom(store: Store, address: DeviceAddress, force: boolean): P
   const { attemptId } = await requestUnlink(store, address, { attemptId: makeAttemptId() });
   await ringDoorbell(store, { topic: 'desired', ...address });
   const deadlineMs = Date.now() + LIMITS.disconnectWaitSeconds * 1000;
-  // When no process runs that could log it out, its keys are replaced all the same.
+  // If no process runs that could log it out, its keys are replaced anyway.
   while (Date.now() < deadlineMs) {
     const { observed } = await readDeviceState(store, address);
     if (observed?.attemptId === attemptId && observed.logout) return;
@@ -62,8 +62,8 @@ async function makeRoom(store: Store, address: DeviceAddress, force: boolean): P
 }
 
 /**
- * The order makes a crash harmless at every line: without credentials the device is not linked whatever keys there are,
- * and with them it is wanted already, so nobody takes them for leftovers to log out.
+ * The order makes a crash harmless at every line: without credentials the device is not linked, whatever keys exist, and
+ * once they exist the device is already wanted, so no process takes them for leftovers to log out.
  */
 async function writeSession(store: Store, ownership: Ownership, session: AuthFolder): Promise<void> {
   const { address } = ownership;
@@ -77,6 +77,6 @@ async function writeSession(store: Store, ownership: Ownership, session: AuthFol
   const { desired } = await readDeviceState(store, address);
   const observed = { status: 'connecting', reason: 'restoring', phone: session.phone } as const;
   const outcome = await recordObserved(store, ownership, { actedOn: desired, observed, want: 'linked' });
-  if (outcome === 'moved') throw new Error('somebody is linking or unlinking the device: try again');
+  if (outcome === 'moved') throw new Error('the device is being linked or unlinked by another process: try again');
   await keyStore.commit({ creds: session.creds });
 }

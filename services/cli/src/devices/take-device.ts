@@ -10,8 +10,8 @@ const SESSION_TTL_MS = 10_000;
 const RETRY_MS = 250;
 
 /**
- * Does `work` as the device's owner: no other process opens its session meanwhile, and what is written is refused once the
- * ownership is gone. `undefined`, without work, when a process holds the device all through `waitMs`.
+ * Does `work` as the device's owner: no other process opens its session meanwhile, and writes are refused once the
+ * ownership is lost. `undefined`, without calling `work`, if another process owns the device for all of `waitMs`.
  */
 export async function withDevice<Result>(
   store: Store,

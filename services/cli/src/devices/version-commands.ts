@@ -11,19 +11,21 @@ export function addVersionCommands(program: Command): void {
   const run = runner(program);
   const version = program
     .command('version')
-    .description("the version of the network's web client that this one appears as");
+    .description("the version of the network's web client that the gateway reports");
   version
     .command('show')
     .description('show the version in force, where it comes from, and when the network will refuse it')
     .action(() => run(show));
   version
     .command('set')
-    .description('log in with this version from now on; devices that wait because of a refused one log in at once')
+    .description(
+      'log in with this version from now on; devices that wait because the old one was refused log in at once',
+    )
     .argument('<version>', 'such as 2.3000.1043857760', readVersion)
     .action((given: string) => run((context) => change(context, given)));
   version
     .command('reset')
-    .description('go back to MESSENGER_VERSION, or else to the version that is built in')
+    .description('go back to MESSENGER_VERSION, or to the built-in version')
     .action(() => run((context) => change(context, undefined)));
 }
 
@@ -45,6 +47,6 @@ async function change(context: CliContext, version: string | undefined): Promise
 }
 
 function readVersion(given: string): string {
-  if (!isClientVersion(given)) throw new InvalidArgumentError('It takes three numbers, such as 2.3000.1043857760.');
+  if (!isClientVersion(given)) throw new InvalidArgumentError('Expected three numbers, such as 2.3000.1043857760.');
   return given;
 }

@@ -9,22 +9,24 @@ const PROGRESS_EVERY_MS = 2_000;
 /** `keys status | reseal | retire`. */
 export function addKeyCommands(program: Command): void {
   const run = runner(program);
-  const keys = program
-    .command('keys')
-    .description('encryption keys: what is sealed with which, and how to change them');
+  const keys = program.command('keys').description('encryption keys: which are in use, and how to rotate them');
   keys
     .command('status')
-    .description('count what each key of each ring has sealed; opens nothing')
+    .description('count the values that each key of each ring has encrypted; decrypts nothing')
     .action(() => run(status));
   keys
     .command('reseal')
-    .description('seal everything with the first key of its ring, while all runs; may be stopped and repeated')
+    .description(
+      'encrypt everything with the first key of its ring, while the gateway runs; may be stopped and repeated',
+    )
     .action(() => run(reseal));
   keys
     .command('retire')
-    .description('tell whether a key can be taken out of the settings; fails while anything is sealed with it')
+    .description('check whether a key can be removed from the settings; fails while anything is encrypted with it')
     .argument('<key>', 'its id, the part before the colon')
-    .addOption(new Option('--ring <ring>', 'where both rings have such an id').choices(Object.keys(SETTINGS)))
+    .addOption(
+      new Option('--ring <ring>', 'needed if both rings have a key with this id').choices(Object.keys(SETTINGS)),
+    )
     .action((key: string, { ring }: { ring?: KeyRing }) => run((context) => retire(context, key, ring)));
 }
 
@@ -36,11 +38,11 @@ async function status({ store, output }: CliContext): Promise<void> {
       const { ring, keyId, values, use } = uses[index]!;
       return { ring, key: keyId, setting: SETTINGS[ring], use: WORDS[use], values: String(values) };
     },
-    'Nothing is sealed.',
+    'Nothing is encrypted.',
   );
 }
 
-const WORDS: Record<KeyUse['use'], string> = { seals: 'seals', opens: 'opens', unknown: 'not configured here' };
+const WORDS: Record<KeyUse['use'], string> = { seals: 'encrypts', opens: 'decrypts', unknown: 'not configured here' };
 
 async function reseal({ store, output }: CliContext): Promise<void> {
   for (const ring of Object.keys(SETTINGS) as KeyRing[]) {
@@ -51,21 +53,21 @@ async function reseal({ store, output }: CliContext): Promise<void> {
     onProgress(progress) {
       if (Date.now() - toldAtMs < PROGRESS_EVERY_MS) return;
       toldAtMs = Date.now();
-      output.note(`${progress.resealed} resealed, ${progress.seen} looked at in this round`);
+      output.note(`${progress.resealed} encrypted anew, ${progress.seen} seen in this round`);
     },
   });
   output.show({ resealed, unopened });
-  if (unopened > 0) throw new Error(`${unopened} values cannot be opened with the keys that are configured here`);
+  if (unopened > 0) throw new Error(`${unopened} values cannot be decrypted with the keys that are configured here`);
 }
 
 async function retire({ store, output }: CliContext, keyId: string, ring: KeyRing | undefined): Promise<void> {
   const found = (await countKeyUse(store)).filter((use) => use.keyId === keyId && (ring ?? use.ring) === use.ring);
   const [use, other] = found;
-  if (!use) throw new Error(`no ring has a key ${keyId}, and nothing is sealed with one`);
-  if (other) throw new Error(`both rings have a key ${keyId}: say which with --ring`);
+  if (!use) throw new Error(`no ring has a key ${keyId}, and nothing is encrypted with it`);
+  if (other) throw new Error(`both rings have a key ${keyId}: choose one with --ring`);
   if (use.use === 'seals')
-    throw new Error(`${keyId} is the first key of ${SETTINGS[use.ring]}: put another in front first`);
-  if (use.values > 0) throw new Error(`${use.values} values are sealed with ${keyId}: run keys reseal first`);
+    throw new Error(`${keyId} is the first key of ${SETTINGS[use.ring]}: put another key in front first`);
+  if (use.values > 0) throw new Error(`${use.values} values are encrypted with ${keyId}: run keys reseal first`);
   output.show({ ring: use.ring, key: keyId, values: 0, retired: true });
-  output.note(`\nTake ${keyId} out of ${SETTINGS[use.ring]} everywhere, and destroy it.`);
+  output.note(`\nRemove ${keyId} from ${SETTINGS[use.ring]} everywhere, and destroy it.`);
 }

@@ -24,32 +24,32 @@ const STANDARD_INPUT = '-';
 /** `optouts list | show | add | remove | import | export`. */
 export function addOptOutCommands(program: Command): void {
   const run = runner(program);
-  const optouts = program.command('optouts').description('opt-outs: people who want no messages from any device');
+  const optouts = program.command('optouts').description('opt-outs: people who get no messages from any device');
   optouts
     .command('list')
-    .description(`show the first ${LIST_LIMIT}, in no particular order, or more with --limit`)
+    .description(`show the first ${LIST_LIMIT} (see --limit), in no particular order`)
     .option('--limit <count>', 'how many to show', readCount, LIST_LIMIT)
     .action(({ limit }: { limit: number }) => run((context) => list(context, limit)));
   optouts
     .command('show')
-    .description('tell whether somebody opted out, when and how')
+    .description('show whether a person has opted out, when and how')
     .argument('<phone>', 'country code first', readPhone)
     .action((phone: string) => run((context) => show(context, phone)));
   optouts
     .command('add')
-    .description('send these people nothing any more but one-time passwords; counts at once, for queued sends too')
+    .description('send these people nothing except one-time passwords; takes effect at once, also for queued sends')
     .argument('<phone...>', 'country code first', collectPhones)
     .action((phones: string[]) => run((context) => add(context, phones)));
   optouts
     .command('remove')
-    .description('let these people get messages again, however they came onto the list')
+    .description('remove these people from the list, whether they wrote STOP or were added')
     .argument('<phone...>', 'country code first', collectPhones)
     .action((phones: string[]) => run((context) => remove(context, phones)));
   optouts
     .command('import')
-    .description('add the numbers of a file: one a line, or the first column of a CSV file')
+    .description('add the numbers in a file: one per line, or the first column of a CSV file')
     .argument('<file>', 'or - for the standard input')
-    .option('--skip-invalid', 'pass over lines without a phone number; without it they stop the import')
+    .option('--skip-invalid', 'skip lines without a phone number; by default they stop the import')
     .action((file: string, options: { skipInvalid?: true }) => run((context) => importFile(context, file, options)));
   optouts
     .command('export')
@@ -96,9 +96,9 @@ async function importFile(
   if (invalidLines.length > 0 && !skipInvalid) {
     const shown = invalidLines.slice(0, 10).join(', ');
     const more = invalidLines.length > 10 ? ` and ${invalidLines.length - 10} more` : '';
-    throw new Error(`nothing was imported: no phone number in line ${shown}${more} (--skip-invalid passes over them)`);
+    throw new Error(`nothing was imported: no phone number in line ${shown}${more} (use --skip-invalid to skip them)`);
   }
-  if (invalidLines.length > 0) context.output.note(`Lines passed over: ${invalidLines.length}`);
+  if (invalidLines.length > 0) context.output.note(`Lines skipped: ${invalidLines.length}`);
   await add(context, numbers);
 }
 
@@ -138,7 +138,7 @@ async function* pages(store: CliContext['store'], workspace: string): AsyncGener
 
 function readPhone(given: string): string {
   const person = normalizePerson(given);
-  if (person === undefined) throw new InvalidArgumentError('It takes 7 to 15 digits, country code first.');
+  if (person === undefined) throw new InvalidArgumentError('Expected 7 to 15 digits, country code first.');
   return person;
 }
 
@@ -148,6 +148,6 @@ function collectPhones(given: string, before: string[] | undefined): string[] {
 
 function readCount(given: string): number {
   const count = Number(given);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It takes a whole number from 1 on.');
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('Expected a whole number of at least 1.');
   return count;
 }

@@ -28,17 +28,17 @@ interface Report {
 /** `person forget`. */
 export function addPersonCommands(program: Command): void {
   const run = runner(program);
-  const person = program.command('person').description('people whom the gateway has written to, or heard of');
+  const person = program.command('person').description('what the gateway stores about people');
   person
     .command('forget')
     .description(
-      'remove a number everywhere but from the opt-outs, and say where it was; what is queued for it is cancelled',
+      'delete a number everywhere except in the opt-outs, and show where it was; its queued messages are cancelled',
     )
     .argument('<phone>', 'country code first', readPhone)
     .action((phone: string) => run((context) => forget(context, phone)));
 }
 
-/** Goes through all devices, whatever happens at one of them. Throws, with the list printed, when something may be left. */
+/** Goes through all devices, even if one fails. Prints what was removed, then throws if something may be left. */
 async function forget(context: CliContext, phone: string): Promise<void> {
   const { store, workspace, output } = context;
   if (store.vault.keyIds('credentials').length === 0) throw new Error('CREDENTIAL_KEYS is required');
@@ -55,9 +55,9 @@ async function forget(context: CliContext, phone: string): Promise<void> {
       const { device, what, removed } = findings[index]!;
       return { device, what, removed: String(removed) };
     },
-    left.length > 0 ? 'Nothing was removed.' : `Nothing is kept about ${maskPhoneNumber(phone)}.`,
+    left.length > 0 ? 'Nothing was removed.' : `Nothing is stored about ${maskPhoneNumber(phone)}.`,
   );
-  if (left.length > 0) throw new Error(`not finished, repeat it:\n${left.join('\n')}`);
+  if (left.length > 0) throw new Error(`not finished, run it again:\n${left.join('\n')}`);
 }
 
 async function forgetEverywhere(
@@ -70,11 +70,11 @@ async function forgetEverywhere(
   const note = (found: Record<string, number>) => {
     for (const [what, removed] of Object.entries(found)) report.findings.push({ device, what, removed });
   };
-  // First, so that no one is written to whom the account has forgotten.
+  // First, so that no message goes to a person whom the account has forgotten.
   note(await forgetInSends(context, address, { phone, report }));
   const { account } = (await readDevice(store, address)) ?? {};
   if (account !== undefined && canonicalPhoneNumber(account) === canonicalPhoneNumber(phone)) {
-    context.output.note(`${device} is linked to that number: what its account keeps about itself stays.`);
+    context.output.note(`${device} is linked to that number: what its account stores about itself stays.`);
     return note({ account: 0 });
   }
   note(await forgetAtDevice(context, address, { phone, report }));
@@ -121,8 +121,8 @@ async function forgetAtDevice(
     });
     if (answer) add(answer);
     else {
-      const reason = why ?? 'it did not do it';
-      report.left.push(`${address.device}: the process that holds it was not reached (${reason}); restart it first`);
+      const reason = why ?? 'it failed';
+      report.left.push(`${address.device}: the process that owns it was not reached (${reason}); restart it first`);
     }
   }
   const { unreadable = 0, ...rest } = await forgetPerson(store, address, phone);
@@ -130,7 +130,7 @@ async function forgetAtDevice(
   delete removed.unreadable;
   if (unreadable > 0) {
     report.left.push(
-      `${address.device}: ${unreadable} values cannot be opened with the keys given here, and may be theirs`,
+      `${address.device}: ${unreadable} values cannot be decrypted with the keys given here, and may be about this person`,
     );
   }
   return removed;
@@ -138,6 +138,6 @@ async function forgetAtDevice(
 
 function readPhone(given: string): string {
   const phone = normalizePhoneNumber(given);
-  if (phone === undefined) throw new InvalidArgumentError('It takes a phone number, country code first.');
+  if (phone === undefined) throw new InvalidArgumentError('Expected a phone number, country code first.');
   return phone;
 }

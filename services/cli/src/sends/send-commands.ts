@@ -16,12 +16,12 @@ export function addSendCommands(program: Command): void {
   const send = program.command('send').description('sends: messages to one recipient or to a list');
   send
     .command('list')
-    .description('show the sends with work left, those that expire first in front')
+    .description('show the sends that are not finished, by expiry')
     .option('--device <id>', 'of this device only')
     .action((options: { device?: string }) => run((context) => list(context, options)));
   send
     .command('show')
-    .description('show one send, and why recipients failed; never its content, nor a whole number')
+    .description('show one send and why recipients failed, without its content and with masked numbers')
     .argument('<messageId>', 'as in the answer of /send')
     .action((messageId: string) => run((context) => show(context, messageId)));
   send
@@ -101,7 +101,7 @@ async function find(
   const send = address && (await readSend(store, address, messageId));
   if (!address || !send)
     throw new Error(
-      `there is no send ${messageId}: never made, or forgotten 7 days after its end, or earlier for room`,
+      `there is no send ${messageId}: it never existed, or was deleted 7 days after its end, or earlier to make room`,
     );
   return { address, send };
 }

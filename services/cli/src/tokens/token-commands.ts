@@ -22,23 +22,23 @@ interface CreateOptions {
   expires?: number;
 }
 
-const KEY_ARGUMENT = 'the KEY of the list, or the whole token';
+const KEY_ARGUMENT = 'the KEY in the list, or the whole token';
 
 /** `token create | list | rotate | scopes | revoke`. */
 export function addTokenCommands(program: Command): void {
   const run = runner(program);
-  const token = program.command('token').description('API tokens: what callers of the API show to be let in');
+  const token = program.command('token').description('API tokens: credentials for callers of the API');
   token
     .command('create')
-    .description('make a token and show it, this once')
-    .requiredOption('--name <name>', 'what the token is for, for people', readName)
-    .option('--device <id>', 'let it act on this device only; without it on the default device', readDevice)
+    .description('create a token and show it; it cannot be shown again')
+    .requiredOption('--name <name>', 'a description for people', readName)
+    .option('--device <id>', 'restrict it to this device; default: it uses the default device', readDevice)
     .option(
       '--scopes <names>',
-      `what it may do: some of ${API_TOKEN_SCOPES.join()}; else ${DEFAULT_SCOPES.join()}`,
+      `what it may do: some of ${API_TOKEN_SCOPES.join()}; default: ${DEFAULT_SCOPES.join()}`,
       readScopes,
     )
-    .option('--expires <time>', 'end it after 90d, 12h, 30m or 1y; without it never', readLifetime)
+    .option('--expires <time>', 'lifetime, such as 90d, 12h, 30m or 1y; default: unlimited', readLifetime)
     .action((options: CreateOptions) => run((context) => create(context, options)));
   token
     .command('list')
@@ -46,23 +46,21 @@ export function addTokenCommands(program: Command): void {
     .action(() => run(list));
   token
     .command('rotate')
-    .description('make a token that takes the place of another, which works until it is revoked; show it, this once')
-    .argument('<keyId>', KEY_ARGUMENT, readKeyId)
-    .option(
-      '--expires <time>',
-      'end it after 90d, 12h, 30m or 1y; without it it lives as long as the other',
-      readLifetime,
+    .description(
+      'create a token to replace another, which works until it is revoked; the new one cannot be shown again',
     )
+    .argument('<keyId>', KEY_ARGUMENT, readKeyId)
+    .option('--expires <time>', 'lifetime, such as 90d, 12h, 30m or 1y; default: that of the old one', readLifetime)
     .action((keyId: string, { expires }: { expires?: number }) => run((context) => rotate(context, keyId, expires)));
   token
     .command('scopes')
-    .description('change what a token may do, within a second')
+    .description('change what a token may do; takes effect within a second')
     .argument('<keyId>', KEY_ARGUMENT, readKeyId)
     .argument('<names>', `some of ${API_TOKEN_SCOPES.join()}`, readScopes)
     .action((keyId: string, scopes: ApiTokenScope[]) => run((context) => changeScopes(context, keyId, scopes)));
   token
     .command('revoke')
-    .description('stop a token within a second, everywhere and for good')
+    .description('revoke a token for good; takes effect within a second')
     .argument('<keyId>', KEY_ARGUMENT, readKeyId)
     .action((keyId: string) => run((context) => revoke(context, keyId)));
 }
@@ -88,7 +86,7 @@ async function rotate(
   const expiresAtMs = expires === undefined ? undefined : Date.now() + expires;
   const { value, token } = found(keyId, await rotateApiToken(store, workspace, keyId, { expiresAtMs }));
   showOnce(output, value, token);
-  output.note(`The old one works until: token revoke ${keyId}`);
+  output.note(`The old one works until you revoke it: token revoke ${keyId}`);
 }
 
 async function changeScopes(
@@ -124,7 +122,7 @@ async function list({ store, workspace, output }: CliContext): Promise<void> {
       'last used': showTime(token.lastUsedAtMs),
     };
   };
-  output.list(tokens.map(describe), toRow, 'There are no tokens yet. Make one: token create --name <name>');
+  output.list(tokens.map(describe), toRow, 'There are no tokens yet. Create one: token create --name <name>');
 }
 
 async function revoke({ store, workspace, output }: CliContext, keyId: string): Promise<void> {
@@ -154,12 +152,12 @@ function stateOf(token: ApiToken): 'active' | 'revoked' | 'expired' {
 }
 
 function readName(text: string): string {
-  if (text.trim() === '' || text.length > 100) throw new InvalidArgumentError('It takes 1 to 100 characters.');
+  if (text.trim() === '' || text.length > 100) throw new InvalidArgumentError('Expected 1 to 100 characters.');
   return text.trim();
 }
 
 function readDevice(text: string): string {
-  if (!isDeviceId(text)) throw new InvalidArgumentError('It takes 1 to 40 of a-z, 0-9 and -.');
+  if (!isDeviceId(text)) throw new InvalidArgumentError('Expected 1 to 40 of a-z, 0-9 and -.');
   return text;
 }
 
@@ -170,12 +168,12 @@ function readKeyId(text: string): string {
 
 function readScopes(text: string): ApiTokenScope[] {
   const scopes = parseScopes(text);
-  if (!scopes) throw new InvalidArgumentError(`It takes some of ${API_TOKEN_SCOPES.join()}, with commas between them.`);
+  if (!scopes) throw new InvalidArgumentError(`Expected some of ${API_TOKEN_SCOPES.join()}, separated by commas.`);
   return scopes;
 }
 
 function readLifetime(text: string): number {
   const ms = parseLifetime(text);
-  if (ms === undefined) throw new InvalidArgumentError('It takes a number and a unit: 90d, 12h, 30m or 1y.');
+  if (ms === undefined) throw new InvalidArgumentError('Expected a number and a unit: 90d, 12h, 30m or 1y.');
   return ms;
 }
