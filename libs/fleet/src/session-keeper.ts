@@ -145,7 +145,7 @@ export class SessionKeeper {
       this.unreleased.delete(nameOf(ownership));
     } catch (thrown) {
       const { device } = ownership.address;
-      this.deps.logger.warn('device not given back, this is tried again', { device, error: toError(thrown) });
+      this.deps.logger.warn('device not released, will retry', { device, error: toError(thrown) });
     }
   }
 

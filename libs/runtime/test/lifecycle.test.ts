@@ -35,7 +35,7 @@ describe('Lifecycle', () => {
     lifecycle.add('fails', () => Promise.reject(new Error('no')));
     await lifecycle.stop();
     expect(reached).to.equal(true);
-    expect(complaints).to.deep.equal(['part failed to stop', 'part did not stop in time']);
+    expect(complaints).to.deep.equal(['component failed to stop', 'part did not stop in time']);
   });
 
   it('stops what is added too late', async () => {

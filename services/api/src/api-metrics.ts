@@ -8,7 +8,7 @@ export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bodies: BodyBudget) {
   makeGauge(registry, {
     name: 'gateway_body_budget_bytes',
-    help: 'Bytes of request bodies and fetched files: how many are held, and how many may be.',
+    help: 'Bytes of request bodies and fetched files: in memory, and allowed.',
     labels: ['kind'],
     collect(gauge) {
       gauge.set({ kind: 'held' }, bodies.heldBytes);
@@ -18,35 +18,35 @@ export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bod
   return {
     requestSeconds: makeHistogram(registry, {
       name: 'gateway_http_request_seconds',
-      help: 'Time from the head of a request to the end of its answer.',
+      help: 'Time from the headers of a request to the end of its answer.',
       labels: ['method', 'route', 'status'],
     }),
     acceptedRecipients: makeCounter(registry, {
       name: 'gateway_accepted_recipients_total',
-      help: 'Recipients of sends that were accepted.',
+      help: 'Recipients of accepted sends.',
     }),
     checkedContacts: makeCounter(registry, {
       name: 'gateway_checked_contacts_total',
-      help: 'Numbers that callers asked about, by whether the network knows them.',
+      help: 'Numbers checked by callers, by whether they are on the messenger.',
       labels: ['on_messenger'],
     }),
     refusedUrls: makeCounter(registry, {
       name: 'gateway_attachment_url_refusals_total',
-      help: 'URLs of attachments that were refused, or could not be fetched.',
+      help: 'Attachment URLs that were refused or could not be fetched.',
       labels: ['reason'],
     }),
     previews: makeCounter(registry, {
       name: 'gateway_previews_total',
-      help: 'Files that were to be described, by what became of it.',
+      help: 'Files examined for size, length and preview, by outcome.',
       labels: ['outcome'],
     }),
     waitingPreviews: makeGauge(registry, {
       name: 'gateway_waiting_previews',
-      help: 'Files that wait for a process which describes them.',
+      help: 'Files that wait for a preview process.',
     }),
     droppedConnections: makeCounter(registry, {
       name: 'gateway_dropped_connections_total',
-      help: 'Connections closed at once, beyond MAX_CONNECTIONS.',
+      help: 'Connections closed at once because of MAX_CONNECTIONS.',
     }),
     rateLimited: makeCounter(registry, {
       name: 'gateway_rate_limited_requests_total',

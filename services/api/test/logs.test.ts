@@ -50,7 +50,7 @@ describe('logs of the API', () => {
       400,
     );
     const parsed = lines.map((text) => JSON.parse(text));
-    const line = parsed.find(({ message }) => message === 'the URL of an attachment was not fetched');
+    const line = parsed.find(({ message }) => message === 'attachment URL not fetched');
     expect(line).to.include({ requestId: 'order-8', host: '169.254.169.254', reason: 'address' });
     expect(lines.join('\n')).not.to.include('classified');
     expect(await api.metrics()).to.match(/gateway_attachment_url_refusals_total\{[^}]*reason="address"[^}]*\} 1/);

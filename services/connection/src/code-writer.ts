@@ -28,7 +28,7 @@ export class CodeWriter {
     try {
       await observe(this.task, { status: 'connecting', reason, code: code.value, codeExpiresAtMs: code.expiresAtMs });
     } catch (thrown) {
-      this.task.logger.warn('code not written', { error: toError(thrown) });
+      this.task.logger.warn('linking code not stored', { error: toError(thrown) });
     }
   }
 }

@@ -65,7 +65,7 @@ async function logOut(task: DeviceTask): Promise<boolean> {
     await session.logOut(LOG_OUT_MS);
     return true;
   } catch (thrown) {
-    task.logger.warn('log-out not confirmed', { error: toError(thrown) });
+    task.logger.warn('logout not confirmed', { error: toError(thrown) });
     return false;
   } finally {
     await session.close();

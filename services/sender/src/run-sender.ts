@@ -58,7 +58,7 @@ export async function runSender(
   const metrics = createSenderMetrics(registry, () => pool.countStates());
   makeGauge(registry, {
     name: 'gateway_devices_over_capacity',
-    help: 'Devices that this process owns beyond MAX_DEVICES, because all senders are full.',
+    help: 'Devices of this process beyond MAX_DEVICES, taken because all senders are full.',
     collect: (gauge) => gauge.set(Math.max(0, sumOf(pool.countStates()) - config.MAX_DEVICES)),
   });
   const shared = { store, keeper, producer, clock: systemClock, logger, workspace };

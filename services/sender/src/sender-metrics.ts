@@ -12,62 +12,62 @@ const ACCEPT_TO_ACK_BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 export function createSenderMetrics(registry: Registry, readDevices: () => Record<string, number>) {
   const acks = makeCounter(registry, {
     name: 'gateway_message_acks_total',
-    help: 'Messages by what the network said of them.',
+    help: 'Messages by the answer of the network.',
     labels: ['outcome'],
   });
   const acceptToAck = makeHistogram(registry, {
     name: 'gateway_accept_to_ack_seconds',
-    help: 'From the acceptance of a send to the acknowledgement of each of its messages.',
+    help: 'Time from the acceptance of a send to the acknowledgement of each of its messages.',
     labels: ['kind'],
     buckets: ACCEPT_TO_ACK_BUCKETS_SECONDS,
   });
   const receipts = makeCounter(registry, {
     name: 'gateway_receipts_total',
-    help: 'Receipts from phones.',
+    help: 'Receipts from phones, by kind.',
     labels: ['kind'],
   });
   const unsent = makeCounter(registry, {
     name: 'gateway_recipients_unsent_total',
-    help: 'Recipients who get nothing, without the network having refused it, by the reason.',
+    help: 'Recipients that got nothing although the network did not refuse them, by reason.',
     labels: ['reason'],
   });
   const failedLookUps = makeCounter(registry, {
     name: 'gateway_failed_lookups_total',
-    help: 'Recipients that could not be looked up, by the reason; each is tried again until its send expires.',
+    help: 'Failed lookups of recipients, by reason; each is retried until its send expires.',
     labels: ['reason'],
   });
   for (const reason of LOOKUP_FAILURES) failedLookUps.inc({ reason }, 0);
   const optOutReplies = makeCounter(registry, {
     name: 'gateway_opt_out_replies_total',
-    help: 'People who asked for no more messages, or for messages again, by writing so.',
+    help: 'STOP and START replies from people.',
     labels: ['change'],
   });
   const disconnects = makeCounter(registry, {
     name: 'gateway_disconnects_total',
-    help: 'Ends of sockets by their reason.',
+    help: 'Closed sockets, by reason.',
     labels: ['outcome'],
   });
   const contained = makeCounter(registry, {
     name: 'gateway_contained_errors_total',
-    help: 'Uncaught errors, each of which ended the ownership of one device and not the process.',
+    help: 'Uncaught errors that were traced to one device; the device was released and the process went on.',
   });
   const restricted = makeGauge(registry, {
     name: 'gateway_restricted_devices',
-    help: 'Devices that this process owns and whose messages to new contacts wait, because the network restricts the account.',
+    help: 'Devices of this process whose messages to new contacts wait because the network restricts the account.',
     labels: ['kind'],
   });
   for (const kind of Object.keys(RESTRICTIONS)) restricted.set({ kind }, 0);
   const held = makeCounter(registry, {
     name: 'gateway_recipients_held_total',
-    help: 'Recipients that were set to wait for the end of a restriction, or for the history of the phone, each once until its next attempt.',
+    help: 'Recipients that began to wait for the end of a restriction or for the phone history; counted once per wait.',
   });
   const awaitingKey = makeCounter(registry, {
     name: 'gateway_sends_awaiting_key_total',
-    help: 'How often a send was found to be sealed with an encryption key that this process does not have; it waits.',
+    help: 'Sends that wait because this process lacks the encryption key of their content; counted each time one is found.',
   });
   makeGauge(registry, {
     name: 'gateway_devices',
-    help: 'Devices that this process owns, by the state of their socket.',
+    help: 'Devices of this process, by the state of their socket.',
     labels: ['state'],
     collect(gauge) {
       gauge.reset();

@@ -93,7 +93,7 @@ describe('a message that ends whatever sends it', function () {
       space.store.redis.get(deviceKeys(space.store.space, { workspace: 'main', device: 'well' }).epoch);
     const before = await epoch();
     const list = await send('sick', everybody);
-    const said = () => gateway.logs().find(({ message }) => message === 'owner failed, the device is given back');
+    const said = () => gateway.logs().find(({ message }) => message === 'owner failed, device released');
     const line = await eventually(said, { timeoutMs: 10_000, what: 'the end of its owner' });
     expect(line).to.include({ device: 'sick' });
     const beside = await send('well', people);

@@ -71,7 +71,7 @@ export class Addressing {
   /** The phone of the account has migrated to hidden identifiers, or has not. The network judges that by the next message. */
   async learn(namespace: Namespace): Promise<void> {
     if (this.state.namespace === namespace) return;
-    this.#deps.logger.info('namespace of the account is told by its phone', { namespace });
+    this.#deps.logger.info('namespace of the account learned from its phone', { namespace });
     await this.#save({ namespace, isTold: true });
   }
 
@@ -139,7 +139,7 @@ export class Addressing {
     if (refusal.kind === 'restricted' && (await isRestricted().catch(() => false))) return refusal;
     if (signal.aborted) return refusal;
     const other = otherNamespace(used);
-    logger.warn('message refused for its address, tried in the other namespace', { namespace: other });
+    logger.warn('message refused for its address, retrying in the other namespace', { namespace: other });
     const verdict = await again(other);
     if (!verdict) return refusal;
     if (verdict.kind === 'accepted') await this.#save({ namespace: other });

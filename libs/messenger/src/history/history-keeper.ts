@@ -107,7 +107,7 @@ export class HistoryKeeper {
     try {
       return await oneAtATime(async () => readHistory(await inflateBounded(deflated)));
     } catch (error) {
-      this.#deps.logger.warn('a history of the phone cannot be read', { error: toError(error) });
+      this.#deps.logger.warn('a phone history cannot be read', { error: toError(error) });
       return undefined;
     }
   }
@@ -159,7 +159,7 @@ export class HistoryKeeper {
     try {
       deflated = await within(limit, work());
     } catch (error) {
-      logger.warn('a history of the phone was not fetched', { error: toError(error) });
+      logger.warn('a phone history was not fetched', { error: toError(error) });
       return false;
     }
     await this.#storeQuietly(deflated, file.isFirst);

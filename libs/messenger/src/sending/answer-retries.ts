@@ -84,7 +84,7 @@ export class RetryAnswers {
       const standing = await recipients.mayHave(asking, numbers);
       if (standing !== 'recipient') return standing === 'unclear' ? 'notRead' : standing;
     } catch (error) {
-      logger.warn('who is to have a message again could not be read', { error });
+      logger.warn('the devices that may get a resend could not be read', { error });
       return 'notRead';
     }
     const limit = await this.#decideInTurn(jidNormalizedUser(await this.#numberOf(asking.inNameOf)), ids);
@@ -113,7 +113,7 @@ export class RetryAnswers {
       await this.#deps.resend(request);
     } catch (error) {
       if (signal.aborted) return;
-      logger.warn('a message that a phone asks for again was not written', { error });
+      logger.warn('the message of a retry request could not be sent', { error });
     }
     confirmStanza(sock, request.node);
   }
@@ -125,7 +125,7 @@ export class RetryAnswers {
       const found = await Promise.all([...new Set(ids)].map(hasMessage));
       return found.filter(Boolean).length;
     } catch (error) {
-      logger.warn('a message that a phone asks for again could not be read', { error });
+      logger.warn('the message of a retry request could not be read', { error });
       return undefined;
     }
   }
@@ -145,9 +145,9 @@ export class RetryAnswers {
     // A flood of requests must not become one of lines.
     if (Date.now() - (this.#loggedAtMs.get(refusal) ?? 0) < LOG_AGAIN_MS) return;
     this.#loggedAtMs.set(refusal, Date.now());
-    if (refusal === 'somebodyElse') logger.warn('a phone asked for a message that went to somebody else');
+    if (refusal === 'somebodyElse') logger.warn('a phone asked for a message that was not sent to it');
     else
-      logger.warn('phones ask for messages again too often, more are not sent again for up to an hour', {
+      logger.warn('too many retry requests from phones, no more resends for up to an hour', {
         limit: refusal,
       });
   }

@@ -146,7 +146,7 @@ export class CatchUp {
         this.#cancelLook = this.#timers.after(restMs, look);
         return;
       }
-      logger.warn('the network has not said that the backlog is over');
+      logger.warn('the network sent no end mark for the backlog');
       this.#finish();
     };
     if (!this.#hasEnded || this.#intake.backlog > 0) look();
@@ -155,7 +155,8 @@ export class CatchUp {
   #finish(): void {
     if (this.#isDone) return;
     this.#isDone = true;
-    if (this.#messages > 0) this.#deps.logger.info('backlog dealt with', { messages: this.#messages });
+    if (this.#messages > 0)
+      this.#deps.logger.info('backlog of incoming messages processed', { messages: this.#messages });
     this.#cancelLook?.();
     if (!this.#deps.signal.aborted) this.#done.resolve();
   }

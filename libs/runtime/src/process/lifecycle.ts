@@ -65,9 +65,9 @@ export class Lifecycle {
     try {
       const outcome = await Promise.race([stop(), timeout]);
       if (outcome === 'timeout') this.logger.error('part did not stop in time', { part: name });
-      else this.logger.debug('part stopped', { part: name });
+      else this.logger.debug('component stopped', { part: name });
     } catch (thrown) {
-      this.logger.error('part failed to stop', { part: name, error: toError(thrown) });
+      this.logger.error('component failed to stop', { part: name, error: toError(thrown) });
     } finally {
       clearTimeout(timer);
     }

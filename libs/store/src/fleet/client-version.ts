@@ -107,9 +107,9 @@ export class ClientVersion {
       if ((await store.redis.get(refused)) !== version) return;
       await store.redis.del(refused);
       await store.redis.del(trial);
-      logger.warn('the network takes the refused version again: all devices log in', { version });
+      logger.warn('the network accepts the refused version again: all devices log in', { version });
     } catch (thrown) {
-      logger.warn('end of the refusal not written', { error: toError(thrown) });
+      logger.warn('end of the version refusal not recorded', { error: toError(thrown) });
     }
   }
 
@@ -145,12 +145,12 @@ export class ClientVersion {
       if (expiresAtMs === undefined) await store.redis.hdel(key, expiryField(version));
       else await writeAlways(store, 'HSET', key, expiryField(version), expiresAtMs);
       if (this.last?.version === version) this.last = { ...this.last, expiresAtMs };
-      logger.warn('the network has a new date for the end of this version of the client', {
+      logger.warn('the network announced a new expiry date for this client version', {
         version,
         expiresAt: expiresAtMs === undefined ? 'none' : new Date(expiresAtMs).toISOString(),
       });
     } catch (thrown) {
-      logger.warn('deadline of the client version not written', { error: toError(thrown) });
+      logger.warn('expiry of the client version not recorded', { error: toError(thrown) });
     }
   }
 }

@@ -96,7 +96,7 @@ export class OptOutJoins {
       await this.joinAll();
       if (this.wanted.size === 0) this.pauses = 0;
     } catch (thrown) {
-      this.deps.logger.debug('opt-outs not joined yet', { error: toError(thrown) });
+      this.deps.logger.debug('opt-outs not yet assigned to numbers', { error: toError(thrown) });
       this.tryLater();
     } finally {
       this.isRunning = false;

@@ -40,7 +40,7 @@ export async function fetchFile(
     if (!(thrown instanceof EgressError)) throw thrown;
     const { reason, host } = thrown;
     metrics.refusedUrls.inc({ reason });
-    call.logger.info('the URL of an attachment was not fetched', { reason, host });
+    call.logger.info('attachment URL not fetched', { reason, host });
     if (reason === 'too_large') throw new ApiError('payload_too_large');
     const details = [{ path: ['attachment', 'url'], message: 'could not be fetched' }];
     throw new ApiError('invalid_request', { details, cause: thrown });

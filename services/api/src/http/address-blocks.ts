@@ -47,7 +47,11 @@ export class AddressBlocks {
     const refused = this.#blocks.get(address)?.refused;
     this.#blocks.delete(address);
     if (refused) {
-      this.#deps.logger.warn('requests of an address refused unseen', { address, bucket: this.#bucket, refused });
+      this.#deps.logger.warn('requests of an address over its limit refused', {
+        address,
+        bucket: this.#bucket,
+        refused,
+      });
     }
   }
 }

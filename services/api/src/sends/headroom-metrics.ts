@@ -5,7 +5,7 @@ import type { RedisHeadroom } from './redis-headroom.js';
 export function addHeadroomMetrics(registry: Registry, headroom: RedisHeadroom): void {
   makeGauge(registry, {
     name: 'gateway_redis_bytes',
-    help: 'Memory of Redis: in use, promised to those who wait, in use by attachments, and its maxmemory (0 for none).',
+    help: 'Memory of Redis in bytes: used, reserved for accepted recipients, used by attachments, and maxmemory (0 for none).',
     labels: ['kind'],
     collect: (gauge) => {
       headroom.hasRoom().catch(() => {});

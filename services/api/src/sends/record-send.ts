@@ -37,7 +37,7 @@ export async function recordSend(
     },
   );
   await promiseSend(deps, address, { messageId, requestId, kind: send.kind });
-  if (forgotten > 0) logger.info('ended sends forgotten before their time, for room', { sends: forgotten });
+  if (forgotten > 0) logger.info('finished sends deleted early to make room', { sends: forgotten });
   deps.metrics.acceptedRecipients.inc(send.recipients.length);
   logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
   return messageId;

@@ -149,7 +149,7 @@ export class DeviceOwner {
     const untilMs = clock.nowMs() + startPauseMs(failed);
     if (untilMs <= clock.nowMs()) return;
     this.state = 'backingOff';
-    this.logger.error('owners of the device failed one after the other, the next attempt waits', { failed });
+    this.logger.error('several owners of the device failed in a row, the next attempt is delayed', { failed });
     const isWanted = async () => (await readDeviceState(store, this.address)).desired?.want === 'linked';
     await this.reportOwnWait({ status: 'connecting', reason: 'owner_failing', notBeforeMs: Math.ceil(untilMs) });
     while (!this.mustEnd() && clock.nowMs() < untilMs && (await isWanted())) {
@@ -361,7 +361,7 @@ export class DeviceOwner {
     if (error instanceof FencedError) this.logger.warn('ownership lost', { error });
     else {
       this.failed = true;
-      this.logger.error('owner failed, the device is given back', { error });
+      this.logger.error('owner failed, device released', { error });
     }
     this.endSoon();
   }

@@ -76,9 +76,9 @@ export class QuestionDesk {
   private async take(): Promise<void> {
     const { store, ownership, clock, logger } = this.deps;
     for (const { id, question } of await takeQuestions(store, ownership)) {
-      if (!question) logger.warn('a question that this version does not know');
+      if (!question) logger.warn('a question of an unknown kind');
       else if (question.kind !== 'contacts') void this.answerBeside(id, question);
-      else if (this.knows(id)) logger.debug('a question that is being answered was asked again');
+      else if (this.knows(id)) logger.debug('a repeated question is already being answered');
       else if (this.waiting.length >= MAX_WAITING) await this.write(id, 'refused', 'busy');
       else this.waiting.push({ id, numbers: question.numbers, untilMs: clock.monotonicMs() + ANSWER_MS });
     }

@@ -66,14 +66,14 @@ export class SessionPruner {
       ids.map((id) => forgetSession(store, ownership, { id, contact: contactOfSession(id), beforeMs })),
     );
     const count = forgotten.filter(Boolean).length;
-    if (count > 0) logger.info('unused sessions forgotten', { sessions: count });
+    if (count > 0) logger.info('unused sessions deleted', { sessions: count });
   }
 
   private async pruneIdentities(beforeMs: number): Promise<void> {
     const { store, ownership, logger } = this.deps;
     const ids = await this.findUnused('identity-key', { limit: SESSIONS_PER_STEP, beforeMs });
     const identities = await forgetIdentities(store, ownership, { ids, beforeMs });
-    if (identities > 0) logger.info('identities without a session forgotten', { identities });
+    if (identities > 0) logger.info('identities without a session deleted', { identities });
   }
 
   private async pruneGroupKeys(beforeMs: number): Promise<void> {
@@ -82,14 +82,14 @@ export class SessionPruner {
     if (ids.length === 0) return;
     const keys = ids.map((id) => ({ type: 'sender-key', id, value: null }));
     await deviceKeyStore(store, ownership).commit({ keys });
-    logger.info('unused keys of groups forgotten', { keys: ids.length });
+    logger.info('unused group keys deleted', { keys: ids.length });
   }
 
   private async pruneNames(type: NameType, beforeMs: number): Promise<void> {
     const { store, ownership, device, logger } = this.deps;
     const ids = await this.findUnused(type, { limit: NAMES_PER_STEP, beforeMs });
     const names = await forgetNames(store, ownership, { type, ids, own: device.account, beforeMs });
-    if (names > 0) logger.info('names of people without a session forgotten', { type, names });
+    if (names > 0) logger.info('number mappings without a session deleted', { type, names });
   }
 
   private async findUnused(

@@ -51,7 +51,7 @@ export async function loadSend(
   await noteKeyIsThere(deps, record, recipients);
   const quoteFor = await loadQuotes({ store, address: ownership.address, ids: deps.ids }, reply);
   const onIllegalMove = (error: IllegalMoveError) => {
-    deps.logger.error('a recipient was to go where they cannot', { messageId, ...error.fields, error });
+    deps.logger.error('a recipient was about to make an illegal move', { messageId, ...error.fields, error });
   };
   return new SendProgress({ record, recipients, content, quoteFor, onIllegalMove, ...options });
 }
@@ -81,7 +81,7 @@ async function checkContent(
   } else if (stored && isMessageContent(stored.content) && contentOfPart(stored.content, record.parts - 1)) {
     return stored;
   } else {
-    logger.error('send has no content that this version knows', { messageId: record.messageId });
+    logger.error('send has content of an unknown kind', { messageId: record.messageId });
   }
   await failRecipients(deps, record, queued, 'content_unreadable');
   return undefined;

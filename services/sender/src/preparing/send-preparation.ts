@@ -107,7 +107,7 @@ export class SendPreparation {
     const networkCodes = [...new Set(failed.map(({ code }) => code))];
     const { messageId, record } = send;
     const fields = { messageId, requestId: record.requestId, recipients: failed.length, networkCodes };
-    logger.warn('recipients could not be looked up, tried again later', fields);
+    logger.warn('recipient lookup failed, will retry', fields);
     const errorCode = ownErrorCode('looked_up_again');
     await Promise.all(
       failed.map(async ({ index }) => {

@@ -117,6 +117,6 @@ export class FirstContactHold {
     const { logger } = this.deps;
     if (this.standing === 'refused') logger.warn(HELD, { before });
     else if (this.standing === 'awaitingHistory') logger.info(WAITING, { before });
-    else logger.info('messages to strangers wait no more for the history of the phone', { before });
+    else logger.info('messages to strangers no longer wait for the phone history', { before });
   }
 }

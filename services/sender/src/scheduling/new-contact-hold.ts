@@ -191,7 +191,7 @@ export class NewContactHold {
     // Before it goes out: the next owner waits as long, however soon it comes.
     await this.record([]);
     if (this.state !== trying || this.stopped) return;
-    logger.warn('the network does not say what it restricts: one message to a new contact is tried');
+    logger.warn('the network does not report its restrictions: one message to a new contact is tried');
     this.trial = canonicalPhoneNumber(number);
     this.tried.add(this.trial);
     this.note(number, 'met');
@@ -281,7 +281,7 @@ export class NewContactHold {
   private log(before: HoldState, after: HoldState): void {
     const { logger } = this.deps;
     const [was, is] = [restrictionOf(before), restrictionOf(after)];
-    if (!is && was) logger.info('the network restricts the account no more');
+    if (!is && was) logger.info('the network no longer restricts the account');
     if (is && (is.kind !== was?.kind || is.untilMs !== was.untilMs)) {
       logger.warn('messages to new contacts are held: the network restricts the account', { ...is });
     }

@@ -29,6 +29,6 @@ export async function noteSuspects(
       logger.warn('a query that ends the connection is left out for a day', { query });
     }
   } catch (thrown) {
-    logger.warn('end of a connection not noted', { error: toError(thrown) });
+    logger.warn('end of a connection not recorded', { error: toError(thrown) });
   }
 }
