@@ -17,6 +17,16 @@ export interface DeviceAddress {
   device: DeviceId;
 }
 
+/** In logs, sets and maps that span workspaces: `workspace/device`. */
+export function nameOfDevice({ workspace, device }: DeviceAddress): string {
+  return `${workspace}/${device}`;
+}
+
+export function deviceOfName(name: string): DeviceAddress {
+  const [workspace, device] = name.split('/') as [string, string];
+  return { workspace, device };
+}
+
 export const DEFAULT_DEVICE: DeviceId = 'default';
 
 const DEVICE_ID = /^[a-z0-9-]{1,40}$/;
@@ -33,8 +43,8 @@ export function shortDeviceId(address: DeviceAddress): string {
 }
 
 /** 40 bits: short ids of devices come from them, and in which shard a device lies. */
-export function deviceDigest({ workspace, device }: DeviceAddress): Buffer {
-  return createHash('sha256').update(`${workspace}/${device}`).digest().subarray(0, 5);
+export function deviceDigest(address: DeviceAddress): Buffer {
+  return createHash('sha256').update(nameOfDevice(address)).digest().subarray(0, 5);
 }
 
 export function makeMessageId(address: DeviceAddress): MessageId {

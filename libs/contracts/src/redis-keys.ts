@@ -19,6 +19,14 @@ export const clientVersionKeys = ({ prefix }: KeySpace) => ({
   trial: `${prefix}:client-version:trial`,
 });
 
+/** The senders of the installation, whatever the workspaces of their devices. */
+export const memberKeys = ({ prefix }: KeySpace) => ({
+  /** ZSET process id -> last heartbeat in ms of Redis time. */
+  members: `${prefix}:{#fleet}:members`,
+  /** HASH process id -> how many devices it holds and may hold. */
+  memberLoads: `${prefix}:{#fleet}:member-loads`,
+});
+
 /** Keys of a workspace: small sets and tables that span devices. */
 export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
   const base = `${prefix}:{${workspace}}`;
@@ -29,10 +37,6 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     defaultDevice: `${base}:default-device`,
     /** HASH short device id -> device id. */
     shortDeviceIds: `${base}:short-device-ids`,
-    /** ZSET process id -> last heartbeat in ms of Redis time, one per kind of process. */
-    members: (service: 'sender' | 'connection') => `${base}:members:${service}`,
-    /** HASH process id -> how many devices it holds and may hold. */
-    memberLoads: (service: 'sender' | 'connection') => `${base}:member-loads:${service}`,
     /** HASH of one token, by key id. */
     token: (keyId: string) => `${base}:token:${keyId}`,
     /** SET of key ids of all tokens. */

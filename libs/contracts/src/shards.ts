@@ -1,4 +1,4 @@
-import { type DeviceAddress, deviceDigest } from './ids.js';
+import { type DeviceAddress, deviceDigest, nameOfDevice } from './ids.js';
 
 /**
  * Devices are spread over so many shards, for ever: the keys of a shard lie in one slot of Redis Cluster, so that one
@@ -11,7 +11,7 @@ const MAX_KNOWN = 20_000;
 
 /** 0 to 63. The last bits of the device's short id, which message ids carry. */
 export function shardOf(address: DeviceAddress): number {
-  const name = `${address.workspace}/${address.device}`;
+  const name = nameOfDevice(address);
   let shard = known.get(name);
   if (shard === undefined) {
     shard = deviceDigest(address)[4]! % SHARDS;

@@ -80,8 +80,6 @@ describe('the keys in Redis', () => {
         shortDeviceIds: 'gw:{main}:short-device-ids',
       },
       ...{
-        members: 'gw:{main}:members:a',
-        memberLoads: 'gw:{main}:member-loads:a',
         token: 'gw:{main}:token:a',
         tokens: 'gw:{main}:tokens',
       },

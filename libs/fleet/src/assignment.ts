@@ -3,12 +3,12 @@ import type { Member } from '@gateway/store/fleet/members';
 /** No process keeps more than so many tenths of its fair share. */
 const BOUND_TENTHS = 11;
 
-export interface Fleet {
+export interface Fleet<Device> {
   self: string;
   /** In the same order for all. */
   members: readonly Member[];
   /** Devices that are to be owned, and are not. */
-  orphans: readonly string[];
+  orphans: readonly Device[];
   /** How many are to be owned in all: loads are a second old, and what moves is in none of them. */
   devices: number;
 }
@@ -21,10 +21,10 @@ export interface Fleet {
  * Then come those that another has not claimed in good time, up to a tenth over the fair share.
  * @param isLate of a device that has had no owner for a while.
  */
-export function chooseOrphans(
-  { self, members, orphans, devices }: Fleet,
-  isLate: (device: string) => boolean = () => false,
-): string[] {
+export function chooseOrphans<Device>(
+  { self, members, orphans, devices }: Fleet<Device>,
+  isLate: (device: Device) => boolean = () => false,
+): Device[] {
   const shares = fillUp(members, orphans.length);
   const before = members.findIndex(({ id }) => id === self);
   if (before < 0) return [];
@@ -37,7 +37,7 @@ export function chooseOrphans(
 }
 
 /** How many devices this process has beyond a tenth over its fair share, for others that have room. */
-export function countSurplus({ self, members, devices }: Fleet): number {
+export function countSurplus({ self, members, devices }: Fleet<unknown>): number {
   const held = members.find(({ id }) => id === self)?.held ?? 0;
   return Math.max(0, held - boundOf(members, devices));
 }

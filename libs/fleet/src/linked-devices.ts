@@ -1,9 +1,10 @@
-import type { DeviceId } from '@gateway/contracts/ids';
-import { SHARDS } from '@gateway/contracts/shards';
+import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
+import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import type { Clock } from '@gateway/runtime/clock';
 import type { SeenDevice } from '@gateway/store/fleet/shards/look-at-shard';
 
 interface Linked {
+  address: DeviceAddress;
   owner: string | undefined;
   /** Since when it has been seen without an owner, by the monotonic clock. */
   orphanSinceMs: number | undefined;
@@ -12,23 +13,33 @@ interface Linked {
 /** A process that is to claim a device has it by then, unless it is busy, or ill. */
 const LATE_MS = 5_000;
 
-/** The devices of a workspace that are to be linked, each with the process that owns it, as they were seen last. */
+/** The devices of all workspaces that are to be linked, each with the process that owns it, as they were seen last. */
 export class LinkedDevices {
-  private readonly shards: Map<DeviceId, Linked>[] = Array.from({ length: SHARDS }, () => new Map());
+  /** By `workspace/device`. */
+  private readonly shards: Map<string, Linked>[] = Array.from({ length: SHARDS }, () => new Map());
 
   constructor(private readonly clock: Clock) {}
 
-  /** @returns whether there are devices without an owner among them. */
-  keep(seen: readonly SeenDevice[], shard: number): boolean {
+  /**
+   * @param seen of a shard: all that there is, or of those that were `asked` for.
+   * @returns whether there are devices without an owner among them.
+   */
+  keep(seen: readonly SeenDevice[], shard: number, asked?: ReadonlySet<string>): boolean {
     const before = this.shards[shard]!;
-    const linked = new Map<DeviceId, Linked>();
+    const linked: Map<string, Linked> = asked ? before : new Map();
+    const gone = new Set(asked);
+    let hasOrphan = false;
     for (const { address, want, owner } of seen) {
       if (want !== 'linked') continue;
-      const sinceMs = before.get(address.device)?.orphanSinceMs ?? this.clock.monotonicMs();
-      linked.set(address.device, { owner, orphanSinceMs: owner ? undefined : sinceMs });
+      const name = nameOfDevice(address);
+      const orphanSinceMs = owner ? undefined : (before.get(name)?.orphanSinceMs ?? this.clock.monotonicMs());
+      linked.set(name, { address, owner, orphanSinceMs });
+      gone.delete(name);
+      hasOrphan ||= !owner;
     }
+    for (const name of gone) linked.delete(name);
     this.shards[shard] = linked;
-    return [...linked.values()].some(({ owner }) => !owner);
+    return hasOrphan;
   }
 
   /** How many there are. */
@@ -36,24 +47,24 @@ export class LinkedDevices {
     return this.shards.reduce((sum, shard) => sum + shard.size, 0);
   }
 
-  /** Without an owner; in the same order in all processes that have seen the same. */
-  orphans(): DeviceId[] {
-    const orphans: DeviceId[] = [];
+  /** Without an owner; in much the same order in all processes that have seen the same. */
+  orphans(): DeviceAddress[] {
+    const orphans: DeviceAddress[] = [];
     for (const shard of this.shards) {
-      for (const [device, { owner }] of shard) if (!owner) orphans.push(device);
+      for (const { address, owner } of shard.values()) if (!owner) orphans.push(address);
     }
     return orphans;
   }
 
   /** Whether a device has been without an owner for a while. */
-  isLate(device: DeviceId, shard: number): boolean {
-    const sinceMs = this.shards[shard]!.get(device)?.orphanSinceMs;
+  isLate(address: DeviceAddress): boolean {
+    const sinceMs = this.find(address)?.orphanSinceMs;
     return sinceMs !== undefined && this.clock.monotonicMs() - sinceMs >= LATE_MS;
   }
 
   /** `undefined`: none, or it is not to be linked. */
-  ownerOf(device: DeviceId, shard: number): string | undefined {
-    return this.shards[shard]!.get(device)?.owner;
+  ownerOf(address: DeviceAddress): string | undefined {
+    return this.find(address)?.owner;
   }
 
   /** Shards with a device that has no owner, or one that is none of these: no doorbell tells who has claimed it, or that it died. */
@@ -63,7 +74,11 @@ export class LinkedDevices {
   }
 
   /** What this process did is known without another look. */
-  noteOwner(device: DeviceId, shard: number, owner: string): void {
-    this.shards[shard]!.set(device, { owner, orphanSinceMs: undefined });
+  noteOwner(address: DeviceAddress, owner: string): void {
+    this.shards[shardOf(address)]!.set(nameOfDevice(address), { address, owner, orphanSinceMs: undefined });
+  }
+
+  private find(address: DeviceAddress): Linked | undefined {
+    return this.shards[shardOf(address)]!.get(nameOfDevice(address));
   }
 }

@@ -1,4 +1,4 @@
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import { shardOf } from '@gateway/contracts/shards';
 import type { Clock } from '@gateway/runtime/clock';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -144,8 +144,8 @@ export class SessionKeeper {
       await releaseDevice(this.deps.store, ownership);
       this.unreleased.delete(nameOf(ownership));
     } catch (thrown) {
-      const { device } = ownership.address;
-      this.deps.logger.warn('device not released, will retry', { device, error: toError(thrown) });
+      const { address } = ownership;
+      this.deps.logger.warn('device not released, will retry', { ...address, error: toError(thrown) });
     }
   }
 
@@ -165,5 +165,5 @@ export class SessionKeeper {
 }
 
 function nameOf({ address, token }: Ownership): string {
-  return `${address.workspace}/${address.device} ${token}`;
+  return `${nameOfDevice(address)} ${token}`;
 }

@@ -1,4 +1,4 @@
-import type { Workspace } from '@gateway/contracts/ids';
+import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -8,49 +8,59 @@ import { lookAtShard, type SeenDevice } from '@gateway/store/fleet/shards/look-a
 
 /** Every shard is looked at this often, called or not: it finds what a lost doorbell would have told. */
 const ROUND_MS = 30_000;
+/** One that calls more often than that is read as a whole. */
+const MOST_NAMES = 50;
 
 export interface ShardWatchDeps {
   store: Store;
   logger: Logger;
   doorbells: DoorbellListener;
-  workspace: Workspace;
-  /** What was seen in a shard, of this workspace: all that there is. Must not throw. */
-  onSeen(devices: readonly SeenDevice[], shard: number): void;
+  /**
+   * What was seen in a shard, of all workspaces: all that there is, or of the devices that were `asked` for
+   * (`workspace/device`). Must not throw.
+   */
+  onSeen(devices: readonly SeenDevice[], shard: number, asked?: ReadonlySet<string>): void;
   /** Default 30 s. */
   roundMs?: number;
 }
 
 /**
- * Tells one process what becomes of the devices of its workspace, without asking for each: it looks at a shard when one of
- * its devices calls, and at one after the other all the time. An idle fleet costs two commands a second, however large.
+ * Tells one process what becomes of devices, without asking for each all the time: it looks at those that call, and at one
+ * shard after the other. An idle fleet costs two commands a second, however large.
  */
 export class ShardWatch {
   private readonly looks = new Map<number, Promise<void>>();
-  /** Shards that called during a look: what they called for may have come after the read. */
-  private readonly lookAgain = new Set<number>();
+  /** What to look at in a shard once its look is over: what it was asked for may have come after the read. */
+  private readonly next = new Map<number, Set<string> | 'all'>();
   private readonly stopListening: (() => void)[];
   private readonly timer: NodeJS.Timeout;
-  private next = 0;
+  private round = 0;
   private stopped = false;
 
   constructor(private readonly deps: ShardWatchDeps) {
-    const { doorbells, workspace, roundMs = ROUND_MS } = deps;
+    const { doorbells, roundMs = ROUND_MS } = deps;
     this.stopListening = [
       doorbells.on((bell) => {
-        const concernsUs = bell.topic === 'desired' || bell.topic === 'owner';
-        if (concernsUs && bell.workspace === workspace) this.look(shardOf(bell));
+        if (bell.topic === 'desired' || bell.topic === 'owner') this.lookAt(bell);
       }),
       doorbells.onGap(() => this.lookAtAll()),
     ];
-    this.timer = setInterval(() => this.look(this.next++ % SHARDS), roundMs / SHARDS);
+    this.timer = setInterval(() => this.look(this.round++ % SHARDS), roundMs / SHARDS);
     this.lookAtAll();
   }
 
   /** Looks at a shard soon. Looks that are asked for meanwhile are one. */
   look(shard: number): void {
-    if (this.stopped) return;
-    if (this.looks.has(shard)) this.lookAgain.add(shard);
-    else this.looks.set(shard, this.lookUntilQuiet(shard));
+    this.next.set(shard, 'all');
+    this.begin(shard);
+  }
+
+  /** Looks at one device soon, together with others of its shard that are asked for meanwhile. */
+  lookAt(address: DeviceAddress): void {
+    const shard = shardOf(address);
+    const names = this.next.get(shard) ?? new Set();
+    if (names !== 'all') this.next.set(shard, names.size < MOST_NAMES ? names.add(nameOfDevice(address)) : 'all');
+    this.begin(shard);
   }
 
   lookAtAll(): void {
@@ -64,21 +74,26 @@ export class ShardWatch {
     await Promise.all(this.looks.values());
   }
 
+  private begin(shard: number): void {
+    if (!this.stopped && !this.looks.has(shard)) this.looks.set(shard, this.lookUntilQuiet(shard));
+  }
+
   private async lookUntilQuiet(shard: number): Promise<void> {
-    const { store, workspace, logger, onSeen } = this.deps;
-    do {
-      this.lookAgain.delete(shard);
+    for (let what = this.takeNext(shard); what && !this.stopped; what = this.takeNext(shard)) {
+      const asked = what === 'all' ? undefined : what;
       try {
-        const seen = await lookAtShard(store, shard);
-        if (!this.stopped)
-          onSeen(
-            seen.filter(({ address }) => address.workspace === workspace),
-            shard,
-          );
+        const seen = await lookAtShard(this.deps.store, shard, asked && [...asked]);
+        if (!this.stopped) this.deps.onSeen(seen, shard, asked);
       } catch (thrown) {
-        logger.warn('look at a shard failed', { shard, error: toError(thrown) });
+        this.deps.logger.warn('look at a shard failed', { shard, error: toError(thrown) });
       }
-    } while (this.lookAgain.has(shard) && !this.stopped);
+    }
     this.looks.delete(shard);
+  }
+
+  private takeNext(shard: number): Set<string> | 'all' | undefined {
+    const what = this.next.get(shard);
+    this.next.delete(shard);
+    return what;
   }
 }

@@ -21,6 +21,7 @@ describe('what a process knows of linked devices', () => {
   let linked: LinkedDevices;
   let watch: ShardWatch;
   let looks: number;
+  let lastArguments: readonly unknown[];
   let monotonicMs: number;
   /** Before each look. */
   let meanwhile: () => Promise<void>;
@@ -41,11 +42,12 @@ describe('what a process knows of linked devices', () => {
     const run: RunScript = async (name, keys, args) => {
       await meanwhile();
       looks += 1;
+      lastArguments = args;
       return space.store.run(name, keys, args);
     };
     const store = { ...space.store, run };
     const onSeen = (...seen: Parameters<LinkedDevices['keep']>) => void linked.keep(...seen);
-    watch = new ShardWatch({ store, logger, doorbells, workspace: 'main', roundMs, onSeen });
+    watch = new ShardWatch({ store, logger, doorbells, roundMs, onSeen });
     await eventually(() => looks >= 64);
   }
   async function link(device: string, { want = 'linked', workspace = 'main' } = {}): Promise<void> {
@@ -56,16 +58,17 @@ describe('what a process knows of linked devices', () => {
   }
   const hold = async (device: string, owner: string) =>
     (await takeDevice(space.store, named(device), { owner, ttlMs: 60_000 }))!;
-  const ownerOf = (device: string) => linked.ownerOf(device, shardOf(named(device)));
+  const ownerOf = (device: string) => linked.ownerOf(named(device));
 
-  it('is who owns those of its workspace, and which have no owner that lives', async () => {
+  it('is who owns those of all workspaces, and which have no owner that lives', async () => {
     await Promise.all([link('one'), link('two'), link('three'), link('parked', { want: 'parked' })]);
     await Promise.all([link('linking', { want: 'linking' }), link('other', { workspace: 'other' })]);
     await hold('one', 'a');
     await endSessionOf(space.store, await hold('two', 'b'));
     await start();
-    await eventually(() => linked.orphans().length === 2);
-    expect(linked.orphans()).to.have.members(['two', 'three']);
+    await eventually(() => linked.orphans().length === 3);
+    const other = { workspace: 'other', device: 'other' };
+    expect(linked.orphans()).to.have.deep.members([named('two'), named('three'), other]);
     expect(ownerOf('one')).to.equal('a');
   });
 
@@ -104,11 +107,19 @@ describe('what a process knows of linked devices', () => {
     await eventually(() => linked.orphans().length === 1);
   });
 
-  it('costs nothing for devices that nothing happens to', async () => {
-    await Promise.all(Array.from({ length: 20 }, (_, i) => link(`phone-${i}`)));
+  it('costs nothing for devices that nothing happens to: of a shard those are read that call', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `phone-${i}`);
+    await Promise.all(names.map((name) => link(name)));
     await start();
+    await eventually(() => linked.orphans().length === 20);
+    await hold('phone-1', 'a');
     await ringDoorbell(space.store, { topic: 'owner', ...named('phone-1') });
-    await eventually(() => looks === 65);
+    await eventually(() => ownerOf('phone-1') === 'a');
+    expect([looks, lastArguments.slice(2)]).to.deep.equal([65, ['main/phone-1']]);
+    expect(linked.orphans()).to.have.deep.members(names.filter((name) => name !== 'phone-1').map(named));
+    await space.store.redis.hset(deviceKeys(space.store.space, named('phone-2')).desired, 'want', 'unlinked');
+    await ringDoorbell(space.store, { topic: 'desired', ...named('phone-2') });
+    await eventually(() => linked.size === 19);
   });
 
   it('says who is late, and which shards have a device without an owner that is a member', async () => {
@@ -124,6 +135,6 @@ describe('what a process knows of linked devices', () => {
     await ringDoorbell(space.store, { topic: 'owner', ...named('one') });
     await eventually(() => linked.orphans().length === 2);
     monotonicMs = 5_000;
-    expect([linked.isLate('one', one), linked.isLate('two', two)]).to.deep.equal([false, true]);
+    expect([linked.isLate(named('one')), linked.isLate(named('two'))]).to.deep.equal([false, true]);
   });
 });

@@ -1,4 +1,4 @@
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { memberKeys } from '@gateway/contracts/redis-keys';
 import { beatHeart, leaveMembers, listMembers, type Member } from '@gateway/store/fleet/members';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -14,20 +14,14 @@ describe('members', () => {
   });
   afterEach(() => space.close());
 
-  const beat = (self: Member, ttlMs = 60_000) => beatHeart(space.store, 'main', 'sender', { self, ttlMs });
-  const list = () => listMembers(space.store, 'main', 'sender');
+  const beat = (self: Member, ttlMs = 60_000) => beatHeart(space.store, { self, ttlMs });
+  const list = () => listMembers(space.store);
 
   it('know of each other from the first heartbeat on, with their loads', async () => {
     expect(await beat(member('b', 2))).to.deep.equal([member('b', 2)]);
     expect(await beat(member('a', 1))).to.deep.equal([member('a', 1), member('b', 2)]);
     expect(await beat(member('b', 3))).to.deep.equal([member('a', 1), member('b', 3)]);
     expect(await list()).to.deep.equal([member('a', 1), member('b', 3)]);
-  });
-
-  it('are apart by kind and by workspace', async () => {
-    await beat(member('a'));
-    expect(await listMembers(space.store, 'main', 'connection')).to.deep.equal([]);
-    expect(await listMembers(space.store, 'other', 'sender')).to.deep.equal([]);
   });
 
   it('forget one that has fallen silent', async () => {
@@ -39,20 +33,20 @@ describe('members', () => {
   it('forget one that leaves, at once and wholly', async () => {
     await beat(member('a'));
     await beat(member('b'));
-    await leaveMembers(space.store, 'main', 'sender', 'a');
+    await leaveMembers(space.store, 'a');
     expect(await list()).to.deep.equal([member('b')]);
     expect(await beat(member('b'))).to.deep.equal([member('b')]);
   });
 
   it('do not count a load whose process is gone: its devices would be assigned to nobody', async () => {
-    const { memberLoads } = workspaceKeys(space.store.space, 'main');
-    await space.clients.commands.hset(memberLoads('sender'), 'ghost', '{"held":0,"capacity":1000}');
+    const { memberLoads } = memberKeys(space.store.space);
+    await space.clients.commands.hset(memberLoads, 'ghost', '{"held":0,"capacity":1000}');
     expect(await beat(member('a'))).to.deep.equal([member('a')]);
   });
 
   it('give no device to one whose load is not known', async () => {
-    const { members } = workspaceKeys(space.store.space, 'main');
-    await space.clients.commands.zadd(members('sender'), Date.now(), 'mute');
+    const { members } = memberKeys(space.store.space);
+    await space.clients.commands.zadd(members, Date.now(), 'mute');
     expect(await beat(member('a'))).to.deep.equal([member('a'), { id: 'mute', held: 0, capacity: 0 }]);
   });
 });

@@ -137,12 +137,12 @@ describe('a full Redis', () => {
     await endSessionOf(store, other!);
     expect(await takeDevice(store, PEER, { owner: 'b', ttlMs: HOUR_MS })).to.include({ epoch: 2 });
     const self = { id: 'sender-1', held: 1, capacity: 10 };
-    expect(await beatHeart(store, 'main', 'sender', { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
-    expect(await listMembers(store, 'main', 'sender')).to.deep.equal([self]);
+    expect(await beatHeart(store, { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
+    expect(await listMembers(store)).to.deep.equal([self]);
     expect(await lookAtShard(store, shardOf(PEER))).to.deep.equal([]);
     expect(await findDueDevices(store, shardOf(PEER), 0)).to.deep.equal([]);
-    await leaveMembers(store, 'main', 'sender', 'sender-1');
-    expect(await listMembers(store, 'main', 'sender')).to.deep.equal([]);
+    await leaveMembers(store, 'sender-1');
+    expect(await listMembers(store)).to.deep.equal([]);
     const instance = await takeInstance(
       { store, subscriber: redis.space.clients.subscriber, processId: 'p', onDisplaced: () => {} },
       'full',

@@ -38,14 +38,14 @@ describe('GET /status', () => {
 
   it('is connecting, not connected, when the owner is gone', async () => {
     const sender = { id: 'sender-1', held: 1, capacity: 1 };
-    await beatHeart(space.store, 'main', 'sender', { self: { ...sender, held: 0 }, ttlMs: 60_000 });
+    await beatHeart(space.store, { self: { ...sender, held: 0 }, ttlMs: 60_000 });
     const owner = await linkDevice(space.store);
     await owner.release();
     expect(await status()).to.deep.equal({ success: true, status: 'connecting', reason: 'owner_lost' });
     const noSender = { success: true, status: 'connecting', reason: 'no_sender' };
-    await beatHeart(space.store, 'main', 'sender', { self: sender, ttlMs: 60_000 });
+    await beatHeart(space.store, { self: sender, ttlMs: 60_000 });
     expect(await status(), 'all are full').to.deep.equal(noSender);
-    await leaveMembers(space.store, 'main', 'sender', sender.id);
+    await leaveMembers(space.store, sender.id);
     expect(await status(), 'none runs').to.deep.equal(noSender);
   });
 

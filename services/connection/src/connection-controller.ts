@@ -1,5 +1,5 @@
 import type { DesiredState } from '@gateway/contracts/devices/device-state';
-import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import { type DeviceAddress, deviceOfName, nameOfDevice } from '@gateway/contracts/ids';
 import type { HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -17,7 +17,6 @@ import { unlinkDevice } from './log-out.js';
 export interface ControllerDeps extends TaskDeps {
   keeper: Pick<SessionKeeper, 'acquire' | 'release'>;
   doorbells: DoorbellListener;
-  workspace: Workspace;
   tickMs: number;
   /** Default: that of `ShardWatch`. For tests. */
   roundMs?: number;
@@ -40,12 +39,13 @@ const SENDER_WAIT_MS = 5_000;
  * ownership decides which of them does it. An uncaught error ends the task whose it is, and not the process.
  */
 export class ConnectionController {
-  private readonly tasks = new Map<DeviceId, RunningTask>();
+  /** By `workspace/device`, as all below. */
+  private readonly tasks = new Map<string, RunningTask>();
   /** What is wanted of them is not there yet, whichever process is at work on it. */
-  private readonly unsettled = new Set<DeviceId>();
-  private readonly looks = new Map<DeviceId, Promise<void>>();
+  private readonly unsettled = new Set<string>();
+  private readonly looks = new Map<string, Promise<void>>();
   /** Devices whose doorbell rang during a look: what it rang for may have come after the read. */
-  private readonly lookAgain = new Set<DeviceId>();
+  private readonly lookAgain = new Set<string>();
   private readonly stopListening: () => void;
   private readonly watch: ShardWatch;
   private timer: NodeJS.Timeout | undefined;
@@ -55,8 +55,7 @@ export class ConnectionController {
 
   constructor(private readonly deps: ControllerDeps) {
     this.stopListening = deps.doorbells.on((bell) => {
-      const concernsUs = bell.topic === 'desired' || bell.topic === 'owner';
-      if (concernsUs && bell.workspace === deps.workspace) this.look(bell.device);
+      if (bell.topic === 'desired' || bell.topic === 'owner') this.look(nameOfDevice(bell));
     });
     this.watch = new ShardWatch({ ...deps, onSeen: (devices) => this.noteSeen(devices) });
     void this.tick();
@@ -79,7 +78,7 @@ export class ConnectionController {
 
   private async tick(): Promise<void> {
     this.ticks++;
-    for (const device of this.unsettled) this.look(device);
+    for (const name of this.unsettled) this.look(name);
     await Promise.all(this.looks.values());
     // Counted from the end: while Redis is away, ticks must not pile up.
     if (!this.stopped) this.timer = setTimeout(() => void this.tick(), this.deps.tickMs);
@@ -89,36 +88,38 @@ export class ConnectionController {
   private noteSeen(devices: readonly SeenDevice[]): void {
     for (const { address, want, owner } of devices) {
       const isSettled = want === 'linked' && owner !== undefined;
-      if (!isSettled && !this.unsettled.has(address.device)) this.look(address.device);
+      const name = nameOfDevice(address);
+      if (!isSettled && !this.unsettled.has(name)) this.look(name);
     }
   }
 
-  private look(device: DeviceId): void {
+  private look(name: string): void {
     if (this.stopped) return;
-    if (this.looks.has(device)) this.lookAgain.add(device);
-    else this.looks.set(device, this.lookUntilQuiet(device));
+    if (this.looks.has(name)) this.lookAgain.add(name);
+    else this.looks.set(name, this.lookUntilQuiet(name));
   }
 
-  private async lookUntilQuiet(device: DeviceId): Promise<void> {
+  private async lookUntilQuiet(name: string): Promise<void> {
+    const address = deviceOfName(name);
     try {
       do {
-        this.lookAgain.delete(device);
-        await this.lookOnce(device);
-      } while (this.lookAgain.has(device) && !this.stopped);
+        this.lookAgain.delete(name);
+        await this.lookOnce(name, address);
+      } while (this.lookAgain.has(name) && !this.stopped);
     } catch (thrown) {
-      this.deps.logger.warn('look at a device failed', { device, error: toError(thrown) });
+      this.deps.logger.warn('look at a device failed', { ...address, error: toError(thrown) });
     } finally {
-      this.looks.delete(device);
+      this.looks.delete(name);
     }
   }
 
-  private async lookOnce(device: DeviceId): Promise<void> {
-    const state = await readDeviceState(this.deps.store, this.address(device));
-    if (isSettled(state)) this.unsettled.delete(device);
-    else this.unsettled.add(device);
-    const task = this.tasks.get(device);
+  private async lookOnce(name: string, address: DeviceAddress): Promise<void> {
+    const state = await readDeviceState(this.deps.store, address);
+    if (isSettled(state)) this.unsettled.delete(name);
+    else this.unsettled.add(name);
+    const task = this.tasks.get(name);
     if (task && isOutdated(task.desired, state.desired)) task.cancel.abort();
-    if (!task && this.decide(state).kind !== 'none') await this.claim(device);
+    if (!task && this.decide(state).kind !== 'none') await this.claim(address);
   }
 
   private decide(state: DeviceState): Duty {
@@ -126,26 +127,26 @@ export class ConnectionController {
     return decideDuty(state, { nowMs: clock.nowMs(), senderWaitMs });
   }
 
-  private async claim(device: DeviceId): Promise<void> {
-    const ownership = await this.deps.keeper.acquire(this.address(device));
+  private async claim(address: DeviceAddress): Promise<void> {
+    const ownership = await this.deps.keeper.acquire(address);
     if (!ownership) return;
     // The owner before us may have done it since we looked: only what is read as the owner counts.
-    const duty = await this.decideAnew(device).catch((thrown: unknown) => toError(thrown));
+    const duty = await this.decideAnew(address).catch((thrown: unknown) => toError(thrown));
     if (duty instanceof Error || duty.kind === 'none' || this.stopped) {
       await this.deps.keeper.release(ownership);
       if (duty instanceof Error) throw duty;
-    } else this.start(device, ownership, duty);
+    } else this.start(ownership, duty);
   }
 
-  private async decideAnew(device: DeviceId): Promise<Duty> {
-    const state = await readDeviceState(this.deps.store, this.address(device));
+  private async decideAnew(address: DeviceAddress): Promise<Duty> {
+    const state = await readDeviceState(this.deps.store, address);
     return this.decide({ ...state, isOwned: false });
   }
 
-  private start(device: DeviceId, ownership: HeldDevice, { kind, desired }: RealDuty): void {
+  private start(ownership: HeldDevice, { kind, desired }: RealDuty): void {
     const cancel = new AbortController();
     const { store, clock, endpoint, clientVersion } = this.deps;
-    const logger = this.deps.logger.child({ device, epoch: ownership.epoch, duty: kind });
+    const logger = this.deps.logger.child({ ...ownership.address, epoch: ownership.epoch, duty: kind });
     const signal = AbortSignal.any([cancel.signal, ownership.lost]);
     let isWhole = true;
     const onUncaught = (error: Error) => {
@@ -156,19 +157,15 @@ export class ConnectionController {
     const done = contain(onUncaught, () => perform(kind, task))
       .then(() => isWhole)
       .catch((thrown: unknown) => logFailure(logger, toError(thrown)))
-      .then((wentWell) => this.finish(device, ownership, wentWell));
-    this.tasks.set(device, { desired, cancel, done });
+      .then((wentWell) => this.finish(ownership, wentWell));
+    this.tasks.set(nameOfDevice(ownership.address), { desired, cancel, done });
   }
 
-  private async finish(device: DeviceId, ownership: HeldDevice, wentWell: boolean): Promise<void> {
+  private async finish(ownership: HeldDevice, wentWell: boolean): Promise<void> {
     await this.deps.keeper.release(ownership);
-    this.tasks.delete(device);
+    this.tasks.delete(nameOfDevice(ownership.address));
     // After a failure nobody is called: the next try, here or elsewhere, can wait for its tick.
     if (wentWell) await ringDoorbell(this.deps.store, { topic: 'owner', ...ownership.address });
-  }
-
-  private address(device: DeviceId) {
-    return { workspace: this.deps.workspace, device };
   }
 }
 

@@ -35,7 +35,7 @@ export async function runConnection(
 
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   const controller = new ConnectionController({
-    ...{ store, keeper, doorbells, logger, clock: systemClock, workspace: config.WORKSPACE, clientVersion },
+    ...{ store, keeper, doorbells, logger, clock: systemClock, clientVersion },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     tickMs: TICK_MS,
   });

@@ -1,6 +1,7 @@
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
-import { reportObserved, requestUnlink } from '@gateway/store/devices/device-state';
+import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { expect } from 'chai';
@@ -54,6 +55,18 @@ describe('the connection controller', () => {
     await device.askToUnlink();
     await device.becomes('unlinked', { status: 'disconnected', logout: 'confirmed' });
     await process.stop();
+  });
+
+  it('acts for the devices of all workspaces, of the same name too', async () => {
+    const theirs = { ...device.address, workspace: 'other' };
+    await ensureDevice(space.store, theirs);
+    await start();
+    await device.askToLink();
+    await requestLink(space.store, theirs, { attemptId: 'theirs', method: 'qrCode', forceNew: false });
+    await ringDoorbell(space.store, { topic: 'desired', ...theirs });
+    const ours = await device.nextCode();
+    const code = await eventually(async () => (await readDeviceState(space.store, theirs)).observed?.code);
+    expect(code).to.not.equal(ours);
   });
 
   it('finds without a doorbell what is wanted, and asks for no device of which nothing is', async () => {

@@ -39,7 +39,6 @@ export async function runSender(
   const { lifecycle, clients, registry } = host;
   const logger = host.loggerOf('sender');
   const space = { prefix: config.KEY_PREFIX };
-  const workspace = config.WORKSPACE;
   const store = createStore({
     redis: clients.commands,
     space,
@@ -53,7 +52,7 @@ export async function runSender(
   lifecycle.add('producer of sender', producer.close);
   const { processId } = host;
   const { keeper, formerProcessId } = await joinFleet(host, store, config);
-  if (formerProcessId) await leaveMembers(store, workspace, 'sender', formerProcessId);
+  if (formerProcessId) await leaveMembers(store, formerProcessId);
 
   const metrics = createSenderMetrics(registry, () => pool.countStates());
   makeGauge(registry, {
@@ -61,7 +60,7 @@ export async function runSender(
     help: 'Devices of this process beyond MAX_DEVICES, taken because all senders are full.',
     collect: (gauge) => gauge.set(Math.max(0, sumOf(pool.countStates()) - config.MAX_DEVICES)),
   });
-  const shared = { store, keeper, producer, clock: systemClock, logger, workspace };
+  const shared = { store, keeper, producer, clock: systemClock, logger };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   const pool: SenderPool = new SenderPool({

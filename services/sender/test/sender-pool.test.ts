@@ -1,5 +1,5 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -40,7 +40,7 @@ describe('the devices of several senders', () => {
     [senders, logins, connected, passedMs] = [[], 0, 0, 0];
     doorbells = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
     producer = createProducer({ connection: space.clients.queue, space: space.store.space });
-    await Promise.all(DEVICES.map(link));
+    await Promise.all(DEVICES.map((device) => link(device)));
   });
   afterEach(async () => {
     await Promise.all(senders.map(({ stop }) => stop()));
@@ -49,9 +49,9 @@ describe('the devices of several senders', () => {
     await space.close();
   });
 
-  async function link(device: string): Promise<void> {
+  async function link(device: string, workspace = 'main'): Promise<void> {
     const { store } = space;
-    const address = { workspace: 'main', device };
+    const address = { workspace, device };
     await ensureDevice(store, address);
     await requestLink(store, address, { attemptId: 'one', method: 'qrCode', forceNew: false });
     const ownership = (await takeDevice(store, address, { owner: 'linking', ttlMs: 60_000 }))!;
@@ -67,7 +67,7 @@ describe('the devices of several senders', () => {
     const logIn = logInOnScript({}, ACCOUNT);
     const pool = new SenderPool({
       ...{ store, keeper, producer, clock, logger, doorbells, queueConnection: space.clients.queue },
-      ...{ workspace: 'main', processId: id, maxDevices: 100, memberTtlMs: 60_000, tickMs: 100 },
+      ...{ processId: id, maxDevices: 100, memberTtlMs: 60_000, tickMs: 100 },
       metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
       endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
       openSession: async (options) => {
@@ -100,7 +100,7 @@ describe('the devices of several senders', () => {
   /** The first has had a heartbeat since the second came. */
   async function haveMet(first: string, second: string): Promise<void> {
     const { redis } = space.store;
-    const members = workspaceKeys(space.store.space, 'main').members('sender');
+    const { members } = memberKeys(space.store.space);
     const beatOf = async (id: string) => Number((await redis.zscore(members, id)) ?? Number.NaN);
     const cameAt = await eventually(async () => (await beatOf(second)) || false);
     await eventually(async () => (await beatOf(first)) > cameAt);
@@ -113,6 +113,20 @@ describe('the devices of several senders', () => {
     await eventually(() => loads().reduce((sum, each) => sum + each) === DEVICES.length);
     expect(Math.max(...loads())).to.be.below(DEVICES.length);
     expect(logins).to.equal(DEVICES.length);
+  });
+
+  it('are those of all workspaces, of the same name too: each has an owner of its own', async () => {
+    await Promise.all(DEVICES.map((device) => link(device, 'other')));
+    addSender('a');
+    addSender('b');
+    await become([12, 12]);
+    expect(logins).to.equal(24);
+    const owners = await Promise.all(
+      ['main', 'other'].map((workspace) => readDeviceState(space.store, { workspace, device: DEVICES[0]! })),
+    );
+    expect(owners.map(({ isOwned }) => isOwned)).to.deep.equal([true, true]);
+    await senders[0]!.stop();
+    await become([0, 24]);
   });
 
   it('stay where they are when a sender comes; what is linked next goes to the new one', async () => {

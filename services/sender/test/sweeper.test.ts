@@ -33,7 +33,7 @@ describe('the sweeper', () => {
 
   const run = (aheadMs = 0) => {
     const clock = { ...systemClock, nowMs: () => Date.now() + aheadMs };
-    return sweepDevices({ store: space.store, keeper, producer, clock, logger, workspace });
+    return sweepDevices({ store: space.store, keeper, producer, clock, logger });
   };
   async function send(device: string, { lifeMs = 60_000, open = true } = {}): Promise<string> {
     const address = { workspace, device };

@@ -4,6 +4,7 @@ import {
   DEFAULT_DEVICE,
   type DeviceAddress,
   type DeviceId,
+  nameOfDevice,
   shortDeviceId,
   type Workspace,
 } from '@gateway/contracts/ids';
@@ -39,7 +40,7 @@ export async function ensureDevice(store: Store, address: DeviceAddress): Promis
   const taken = await store.redis.hget(shared.shortDeviceIds, short);
   if (taken !== address.device) throw new Error(`device ${address.device} needs another name: its short id is taken`);
   const { devices } = shardKeys(store.space, shardOf(address));
-  await writeAlways(store, 'SADD', devices, `${address.workspace}/${address.device}`);
+  await writeAlways(store, 'SADD', devices, nameOfDevice(address));
   await writeAlways(store, 'SADD', shared.devices, address.device);
 }
 

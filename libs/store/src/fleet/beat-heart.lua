@@ -4,15 +4,15 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', members_key, now, process_id)
-redis.call('HSET', loads_key, process_id, load)
+redis.call('HSET', member_loads_key, process_id, load)
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', members_key, '-inf', now - ttl_ms)) do
   redis.call('ZREM', members_key, gone)
-  redis.call('HDEL', loads_key, gone)
+  redis.call('HDEL', member_loads_key, gone)
 end
 -- Who lives is what the set says: a load that outlived its process must not get devices.
 local live = {}
 for _, id in ipairs(redis.call('ZRANGE', members_key, 0, -1)) do
   live[#live + 1] = id
-  live[#live + 1] = redis.call('HGET', loads_key, id) or '{}'
+  live[#live + 1] = redis.call('HGET', member_loads_key, id) or '{}'
 end
 return live

@@ -1,5 +1,4 @@
-import type { Workspace } from '@gateway/contracts/ids';
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { memberKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, number, text } from '../core/scripts/define-script.js';
 import { words } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -7,20 +6,19 @@ import type { Store } from '../core/store.js';
 const beatStep = defineScript({
   name: 'beat-heart',
   whenFull: 'runs',
-  keys: ['members', 'loads'],
+  keys: ['members', 'memberLoads'],
   args: { processId: text, ttlMs: number, load: text },
   reply: words,
 });
 const listStep = defineScript({
   name: 'list-members',
   whenFull: 'runs',
-  keys: ['members', 'loads'],
+  keys: ['members', 'memberLoads'],
   args: { ttlMs: number },
   reply: words,
 });
 
-export type MemberService = 'sender' | 'connection';
-
+/** A sender. */
 export interface Member {
   id: string;
   /** Devices it holds, and how many it may. */
@@ -34,8 +32,8 @@ export function mostDevices(capacity: number): number {
 }
 
 /** Whether some sender lives that could have one more linked device. */
-export async function hasSender(store: Store, workspace: Workspace): Promise<boolean> {
-  const senders = await listMembers(store, workspace, 'sender');
+export async function hasSender(store: Store): Promise<boolean> {
+  const senders = await listMembers(store);
   return senders.some(({ held, capacity }) => held < mostDevices(capacity));
 }
 
@@ -46,35 +44,21 @@ const MEMBER_TTL_MS = 6_000;
  * Says that this process lives; answers all that do.
  * @param ttlMs shorter than that of sessions, so that the devices of a dead process are assigned anew before they are free.
  */
-export async function beatHeart(
-  store: Store,
-  workspace: Workspace,
-  service: MemberService,
-  { self, ttlMs }: { self: Member; ttlMs: number },
-): Promise<Member[]> {
+export async function beatHeart(store: Store, { self, ttlMs }: { self: Member; ttlMs: number }): Promise<Member[]> {
   const load = JSON.stringify({ held: self.held, capacity: self.capacity });
-  return toMembers(await beatStep(store, { ...keysOf(store, workspace, service), processId: self.id, ttlMs, load }));
+  return toMembers(await beatStep(store, { ...memberKeys(store.space), processId: self.id, ttlMs, load }));
 }
 
-export async function listMembers(store: Store, workspace: Workspace, service: MemberService): Promise<Member[]> {
-  return toMembers(await listStep(store, { ...keysOf(store, workspace, service), ttlMs: MEMBER_TTL_MS }));
+/** All senders that live. */
+export async function listMembers(store: Store): Promise<Member[]> {
+  return toMembers(await listStep(store, { ...memberKeys(store.space), ttlMs: MEMBER_TTL_MS }));
 }
 
 /** Leaves the set at once, so that nothing is given to a process that stops. */
-export async function leaveMembers(
-  store: Store,
-  workspace: Workspace,
-  service: MemberService,
-  id: string,
-): Promise<void> {
-  const { members, loads } = keysOf(store, workspace, service);
+export async function leaveMembers(store: Store, id: string): Promise<void> {
+  const { members, memberLoads } = memberKeys(store.space);
   // No transaction, which a full Redis refuses; the set alone says who lives.
-  await Promise.all([store.redis.zrem(members, id), store.redis.hdel(loads, id)]);
-}
-
-function keysOf(store: Store, workspace: Workspace, service: MemberService) {
-  const keys = workspaceKeys(store.space, workspace);
-  return { members: keys.members(service), loads: keys.memberLoads(service) };
+  await Promise.all([store.redis.zrem(members, id), store.redis.hdel(memberLoads, id)]);
 }
 
 function toMembers(flat: string[]): Member[] {

@@ -132,7 +132,7 @@ async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulato
 
 /** How the linked devices are shared out among the senders. */
 async function describeShares(store: Store): Promise<string> {
-  const held = (await listMembers(store, 'main', 'sender')).map((sender) => sender.held);
+  const held = (await listMembers(store)).map((sender) => sender.held);
   return `held by the senders: ${held.join(', ')}`;
 }
 

@@ -108,8 +108,8 @@ async function requireVersion({ clientVersion }: ApiDeps): Promise<void> {
 }
 
 /** Whoever links must be held by a sender afterwards. One that is linked already has its place. */
-async function requireSender({ store, workspace }: ApiDeps, { desired }: DeviceState): Promise<void> {
-  const senders = await listMembers(store, workspace, 'sender');
+async function requireSender({ store }: ApiDeps, { desired }: DeviceState): Promise<void> {
+  const senders = await listMembers(store);
   const hasPlace = desired?.want === 'linked';
   if (!senders.some(({ held, capacity }) => hasPlace || held < capacity)) {
     throw new ApiError('no_sender', { headers: { 'Retry-After': '10' } });

@@ -56,9 +56,9 @@ export const showStatus: Endpoint<NoQuery, NoQuery> = {
     },
     errors: [],
   },
-  async handle({ readState }, { store, workspace }) {
+  async handle({ readState }, { store }) {
     const { desired, observed, isOwned, restriction } = await readState();
-    const senders = { hasSender: isOwned || (await hasSender(store, workspace)) };
+    const senders = { hasSender: isOwned || (await hasSender(store)) };
     const status = deriveStatus(desired, observed, isOwned, senders);
     return { status: 200, body: { ...status, ...(restriction && { restriction: describe(restriction) }) } };
   },

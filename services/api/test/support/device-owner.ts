@@ -86,7 +86,7 @@ export interface TestSender {
 /** A sender with room for devices that is heard of, as a real one is, until it leaves. */
 export async function addSender(store: Store): Promise<TestSender> {
   let self = { id: 'test-sender', held: 0, capacity: 10 };
-  const beat = () => beatHeart(store, 'main', 'sender', { self, ttlMs: 60_000 });
+  const beat = () => beatHeart(store, { self, ttlMs: 60_000 });
   await beat();
   const heart = setInterval(() => void beat().catch(() => undefined), 1_000);
   return {
@@ -96,7 +96,7 @@ export async function addSender(store: Store): Promise<TestSender> {
     },
     leave: async () => {
       clearInterval(heart);
-      await leaveMembers(store, 'main', 'sender', self.id);
+      await leaveMembers(store, self.id);
     },
   };
 }

@@ -122,7 +122,7 @@ async function describe({ store, workspace }: CliContext, id: string) {
     readRestriction(store, address),
     readBacklog(store, address),
     listOpenSends(store, address),
-    hasSender(store, workspace),
+    hasSender(store),
   ]);
   const status = deriveStatus(desired, observed, isOwned, { hasSender: senders });
   return {

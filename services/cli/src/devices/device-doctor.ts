@@ -34,7 +34,7 @@ export async function examineDevice(context: CliContext, options: DoctorOptions)
     countContactTokens(store, address),
     readLeftOut(store, address),
     askDevice<SessionReport | null>(context, address, { kind: 'session' }),
-    hasSender(store, workspace),
+    hasSender(store),
   ]);
   const status = deriveStatus(state.desired, state.observed, state.isOwned, { hasSender: senders });
   const isConnected = status.status === 'connected';

@@ -35,7 +35,7 @@ export async function startController(
   const keeper = new SessionKeeper({ store, clock: systemClock, logger, owner: makeAttemptId(), ttlMs: 2_000 });
   keeper.start();
   const controller = new ConnectionController({
-    ...{ store, doorbells, logger, clock: systemClock, workspace: 'main', senderWaitMs },
+    ...{ store, doorbells, logger, clock: systemClock, senderWaitMs },
     clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
     keeper: wrap(keeper),
     endpoint: { url: simulator.socketUrl, trust: { kind: 'root', publicKey: rootKey(simulator) } },

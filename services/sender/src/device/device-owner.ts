@@ -76,7 +76,7 @@ export class DeviceOwner {
     private readonly ownership: HeldDevice,
   ) {
     this.address = ownership.address;
-    this.logger = deps.logger.child({ device: ownership.address.device, epoch: ownership.epoch });
+    this.logger = deps.logger.child({ ...ownership.address, epoch: ownership.epoch });
     this.backoff = new ReconnectBackoff(deps.clock.monotonicMs);
     ownership.lost.addEventListener('abort', () => this.endSoon(), { once: true });
     this.ended = contain(

@@ -1,5 +1,4 @@
-import type { DeviceAddress, DeviceId, Workspace } from '@gateway/contracts/ids';
-import { shardOf } from '@gateway/contracts/shards';
+import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import { chooseOrphans, countSurplus, type Fleet } from '@gateway/fleet/assignment';
 import { drainDevices } from '@gateway/fleet/drain';
 import { LinkedDevices } from '@gateway/fleet/linked-devices';
@@ -15,7 +14,6 @@ import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 
 export interface PoolDeps extends ProcessDeps {
-  workspace: Workspace;
   /** Of this process, in sessions and in the member set. */
   processId: string;
   doorbells: DoorbellListener;
@@ -38,7 +36,8 @@ const LOOK_FOR_TAKER_MS = 100;
  * that ends says first that it takes no more, and gives its devices up as fast as others open them.
  */
 export class SenderPool {
-  private readonly owners = new Map<DeviceId, DeviceOwner>();
+  /** By `workspace/device`, as all below. */
+  private readonly owners = new Map<string, DeviceOwner>();
   private readonly tickMs: number;
   private readonly wakeUp = new WakeUp();
   private readonly membership: StableMembership;
@@ -47,10 +46,10 @@ export class SenderPool {
   private members: readonly Member[] = [];
   private beatAtMs = Number.NEGATIVE_INFINITY;
   /** To be claimed here, as soon as they may open. */
-  private chosen: DeviceId[] = [];
+  private chosen: DeviceAddress[] = [];
   private readonly stopListening: () => void;
   /** When devices whose owner has failed may be claimed again, by the monotonic clock. */
-  private readonly notBeforeMs = new Map<DeviceId, number>();
+  private readonly notBeforeMs = new Map<string, number>();
   /** There are more devices than all senders together may hold. */
   private isFull = false;
   private isDraining = false;
@@ -62,15 +61,14 @@ export class SenderPool {
     this.membership = new StableMembership(deps.clock.monotonicMs);
     this.linked = new LinkedDevices(deps.clock);
     this.stopListening = deps.doorbells.on((bell) => {
-      if (bell.workspace !== deps.workspace) return;
       // What owners say themselves is not news to them.
-      if (bell.topic === 'sends' || bell.topic === 'desired') this.owners.get(bell.device)?.look();
-      if (bell.topic === 'questions') this.owners.get(bell.device)?.answerQuestions();
+      if (bell.topic === 'sends' || bell.topic === 'desired') this.ownerOf(bell)?.look();
+      if (bell.topic === 'questions') this.ownerOf(bell)?.answerQuestions();
     });
     this.watch = new ShardWatch({
       ...deps,
-      onSeen: (devices, shard) => {
-        if (this.linked.keep(devices, shard)) this.wakeUp.ring();
+      onSeen: (...seen) => {
+        if (this.linked.keep(...seen)) this.wakeUp.ring();
       },
     });
     deps.openings.on('next', () => void this.claimChosen().catch(this.logFailure));
@@ -86,7 +84,7 @@ export class SenderPool {
 
   /** Hands every device over, at the pace of those that take them. */
   async stop(): Promise<void> {
-    const { store, workspace, processId, clock } = this.deps;
+    const { store, processId, clock } = this.deps;
     this.isDraining = true;
     await this.beat().catch(this.logFailure);
     await drainDevices(this.owners.values(), {
@@ -98,7 +96,7 @@ export class SenderPool {
     this.stopped = true;
     this.stopListening();
     this.wakeUp.ring();
-    await leaveMembers(store, workspace, 'sender', processId).catch(() => undefined);
+    await leaveMembers(store, processId).catch(() => undefined);
     await Promise.all([this.loop, this.watch.stop()]);
     // One may have been claimed in the moment in which the end began.
     await Promise.all([...this.owners.values()].map((owner) => owner.handOver()));
@@ -120,15 +118,15 @@ export class SenderPool {
     if (isBeat) await this.beat();
     if (this.isDraining) return;
     const fleet = this.describeFleet();
-    this.chosen = chooseOrphans(fleet, (device) => this.linked.isLate(device, this.shardOf(device)));
+    this.chosen = chooseOrphans(fleet, (device) => this.linked.isLate(device));
     await this.claimChosen();
     if (isBeat && this.membership.isStable(this.members)) this.giveBack(countSurplus(fleet));
   }
 
   private async beat(): Promise<void> {
-    const { store, workspace, memberTtlMs, clock } = this.deps;
+    const { store, memberTtlMs, clock } = this.deps;
     this.beatAtMs = clock.monotonicMs();
-    this.members = await beatHeart(store, workspace, 'sender', { self: this.describeSelf(), ttlMs: memberTtlMs });
+    this.members = await beatHeart(store, { self: this.describeSelf(), ttlMs: memberTtlMs });
     const ids = new Set(this.members.map(({ id }) => id));
     for (const shard of this.linked.doubtfulShards(ids)) this.watch.look(shard);
   }
@@ -138,10 +136,10 @@ export class SenderPool {
     return { id: processId, held: this.owners.size, capacity: this.isDraining ? 0 : maxDevices };
   }
 
-  private describeFleet(): Fleet {
+  private describeFleet(): Fleet<DeviceAddress> {
     const self = this.describeSelf();
     const members = this.members.map((member) => (member.id === self.id ? self : member));
-    const orphans = this.linked.orphans().filter((device) => !this.owners.has(device) && !this.rests(device));
+    const orphans = this.linked.orphans().filter((device) => !this.ownerOf(device) && !this.rests(device));
     const devices = this.linked.size;
     this.noteRoom(devices, countPlaces(members));
     return { self: self.id, members: makeRoom(members, devices), orphans, devices };
@@ -159,24 +157,23 @@ export class SenderPool {
     while (!this.isDraining && this.countStates().opening < this.deps.openings.concurrency) {
       const device = this.chosen.shift();
       if (device === undefined) return;
-      if (!this.owners.has(device)) await this.claim({ workspace: this.deps.workspace, device });
+      if (!this.ownerOf(device)) await this.claim(device);
     }
   }
 
   private async claim(address: DeviceAddress): Promise<void> {
-    const { device } = address;
-    const shard = shardOf(address);
+    const name = nameOfDevice(address);
     const ownership = await this.deps.keeper.acquire(address);
-    if (!ownership) return this.watch.look(shard);
-    this.linked.noteOwner(device, shard, this.deps.processId);
+    if (!ownership) return this.watch.lookAt(address);
+    this.linked.noteOwner(address, this.deps.processId);
     const owner = new DeviceOwner(this.deps, ownership);
-    this.owners.set(device, owner);
+    this.owners.set(name, owner);
     void owner.ended.then(() => {
-      this.owners.delete(device);
+      this.owners.delete(name);
       // What made it fail (a key that cannot be opened, say) is still there in a millisecond.
-      if (owner.failed) this.notBeforeMs.set(device, this.deps.clock.monotonicMs() + REST_AFTER_FAILURE_MS);
-      else this.notBeforeMs.delete(device);
-      this.watch.look(shard);
+      if (owner.failed) this.notBeforeMs.set(name, this.deps.clock.monotonicMs() + REST_AFTER_FAILURE_MS);
+      else this.notBeforeMs.delete(name);
+      this.watch.lookAt(address);
     });
   }
 
@@ -187,13 +184,12 @@ export class SenderPool {
 
   private async untilTaken(address: DeviceAddress, ms: number): Promise<void> {
     const { clock, processId } = this.deps;
-    const shard = shardOf(address);
     const untilMs = clock.monotonicMs() + ms;
     while (clock.monotonicMs() < untilMs && this.hasTakers()) {
-      const owner = this.linked.ownerOf(address.device, shard);
+      const owner = this.linked.ownerOf(address);
       if (owner !== undefined && owner !== processId) return;
       await sleep(LOOK_FOR_TAKER_MS);
-      this.watch.look(shard);
+      this.watch.lookAt(address);
     }
   }
 
@@ -201,12 +197,12 @@ export class SenderPool {
     return this.members.some(({ id, held, capacity }) => id !== this.deps.processId && held < mostDevices(capacity));
   }
 
-  private rests(device: DeviceId): boolean {
-    return (this.notBeforeMs.get(device) ?? 0) > this.deps.clock.monotonicMs();
+  private rests(address: DeviceAddress): boolean {
+    return (this.notBeforeMs.get(nameOfDevice(address)) ?? 0) > this.deps.clock.monotonicMs();
   }
 
-  private shardOf(device: DeviceId): number {
-    return shardOf({ workspace: this.deps.workspace, device });
+  private ownerOf(address: DeviceAddress): DeviceOwner | undefined {
+    return this.owners.get(nameOfDevice(address));
   }
 
   private readonly logFailure = (thrown: unknown): void => {

@@ -1,4 +1,4 @@
-import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
+import type { DeviceAddress } from '@gateway/contracts/ids';
 import { SHARDS } from '@gateway/contracts/shards';
 import type { SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { Producer } from '@gateway/queue/producer';
@@ -18,16 +18,15 @@ export interface SweepDeps {
   producer: Producer;
   clock: Clock;
   logger: Logger;
-  workspace: Workspace;
 }
 
 /** One round over all shards. What goes wrong with one device does not keep the others waiting. */
 export async function sweepDevices(deps: SweepDeps, isStopped = () => false): Promise<void> {
   for (let shard = 0; shard < SHARDS && !isStopped(); shard++) {
     for (const address of await findDueDevices(deps.store, shard, deps.clock.nowMs())) {
-      if (address.workspace !== deps.workspace || isStopped()) continue;
+      if (isStopped()) return;
       await sweepDevice(deps, address).catch((thrown: unknown) => {
-        deps.logger.warn('device not swept', { device: address.device, error: toError(thrown) });
+        deps.logger.warn('device not swept', { ...address, error: toError(thrown) });
       });
     }
   }

@@ -1,4 +1,4 @@
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type DeviceAddress, deviceOfName } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
 import { sessionKeyPrefix, shardKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
@@ -20,8 +20,5 @@ export async function findDueDevices(store: Store, shard: number, nowMs: number)
     ...{ devices, shardBase: base, sessionPrefix: sessionKeyPrefix(store.space, shard) },
     ...{ nowMs, abandonedBeforeMs: nowMs - LIMITS.acceptingGraceSeconds * 1000 },
   });
-  return names.map((name) => {
-    const [workspace, device] = name.split('/') as [string, string];
-    return { workspace, device };
-  });
+  return names.map(deviceOfName);
 }

@@ -1,4 +1,4 @@
--- All devices of a shard that have an owner, or of which something is wanted that has not come about.
+-- All devices of a shard, or the named ones, that have an owner, or of which something is wanted that has not come about.
 -- Output: flat list of workspace/device, want, session of the owner that lives, or ''.
 --- @constants WANT_PARKED WANT_UNLINKED
 -- A process has many devices under one session.
@@ -16,8 +16,9 @@ local function has_come_about(want, attempt, base)
   return redis.call('EXISTS', base .. ':creds') == 0 and redis.call('HGET', base .. ':observed', 'attemptId') == attempt
 end
 
+local names = #ARGV > before_names and { unpack(ARGV, before_names + 1) } or redis.call('SMEMBERS', devices_key)
 local found = {}
-for _, name in ipairs(redis.call('SMEMBERS', devices_key)) do
+for _, name in ipairs(names) do
   local base = shard_base .. name
   local want, attempt = unpack(redis.call('HMGET', base .. ':desired', 'want', 'attemptId'))
   if want then

@@ -1,5 +1,5 @@
 import type { Want } from '@gateway/contracts/devices/device-state';
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type DeviceAddress, deviceOfName } from '@gateway/contracts/ids';
 import { sessionKeyPrefix, shardKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, text } from '../../core/scripts/define-script.js';
 import { words } from '../../core/scripts/replies.js';
@@ -9,7 +9,7 @@ const lookStep = defineScript({
   name: 'look-at-shard',
   whenFull: 'runs',
   keys: ['devices'],
-  args: { shardBase: text, sessionPrefix: text },
+  args: { shardBase: text, sessionPrefix: text, '...names': text },
   reply: words,
 });
 
@@ -21,11 +21,14 @@ export interface SeenDevice {
   owner?: string;
 }
 
-/** What there is to know of a shard's devices at one moment, of all workspaces. One step, some microseconds for each device. */
-export async function lookAtShard(store: Store, shard: number): Promise<SeenDevice[]> {
+/**
+ * What there is to know of a shard's devices at one moment, of all workspaces. One step, some microseconds for each device.
+ * @param names `workspace/device` of those that are looked at; without any, all.
+ */
+export async function lookAtShard(store: Store, shard: number, names: readonly string[] = []): Promise<SeenDevice[]> {
   const { base, devices } = shardKeys(store.space, shard);
   const sessionPrefix = sessionKeyPrefix(store.space, shard);
-  const flat = await lookStep(store, { devices, shardBase: base, sessionPrefix });
+  const flat = await lookStep(store, { devices, shardBase: base, sessionPrefix, names });
   const seen: SeenDevice[] = [];
   for (let i = 0; i + 2 < flat.length; i += 3) seen.push(toSeen(flat[i]!, flat[i + 1] as Want, flat[i + 2]!));
   return seen;
@@ -33,7 +36,6 @@ export async function lookAtShard(store: Store, shard: number): Promise<SeenDevi
 
 /** A session is named after its process, and counted. */
 function toSeen(name: string, want: Want, session: string): SeenDevice {
-  const [workspace, device] = name.split('/') as [string, string];
-  const address = { workspace, device };
+  const address = deviceOfName(name);
   return session === '' ? { address, want } : { address, want, owner: session.slice(0, session.lastIndexOf('.')) };
 }
