@@ -151,7 +151,7 @@ describe('GET|POST /connect', () => {
     const before = await desired();
     const { status, body, headers } = await api.call('POST', '/connect?forceNew=true');
     expect(status).to.equal(409);
-    const message = 'The network asks for a long pause; trying again.';
+    const message = 'The network has asked for a long pause; the device reconnects after it.';
     expect(body.details).to.deep.equal([{ path: [], message }]);
     expect(Number(headers.get('retry-after'))).to.be.within(50, 60);
     expect(await desired()).to.deep.equal(before);
