@@ -246,8 +246,8 @@ describe('a full Redis', () => {
     });
     expect(await keys.readCreds()).to.equal('{}');
     expect((await keys.read('session', ['a.1'])).size).to.equal(1);
-    const walk = { type: 'session', cursor: { bucket: 0, at: '0' }, limit: 10, beforeMs: Date.now() };
-    await findUnusedKeys(store, address, walk);
+    const walk = { type: 'session', cursor: { bucket: 0, at: '0' }, limit: 10 };
+    await findUnusedKeys(store, address, { walks: [walk], beforeMs: Date.now() });
     const names = { type: 'device-list', ids: ['4915112345670'], own: undefined, beforeMs: Date.now() } as const;
     expect(await forgetNames(store, ownership, names)).to.equal(0);
     expect(await forgetSession(store, ownership, { id: 'a.1', beforeMs: Date.now() + 48 * HOUR_MS })).to.equal(true);

@@ -174,7 +174,8 @@ describe('a key that another version of the gateway has sealed', () => {
   }
   const unused = async () => {
     const cursor = { bucket: bucketOf('15.0'), at: '0' };
-    return (await findUnusedKeys(space.store, address, { type: 'session', cursor, limit: 10, beforeMs: afterMs })).ids;
+    const walks = [{ type: 'session', cursor, limit: 10 }];
+    return (await findUnusedKeys(space.store, address, { walks, beforeMs: afterMs }))[0]!.ids;
   };
   const forget = async () => ({
     unused: await unused(),

@@ -64,15 +64,11 @@ describe('keys that are not used any more', () => {
     for (let steps = 0; buckets.size < BUCKETS || cursor.at !== '0'; steps++) {
       expect(steps, 'steps').to.be.below(2 * BUCKETS);
       buckets.add(cursor.bucket);
-      const step = await findUnusedKeys(space.store, address, {
-        type: 'session',
-        cursor,
-        limit: 50,
-        beforeMs: BEFORE_MS,
-      });
-      expect(step.ids.length).to.be.below(IN_ONE_BUCKET / 2);
-      for (const id of step.ids) found.add(id);
-      cursor = step.next;
+      const walks = [{ type: 'session', cursor, limit: 50 }];
+      const [step] = await findUnusedKeys(space.store, address, { walks, beforeMs: BEFORE_MS });
+      expect(step!.ids.length).to.be.below(IN_ONE_BUCKET / 2);
+      for (const id of step!.ids) found.add(id);
+      cursor = step!.next;
     }
     expect([...found].sort()).to.deep.equal([...ids, ...elsewhere].sort());
     expect(anyKeyCursor()).to.include({ at: '0' });

@@ -46,6 +46,7 @@ describe('the owner of a device, on a script', () => {
   let passedMs: number;
   /** At the device's state. */
   let looks = 0;
+  let lookMs: { busy: number; quiet: number };
   /** Stands still until time passes in the test. */
   const nowMs = () => startMs + passedMs;
 
@@ -53,6 +54,7 @@ describe('the owner of a device, on a script', () => {
     space = await openRedisSpace();
     [sessions, script, passedMs] = [[], {}, 0];
     startMs = Date.now();
+    lookMs = { busy: 20, quiet: 3_600_000 };
     networkAnswers = Promise.resolve();
     const clock = { nowMs, monotonicMs: () => passedMs };
     const run: RunScript = (name, keys, args) => {
@@ -81,7 +83,7 @@ describe('the owner of a device, on a script', () => {
             return session;
           },
           clientVersion: new ClientVersion({ store, logger, clock }),
-          ...{ lookMs: { busy: 20, quiet: 3_600_000 } },
+          lookMs,
           ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
         },
         ownership,
@@ -156,6 +158,28 @@ describe('the owner of a device, on a script', () => {
     owner.look();
     await eventually(() => looks > still, { everyMs: 5 });
     await isStill();
+  });
+
+  it('asks Redis two things at each look while nothing is under way', async () => {
+    await isOpen();
+    await isStill();
+    lookMs.quiet = 10;
+    owner.look();
+    const nextLooks = async (count: number) => {
+      const from = looks;
+      await eventually(() => looks >= from + count, { everyMs: 5 });
+      return looks - from;
+    };
+    await nextLooks(3);
+    let commands = 0;
+    const { redis } = space.store;
+    const sendCommand = redis.sendCommand.bind(redis);
+    redis.sendCommand = (...command) => {
+      commands += 1;
+      return sendCommand(...command);
+    };
+    expect(await nextLooks(10)).to.be.at.least((commands - 2) / 2);
+    await isSent(await send('4915170001'), 1);
   });
 
   it('opens the next session after the pause that the network’s reason calls for, and goes on there', async () => {

@@ -253,8 +253,18 @@ export class DeviceOwner {
   }
 
   private async refreshSends(): Promise<void> {
-    await this.work?.refreshSends();
-    this.isQuiet = !(await hasUnfinished(this.deps.store, this.address));
+    const { work } = this;
+    // Thousands of quiet devices are asked no more than this.
+    if (this.isQuiet) this.isQuiet = work?.isIdle !== false && !(await this.hasUnfinished());
+    if (!this.isQuiet) {
+      await work?.refreshSends();
+      this.isQuiet = !(await this.hasUnfinished());
+    }
+    await work?.prune();
+  }
+
+  private hasUnfinished(): Promise<boolean> {
+    return hasUnfinished(this.deps.store, this.address);
   }
 
   private lookMs(): number {

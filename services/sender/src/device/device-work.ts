@@ -103,6 +103,16 @@ export class DeviceWork {
     return this.nextRefresh;
   }
 
+  /** It works on no sends. */
+  get isIdle(): boolean {
+    return this.scheduler.sends.inTurn().length === 0;
+  }
+
+  /** Forgets a few keys that are not used any more. Called often. */
+  prune(): Promise<void> {
+    return this.pruner.tick();
+  }
+
   private async compareSends(options: { isStart?: boolean } = {}): Promise<void> {
     const { store, producer, clock, ownership } = this.deps;
     await dropAbandonedSends(store, ownership.address, {
@@ -111,7 +121,6 @@ export class DeviceWork {
     });
     await this.scheduler.refresh();
     await this.wakeJobs.addMissing(this.scheduler.sends, options);
-    await this.pruner.tick();
   }
 
   /** Another process asks something that only this one can tell. */

@@ -10,6 +10,7 @@ import {
   findUnusedKeys,
   forgetIdentities,
   forgetSession,
+  type KeyWalk,
 } from '@gateway/store/devices/keys/device-keys';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { forgetNames, NAME_TYPES, type NameType } from '@gateway/store/workspace/people';
@@ -19,6 +20,8 @@ const STEP_EVERY_MS = 60_000;
 const SESSIONS_PER_STEP = 500;
 /** Fewer, for names are not written again while they are in use: each round opens all of them. */
 const NAMES_PER_STEP = 100;
+const PRUNED_TYPES = ['session', 'identity-key', 'sender-key', ...NAME_TYPES] as const;
+type PrunedType = (typeof PRUNED_TYPES)[number];
 const UNUSED_MS = LIMITS.sessionUnusedSeconds * 1000;
 
 /**
@@ -29,10 +32,7 @@ const UNUSED_MS = LIMITS.sessionUnusedSeconds * 1000;
  * it. So one with a message in flight is never among them, and Redis looks again before it forgets one.
  */
 export class SessionPruner {
-  private readonly cursors = {
-    ...{ session: anyKeyCursor(), 'identity-key': anyKeyCursor(), 'sender-key': anyKeyCursor() },
-    ...{ 'lid-mapping': anyKeyCursor(), 'device-list': anyKeyCursor(), tctoken: anyKeyCursor() },
-  };
+  private readonly walks: Record<PrunedType, KeyWalk>;
   private dueAtMs: number;
 
   constructor(
@@ -45,6 +45,8 @@ export class SessionPruner {
     },
   ) {
     this.dueAtMs = deps.clock.monotonicMs() + STEP_EVERY_MS;
+    const walk = (type: PrunedType) => [type, { type, cursor: anyKeyCursor(), limit: limitOf(type) }];
+    this.walks = Object.fromEntries(PRUNED_TYPES.map(walk));
   }
 
   /** Called often. Rejects with `FencedError` for a stale owner. */
@@ -53,15 +55,27 @@ export class SessionPruner {
     if (clock.monotonicMs() < this.dueAtMs) return;
     this.dueAtMs = clock.monotonicMs() + STEP_EVERY_MS;
     const beforeMs = clock.nowMs() - UNUSED_MS;
-    await this.pruneSessions(beforeMs);
-    await this.pruneIdentities(beforeMs);
-    await this.pruneGroupKeys(beforeMs);
-    for (const type of NAME_TYPES) await this.pruneNames(type, beforeMs);
+    const unused = await this.findUnused(beforeMs);
+    await this.pruneSessions(unused.session, beforeMs);
+    await this.pruneIdentities(unused['identity-key'], beforeMs);
+    await this.pruneGroupKeys(unused['sender-key']);
+    for (const type of NAME_TYPES) await this.pruneNames(type, unused[type], beforeMs);
   }
 
-  private async pruneSessions(beforeMs: number): Promise<void> {
+  private async findUnused(beforeMs: number): Promise<Record<PrunedType, string[]>> {
+    const { store, ownership } = this.deps;
+    const walks = Object.values(this.walks);
+    const steps = await findUnusedKeys(store, ownership.address, { walks, beforeMs });
+    for (const [index, walk] of walks.entries()) walk.cursor = steps[index]!.next;
+    return Object.fromEntries(PRUNED_TYPES.map((type, index) => [type, steps[index]!.ids])) as Record<
+      PrunedType,
+      string[]
+    >;
+  }
+
+  private async pruneSessions(ids: readonly string[], beforeMs: number): Promise<void> {
+    if (ids.length === 0) return;
     const { store, ownership, logger } = this.deps;
-    const ids = await this.findUnused('session', { limit: SESSIONS_PER_STEP, beforeMs });
     const forgotten = await Promise.all(
       ids.map((id) => forgetSession(store, ownership, { id, contact: contactOfSession(id), beforeMs })),
     );
@@ -69,37 +83,28 @@ export class SessionPruner {
     if (count > 0) logger.info('unused sessions deleted', { sessions: count });
   }
 
-  private async pruneIdentities(beforeMs: number): Promise<void> {
+  private async pruneIdentities(ids: readonly string[], beforeMs: number): Promise<void> {
     const { store, ownership, logger } = this.deps;
-    const ids = await this.findUnused('identity-key', { limit: SESSIONS_PER_STEP, beforeMs });
     const identities = await forgetIdentities(store, ownership, { ids, beforeMs });
     if (identities > 0) logger.info('identities without a session deleted', { identities });
   }
 
-  private async pruneGroupKeys(beforeMs: number): Promise<void> {
+  private async pruneGroupKeys(ids: readonly string[]): Promise<void> {
     const { store, ownership, logger } = this.deps;
-    const ids = await this.findUnused('sender-key', { limit: SESSIONS_PER_STEP, beforeMs });
     if (ids.length === 0) return;
     const keys = ids.map((id) => ({ type: 'sender-key', id, value: null }));
     await deviceKeyStore(store, ownership).commit({ keys });
     logger.info('unused group keys deleted', { keys: ids.length });
   }
 
-  private async pruneNames(type: NameType, beforeMs: number): Promise<void> {
+  private async pruneNames(type: NameType, ids: readonly string[], beforeMs: number): Promise<void> {
+    if (ids.length === 0) return;
     const { store, ownership, device, logger } = this.deps;
-    const ids = await this.findUnused(type, { limit: NAMES_PER_STEP, beforeMs });
     const names = await forgetNames(store, ownership, { type, ids, own: device.account, beforeMs });
     if (names > 0) logger.info('number mappings without a session deleted', { type, names });
   }
+}
 
-  private async findUnused(
-    type: keyof typeof this.cursors,
-    { limit, beforeMs }: { limit: number; beforeMs: number },
-  ): Promise<string[]> {
-    const { store, ownership } = this.deps;
-    const cursor = this.cursors[type];
-    const { ids, next } = await findUnusedKeys(store, ownership.address, { type, cursor, limit, beforeMs });
-    this.cursors[type] = next;
-    return ids;
-  }
+function limitOf(type: PrunedType): number {
+  return (NAME_TYPES as readonly string[]).includes(type) ? NAMES_PER_STEP : SESSIONS_PER_STEP;
 }

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../../core/scripts/define-script.js';
-import { isOne, nothing, numeric, words } from '../../core/scripts/replies.js';
+import { isOne, nothing, numeric } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
 import { MS_PER_DAY } from '../../core/vault.js';
 import type { Ownership } from '../../fleet/ownership.js';
@@ -21,9 +21,9 @@ const commitKeys = defineScript({
 const findUnused = defineScript({
   name: 'find-unused-keys',
   whenFull: 'runs',
-  keys: ['bucket'],
-  args: { cursor: text, limit: number, day: number },
-  reply: words,
+  keys: ['...buckets'],
+  args: { day: number, '...pages': mixed },
+  reply: (reply) => reply as [next: string, ...ids: string[]][],
 });
 const forgetSessionStep = defineScript({
   name: 'forget-session',
@@ -132,19 +132,31 @@ export function anyKeyCursor(): KeyCursor {
   return { bucket: Math.floor(Math.random() * BUCKETS), at: '0' };
 }
 
+/** A walk over a device's keys of a type. */
+export interface KeyWalk {
+  type: string;
+  cursor: KeyCursor;
+  /** About so many keys are looked at in a step, at most those of one bucket. */
+  limit: number;
+}
+
 /**
- * One step of a walk over a device's keys of a type: the ids of about `limit`, at most of one bucket, that were not
- * written since `beforeMs`. Whole days are compared. Safe to repeat.
+ * The next step of some walks: the ids of keys that were not written since `beforeMs`, and where each walk goes on, in order.
+ * Whole days are compared. Safe to repeat.
  */
 export async function findUnusedKeys(
   store: Store,
   address: DeviceAddress,
-  { type, cursor, limit, beforeMs }: { type: string; cursor: KeyCursor; limit: number; beforeMs: number },
-): Promise<{ ids: string[]; next: KeyCursor }> {
-  const bucket = deviceKeys(store.space, address).keyBucket(type, cursor.bucket);
-  const day = Math.floor(beforeMs / MS_PER_DAY);
-  const [at = '0', ...ids] = await findUnused(store, { bucket, cursor: cursor.at, limit, day });
-  return { ids, next: at === '0' ? { bucket: (cursor.bucket + 1) % BUCKETS, at } : { bucket: cursor.bucket, at } };
+  { walks, beforeMs }: { walks: readonly KeyWalk[]; beforeMs: number },
+): Promise<{ ids: string[]; next: KeyCursor }[]> {
+  const keys = deviceKeys(store.space, address);
+  const buckets = walks.map(({ type, cursor }) => keys.keyBucket(type, cursor.bucket));
+  const pages = walks.flatMap(({ cursor, limit }) => [cursor.at, limit]);
+  const found = await findUnused(store, { buckets, day: Math.floor(beforeMs / MS_PER_DAY), pages });
+  return found.map(([at, ...ids], index) => {
+    const { bucket } = walks[index]!.cursor;
+    return { ids, next: { bucket: at === '0' ? (bucket + 1) % BUCKETS : bucket, at } };
+  });
 }
 
 /**
