@@ -1,3 +1,4 @@
+import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { requestLink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
@@ -7,7 +8,10 @@ const AT_A_TIME = 200;
 
 /** Writes so many devices as they are after their linking. Their keys are for sessions that read none. */
 export async function writeLinkedDevices({ store }: RedisSpace, count: number): Promise<void> {
-  const left = Array.from({ length: count }, (_, i) => ({ workspace: 'main', device: `fleet-${i}` })).values();
+  const left = Array.from({ length: count }, (_, i) => ({
+    workspace: DEFAULT_WORKSPACE,
+    device: `fleet-${i}`,
+  })).values();
   const writeInTurn = async () => {
     for (const address of left) {
       const { desired, creds } = deviceKeys(store.space, address);

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { fromBase32, toBase32 } from './base32.js';
 import { maskPhoneNumber } from './people/phone-number.js';
 
-/** One account holder's part of the data. There is one for now; every key carries it so that more can come. */
+/** The name of one account holder's part of the data, `[a-z0-9-]{1,40}`: what is of one is nothing to another. */
 export type Workspace = string;
 /** A device's name inside its workspace, `[a-z0-9-]{1,40}`. */
 export type DeviceId = string;
@@ -27,14 +27,20 @@ export function deviceOfName(name: string): DeviceAddress {
   return { workspace, device };
 }
 
+/** There from the start. */
+export const DEFAULT_WORKSPACE: Workspace = 'default';
 export const DEFAULT_DEVICE: DeviceId = 'default';
 
-const DEVICE_ID = /^[a-z0-9-]{1,40}$/;
+const NAME = /^[a-z0-9-]{1,40}$/;
 const MESSAGE_ID = /^msg_([0-9a-hjkmnp-tv-z]{8})([0-9a-hjkmnp-tv-z]{16})$/;
 const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,100}$/;
 
+export function isWorkspaceName(value: string): boolean {
+  return NAME.test(value);
+}
+
 export function isDeviceId(value: string): boolean {
-  return DEVICE_ID.test(value);
+  return NAME.test(value);
 }
 
 /** The same device always has the same 40 bits, so a message id finds its device without an index of messages. */

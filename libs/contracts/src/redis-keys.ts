@@ -27,6 +27,19 @@ export const memberKeys = ({ prefix }: KeySpace) => ({
   memberLoads: `${prefix}:{#fleet}:member-loads`,
 });
 
+/** HASH name of a workspace -> when it was made, in ms. `default` is there without an entry. */
+export const workspacesKey = ({ prefix }: KeySpace) => `${prefix}:workspaces`;
+
+/** HASH key id of a token -> its workspace, of all tokens that there are. */
+export const tokenIndexKey = ({ prefix }: KeySpace) => `${prefix}:token-index`;
+
+/** STRING with a TTL: requests of an address that had no valid token. */
+export const addressLimitKey = ({ prefix }: KeySpace, bucket: string, ip: string) => `${prefix}:limit:${bucket}:${ip}`;
+
+/** STRING with a TTL: requests of a token in this minute. */
+export const tokenLimitKey = ({ prefix }: KeySpace, workspace: Workspace, bucket: string, keyId: string) =>
+  `${prefix}:{${workspace}}:limit:${bucket}:${keyId}`;
+
 /** Keys of a workspace: small sets and tables that span devices. */
 export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
   const base = `${prefix}:{${workspace}}`;
@@ -59,8 +72,6 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     blobHolders: (hash: string) => `${base}:blob-holders:${hash}`,
     /** STRING with a TTL: a piece of a blob, sealed. */
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
-    /** Counter keys of rate limits start with this. */
-    rateLimits: `${base}:limit:`,
   };
 }
 

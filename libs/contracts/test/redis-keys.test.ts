@@ -1,4 +1,5 @@
 import {
+  addressLimitKey,
   clientVersionKeys,
   deviceKeys,
   doorbellChannel,
@@ -7,7 +8,10 @@ import {
   restOfKey,
   schemaKey,
   sendKeys,
+  tokenIndexKey,
+  tokenLimitKey,
   workspaceKeys,
+  workspacesKey,
 } from '@gateway/contracts/redis-keys';
 import { expect } from 'chai';
 
@@ -25,6 +29,9 @@ describe('the keys in Redis', () => {
     expect([schemaKey(space), doorbellChannel(space), queuePrefix(space), queueName(address)]).to.deep.equal([
       ...['gw:schema', 'gw:doorbell', 'gw:q', '{main-phone-1}'],
     ]);
+    expect([workspacesKey(space), tokenIndexKey(space)]).to.deep.equal(['gw:workspaces', 'gw:token-index']);
+    expect(tokenLimitKey(space, 'main', 'send', 'a')).to.equal('gw:{main}:limit:send:a');
+    expect(addressLimitKey(space, 'failed-tokens', 'a')).to.equal('gw:limit:failed-tokens:a');
     expect(namesOf(clientVersionKeys(space))).to.deep.equal([
       ...['gw:client-version', 'gw:client-version:refused', 'gw:client-version:trial'],
     ]);
@@ -93,7 +100,7 @@ describe('the keys in Redis', () => {
         blobs: 'gw:{main}:blobs',
         blobSizes: 'gw:{main}:blob-sizes',
       },
-      ...{ blobChunk: 'gw:{main}:blob:a:b', rateLimits: 'gw:{main}:limit:' },
+      ...{ blobChunk: 'gw:{main}:blob:a:b' },
     });
   });
 

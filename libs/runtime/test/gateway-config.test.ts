@@ -28,7 +28,6 @@ describe('the shared configuration', () => {
     const config = read({});
     expect(config.REDIS_URL).to.equal('redis://127.0.0.1:6379');
     expect(config.KEY_PREFIX).to.equal('gw');
-    expect(config.WORKSPACE).to.equal('main');
     expect(config.CREDENTIAL_KEYS).to.deep.equal([{ id: 'k1', key: Buffer.alloc(32, 0x0a) }]);
     expect(config.CONTENT_KEYS).to.deep.equal([{ id: 'k1', key: Buffer.alloc(32, 0x0b) }]);
     for (const name of ['CREDENTIAL_KEYS', 'CONTENT_KEYS'])

@@ -94,7 +94,7 @@ describe('API tokens in the store', () => {
 
   it('records the last use at most once a minute, whatever the callers have read', async () => {
     const { token } = await createApiToken(space.store, 'main', { name: 'x' });
-    const use = (nowMs: number) => recordTokenUse(space.store, 'main', token, nowMs);
+    const use = (nowMs: number) => recordTokenUse(space.store, token, nowMs);
     await use(1_000_000);
     await use(1_059_999);
     expect((await find(token.keyId))?.lastUsedAtMs).to.equal(1_000_000);
@@ -105,7 +105,7 @@ describe('API tokens in the store', () => {
   it('does not bring a token back that is gone', async () => {
     const { token } = await createApiToken(space.store, 'main', { name: 'x' });
     await space.store.redis.del(`${space.prefix}:{main}:token:${token.keyId}`);
-    await recordTokenUse(space.store, 'main', token, Date.now());
+    await recordTokenUse(space.store, token, Date.now());
     expect(await find(token.keyId)).to.equal(undefined);
   });
 });

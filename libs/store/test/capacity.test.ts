@@ -1,7 +1,9 @@
+import { DEFAULT_WORKSPACE, type DeviceAddress } from '@gateway/contracts/ids';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 
@@ -14,10 +16,9 @@ describe('how far Redis is filled', () => {
   });
   after(() => redis.close());
 
-  const capacity = () => readCapacity(redis.space.store, 'main');
-  async function accept(device: string, recipients: string[]): Promise<void> {
+  const capacity = () => readCapacity(redis.space.store);
+  async function accept(address: DeviceAddress, recipients: string[]): Promise<void> {
     const { store } = redis.space;
-    const address = { workspace: 'main', device };
     await ensureDevice(store, address);
     const { messageId } = await acceptSend(store, address, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
@@ -26,13 +27,20 @@ describe('how far Redis is filled', () => {
     await openSend(store, address, messageId);
   }
 
-  it('is told with what waits on all devices, and what files take of it', async () => {
+  it('is told with what waits on all devices, and what files take of it, of all workspaces', async () => {
+    const { store } = redis.space;
+    await createWorkspace(store, 'other');
     const before = await capacity();
     expect(before).to.include({ limitBytes: redis.maxBytes, fileBytes: 0, queuedMessages: 0 });
-    await accept('a', ['491511', '491512']);
-    await accept('b', ['491513']);
+    await accept({ workspace: DEFAULT_WORKSPACE, device: 'a' }, ['491511', '491512']);
+    await accept({ workspace: 'other', device: 'a' }, ['491513']);
     const file = Buffer.alloc(500 * KILOBYTE, 7);
-    await putBlob(redis.space.store, 'main', { bytes: file, quotaBytes: redis.maxBytes, nowMs: Date.now() });
+    for (const [workspace, bytes] of [
+      [DEFAULT_WORKSPACE, file.subarray(100 * KILOBYTE)],
+      ['other', file.subarray(400 * KILOBYTE)],
+    ] as const) {
+      await putBlob(store, workspace, { bytes, quotaBytes: redis.maxBytes, nowMs: Date.now() });
+    }
     const after = await capacity();
     expect(after.queuedMessages).to.equal(3);
     expect(after.fileBytes).to.be.within(file.length, file.length + 10 * KILOBYTE);

@@ -328,7 +328,7 @@ describe('a full Redis', () => {
   it('remembers what of everything there is one of', async () => {
     const { token } = await createApiToken(store, 'main', { name: 'test' });
     await fill();
-    await recordTokenUse(store, 'main', token, Date.now());
+    await recordTokenUse(store, token, Date.now());
     const ignore = () => {};
     const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
     const version = new ClientVersion({ store, clock: { nowMs: Date.now }, logger, configured: '2.3000.7' });

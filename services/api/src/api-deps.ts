@@ -1,5 +1,4 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
-import type { Workspace } from '@gateway/contracts/ids';
 import type { FetchPolicy } from '@gateway/egress/fetch-url';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
@@ -19,7 +18,6 @@ export interface ApiDeps {
   headroom: RedisHeadroom;
   producer: Producer;
   doorbells: DoorbellListener;
-  workspace: Workspace;
   clientVersion: Pick<ClientVersion, 'read'>;
   /** Of devices that the operator gave no other: the senders' default, for estimates. */
   defaultPace: Pace;
@@ -33,9 +31,9 @@ export interface ApiDeps {
   fetchTurns: Turns;
   /** Describes files, in processes of their own. */
   previews: Previews;
-  /** Bytes of attachments that may be stored where Redis has no `maxmemory`. */
+  /** Bytes of attachments that a workspace may store where Redis has no `maxmemory`. */
   blobQuotaBytes: number;
-  /** How many people callers may put on the list of opt-outs. */
+  /** How many people callers may put on a workspace's list of opt-outs. */
   maxOptOuts: number;
   /** Numbers that may be checked in a day for each device. */
   contactChecksPerDay: number;

@@ -46,12 +46,12 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
    */
   NAT64_PREFIXES: Networks;
   /**
-   * Bytes of attachments that may be stored in Redis; beyond it callers get a 503. Where Redis has a `maxmemory` it is a
+   * Bytes of attachments that a workspace may store in Redis; beyond it callers get a 503. Where Redis has a `maxmemory` it is a
    * tenth of that, whatever is set here. Default 1 GiB.
    */
   BLOB_QUOTA_BYTES: number;
   /**
-   * How many people `POST /opt-outs` may put on the list. Default 1,000,000: 23 MB. People who answer STOP, and whom an
+   * How many people `POST /opt-outs` may put on the list of a workspace. Default 1,000,000: 23 MB. People who answer STOP, and whom an
    * operator adds, are never refused.
    */
   MAX_OPT_OUTS: number;

@@ -41,7 +41,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
   const metrics = createApiMetrics(registry, bodies);
   const previews = new Previews(previewMetrics(metrics));
   lifecycle.add('previews', () => previews.close());
-  const headroom = new RedisHeadroom(() => readCapacity(store, config.WORKSPACE), systemClock);
+  const headroom = new RedisHeadroom(() => readCapacity(store), systemClock);
   addHeadroomMetrics(registry, headroom);
   const server = await startHttpServer({
     host: config.API_HOST,
@@ -55,7 +55,6 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
       headroom,
       producer,
       doorbells,
-      workspace: config.WORKSPACE,
       clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
       defaultPace: defaultPace(config),
       trustedProxies: config.TRUST_PROXY,

@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
@@ -11,8 +9,8 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import { readKeyRings } from '@gateway/testkit/redis-space';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
+import { runCli } from '../../cli/test/support/run-cli.js';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const ACCOUNT = '491700000331';
 const ADDRESS = { workspace: 'main', device: 'default' };
 const [OLD_ACCOUNTS, OLD_CONTENTS] = [`old:${'1a'.repeat(32)}`, `old:${'1b'.repeat(32)}`];
@@ -126,15 +124,7 @@ describe('changing the encryption keys, in three steps', function () {
     return messageId;
   }
 
-  function cli(args: string): Promise<{ code: number; stdout: string; stderr: string }> {
-    const { space } = fixture.parts();
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...settings(NEW, OLD) };
-    return new Promise((resolve) => {
-      execFile(process.execPath, [CLI, ...args.split(' ')], { env }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-      });
-    });
-  }
+  const cli = (args: string) => runCli(fixture.parts().space, args.split(' '), { env: settings(NEW, OLD) });
 });
 
 function useKeys() {

@@ -34,6 +34,7 @@ describe('logs of the API', () => {
     await api.call('GET', '/messages/msg_x', { token: value, headers: { 'x-request-id': 'order-7' } });
     const line = lines.map((text) => JSON.parse(text)).find(({ message }) => message === 'request answered');
     expect(line).to.include({
+      workspace: 'main',
       requestId: 'order-7',
       method: 'GET',
       route: '/messages/:messageId',

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
+import { runCli } from '../../cli/test/support/run-cli.js';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const ACCOUNT = '491700000031';
 const ADDRESS = { workspace: 'main', device: 'default' };
 
@@ -36,17 +34,10 @@ describe('what the owner of a device is asked, end to end', function () {
   }
   const accepted = () => simulator.network.counters.acceptedStanzas;
 
-  function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    const env = {
-      ...{ REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings },
-      ...{ MESSENGER_URL: simulator.socketUrl, MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}` },
-    };
-    return new Promise((resolve) => {
-      execFile(process.execPath, [CLI, ...args], { env }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-      });
+  const cli = (...args: string[]) =>
+    runCli(space, args, {
+      env: { MESSENGER_URL: simulator.socketUrl, MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}` },
     });
-  }
 
   it('is how an account stands: namespace, salt, limits, version', async () => {
     const { stdout, stderr } = await cli('--json', 'device', 'doctor');

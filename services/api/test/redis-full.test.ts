@@ -18,7 +18,7 @@ describe('the API and how full Redis is', () => {
   /** For how old what the API knows of Redis is. */
   const clock = { ms: 0, nowMs: Date.now, monotonicMs: () => clock.ms };
   const start = (options: TestApiOptions = {}) => {
-    const headroom = new RedisHeadroom(() => readCapacity(redis.space.store, 'main'), clock);
+    const headroom = new RedisHeadroom(() => readCapacity(redis.space.store), clock);
     return startTestApi(redis.space, { headroom, waits: { otpMs: 50, logoutMs: 50 }, ...options });
   };
   before(async () => {
@@ -101,7 +101,7 @@ describe('the API and how full Redis is', () => {
   it('lets no token have more than a fifth of it for its sends, the oldest going first; others are not concerned', async () => {
     await api.close();
     const small = async () => ({
-      ...(await readCapacity(redis.space.store, 'main')),
+      ...(await readCapacity(redis.space.store)),
       limitBytes: 10 * MEGABYTE,
       usedBytes: 0,
       queuedMessages: 0,

@@ -3,12 +3,14 @@ import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
+import { hasWorkspace } from '@gateway/store/workspace/workspaces';
 import type { Command } from 'commander';
 import { readCliConfig } from './config.js';
 import { createOutput, type Output } from './output.js';
 
 export interface CliContext {
   store: Store;
+  /** What was chosen with `--workspace`; it exists. */
   workspace: Workspace;
   output: Output;
   logger: Logger;
@@ -20,13 +22,24 @@ export interface CliContext {
 
 const REDIS_TIMEOUT_MS = 3_000;
 
-/** How a command is run: with the output that the program was asked for. */
-export function runner(program: Command): (work: (context: CliContext) => Promise<void>) => Promise<void> {
-  return (work) => withStore(createOutput({ json: program.opts().json === true, stream: process.stdout }), work);
+interface GlobalOptions {
+  json?: true;
+  workspace: Workspace;
 }
 
-/** Runs a command on the store of the gateway, and closes it. Throws when Redis or the keys are not there. */
-async function withStore(output: Output, work: (context: CliContext) => Promise<void>): Promise<void> {
+/** How a command is run: in the workspace, and with the output, that the program was asked for. */
+export function runner(program: Command): (work: (context: CliContext) => Promise<void>) => Promise<void> {
+  return (work) => {
+    const { json = false, workspace } = program.opts<GlobalOptions>();
+    return withStore({ output: createOutput({ json, stream: process.stdout }), workspace }, work);
+  };
+}
+
+/** Runs a command on the store of the gateway, and closes it. Throws when Redis, the keys or the workspace are not there. */
+async function withStore(
+  { output, workspace }: { output: Output; workspace: Workspace },
+  work: (context: CliContext) => Promise<void>,
+): Promise<void> {
   const config = readCliConfig();
   const logger = createLogger({ service: 'cli', level: 'error', destination: process.stderr });
   const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'cli' });
@@ -39,8 +52,10 @@ async function withStore(output: Output, work: (context: CliContext) => Promise<
       keyRings: { credentials: config.CREDENTIAL_KEYS ?? [], contents: config.CONTENT_KEYS },
     });
     await checkSchema(store);
+    if (!(await hasWorkspace(store, workspace)))
+      throw new Error(`there is no workspace ${workspace}; create it with: workspace create ${workspace}`);
     await work({
-      ...{ store, workspace: config.WORKSPACE, output, logger, messengerVersion: config.MESSENGER_VERSION },
+      ...{ store, workspace, output, logger, messengerVersion: config.MESSENGER_VERSION },
       realNetwork: isRealNetwork(config.MESSENGER_URL),
     });
   } finally {

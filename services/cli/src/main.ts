@@ -1,3 +1,4 @@
+import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { toError } from '@gateway/runtime/errors';
 import { Command } from 'commander';
 import { addDeviceCommands } from './devices/device-commands.js';
@@ -7,16 +8,19 @@ import { addOptOutCommands } from './people/opt-out-commands.js';
 import { addPersonCommands } from './people/person-commands.js';
 import { addSendCommands } from './sends/send-commands.js';
 import { addTokenCommands } from './tokens/token-commands.js';
+import { addWorkspaceCommands, readWorkspaceName } from './workspaces/workspace-commands.js';
 
 /** The operators' command line: `npm run cli -- token create --name my-app`. */
 const program = new Command('cli')
   .description(
-    'Manages tokens, devices, sends, opt-outs, people, encryption keys and the client version. Works on the Redis of REDIS_URL; the API need not run.',
+    'Manages workspaces, tokens, devices, sends, opt-outs, people, encryption keys and the client version. Works on the Redis of REDIS_URL; the API need not run.',
   )
   .option('--json', 'print JSON instead of text')
+  .option('--workspace <name>', 'the workspace to work in', readWorkspaceName, DEFAULT_WORKSPACE)
   .configureHelp({ showGlobalOptions: true })
   .showHelpAfterError();
 
+addWorkspaceCommands(program);
 addTokenCommands(program);
 addDeviceCommands(program);
 addSendCommands(program);

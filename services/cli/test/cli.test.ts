@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { readDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
@@ -8,14 +6,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { ACCOUNT, linkDevice } from '../../api/test/support/device-owner.js';
 import { startTestApi, type TestApi } from '../../api/test/support/test-api.js';
-
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
-
-interface Run {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
+import { runCli } from './support/run-cli.js';
 
 describe('the command line', function () {
   this.timeout(30_000);
@@ -31,14 +22,7 @@ describe('the command line', function () {
     await space.close();
   });
 
-  function cli(args: string, env: Record<string, string> = {}): Promise<Run> {
-    const settings = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings, ...env };
-    return new Promise((resolve) => {
-      execFile(process.execPath, [CLI, ...args.split(' ')], { env: settings }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-      });
-    });
-  }
+  const cli = (args: string, env: Record<string, string> = {}) => runCli(space, args.split(' '), { env });
 
   it('makes a token that works until it is revoked', async () => {
     const created = await cli('token create --name shop --expires 90d');
@@ -162,6 +146,9 @@ describe('the command line', function () {
       ['device pace x fast', 'Expected 0 to 100000 messages a minute'],
       ['device default Shop', 'Expected 1 to 40 of a-z, 0-9 and -.'],
       ['send show msg_1', 'there is no send msg_1'],
+      ['--workspace nowhere token list', 'there is no workspace nowhere; create it with: workspace create nowhere'],
+      ['--workspace a:b token list', 'It takes 1 to 40 of a-z, 0-9 and -.'],
+      ['workspace create Shop', 'It takes 1 to 40 of a-z, 0-9 and -.'],
       ['frobnicate', "unknown command 'frobnicate'"],
       ['token list', 'Redis does not answer', { REDIS_URL: 'redis://127.0.0.1:1' }],
       ['token list', 'CONTENT_KEYS is required', { CONTENT_KEYS: '' }],

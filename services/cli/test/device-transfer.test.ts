@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
@@ -17,16 +15,10 @@ import pino from 'pino';
 import { linkDevice } from '../../api/test/support/device-owner.js';
 import { muteSignalLibrary } from '../../simulator/test/support/mute-signal-library.js';
 import { renewSecret } from '../../simulator/test/support/stock-client.js';
+import { runCli } from './support/run-cli.js';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const ADDRESS = { workspace: 'main', device: 'default' };
 const ACCOUNT = '491700000031';
-
-interface Run {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
 
 type Stock = ReturnType<typeof makeWASocket>;
 
@@ -52,14 +44,7 @@ describe('device import and export', function () {
     await rm(folder, { recursive: true });
   });
 
-  function cli(...args: string[]): Promise<Run> {
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
-    return new Promise((resolve) => {
-      execFile(process.execPath, [CLI, ...args], { env }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-      });
-    });
-  }
+  const cli = (...args: string[]) => runCli(space, args);
 
   /** A stock client on a folder, as the library's own documents show it: links when it has to, also where codes are scanned twice. */
   async function openStock(path: string, number: string): Promise<{ socket: Stock; end(): Promise<void> }> {

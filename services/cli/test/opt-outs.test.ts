@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { addOptOuts, countOptOuts, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
-
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
+import { runCli } from './support/run-cli.js';
 
 describe('optouts on the command line', function () {
   this.timeout(30_000);
@@ -22,15 +19,7 @@ describe('optouts on the command line', function () {
     await rm(folder, { recursive: true });
   });
 
-  function cli(args: string[], input = ''): Promise<{ code: number; stdout: string; stderr: string }> {
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
-    return new Promise((resolve) => {
-      const child = execFile(process.execPath, [CLI, 'optouts', ...args], { env }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-      });
-      child.stdin!.end(input);
-    });
-  }
+  const cli = (args: string[], input = '') => runCli(space, ['optouts', ...args], { input });
   const sourceOf = async (phone: string) => (await findOptOut(space.store, 'main', phone))?.source;
 
   it('adds people, shows them, and takes them off', async () => {

@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { setPace } from '@gateway/store/devices/devices';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
@@ -9,8 +7,8 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 import { dumpRedis } from '../../api/test/support/find-traces.js';
+import { runCli } from './support/run-cli.js';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const ACCOUNT = '491700000341';
 const ADDRESS = { workspace: 'main', device: 'default' };
 
@@ -18,15 +16,10 @@ describe('a person whom the gateway is to forget', function () {
   this.timeout(120_000);
   const fixture = useGateway();
 
-  function forget(number: string): Promise<{ device: string; what: string; removed: number }[]> {
-    const { space } = fixture;
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
-    return new Promise((resolve, reject) => {
-      execFile(process.execPath, [CLI, 'person', 'forget', number, '--json'], { env }, (error, stdout) => {
-        if (error) reject(error);
-        else resolve(JSON.parse(stdout));
-      });
-    });
+  async function forget(number: string): Promise<{ device: string; what: string; removed: number }[]> {
+    const { code, stdout, stderr } = await runCli(fixture.space, ['person', 'forget', number, '--json']);
+    expect(code, stderr).to.equal(0);
+    return JSON.parse(stdout);
   }
 
   /** Everything in the list of opt-outs. */

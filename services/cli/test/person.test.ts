@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/questions/owner-questions';
@@ -9,8 +7,8 @@ import { eventually } from '@gateway/testkit/eventually';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { runCli } from './support/run-cli.js';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const PERSON = '447700900123';
 
 describe('person forget, where it cannot be finished', function () {
@@ -22,14 +20,7 @@ describe('person forget, where it cannot be finished', function () {
   });
   afterEach(() => space.close());
 
-  function forget(): Promise<{ code: number; stdout: string; stderr: string }> {
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
-    return new Promise((resolve) => {
-      execFile(process.execPath, [CLI, 'person', 'forget', PERSON, '--json'], { env }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-      });
-    });
-  }
+  const forget = () => runCli(space, ['person', 'forget', PERSON, '--json']);
   async function accept(device: string): Promise<string> {
     const nowMs = Date.now();
     const { messageId } = await acceptSend(

@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Session } from '@gateway/simulator/sessions/session';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
@@ -7,8 +5,8 @@ import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
+import { runCli } from '../../cli/test/support/run-cli.js';
 
-const CLI = fileURLToPath(import.meta.resolve('@gateway/cli/main'));
 const REFUSAL = 'the network refuses this version of the client: no device logs in until another one is set';
 
 describe('the version of the client, end to end', function () {
@@ -37,11 +35,10 @@ describe('the version of the client, end to end', function () {
   const isPaused = (device: string) =>
     eventually(async () => (await status(device)).reason === 'client_outdated', { everyMs: 500, what: device });
   const logLines = () => gateway.logs().filter((line) => line.msg === REFUSAL || line.message === REFUSAL);
-  function cli(...args: string[]): Promise<string> {
-    const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
-    return new Promise((resolve, reject) => {
-      execFile(process.execPath, [CLI, ...args], { env }, (error, stdout) => (error ? reject(error) : resolve(stdout)));
-    });
+  async function cli(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await runCli(space, args);
+    expect(code, stderr).to.equal(0);
+    return stdout;
   }
 
   it('is the one of the setting', () => {

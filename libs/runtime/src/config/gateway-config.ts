@@ -9,8 +9,6 @@ export interface GatewayConfig {
   REDIS_URL: string;
   /** First part of all Redis keys: separates installations that share a Redis. Default `gw`. */
   KEY_PREFIX: string;
-  /** The account holder whose devices these are. There is one for now: `main`. */
-  WORKSPACE: string;
   /** Keys for what messages say, at rest, `id:64hex[,id:64hex...]`. The first seals, all open. Required. */
   CONTENT_KEYS: EncryptionKey[];
   /** The least important lines that are logged. Default `info`. */
@@ -67,9 +65,6 @@ export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS
   KEY_PREFIX: Joi.string()
     .pattern(/^[A-Za-z0-9_-]{1,40}$/)
     .default('gw'),
-  WORKSPACE: Joi.string()
-    .pattern(/^[a-z0-9-]{1,40}$/)
-    .default('main'),
   CONTENT_KEYS: Joi.string().custom(parseEncryptionKeys).required(),
   ENCRYPTION_KEYS: Joi.forbidden().messages({
     'any.unknown': '{{#label}} was split in two, CREDENTIAL_KEYS and CONTENT_KEYS: see docs/security.md',

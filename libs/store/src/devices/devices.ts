@@ -4,12 +4,13 @@ import {
   DEFAULT_DEVICE,
   type DeviceAddress,
   type DeviceId,
+  deviceOfName,
   nameOfDevice,
   shortDeviceId,
   type Workspace,
 } from '@gateway/contracts/ids';
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { shardOf } from '@gateway/contracts/shards';
+import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
 import { type Store, writeAlways } from '../core/store.js';
 
@@ -124,6 +125,14 @@ export async function setDefaultDevice(store: Store, workspace: Workspace, devic
 export async function listDevices(store: Store, workspace: Workspace): Promise<DeviceId[]> {
   const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).devices);
   return ids.sort();
+}
+
+/** Of all workspaces: a command for each shard. */
+export async function listAllDevices(store: Store): Promise<DeviceAddress[]> {
+  const shards = Array.from({ length: SHARDS }, (_, shard) =>
+    store.redis.smembers(shardKeys(store.space, shard).devices),
+  );
+  return (await Promise.all(shards)).flat().map(deviceOfName);
 }
 
 /** The device of a message id. */

@@ -1,6 +1,6 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { tokenIndexKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
@@ -17,6 +17,8 @@ const recordUse = defineScript({
 /** What is kept of a token: enough to recognise it, nothing to make it from. */
 export interface ApiToken {
   keyId: string;
+  /** Of its place, for good. */
+  workspace: Workspace;
   /** For people. */
   name: string;
   /** SHA-256 of the whole token, hex. */
@@ -52,19 +54,14 @@ export async function createApiToken(
   options: NewToken,
 ): Promise<{ value: string; token: ApiToken }> {
   const { keyId, token: value, hash } = makeApiToken();
-  const token: ApiToken = {
-    keyId,
-    hash,
-    createdAtMs: systemClock.nowMs(),
-    scopes: DEFAULT_SCOPES,
-    owner: keyId,
-    ...options,
-  };
+  const kept = { keyId, hash, createdAtMs: systemClock.nowMs(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
   const keys = workspaceKeys(store.space, workspace);
-  const fields = Object.entries({ ...token, scopes: token.scopes.join() });
+  const fields = Object.entries({ ...kept, scopes: kept.scopes.join() });
   await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
   await writeAlways(store, 'SADD', keys.tokens, keyId);
-  return { value, token };
+  // Last: what the index leads to is whole.
+  await writeAlways(store, 'HSET', tokenIndexKey(store.space), keyId, workspace);
+  return { value, token: { ...kept, workspace } };
 }
 
 /**
@@ -97,16 +94,19 @@ export async function setApiTokenScopes(
   return findApiToken(store, workspace, keyId);
 }
 
-/** By the key id that the token carries: no index, no search. */
+/** By the key id that the token carries. `undefined` for one of another workspace. */
 export async function findApiToken(store: Store, workspace: Workspace, keyId: string): Promise<ApiToken | undefined> {
   const fields = await store.redis.hgetall(workspaceKeys(store.space, workspace).token(keyId));
-  return fields.hash ? toApiToken(keyId, fields) : undefined;
+  return fields.hash ? toApiToken(workspace, keyId, fields) : undefined;
 }
 
-/** Which of these key ids are those of tokens, in one command. */
-export async function areApiTokens(store: Store, workspace: Workspace, keyIds: readonly string[]): Promise<boolean[]> {
-  const found = await store.redis.smismember(workspaceKeys(store.space, workspace).tokens, ...keyIds);
-  return found.map((isMember) => isMember === 1);
+/** Of each key id the workspace that its token is in, for good; `undefined` where there is no such token. One command. */
+export async function findWorkspacesOfTokens(
+  store: Store,
+  keyIds: readonly string[],
+): Promise<(Workspace | undefined)[]> {
+  const found = await store.redis.hmget(tokenIndexKey(store.space), ...keyIds);
+  return found.map((workspace) => workspace ?? undefined);
 }
 
 /** Whether it opens the door now: neither revoked nor past its end. */
@@ -136,21 +136,17 @@ export async function revokeApiToken(store: Store, workspace: Workspace, keyId: 
 }
 
 /** Remembers that a token was used, here and in Redis; writes at most once a minute per token, on however many replicas. */
-export async function recordTokenUse(
-  store: Store,
-  workspace: Workspace,
-  token: ApiToken,
-  nowMs: number,
-): Promise<void> {
+export async function recordTokenUse(store: Store, token: ApiToken, nowMs: number): Promise<void> {
   if (nowMs - (token.lastUsedAtMs ?? 0) < USE_INTERVAL_MS) return;
   token.lastUsedAtMs = nowMs;
-  const key = workspaceKeys(store.space, workspace).token(token.keyId);
+  const key = workspaceKeys(store.space, token.workspace).token(token.keyId);
   await recordUse(store, { token: key, nowMs, leastMs: USE_INTERVAL_MS });
 }
 
-function toApiToken(keyId: string, fields: Record<string, string>): ApiToken {
+function toApiToken(workspace: Workspace, keyId: string, fields: Record<string, string>): ApiToken {
   const token: ApiToken = {
     keyId,
+    workspace,
     name: fields.name ?? '',
     hash: fields.hash ?? '',
     scopes: toScopes(fields.scopes),

@@ -30,7 +30,8 @@ and \`_.:-\`. It must not contain what could be a phone number (seven or more di
 the id of a trace.
 
 A token has scopes: \`connect\`, \`send\`, \`otp\`, \`read\` and \`opt-outs\` unless it was created with others. Each operation
-names the scope that it needs; without it the answer is 403.
+names the scope that it needs; without it the answer is 403. A token belongs to one workspace, and reaches only the devices,
+messages and opt-outs of that workspace.
 
 A body is uncompressed JSON in UTF-8. Apart from \`attachment.base64\` it may have 1 MB, ${LIMITS.maxBodyDepth} levels of nesting, and
 ${LIMITS.maxBodyEntries} fields and entries. After the first ${LIMITS.bodySlowStartSeconds} seconds it must arrive at ${LIMITS.minBodyBytesPerSecond / 1024} kB a second or faster. This document and

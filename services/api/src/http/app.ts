@@ -42,7 +42,7 @@ export function createApp(deps: ApiDeps): Express {
     if (!allowed.includes('HEAD')) route.head(...refuse);
     for (const endpoint of endpoints) {
       const steps = [
-        ...(endpoint.readsState ? [readAhead(deps, states)] : []),
+        ...(endpoint.readsState ? [readAhead(states)] : []),
         limits.byToken(endpoint.bucket),
         requireScope(endpoint),
         readBody(deps, endpoint),

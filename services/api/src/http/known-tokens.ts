@@ -1,7 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { type Clock, sleep } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
-import { type ApiToken, areApiTokens, findApiToken } from '@gateway/store/workspace/api-tokens';
+import { type ApiToken, findApiToken, findWorkspacesOfTokens } from '@gateway/store/workspace/api-tokens';
 
 /** How long a revoked token may go on working: callers that ask often are read once in this time. */
 const KNOWN_FOR_MS = 1_000;
@@ -12,16 +12,16 @@ const COLLECT_MS = 50;
 
 interface Question {
   keyIds: string[];
-  answer: Promise<boolean[]>;
+  answer: Promise<(Workspace | undefined)[]>;
 }
 
 /** The records of tokens that were used: believed for a second. Unknown ones are never remembered. */
 export class KnownTokens {
-  readonly #deps: { store: Store; workspace: Workspace; clock: Clock };
+  readonly #deps: { store: Store; clock: Clock };
   readonly #known = new Map<string, { token: ApiToken; readAtMs: number }>();
   #question: Question | undefined;
 
-  constructor(deps: { store: Store; workspace: Workspace; clock: Clock }) {
+  constructor(deps: { store: Store; clock: Clock }) {
     this.#deps = deps;
   }
 
@@ -30,11 +30,12 @@ export class KnownTokens {
    * @param isDoubtful of an address that guesses: whether there is such a token at all is then asked together with others.
    */
   async find(keyId: string, { isDoubtful }: { isDoubtful: boolean }): Promise<ApiToken | undefined> {
-    const { store, workspace, clock } = this.#deps;
+    const { store, clock } = this.#deps;
     const known = this.#known.get(keyId);
     if (known && clock.monotonicMs() - known.readAtMs < KNOWN_FOR_MS) return known.token;
-    // One that was valid before waits for no others, whatever else comes from its address.
-    if (isDoubtful && !known && !(await this.#exists(keyId))) return undefined;
+    // A token stays in its workspace. So one that was valid before waits for no others, whatever else comes from its address.
+    const workspace = known?.token.workspace ?? (await this.#findWorkspace(keyId, { isDoubtful }));
+    if (workspace === undefined) return undefined;
     const readAtMs = clock.monotonicMs();
     const token = await findApiToken(store, workspace, keyId);
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
@@ -43,19 +44,20 @@ export class KnownTokens {
     return token;
   }
 
-  /** Twenty commands a second at most, however many guesses there are. */
-  async #exists(keyId: string): Promise<boolean> {
+  /** For doubtful ones twenty commands a second at most, however many guesses there are. */
+  async #findWorkspace(keyId: string, { isDoubtful }: { isDoubtful: boolean }): Promise<Workspace | undefined> {
+    if (!isDoubtful) return (await findWorkspacesOfTokens(this.#deps.store, [keyId]))[0];
     this.#question ??= this.#collect();
     const { keyIds, answer } = this.#question;
     const place = keyIds.push(keyId) - 1;
-    return (await answer)[place]!;
+    return (await answer)[place];
   }
 
   #collect(): Question {
     const keyIds: string[] = [];
     const answer = sleep(COLLECT_MS).then(() => {
       this.#question = undefined;
-      return areApiTokens(this.#deps.store, this.#deps.workspace, keyIds);
+      return findWorkspacesOfTokens(this.#deps.store, keyIds);
     });
     return { keyIds, answer };
   }

@@ -107,10 +107,9 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     ...(options.unreadMs !== undefined && { unreadMs: options.unreadMs }),
     app: createApp({
       store,
-      headroom: options.headroom ?? new RedisHeadroom(() => readCapacity(store, 'main'), systemClock),
+      headroom: options.headroom ?? new RedisHeadroom(() => readCapacity(store), systemClock),
       producer,
       doorbells,
-      workspace: 'main',
       clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
       defaultPace: options.pace ?? UNLIMITED_PACE,
       trustedProxies: options.trustedProxies ?? 0,

@@ -1,6 +1,6 @@
 import { isClientVersion } from '@gateway/contracts/devices/client-version';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { listDevices } from '@gateway/store/devices/devices';
+import { listAllDevices } from '@gateway/store/devices/devices';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
@@ -38,11 +38,9 @@ async function show({ store, output, logger, messengerVersion }: CliContext): Pr
 }
 
 async function change(context: CliContext, version: string | undefined): Promise<void> {
-  const { store, workspace } = context;
+  const { store } = context;
   await setClientVersion(store, version);
-  for (const device of await listDevices(store, workspace)) {
-    await ringDoorbell(store, { topic: 'desired', workspace, device });
-  }
+  for (const address of await listAllDevices(store)) await ringDoorbell(store, { topic: 'desired', ...address });
   await show(context);
 }
 

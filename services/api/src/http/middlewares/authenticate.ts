@@ -15,7 +15,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
  * @param limitFailures runs for requests without a valid token only: valid ones pass whatever else their address does.
  */
 export function authenticate(deps: ApiDeps, limitFailures: AddressLimit): RequestHandler {
-  const { store, workspace, clock, logger } = deps;
+  const { store, clock, logger } = deps;
   const known = new KnownTokens(deps);
   return async (req, res, next) => {
     const token = await checkToken(readToken(req), clock.nowMs(), (keyId) =>
@@ -26,7 +26,7 @@ export function authenticate(deps: ApiDeps, limitFailures: AddressLimit): Reques
       return limitFailures.count(req, res, (error) => next(error ?? refusal));
     }
     localsOf(res).token = token;
-    recordTokenUse(store, workspace, token, clock.nowMs()).catch((thrown: unknown) => {
+    recordTokenUse(store, token, clock.nowMs()).catch((thrown: unknown) => {
       logger.warn('use of a token not recorded', { tokenId: token.keyId, error: toError(thrown) });
     });
     next();

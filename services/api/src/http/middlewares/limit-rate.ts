@@ -1,5 +1,5 @@
 import { LIMITS, RATE_LIMITS, type RateLimitBucket } from '@gateway/contracts/limits';
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { addressLimitKey, tokenLimitKey } from '@gateway/contracts/redis-keys';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Request, RequestHandler } from 'express';
 import { type Options, type RateLimitInfo, rateLimit, type Store } from 'express-rate-limit';
@@ -20,6 +20,7 @@ export interface RateLimits {
 
 /** Check 3: requests per minute, counted in Redis, so that any number of replicas count together. */
 export function createRateLimits(deps: ApiDeps): RateLimits {
+  const { space } = deps.store;
   return {
     byToken: (bucket) =>
       limitRate(deps, {
@@ -27,14 +28,18 @@ export function createRateLimits(deps: ApiDeps): RateLimits {
         limit: RATE_LIMITS[bucket],
         legacyHeaders: true,
         countsAlways: true,
-        keyGenerator: (_req, res) => localsOf(res).token!.keyId,
+        keyGenerator: (_req, res) => {
+          const { workspace, keyId } = localsOf(res).token!;
+          return tokenLimitKey(space, workspace, bucket, keyId);
+        },
       }),
     failedTokens: limitAddress(
       deps,
       'failed-tokens',
       limitRate(deps, {
         ...{ bucket: 'failed-tokens', limit: LIMITS.failedTokensPerMinute },
-        ...{ legacyHeaders: false, countsAlways: false, keyGenerator: addressOf },
+        ...{ legacyHeaders: false, countsAlways: false },
+        keyGenerator: (req) => addressLimitKey(space, 'failed-tokens', addressOf(req)),
       }),
     ),
     tokenless: limitAddress(deps, 'tokenless', limitHere(deps, 'tokenless', LIMITS.tokenlessPerMinute)),
@@ -57,7 +62,7 @@ function limitRate(deps: ApiDeps, { countsAlways, ...options }: SharedLimitOptio
   let limiter: RequestHandler | undefined;
   return (req, res, next) => {
     if (!limiter && redis.status !== 'ready') throw new ApiError('unavailable');
-    limiter ??= makeLimiter(deps, { ...options, store: sharedStore(deps, options.bucket, countsAlways) });
+    limiter ??= makeLimiter(deps, { ...options, store: sharedStore(deps, countsAlways) });
     return limiter(req, res, (error) => {
       if (error && !(error instanceof ApiError)) limiter = undefined;
       next(error);
@@ -86,9 +91,9 @@ function makeLimiter(
   });
 }
 
-function sharedStore({ store, workspace }: ApiDeps, bucket: string, countsAlways: boolean): Store {
+function sharedStore({ store }: ApiDeps, countsAlways: boolean): Store {
   return new RedisStore({
-    prefix: `${workspaceKeys(store.space, workspace).rateLimits}${bucket}:`,
+    prefix: '',
     sendCommand: (command: string, ...args: string[]) =>
       store.redis.call(command, ...(countsAlways ? args.map(allowWhenFull) : args)) as Promise<RedisReply>,
   });

@@ -1,3 +1,4 @@
+import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import type { RequestHandler } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { localsOf } from '../request-locals.js';
@@ -14,7 +15,10 @@ export function observeRequest({ clock, logger, metrics }: ApiDeps): RequestHand
       const status = res.writableFinished ? res.statusCode : 499;
       metrics.requestSeconds.observe({ method, route, status: String(status) }, durationMs / 1000);
       if (isQuiet) return;
-      const fields = { requestId, method, route, status, durationMs: Math.round(durationMs), tokenId: token?.keyId };
+      const fields = {
+        ...{ requestId, method, route, status, durationMs: Math.round(durationMs), tokenId: token?.keyId },
+        ...(token && token.workspace !== DEFAULT_WORKSPACE && { workspace: token.workspace }),
+      };
       if (status >= 500) logger.warn('request failed', fields);
       else logger.info('request answered', fields);
     });

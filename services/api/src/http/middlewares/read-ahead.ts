@@ -1,5 +1,4 @@
 import type { RequestHandler } from 'express';
-import type { ApiDeps } from '../../api-deps.js';
 import type { DeviceStates } from '../../devices/device-states.js';
 import { localsOf } from '../request-locals.js';
 
@@ -7,10 +6,10 @@ import { localsOf } from '../request-locals.js';
  * Asks for the state of the token's device right before the limit is counted: both go to Redis in one packet. Whether
  * the answer is used is for the checks that follow.
  */
-export function readAhead({ workspace }: ApiDeps, states: DeviceStates): RequestHandler {
+export function readAhead(states: DeviceStates): RequestHandler {
   return (_req, res, next) => {
     const locals = localsOf(res);
-    const device = locals.token?.device;
+    const { workspace, device } = locals.token!;
     if (device) {
       locals.state = states.read({ workspace, device });
       // Whoever uses it hears of its failure.

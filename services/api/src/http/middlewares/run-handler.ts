@@ -25,14 +25,15 @@ async function toCall<Query, Body>(
   states: DeviceStates,
 ): Promise<Call<Query, Body>> {
   const locals = localsOf(res);
-  const { requestId, token, query, body, idempotencyKey } = locals;
-  const { store, workspace } = deps;
-  const address = { workspace, device: token!.device ?? (await readDefaultDevice(store, workspace)) };
+  const { requestId, query, body, idempotencyKey } = locals;
+  const token = locals.token!;
+  const { workspace } = token;
+  const address = { workspace, device: token.device ?? (await readDefaultDevice(deps.store, workspace)) };
   return {
     requestId,
     workspace,
     address,
-    token: token!,
+    token,
     params: req.params as Record<string, string>,
     query: query as Query,
     body: body as Body,

@@ -1,0 +1,29 @@
+import { DEFAULT_WORKSPACE, isWorkspaceName, type Workspace } from '@gateway/contracts/ids';
+import { workspacesKey } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
+import { type Store, writeAlways } from '../core/store.js';
+
+export interface WorkspaceEntry {
+  name: Workspace;
+  /** Absent for `default`, which is there from the start. */
+  createdAtMs?: number;
+}
+
+/** Makes a workspace. `false` when there is one of that name. Throws for what is no name. */
+export async function createWorkspace(store: Store, name: Workspace): Promise<boolean> {
+  // It goes into keys, and from there into patterns.
+  if (!isWorkspaceName(name)) throw new Error(`not a name of a workspace: ${name}`);
+  if (name === DEFAULT_WORKSPACE) return false;
+  return (await writeAlways(store, 'HSETNX', workspacesKey(store.space), name, systemClock.nowMs())) === 1;
+}
+
+export async function hasWorkspace(store: Store, name: Workspace): Promise<boolean> {
+  return name === DEFAULT_WORKSPACE || (await store.redis.hexists(workspacesKey(store.space), name)) === 1;
+}
+
+/** All of them, `default` first, then by name. */
+export async function listWorkspaces(store: Store): Promise<WorkspaceEntry[]> {
+  const made = Object.entries(await store.redis.hgetall(workspacesKey(store.space)));
+  const entries = made.map(([name, createdAtMs]) => ({ name, createdAtMs: Number(createdAtMs) }));
+  return [{ name: DEFAULT_WORKSPACE }, ...entries.sort((a, b) => (a.name < b.name ? -1 : 1))];
+}

@@ -1,0 +1,43 @@
+import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
+import { createApiToken, findWorkspacesOfTokens } from '@gateway/store/workspace/api-tokens';
+import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+describe('workspaces in the store', () => {
+  let space: RedisSpace;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  it('are made once each; default is there from the start', async () => {
+    const { store } = space;
+    expect(await listWorkspaces(store)).to.deep.equal([{ name: DEFAULT_WORKSPACE }]);
+    const made = await Promise.all(
+      ['shop', 'shop', 'branch', DEFAULT_WORKSPACE].map((name) => createWorkspace(store, name)),
+    );
+    expect(made).to.deep.equal([true, false, true, false]);
+    expect((await listWorkspaces(store)).map(({ name }) => name)).to.deep.equal([DEFAULT_WORKSPACE, 'branch', 'shop']);
+    expect(
+      await Promise.all(['shop', DEFAULT_WORKSPACE, 'nowhere'].map((name) => hasWorkspace(store, name))),
+    ).to.deep.equal([true, true, false]);
+  });
+
+  it('have no names that would be something else in a key', async () => {
+    for (const name of ['', 'Shop', 'a:b', 'a/b', '#3', '}{', '*', 'x'.repeat(41)]) {
+      const error = await createWorkspace(space.store, name).catch((thrown: Error) => thrown.message);
+      expect(error, name).to.equal(`not a name of a workspace: ${name}`);
+    }
+    expect(await listWorkspaces(space.store)).to.have.length(1);
+  });
+
+  it('are found by the key ids of their tokens, in one command', async () => {
+    const [shop, other] = await Promise.all(
+      ['shop', 'other'].map((name) => createApiToken(space.store, name, { name })),
+    );
+    const keyIds = [shop!.token.keyId, 'unknown', other!.token.keyId];
+    expect(await findWorkspacesOfTokens(space.store, keyIds)).to.deep.equal(['shop', undefined, 'other']);
+    expect(shop!.token.workspace).to.equal('shop');
+  });
+});

@@ -1,0 +1,129 @@
+import { buildOpenApi } from '@gateway/api/documents/build-openapi';
+import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
+import { DEFAULT_WORKSPACE, type Workspace } from '@gateway/contracts/ids';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { makePdf } from '@gateway/testkit/sample-files';
+import { expect } from 'chai';
+import { answerContacts } from './support/answer-contacts.js';
+import { acknowledgeAll, linkDevice } from './support/device-owner.js';
+import type { Answer, CallOptions } from './support/test-api.js';
+import { useTestApi } from './support/use-test-api.js';
+
+const PHONE = '447700900001';
+const FILE = makePdf().toString('base64');
+const ACCOUNTS: Record<Workspace, string> = { [DEFAULT_WORKSPACE]: '447700900901', other: '447700900902' };
+
+type Request = readonly [operation: string, request: string, options?: CallOptions];
+
+/** All that a caller does; `MESSAGE_ID` stands for the message that was sent last. */
+const USE: readonly Request[] = [
+  ['connectDeviceByPost', 'POST /connect'],
+  ['connectDeviceByGet', 'GET /connect'],
+  ['listOptOuts', 'GET /opt-outs'],
+  ['addOptOuts', 'POST /opt-outs', { json: { phone: [PHONE, '447700900002'] } }],
+  ['listOptOuts', 'GET /opt-outs?limit=1'],
+  ['showOptOut', `GET /opt-outs/${PHONE}`],
+  ['removeOptOut', `DELETE /opt-outs/${PHONE}`],
+  ['checkContacts', 'POST /contacts/check', { json: { phones: [PHONE, '447700900002'] } }],
+  ['sendOtp', 'POST /otp', { json: { phone: PHONE, code: '482913' }, headers: { 'idempotency-key': 'otp' } }],
+  ['sendMessage', 'POST /send', { json: { to: PHONE, text: 'hello' }, headers: { 'idempotency-key': 'send' } }],
+  ['cancelMessage', 'DELETE /messages/MESSAGE_ID'],
+  ['sendMessage', 'POST /send', { json: { to: PHONE, attachment: { type: 'document', base64: FILE } } }],
+  ['sendMessage', 'POST /send', { json: { to: PHONE, text: 'an answer', existingMessageId: 'MESSAGE_ID' } }],
+];
+const LOOK: readonly Request[] = [
+  ['showStatus', 'GET /status'],
+  ['listOptOuts', 'GET /opt-outs'],
+  ['showMessage', 'GET /messages/MESSAGE_ID'],
+];
+const LEAVE: readonly Request[] = [
+  ['showStatus', 'GET /status'],
+  ['disconnectDevice', 'POST /disconnect'],
+  ['showStatus', 'GET /status'],
+];
+
+describe('two workspaces with devices, people, keys and files of the same names', () => {
+  const { space, api } = useTestApi({ once: true, waits: { logoutMs: 20, otpMs: 10_000, takenMs: 10_000 } });
+
+  /** A caller whose device is linked. */
+  async function open(workspace: Workspace) {
+    const { value: token } = await createApiToken(space.store, workspace, { name: 'test', scopes: API_TOKEN_SCOPES });
+    const owner = await linkDevice(space.store, { workspace, device: 'default' });
+    await owner.observe({ status: 'connected', phone: ACCOUNTS[workspace]!, name: workspace }, 'linked');
+    const messageIds: string[] = [];
+    const withId = (text: string) => text.replaceAll('MESSAGE_ID', messageIds.at(-1) ?? '');
+
+    async function ask([operation, request, options]: Request): Promise<Answer> {
+      const [method, path] = request.split(' ') as [string, string];
+      const json = options?.json !== undefined && { json: JSON.parse(withId(JSON.stringify(options.json))) };
+      const stop = operation === 'sendOtp' && acknowledgeAll(space.store, owner);
+      const answer = await api.call(method, withId(path), { ...options, token, ...json });
+      if (stop) await stop();
+      if (typeof answer.body.messageId === 'string') messageIds.push(answer.body.messageId);
+      return answer;
+    }
+
+    /** What it is told, without what is made up or goes on by itself, and its own names. */
+    async function tell(requests: readonly Request[]) {
+      const told: { request: string; status: number; remaining: string | null; body: string }[] = [];
+      for (const each of requests) {
+        const { status, headers, body } = await ask(each);
+        const text = JSON.stringify(body)
+          .replace(/"(msg_|3EB0)\w+"/g, '"id"')
+          .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
+          .replaceAll(ACCOUNTS[workspace]!, 'account')
+          .replaceAll(`"${workspace}"`, '"name"');
+        told.push({ request: each[1], status, remaining: headers.get('x-ratelimit-remaining'), body: text });
+      }
+      return told;
+    }
+    const sender = await answerContacts(space, owner, () => ({ onMessenger: true, hasConversation: false }));
+    return { token, tell, messageIds, close: () => sender.close() };
+  }
+
+  it('answers each as if the other were not there, from every endpoint', async () => {
+    const document = buildOpenApi(ENDPOINTS, BASE_PATH);
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const asked = [...USE, ...LOOK, ...LEAVE].map(([operation]) => operation);
+    expect(asked, 'each is asked').to.include.members(operations.map(({ operationId }) => operationId));
+    const [one, other] = [await open(DEFAULT_WORKSPACE), await open('other')];
+
+    const used = await one.tell(USE);
+    expect(used.filter(({ status }) => status > 202)).to.deep.equal([]);
+    const looked = await one.tell(LOOK);
+    expect(await other.tell(USE)).to.deep.equal(used);
+    expect(await other.tell(LOOK)).to.deep.equal(looked);
+    const bodies = (told: readonly { body: string }[]) => told.map(({ body }) => body);
+    // What is known of a message of the other workspace is worth as much as nothing.
+    const nothing = other.messageIds.at(-1)!.replace(/.{16}$/, '0'.repeat(16));
+    for (const id of one.messageIds) {
+      for (const [method, path, json] of [
+        ['GET', '/messages/MESSAGE_ID'],
+        ['DELETE', '/messages/MESSAGE_ID'],
+        ['POST', '/send', { to: PHONE, text: 'hello', existingMessageId: 'MESSAGE_ID' }],
+      ] as const) {
+        const ask = (messageId: string) =>
+          api.call(method, path.replace('MESSAGE_ID', messageId), {
+            token: other.token,
+            ...(json && { json: { ...json, existingMessageId: messageId } }),
+          });
+        const { status, body } = await ask(id);
+        expect(status, `${method} ${path}`).to.equal(json ? 400 : 404);
+        expect(body).to.deep.equal((await ask(nothing)).body);
+      }
+    }
+    expect(bodies(await one.tell(LOOK)), 'what it sees afterwards').to.deep.equal(bodies(looked));
+    const left = bodies(await one.tell(LEAVE));
+    expect(bodies(await other.tell(LEAVE))).to.deep.equal(left);
+    for (const { close } of [one, other]) close();
+  });
+
+  it('are no label of a metric', async () => {
+    const { value } = await createApiToken(space.store, 'other', { name: 'test' });
+    await api.call('GET', '/status', { token: value });
+    expect(await api.metrics())
+      .to.include('http_request')
+      .and.not.match(/workspace|other"/);
+  });
+});

@@ -1,0 +1,50 @@
+import { listWorkspaces } from '@gateway/store/workspace/workspaces';
+import { expect } from 'chai';
+import { ACCOUNT, linkDevice } from '../../api/test/support/device-owner.js';
+import { useTestApi } from '../../api/test/support/use-test-api.js';
+import { runCli } from './support/run-cli.js';
+
+describe('workspaces on the command line', function () {
+  this.timeout(30_000);
+  const { space, api } = useTestApi();
+  const cli = (workspace: string, args: string) => runCli(space, args.split(' '), { workspace });
+
+  it('are made by name, beside the one that is there from the start', async () => {
+    expect((await cli('default', 'workspace list')).stdout).to.match(/^WORKSPACE +CREATED\ndefault +-\n$/);
+    const made = await cli('default', 'workspace create shop-2');
+    expect(made.stdout, made.stderr).to.match(/workspace +shop-2\n/);
+    const listed = await cli('default', 'workspace list --json');
+    expect(JSON.parse(listed.stdout)).to.deep.equal([
+      { workspace: 'default' },
+      { workspace: 'shop-2', createdAt: new Date((await listWorkspaces(space.store))[1]!.createdAtMs!).toISOString() },
+    ]);
+    for (const name of ['default', 'shop-2']) {
+      const { code, stderr } = await cli('default', `workspace create ${name}`);
+      expect(code).to.equal(1);
+      expect(stderr).to.equal(`error: workspace ${name} exists already\n`);
+    }
+  });
+
+  it('have tokens, devices and opt-outs of their own, and each token leads to its workspace', async () => {
+    await linkDevice(space.store, { workspace: 'shop', device: 'default' });
+    const create = (workspace: string) => cli(workspace, 'token create --name app --json');
+    const [shop, other] = [JSON.parse((await create('shop')).stdout), JSON.parse((await create('default')).stdout)];
+    const statusOf = async (token: string) => (await api.call('GET', '/status', { token })).body.status;
+    expect([await statusOf(shop.token), await statusOf(other.token)]).to.deep.equal(['connected', 'disconnected']);
+    await cli('shop', 'optouts add 447700900001');
+
+    const lists = ['token list', 'device list', 'optouts list'].map((list) => cli('shop', list));
+    const ofShop = (await Promise.all(lists)).map(({ stdout }) => stdout).join();
+    for (const found of [shop.keyId, ACCOUNT, '447700900001']) expect(ofShop).to.include(found);
+    expect(ofShop).not.to.include(other.keyId);
+    const elsewhere = ['device list', 'optouts list', `token revoke ${shop.keyId}`, 'device show default'];
+    const told = await Promise.all(elsewhere.map((list) => cli('default', list)));
+    expect(told.map(({ stdout, stderr }) => (stdout || stderr).trim())).to.deep.equal([
+      'There are no devices yet: the first call of /connect makes one.',
+      'Nobody has opted out.',
+      `error: there is no token with the key ${shop.keyId}`,
+      'error: there is no device default',
+    ]);
+    expect(await statusOf(shop.token)).to.equal('connected');
+  });
+});
