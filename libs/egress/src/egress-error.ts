@@ -19,6 +19,8 @@ export const EGRESS_REASONS = [
   'too_slow',
   /** It came in pieces of a few bytes. */
   'tiny_pieces',
+  /** Too much that is none of the body: heads, chunk extensions, trailers. */
+  'surroundings',
 ] as const;
 
 export type EgressReason = (typeof EGRESS_REASONS)[number];

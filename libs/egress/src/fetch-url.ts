@@ -1,11 +1,14 @@
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { CollectedBytes } from '@gateway/runtime/bytes/collected-bytes';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { GatewayError, toError } from '@gateway/runtime/errors';
-import { Agent, type Dispatcher, request } from 'undici';
+import { buildConnector, Client, type Dispatcher } from 'undici';
 import { type AddressRules, judgeAddress } from './address-rules.js';
 import { EgressError } from './egress-error.js';
 import { type NameOptions, resolveName } from './resolve-name.js';
+import { SlicedSocket } from './sliced-socket.js';
+import { Surroundings } from './surroundings.js';
 
 /** Where a URL of a stranger may lead. */
 export interface FetchPolicy {
@@ -31,12 +34,13 @@ type Headers = Dispatcher.ResponseData['headers'];
 interface Fetch {
   policy: FetchPolicy;
   limits: FetchLimits;
-  dispatcher: Agent;
   signal: AbortSignal;
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HEADERS = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'messaging-gateway' };
+/** Names and values: as Node has it. */
+const MAX_HEAD_BYTES = 16 * 1024;
 const PATIENCE_MS = 5_000;
 const MIN_BYTES_PER_SECOND = 16 * 1024;
 const PACE_CHECK_MS = 250;
@@ -56,16 +60,10 @@ export async function fetchUrl(
   const { timeoutMs } = limits;
   if (!URL.canParse(url)) throw new EgressError('scheme', '');
   const end = endOf(signal, timeoutMs);
-  const dispatcher = new Agent({
-    connect: { lookup: checkedLookup(policy, end.signal), timeout: timeoutMs },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
   try {
-    return await follow(new URL(url), { policy, limits, dispatcher, signal: end.signal });
+    return await follow(new URL(url), { policy, limits, signal: end.signal });
   } finally {
     end.forget();
-    await dispatcher.destroy();
   }
 }
 
@@ -97,18 +95,35 @@ async function follow(start: URL, fetch: Fetch): Promise<Buffer> {
   throw new EgressError('redirects', url.hostname);
 }
 
-/** The body, or where it is said to be. */
-async function visit(url: URL, { policy, limits, dispatcher, signal }: Fetch): Promise<Buffer | URL> {
+/** The body, or where it is said to be. On a connection of its own: what else comes on it is of no use to anyone. */
+async function visit(url: URL, { policy, limits, signal }: Fetch): Promise<Buffer | URL> {
   assertAllowed(url, policy);
-  const response = await request(url, { dispatcher, signal, method: 'GET', headers: HEADERS });
-  const { location } = response.headers;
+  const surroundings = new Surroundings(url.hostname);
+  const { timeoutMs } = limits;
+  const open = buildConnector({ lookup: checkedLookup(policy, signal), timeout: timeoutMs });
+  const client = new Client(url.origin, {
+    maxHeaderSize: MAX_HEAD_BYTES,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connect: (options, callback) =>
+      open(options, (...[error, socket]) => {
+        if (error) return callback(error, null);
+        // A Duplex is all that it needs, though its types ask for more.
+        callback(null, new SlicedSocket(socket, (bytes) => surroundings.came(bytes)) as Duplex as Socket);
+      }),
+  });
   try {
+    const path = `${url.pathname}${url.search}`;
+    const response = await client.request({ path, signal, method: 'GET', headers: HEADERS });
+    // Of an answer that ends early, and that no one reads.
+    response.body.on('error', () => {});
+    const { location } = response.headers;
     if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string')
-      return await readBody(url, response, limits);
+      return await readBody(url, response, surroundings, limits);
     if (!URL.canParse(location, url.href)) throw new EgressError('scheme', url.hostname);
     return new URL(location, url);
   } finally {
-    response.body.on('error', () => {}).destroy();
+    await client.destroy();
   }
 }
 
@@ -156,6 +171,7 @@ function checkedLookup({ addresses: rules, names }: FetchPolicy, signal: AbortSi
 async function readBody(
   { hostname }: URL,
   { statusCode, headers, body }: Dispatcher.ResponseData,
+  surroundings: Surroundings,
   { maxBytes, onBytes, patienceMs = PATIENCE_MS }: FetchLimits,
 ): Promise<Buffer> {
   if (statusCode !== 200) throw new EgressError('status', hostname);
@@ -172,6 +188,7 @@ async function readBody(
   }, PACE_CHECK_MS);
   try {
     await eachPiece(body, (piece) => {
+      surroundings.without(piece.length);
       if (pieces.add(piece.length)) throw new EgressError('tiny_pieces', hostname);
       if (collected.length + piece.length > maxBytes) throw new EgressError('too_large', hostname);
       onBytes?.(piece.length);

@@ -6,6 +6,12 @@ import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
 import { sleep } from '@gateway/runtime/clock';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
+import {
+  ENDLESS_ANSWERS,
+  type EndlessAnswer,
+  type HostileFiles,
+  startHostileFiles,
+} from '@gateway/testkit/hostile-files';
 import { type MemoryBound, makeMemoryBound } from '@gateway/testkit/memory-bound';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
@@ -75,6 +81,7 @@ describe('what one caller can do to the others', function () {
   let port: number;
   let files: Server;
   const downloads: ServerResponse[] = [];
+  let hostile: HostileFiles;
   let stopSender: () => Promise<void>;
   let bound: MemoryBound | undefined;
   let stopWatch = () => {};
@@ -85,6 +92,7 @@ describe('what one caller can do to the others', function () {
       res.writeHead(200, { 'content-length': LIMITS.maxAttachmentBytes }).write(Buffer.alloc(1_000));
     });
     await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+    hostile = await startHostileFiles();
     space = await openRedisSpace();
     stopSender = acknowledgeAll(space.store, await linkDevice(space.store));
     bound = makeMemoryBound(CONTAINER_BYTES);
@@ -98,7 +106,7 @@ describe('what one caller can do to the others', function () {
         API_PORT: '0',
         OPS_PORT: '0',
         ATTACHMENT_NETWORKS: '127.0.0.1/32',
-        ATTACHMENT_PORTS: String((files.address() as AddressInfo).port),
+        ATTACHMENT_PORTS: `${(files.address() as AddressInfo).port},${hostile.port}`,
         // Of a container Node knows as much by itself.
         NODE_OPTIONS: `${WATCH_TURNS}${bound ? '' : ' --max-old-space-size=256'}`,
       },
@@ -117,6 +125,7 @@ describe('what one caller can do to the others', function () {
     bound?.remove();
     await stopSender();
     files.close();
+    hostile.close();
     await space.close();
   });
 
@@ -283,6 +292,33 @@ describe('what one caller can do to the others', function () {
       for (const answer of await Promise.all(slow)) expect(answer.status).to.equal(400);
     });
   });
+
+  const HOSTILE: Record<string, [tokens: number, answers: EndlessAnswer[]]> = {
+    'header lines without end': [1, ['header lines']],
+    'trailers without end': [1, ['trailers']],
+    'early hints without end': [1, ['early hints']],
+    'chunks of a byte without end': [1, ['chunks of a byte']],
+    'whatever else has no end, for five tokens': [5, ENDLESS_ANSWERS],
+  };
+  for (const [what, [tokens, answers]] of Object.entries(HOSTILE)) {
+    it(`with 25 URLs at a time whose servers answer ${what}: nothing`, async () => {
+      let statuses: number[] = [];
+      await expectNoHarm(async () => {
+        const attackers = await Promise.all(Array.from({ length: tokens }, newToken));
+        const asked = attackers.flatMap((attacker) =>
+          Array.from({ length: 25 }, (_, i) => {
+            const url = hostile.urlOf(answers[i % answers.length]!);
+            return post('/send', attacker, JSON.stringify({ to: TEXT.to, attachment: { type: 'document', url } }));
+          }),
+        );
+        statuses = (await Promise.all(asked)).map(({ status }) => status);
+      });
+      // Of an answer that is followed by others the first is taken.
+      const allowed = answers.length > 1 ? [202, 400] : [400];
+      for (const status of statuses)
+        expect(status, 'none is waited for so long that others find no turn').to.be.oneOf(allowed);
+    });
+  }
 
   it('with tokens that are guessed: nothing', async () => {
     const guesses = Array.from({ length: 400 }, (_, i) => (i % 2 === 0 ? `wrong-${i}` : makeApiToken().token));
