@@ -62,7 +62,7 @@ async function sendBytes({ space }: Stage, messageId: string): Promise<number> {
   const { record } = sendKeys(space, ADDRESS, parseMessageId(messageId)!.tag);
   const patterns = [
     `${escapeGlob(record)}*`,
-    ...[keys.openSends, keys.acceptingSends, keys.erasures, keys.backlog, keys.pace].map(escapeGlob),
+    ...[keys.openSends, keys.erasures, keys.backlog, keys.pace].map(escapeGlob),
     `${escapeGlob(`${queuePrefix(space)}:${queueName(ADDRESS)}`)}:*`,
   ];
   const sizes = await Promise.all(patterns.map((pattern) => measureMemory(space.clients.commands, pattern)));

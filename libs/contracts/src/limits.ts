@@ -23,8 +23,8 @@ export const LIMITS = {
   sessionUnusedSeconds: 30 * 24 * 60 * 60,
   /** How long a finished send stays readable. */
   sendRetentionSeconds: 7 * 24 * 60 * 60,
-  /** A send that was never opened within this time and has no job was never answered: it is removed. */
-  acceptingGraceSeconds: 60,
+  /** An owner has taken a send in by then, or it is woken again. */
+  takenInSeconds: 2,
   /** How long a repeated request gets the first answer. */
   idempotencySeconds: 24 * 60 * 60,
   maxIdempotencyKeyCharacters: 255,

@@ -105,8 +105,6 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     keyBuckets: `${base}:key-buckets`,
     /** ZSET message id -> expiry in ms, of sends with work left. */
     openSends: `${base}:open-sends`,
-    /** ZSET message id -> creation in ms, of sends not yet opened. */
-    acceptingSends: `${base}:accepting-sends`,
     /**
      * Of each owner what their sends take: `:bytes:<owner>`, a STRING with a TTL, and `:ended:<owner>`, a ZSET with a TTL of message id and bytes
      * -> ms at which an ended send is forgotten.
@@ -175,6 +173,8 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
     base,
     /** SET of `workspace/device`: every device that was ever made. */
     devices: `${base}devices`,
+    /** ZSET `workspace/device/tag` of a send -> when something is to be done for it, in ms of Redis time. */
+    due: `${base}due`,
   };
 }
 

@@ -56,7 +56,6 @@ describe('the keys in Redis', () => {
         openSends: ':open-sends',
       },
       ...{
-        acceptingSends: ':accepting-sends',
         erasures: ':erasures',
         backlog: ':backlog',
         quarantinedCreds: ':creds:quarantined',

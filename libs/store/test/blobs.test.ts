@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { MediaContent } from '@gateway/contracts/content/media-content';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs/blobs';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { dropBlob, keepBlob, putBlob, readBlob, releaseBlobs } from '@gateway/store/blobs/blobs';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -98,14 +99,18 @@ describe('a blob', () => {
       ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
     });
 
-    async function accept({ to = address, expiresAtMs = Date.now() + HOUR_MS } = {}) {
+    async function store(): Promise<MediaContent> {
       const stored = await put(bytes);
       if (stored.kind !== 'stored') throw new Error('full');
       const { hash: blob, holder: blobHolder } = stored;
-      const medium = { type: 'document', mimeType: 'text/plain', sizeBytes: bytes.length } as const;
+      return { kind: 'media', type: 'document', mimeType: 'text/plain', sizeBytes: bytes.length, blob, blobHolder };
+    }
+    const keep = (content: MediaContent, hours = 1) =>
+      keepBlob(space.store, 'main', { content, expiresAtMs: Date.now() + hours * HOUR_MS });
+    async function accept({ to = address, expiresAtMs = Date.now() + HOUR_MS } = {}) {
       const { messageId } = await acceptSend(space.store, to, {
         kind: 'media',
-        content: { kind: 'media', ...medium, blob, blobHolder },
+        content: await store(),
         parts: 1,
         recipients: ['4915112345670', '4915112345671'],
         owner: 't',
@@ -113,11 +118,6 @@ describe('a blob', () => {
         nowMs: Date.now(),
         expiresAtMs,
       });
-      return messageId;
-    }
-    async function open(options: Parameters<typeof accept>[0] = {}) {
-      const messageId = await accept(options);
-      await openSend(space.store, options.to ?? address, messageId);
       return messageId;
     }
     const settle = (messageId: string, recipient: number) =>
@@ -134,10 +134,7 @@ describe('a blob', () => {
     const NOTHING = 1;
 
     it('lives as long as the last of them, and never shorter than it was to', async () => {
-      const promise = async (hours: number) => {
-        const messageId = await accept({ expiresAtMs: Date.now() + hours * HOUR_MS });
-        expect(await keepBlob(space.store, address, messageId)).to.equal(true);
-      };
+      const promise = async (hours: number) => expect(await keep(await store(), hours)).to.equal(true);
       const keys = () => space.clients.commands.keys(`${space.prefix}:{main}:blob*:*`);
       const ttls = async () => Promise.all((await keys()).map((key) => space.clients.commands.pttl(key)));
       for (const [hours, atLeast] of [
@@ -157,36 +154,30 @@ describe('a blob', () => {
     });
 
     it('keeps the time of a piece that is written once more', async () => {
-      expect(await keepBlob(space.store, address, await accept())).to.equal(true);
+      expect(await keep(await store())).to.equal(true);
       const [chunk] = await space.clients.commands.keys(`${space.prefix}:{main}:blob:*:0`);
       // By a process that is killed right after it.
       await space.store.run('write-chunk', [chunk!], ['sealed', Date.now() + 1_000]);
       expect(await space.clients.commands.pttl(chunk!)).to.be.above(HOUR_MS);
     });
 
-    it('must be held by one that is promised', async () => {
-      const [refused] = [await accept(), await accept()];
-      const { record } = sendKeys(space.store.space, address, parseMessageId(refused)!.tag);
-      const [hash = '', , holder = ''] = (await space.clients.commands.hget(record, 'blob'))!.split(':');
-      await space.clients.commands.srem(workspaceKeys(space.store.space, 'main').blobHolders(hash), holder);
-      expect(await keepBlob(space.store, address, refused)).to.equal(false);
+    it('must be held by one that is accepted', async () => {
+      const [refused] = [await store(), await store()];
+      const { blobHolders } = workspaceKeys(space.store.space, 'main');
+      await space.clients.commands.srem(blobHolders(refused.blob), refused.blobHolder);
+      expect(await keep(refused)).to.equal(false);
     });
 
-    it('must be there when one is promised, all of it', async () => {
-      const messageId = await accept();
+    it('must be there when one is accepted, all of it', async () => {
+      const content = await store();
       const { blobChunk } = workspaceKeys(space.store.space, 'main');
       const hash = createHash('sha256').update(bytes).digest('hex');
       await space.clients.commands.del(blobChunk(hash, 1));
-      expect(await keepBlob(space.store, address, messageId)).to.equal(false);
-      const { messageId: withoutOne } = await acceptSend(space.store, address, {
-        ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4915112345670'] },
-        ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + HOUR_MS },
-      });
-      expect(await keepBlob(space.store, address, withoutOne)).to.equal(true);
+      expect(await keep(content)).to.equal(false);
     });
 
     it('goes when the last recipient of the last of them is settled', async () => {
-      const [first, second] = [await open(), await open()];
+      const [first, second] = [await accept(), await accept()];
       await settle(first, 0);
       await settle(second, 0);
       await settle(second, 1);
@@ -196,20 +187,21 @@ describe('a blob', () => {
       expect(await space.clients.commands.get(workspaceKeys(space.store.space, 'main').blobBytes)).to.equal('0');
     });
 
-    it('goes when they are cancelled, expire, or were never promised', async () => {
-      const cancelled = await open();
-      await open({ expiresAtMs: Date.now() + 1 });
-      await accept();
+    it('goes when they are cancelled, expire, or are refused', async () => {
+      const cancelled = await accept();
+      await accept({ expiresAtMs: Date.now() + 1 });
+      const refused = await store();
+      await keep(refused);
       await cancelSend(space.store, address, cancelled);
       await expireSends(space.store, ownership, Date.now() + 10);
-      expect(await left(), 'one is not dropped yet').to.equal(ALL_OF_IT);
-      await dropAbandonedSends(space.store, address, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
+      expect(await left(), 'one is not refused yet').to.equal(ALL_OF_IT);
+      await dropBlob(space.store, 'main', refused);
       expect(await left()).to.equal(NOTHING);
     });
 
     it('is one for all devices, and one for the quota', async () => {
       const other = { workspace: 'main', device: 'phone-2' };
-      const [ours, theirs] = [await open(), await open({ to: other })];
+      const [ours, theirs] = [await accept(), await accept({ to: other })];
       const quotaBytes = 2 * MEBIBYTE;
       expect((await put(randomBytes(MEBIBYTE + 1), { quotaBytes })).kind).to.equal('full');
       await cancelSend(space.store, address, ours);

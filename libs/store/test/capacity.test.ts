@@ -2,7 +2,7 @@ import { DEFAULT_WORKSPACE, type DeviceAddress } from '@gateway/contracts/ids';
 import { putBlob } from '@gateway/store/blobs/blobs';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
@@ -20,11 +20,10 @@ describe('how far Redis is filled', () => {
   async function accept(address: DeviceAddress, recipients: string[]): Promise<void> {
     const { store } = redis.space;
     await ensureDevice(store, address);
-    const { messageId } = await acceptSend(store, address, {
+    await acceptSend(store, address, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients },
       ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
     });
-    await openSend(store, address, messageId);
   }
 
   it('is told with what waits on all devices, and what files take of it, of all workspaces', async () => {

@@ -11,7 +11,7 @@ import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-k
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -126,7 +126,6 @@ describe('the rules of a device', () => {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
     });
-    await openSend(space.store, address, messageId);
     const idKey = await readIdKey(space.store, address);
     const away = new Error('Redis is away');
     // Away for one command.

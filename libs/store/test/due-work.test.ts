@@ -1,4 +1,3 @@
-import { LIMITS } from '@gateway/contracts/limits';
 import { shardOf } from '@gateway/contracts/shards';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
@@ -35,7 +34,6 @@ describe('what is read of a device without its ownership', () => {
     await giveDeviceBack(space.store, ownership);
     for (const [name, dueAtMs] of [
       ['open-sends', 1_000_000],
-      ['accepting-sends', 1_000_000 - LIMITS.acceptingGraceSeconds * 1000],
       ['erasures', 1_000_000],
     ] as const) {
       expect(await isDue(1_000_000), name).to.equal(false);

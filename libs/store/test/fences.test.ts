@@ -10,13 +10,14 @@ import { takeQuestions, writeOwnerAnswer } from '@gateway/store/devices/question
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
+import { everything } from './support/everything.js';
 
 const address = { workspace: 'main', device: 'phone-1' };
 /** Every step that writes what only the owner of a device may write. */
@@ -44,34 +45,28 @@ describe('an owner whose ownership has passed on', () => {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['4915112345670'] },
       ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
     });
-    await openSend(space.store, address, messageId);
     send = { messageId, tag: parseMessageId(messageId)!.tag };
   });
   after(() => space.close());
 
   /** All that there is, as Redis would write it into a file. */
-  async function everything(): Promise<string[]> {
-    const { commands } = space.clients;
-    const keys = (await commands.keys(`${space.prefix}:*`)).sort();
-    return Promise.all(keys.map(async (key) => `${key} ${(await commands.dumpBuffer(key))?.toString('hex')}`));
-  }
   async function isRefused(write: () => Promise<unknown>): Promise<void> {
-    const before = await everything();
+    const before = await everything(space);
     expect(await write().catch((thrown: unknown) => thrown)).to.be.instanceOf(FencedError);
-    expect(await everything()).to.deep.equal(before);
+    expect(await everything(space)).to.deep.equal(before);
   }
 
   async function isFencedEverywhere(ownership: Ownership): Promise<void> {
     const { token } = ownership;
     const ofOwner = [deviceKeys(space.store.space, ownership.address).owner, sessionKeyOf(space.store, ownership)];
     const keys = [...ofOwner, ...Array.from({ length: 12 }, (_, i) => `${space.prefix}:fenced-${i}`)];
-    const before = await everything();
+    const before = await everything(space);
     for (const script of await fencedScripts()) {
       const args = [token, ...Array.from({ length: 12 }, () => '1')];
       const refusal = await space.store.run(script, keys, args).catch((error: Error) => error.message);
       expect(refusal, script).to.match(/^FENCED /);
     }
-    expect(await everything()).to.deep.equal(before);
+    expect(await everything(space)).to.deep.equal(before);
   }
 
   it('is refused by every step of an owner, whatever it asks for', () => isFencedEverywhere(stale));
@@ -114,10 +109,10 @@ describe('an owner whose ownership has passed on', () => {
 
   it('neither gives back what is another one’s, nor comes to life again', async () => {
     await endSessionOf(space.store, stale);
-    const before = await everything();
+    const before = await everything(space);
     expect(await renewSessionOf(space.store, stale, 60_000)).to.equal(false);
     await giveDeviceBack(space.store, stale);
-    expect(await everything()).to.deep.equal(before);
+    expect(await everything(space)).to.deep.equal(before);
   });
 
   it('and a request whose claim has passed on leaves the claim of the next one alone', async () => {

@@ -1,4 +1,4 @@
-import { acceptSendOnce, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -66,21 +66,5 @@ describe('a key of a caller', () => {
     expect(await accept(key), 'the old place is closed').to.equal(undefined);
     expect(await accept(moved.key, second)).to.have.property('messageId');
     expect(await find(first)).to.deep.include({ kind: 'used', address: second });
-  });
-
-  it('is free again when its send was dropped, and leaves the key of a later send alone', async () => {
-    const { key, claim } = await findFree();
-    await accept(key);
-    await releaseRepeat(space.store, claim);
-    const later = { nowMs: Date.now() + 3_600_000, hasJob: async () => false };
-    await dropAbandonedSends(space.store, first, later);
-    expect((await find()).kind).to.equal('free');
-
-    const { messageId } = (await accept(key))!;
-    // The key stands for another send by now.
-    await space.clients.commands.hset(key, 'messageId', 'msg_another');
-    await dropAbandonedSends(space.store, first, later);
-    expect(await openSend(space.store, first, messageId)).to.equal(false);
-    expect(await space.clients.commands.hget(key, 'messageId')).to.equal('msg_another');
   });
 });

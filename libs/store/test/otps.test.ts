@@ -2,7 +2,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
   claimRecipient,
@@ -47,7 +47,6 @@ describe('the content of an OTP', () => {
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 300_000 },
     });
     messageId = send.messageId;
-    await openSend(space.store, address, messageId);
   });
   afterEach(() => space.close());
 

@@ -1,8 +1,9 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
   claimRecipient,
@@ -12,7 +13,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readSend } from '@gateway/store/sends/read-send';
-import { takeDevice } from '@gateway/testkit/ownership';
+import { endSessionOf, giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
@@ -31,17 +32,13 @@ describe('the rules of a send', () => {
   });
   afterEach(() => space.close());
 
+  const due = () => shardKeys(space.store.space, shardOf(address)).due;
   async function accept({ kind = 'text' as 'text' | 'otp', parts = 1, recipients = ['4915112345670'] } = {}) {
-    const { messageId } = await acceptSend(space.store, address, {
+    const { messageId, owner } = await acceptSend(space.store, address, {
       ...{ kind, content: { kind: 'text', text: 'hello' }, parts, recipients },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
     });
-    return { messageId, tag: parseMessageId(messageId)!.tag };
-  }
-  async function open(options?: Parameters<typeof accept>[0]) {
-    const send = await accept(options);
-    await openSend(space.store, address, send.messageId);
-    return send;
+    return { messageId, owner, tag: parseMessageId(messageId)!.tag };
   }
   const record = (
     tag: string,
@@ -57,7 +54,7 @@ describe('the rules of a send', () => {
   const device = () => deviceKeys(space.store.space, address);
 
   it('what a phone has does not fail any more, whatever the network says afterwards', async () => {
-    const { messageId, tag } = await open();
+    const { messageId, tag } = await accept();
     expect(await statusAfter(tag, 'delivered')).to.equal('delivered');
     expect(await statusAfter(tag, 'failed')).to.equal('delivered');
     expect(await statusAfter(tag, 'revoked')).to.equal('delivered');
@@ -65,18 +62,18 @@ describe('the rules of a send', () => {
   });
 
   it('what has failed, or was cancelled, stays so', async () => {
-    const failed = await open();
+    const failed = await accept();
     await record(failed.tag, 'failed');
     expect(await statusAfter(failed.tag, 'acked')).to.equal('failed');
     expect(await statusAfter(failed.tag, 'read')).to.equal('failed');
-    const cancelled = await open();
+    const cancelled = await accept();
     await cancelSend(space.store, address, cancelled.messageId);
     expect(await statusAfter(cancelled.tag, 'acked')).to.equal('cancelled');
     expect(await claim(cancelled.tag)).to.equal('settled');
   });
 
   it('counts as sent, delivered or read only with all its parts', async () => {
-    const { messageId, tag } = await open({ parts: 2 });
+    const { messageId, tag } = await accept({ parts: 2 });
     expect((await readBacklog(space.store, address)).messages).to.equal(2);
     expect(await statusAfter(tag, 'acked')).to.equal('queued');
     expect(await claim(tag), 'that part is there').to.equal('settled');
@@ -91,7 +88,7 @@ describe('the rules of a send', () => {
   });
 
   it('never calls cancelled what may have arrived by an attempt before the last one', async () => {
-    const { messageId, tag } = await open();
+    const { messageId, tag } = await accept();
     await claim(tag);
     // The process died before the ack; the next owner tries again, and hears that this attempt did not arrive.
     await claim(tag);
@@ -102,7 +99,7 @@ describe('the rules of a send', () => {
   });
 
   it('calls cancelled what is known not to have arrived, as soon as that is known', async () => {
-    const { messageId, tag } = await open();
+    const { messageId, tag } = await accept();
     await claim(tag);
     expect(await cancelSend(space.store, address, messageId)).to.deep.equal({ cancelled: 0 });
     expect(await statusAfter(tag, 'returned')).to.equal('cancelled');
@@ -110,7 +107,7 @@ describe('the rules of a send', () => {
   });
 
   it('is tried again when it is returned, and not cancelled, without a cancel', async () => {
-    const { tag } = await open();
+    const { tag } = await accept();
     await claim(tag);
     expect(await statusAfter(tag, 'returned')).to.equal('queued');
     expect(await statusAfter(tag, 'held')).to.equal('queued');
@@ -118,7 +115,7 @@ describe('the rules of a send', () => {
   });
 
   it('waits for its acks at a cancel also when only the claim is known', async () => {
-    const { messageId, tag } = await open();
+    const { messageId, tag } = await accept();
     await claim(tag);
     await record(tag, 'held');
     await record(tag, 'revoked');
@@ -126,7 +123,7 @@ describe('the rules of a send', () => {
   });
 
   it('is not claimed once it is cancelled or expired, nor out of range', async () => {
-    const { tag, messageId } = await open({ recipients: ['4915112345670', '4915112345671'] });
+    const { tag, messageId } = await accept({ recipients: ['4915112345670', '4915112345671'] });
     expect(await claimRecipient(space.store, ownership, { tag, recipient: 7, part: 0, nowMs })).to.equal('settled');
     expect(
       await claimRecipient(space.store, ownership, { tag, recipient: 0, part: 0, nowMs: nowMs + 60_000 }),
@@ -137,7 +134,7 @@ describe('the rules of a send', () => {
   });
 
   it('expires for no one before its time, and for no one who has it', async () => {
-    const { messageId, tag } = await open({ recipients: ['4915112345670', '4915112345671'] });
+    const { messageId, tag } = await accept({ recipients: ['4915112345670', '4915112345671'] });
     await record(tag, 'acked');
     await space.clients.commands.zadd(device().openSends, nowMs - 1, messageId);
     await expireSends(space.store, ownership, nowMs);
@@ -148,7 +145,7 @@ describe('the rules of a send', () => {
   });
 
   it('lives for its retention once it is closed, with all its keys, and is open nowhere', async () => {
-    const { messageId, tag } = await open();
+    const { messageId, tag } = await accept();
     expect(await space.clients.commands.pttl(keysOf(tag).record)).to.equal(-1);
     await record(tag, 'acked');
     for (const key of [keysOf(tag).record, keysOf(tag).recipients, keysOf(tag).results]) {
@@ -158,35 +155,28 @@ describe('the rules of a send', () => {
     expect((await readBacklog(space.store, address)).messages).to.equal(0);
   });
 
-  it('is opened once, by the first who opens it', async () => {
-    const { messageId } = await accept({ parts: 2 });
-    expect(await space.clients.commands.zscore(device().acceptingSends, messageId)).not.to.equal(null);
-    expect(await openSend(space.store, address, messageId)).to.equal(true);
-    expect(await openSend(space.store, address, messageId)).to.equal(true);
+  it('is open, counted, and due in two seconds, as soon as it is accepted', async () => {
+    const { messageId, tag } = await accept({ parts: 2 });
+    const { redis } = space.store;
+    expect(await redis.zscore(device().openSends, messageId)).to.equal(String(nowMs + 60_000));
     expect((await readBacklog(space.store, address)).messages).to.equal(2);
-    expect(await space.clients.commands.zscore(device().acceptingSends, messageId)).to.equal(null);
-    expect(await space.clients.commands.zscore(device().openSends, messageId)).to.equal(String(nowMs + 60_000));
-    await space.clients.commands.zadd(device().acceptingSends, 0, messageId);
-    await dropAbandonedSends(space.store, address, { nowMs, hasJob: async () => false });
-    expect((await read(messageId)).state, 'what is promised is not dropped').to.equal('open');
-    expect(await space.clients.commands.zcard(device().acceptingSends)).to.equal(0);
+    const [entry, dueMs] = await redis.zrange(due(), '0', '-1', 'WITHSCORES');
+    expect(entry).to.equal(`main/phone-1/${tag}`);
+    expect(Number(dueMs)).to.be.within(nowMs + 2_000, Date.now() + 2_000);
+    await cancelSend(space.store, address, messageId);
+    expect(await redis.zcard(due())).to.equal(0);
   });
 
-  it('cannot be cancelled before it is promised', async () => {
-    const { messageId } = await accept();
-    expect(await cancelSend(space.store, address, messageId)).to.equal(undefined);
-  });
-
-  it('leaves nothing behind when it is dropped', async () => {
-    const { messageId, tag } = await accept();
-    await dropAbandonedSends(space.store, address, { nowMs: nowMs + RETENTION_MS, hasJob: async () => false });
-    const { record: key, recipients, results } = keysOf(tag);
-    expect(await space.clients.commands.exists(key, recipients, results)).to.equal(0);
-    expect(await openSend(space.store, address, messageId)).to.equal(false);
+  it('tells who accepts it which process is to hear of it: the owner, while its session lives', async () => {
+    expect((await accept()).owner).to.equal('a');
+    await endSessionOf(space.store, ownership);
+    expect((await accept()).owner).to.equal(undefined);
+    await giveDeviceBack(space.store, ownership);
+    expect((await accept()).owner).to.equal(undefined);
   });
 
   it('is erased a while after its first ack when it is an OTP: no later news put that off', async () => {
-    const { tag } = await open({ kind: 'otp' });
+    const { tag } = await accept({ kind: 'otp' });
     await record(tag, 'acked');
     await record(tag, 'acked', { atMs: nowMs + ERASURE_MS - 1 });
     await eraseSpentOtps(space.store, address, nowMs + ERASURE_MS - 1);
@@ -197,7 +187,7 @@ describe('the rules of a send', () => {
   });
 
   it('is erased at once when an OTP is delivered, and owes no erasure then', async () => {
-    const { tag } = await open({ kind: 'otp' });
+    const { tag } = await accept({ kind: 'otp' });
     await record(tag, 'acked');
     expect(await space.clients.commands.zcard(device().erasures)).to.equal(1);
     await record(tag, 'delivered');
@@ -206,14 +196,14 @@ describe('the rules of a send', () => {
   });
 
   it('keeps its content while it is no OTP, or its OTP is still to be sent', async () => {
-    const [text, otp] = [await open(), await open({ kind: 'otp' })];
+    const [text, otp] = [await accept(), await accept({ kind: 'otp' })];
     await record(text.tag, 'delivered');
     await record(otp.tag, 'held');
     expect([await hasContent(text.tag), await hasContent(otp.tag)]).to.deep.equal([true, true]);
   });
 
   it('says when an OTP was accepted, by the first that tells of it', async () => {
-    const { messageId, tag } = await open({ kind: 'otp' });
+    const { messageId, tag } = await accept({ kind: 'otp' });
     await record(tag, 'delivered', { atMs: nowMs + 5 });
     await record(tag, 'read', { atMs: nowMs + 9 });
     expect((await read(messageId)).sentAtMs).to.equal(nowMs + 5);
@@ -222,20 +212,21 @@ describe('the rules of a send', () => {
   it('never takes the place of another send', async () => {
     const { messageId, tag } = await accept();
     const { record: key, recipients, results } = keysOf(tag);
-    const again = ['msg_other', 0, nowMs, 'to', 'results', '', '', 't', 0, 1, 'kind', 'text'];
-    const places = [key, recipients, results, device().acceptingSends, device().keptSends, device().device];
+    const again = ['msg_other', 0, nowMs, nowMs, 1, 'to', 'results', '', '', '', 't', 0, 1, 'kind', 'text'];
+    const { openSends, backlog, keptSends, device: ofDevice, owner } = device();
+    const places = [key, recipients, results, openSends, due(), backlog, keptSends, ofDevice, owner];
     expect(await space.store.run('accept-send', places, again)).to.deep.equal([0]);
     expect((await read(messageId)).messageId).to.equal(messageId);
   });
 
   it('lets no message out once it is marked as cancelled, also where its recipient is not yet', async () => {
-    const { tag } = await open();
+    const { tag } = await accept();
     await space.clients.commands.hset(keysOf(tag).record, 'cancelledAtMs', nowMs);
     expect(await claim(tag)).to.equal('cancelled');
   });
 
   it('is closed when all that was left of it has expired', async () => {
-    const { messageId } = await open();
+    const { messageId } = await accept();
     await expireSends(space.store, ownership, nowMs + 60_001);
     expect((await read(messageId)).state).to.equal('closed');
   });

@@ -2,7 +2,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
 import {
   listOpenSends,
@@ -40,7 +40,6 @@ describe('sends', () => {
       nowMs: Date.now(),
       expiresAtMs: options.expiresAtMs ?? Date.now() + 60_000,
     });
-    await openSend(space.store, address, messageId);
     return { messageId, tag: parseMessageId(messageId)!.tag };
   }
   const claim = (tag: string, recipient: number, part = 0) =>
@@ -216,28 +215,5 @@ describe('sends', () => {
       const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(FencedError);
     }
-  });
-
-  it('drops a send that was never promised, and opens one whose job exists', async () => {
-    const accept = () =>
-      acceptSend(space.store, address, {
-        ...{
-          kind: 'text' as const,
-          content: { kind: 'text' as const, text: '' },
-          parts: 1,
-          recipients,
-          owner: 't',
-          requestId: 'r',
-        },
-        ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
-      });
-    const [lost, kept] = [await accept(), await accept()];
-    await dropAbandonedSends(space.store, address, {
-      nowMs: Date.now() + 60_001,
-      hasJob: async (messageId) => messageId === kept.messageId,
-    });
-    expect(await readSend(space.store, address, lost.messageId)).to.equal(undefined);
-    expect(await listOpenSends(space.store, address)).to.deep.equal([kept.messageId]);
-    expect(await space.clients.commands.keys(`${space.prefix}:*:send:*`)).to.have.length(3);
   });
 });

@@ -1,6 +1,5 @@
-import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { listOpenSends } from '@gateway/store/sends/read-send';
 import { expect } from 'chai';
 import { useTestApi } from './support/use-test-api.js';
 
@@ -29,77 +28,49 @@ describe('a file whose send is not promised', () => {
     });
   }
 
-  it('is gone ten minutes later when its process was killed; one that is promised lives as long as its send', async () => {
+  it('is gone ten minutes later when its process was killed; from before there is a send it lives as long as that', async () => {
     const { store } = api;
     const { run } = store;
     const chunkTtls = async () => {
       const chunks = await store.redis.keys(`${store.space.prefix}:*:blob:*`);
       return Promise.all(chunks.map((key) => store.redis.pttl(key)));
     };
-    const atAcceptance: number[] = [];
+    const ttls: Record<string, number[]> = {};
     store.run = async (name, keys, args) => {
-      if (name === 'accept-send') atAcceptance.push(...(await chunkTtls()));
+      ttls[name] = await chunkTtls();
       return run(name, keys, args);
     };
     expect((await send()).status).to.equal(202);
     store.run = run;
-    expect(atAcceptance).to.have.length(1);
-    expect(atAcceptance[0]).to.be.within(9 * 60_000, 10 * 60_000);
-    const promised = await chunkTtls();
-    expect(promised).to.have.length(1);
-    expect(promised[0]).to.be.above(24 * HOUR_MS);
+    expect(ttls['keep-blob']).to.have.length(1);
+    expect(ttls['keep-blob']![0]).to.be.within(9 * 60_000, 10 * 60_000);
+    expect(ttls['accept-send']).to.have.length(1);
+    expect(ttls['accept-send']![0], 'a 202 never outlives its file').to.be.above(24 * HOUR_MS);
   });
 
-  it('is not promised by a repeat when it has gone meanwhile', async () => {
+  it('is not accepted when its file has gone meanwhile', async () => {
     const { store } = api;
     const { run } = store;
-    // Killed between the record and the promise.
+    store.run = async (name, keys, args) => (name === 'keep-blob' ? 0 : run(name, keys, args));
+    expect((await send()).status).to.equal(503);
+    store.run = run;
+    expect(await listOpenSends(store, DEFAULT)).to.deep.equal([]);
+    expect((await send()).status, 'a first request again').to.equal(202);
+  });
+
+  it('is still there, with its send, when only the reply of Redis was lost: a repeat is told of that send', async () => {
+    const { store } = api;
+    const { run } = store;
     store.run = async (name, keys, args) => {
       const written = await run(name, keys, args);
       return name === 'accept-send' ? Promise.reject(new Error('Connection is closed.')) : written;
     };
     expect((await send()).status).to.equal(503);
     store.run = run;
-    const { acceptingSends } = deviceKeys(store.space, DEFAULT);
-    const [messageId] = await store.redis.zrange(acceptingSends, '0', '-1');
-    const { record } = sendKeys(store.space, DEFAULT, parseMessageId(messageId!)!.tag);
-    await store.redis.hset(record, 'createdAtMs', Date.now() - HOUR_MS);
-    expect((await send()).status).to.equal(503);
-    await dropAbandonedSends(store, DEFAULT, { nowMs: Date.now() + HOUR_MS, hasJob: async () => false });
-    expect((await send()).status, 'a first request again').to.equal(202);
+    const [messageId] = await listOpenSends(store, DEFAULT);
+    const { status, body } = await send();
+    expect([status, body.messageId]).to.deep.equal([202, messageId]);
+    expect(await listOpenSends(store, DEFAULT)).to.deep.equal([messageId]);
+    expect(await fileBytes()).to.be.above(0);
   });
-});
-
-describe('a send whose record is dropped before it is opened', () => {
-  const { api, space } = useTestApi({ linked: true });
-
-  for (const [path, json] of [
-    ['/send', { to: '447700900123', text: 'Hello' }],
-    ['/otp', { phone: '447700900123', code: '482913' }],
-  ] as const) {
-    it(`is not promised to the caller of ${path}`, async () => {
-      const { store } = api;
-      const { run } = store;
-      const dropped: string[] = [];
-      // The request was frozen between its job and the promise, for so long that the owner gave the record up.
-      store.run = async (name, keys, args) => {
-        if (name === 'open-send') {
-          dropped.push(
-            ...(await store.redis.zrangebyscore(deviceKeys(store.space, DEFAULT).acceptingSends, '-inf', '+inf')),
-          );
-          await dropAbandonedSends({ ...store, run }, DEFAULT, {
-            nowMs: Date.now() + HOUR_MS,
-            hasJob: async () => false,
-          });
-        }
-        return run(name, keys, args);
-      };
-      const { status, body } = await api.call('POST', path, { json });
-      store.run = run;
-      expect([status, body.success], JSON.stringify(body)).to.deep.equal([503, false]);
-      expect(body).not.to.have.property('messageId');
-      expect(dropped.map((messageId) => parseMessageId(messageId) !== undefined)).to.deep.equal([true]);
-      expect(await space.clients.commands.zcard(deviceKeys(store.space, DEFAULT).openSends)).to.equal(0);
-    });
-  }
 });

@@ -1,7 +1,7 @@
-import { promiseSend } from '@gateway/api/sends/promise-send';
-import { parseApiToken } from '@gateway/contracts/api-token';
-import { createProducer } from '@gateway/queue/producer';
-import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { shardKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import { defer } from '@gateway/runtime/deferred';
 import { listOpenSends } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
@@ -104,10 +104,16 @@ describe('Redis away (503)', () => {
       });
       const json = { phone: '447700900001', code: '00731952' };
       const known = await listOpenSends(space.store, DEFAULT);
+      const isAccepted = defer<void>();
+      const { run } = replica.store;
+      replica.store.run = async (name, keys, args) => {
+        const reply = await run(name, keys, args);
+        if (name === 'accept-send') isAccepted.resolve();
+        return reply;
+      };
       const answer = replica.call('POST', '/otp', { json, headers: { 'idempotency-key': 'login-7' } });
-      const messageId = await eventually(async () =>
-        (await listOpenSends(space.store, DEFAULT)).find((id) => !known.includes(id)),
-      );
+      await isAccepted.promise;
+      const messageId = (await listOpenSends(space.store, DEFAULT)).find((id) => !known.includes(id))!;
       proxy.cut();
       if (becomes === 'back') {
         await acknowledgeSend(space.store, owner, messageId);
@@ -122,24 +128,28 @@ describe('Redis away (503)', () => {
     }
   });
 
-  it('keeps the promise of a send whose job was in the queue before Redis went away', async () => {
-    const { store } = space;
-    const lost = async () => {
-      throw new Error('Connection is closed.');
-    };
-    const nowMs = Date.now();
-    const { messageId } = await acceptSend(store, DEFAULT, {
-      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['447700900001'] },
-      ...{ owner: parseApiToken(api.token)!.keyId, requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+  for (const [path, json] of [
+    ['/send', TEXT],
+    ['/otp', { phone: '447700900001', code: '482913' }],
+  ] as const) {
+    it(`promises what ${path} has accepted when Redis goes away right then: its owner finds it`, async () => {
+      const replica = await startTestApi(space, { redisUrl: proxy.url, waits: { otpMs: 100 } });
+      const { run } = replica.store;
+      replica.store.run = async (name, keys, args) => {
+        const reply = await run(name, keys, args);
+        if (name === 'accept-send') proxy.cut();
+        return reply;
+      };
+      const { status, body } = await replica.call('POST', path, { json });
+      expect(status, JSON.stringify(body)).to.equal(202);
+      const messageId = String(body.messageId ?? (body.data as Record<string, unknown>).messageId);
+      const { due } = shardKeys(space.store.space, shardOf(DEFAULT));
+      expect(await listOpenSends(space.store, DEFAULT)).to.deep.equal([messageId]);
+      expect(await space.clients.commands.zrange(due, '0', '-1')).to.deep.equal([
+        `main/default/${parseMessageId(messageId)!.tag}`,
+      ]);
+      proxy.restore();
+      await replica.close();
     });
-    const producer = createProducer({ connection: space.clients.commands, space: store.space });
-    const away = { ...store, run: lost };
-    await promiseSend({ store: away, producer }, DEFAULT, { messageId, requestId: 'r', kind: 'text' });
-    expect(await producer.hasSend(DEFAULT, messageId), 'so whoever has the device opens and sends it').to.equal(true);
-    const shown = await api.call('GET', `/messages/${messageId}`);
-    expect(shown.body, 'its caller was told the id').to.include({ success: true, status: 'queued' });
-    const { body } = await api.call('DELETE', `/messages/${messageId}`);
-    expect(body.counts).to.include({ queued: 0, cancelled: 1 });
-    await producer.close();
-  });
+  }
 });

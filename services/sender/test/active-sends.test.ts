@@ -14,7 +14,6 @@ const PLACES = 150;
 describe('the active sends of a device', () => {
   let sends: ActiveSends;
   let loaded: string[];
-  let promised: string[];
   let finished: string[];
   let broken: string[];
   let people: string[];
@@ -25,14 +24,13 @@ describe('the active sends of a device', () => {
   let nowMs: number;
 
   beforeEach(() => {
-    [loaded, promised, finished, broken] = [[], [], [], []];
+    [loaded, finished, broken] = [[], [], []];
     [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
     suspects = new Map();
     sends = new ActiveSends({
       address,
       monotonicMs: () => nowMs,
       nowMs: () => nowMs,
-      promise: async (messageId) => promised.push(messageId),
       load: async (messageId, { finish, rest }) => {
         loaded.push(messageId);
         if (messageId.includes('broken')) throw new Error('unreadable');
@@ -115,7 +113,6 @@ describe('the active sends of a device', () => {
     await fill();
     const waiting = names(1_000, PLACES);
     for (const name of waiting) expect(await sends.handleJob(job(name))).to.deep.equal({ kind: 'done' });
-    expect(promised).to.deep.equal(waiting);
     expect(active()).to.have.length(PLACES);
     expect(loaded, 'nothing of them is read').to.have.length(PLACES);
     expect(waiting.every((name) => sends.has(name))).to.equal(true);

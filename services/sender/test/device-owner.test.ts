@@ -13,7 +13,7 @@ import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@ga
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -113,7 +113,6 @@ describe('the owner of a device, on a script', () => {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: to },
       ...{ owner: 't', requestId: 'r', nowMs: nowMs(), expiresAtMs: nowMs() + 3_600_000 },
     });
-    await openSend(space.store, ADDRESS, messageId);
     await producer.addSend(
       { v: 1, ...ADDRESS, messageId, priority: 'bulk', requestId: 'r' },
       { epoch: ownership.epoch },

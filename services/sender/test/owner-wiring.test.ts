@@ -1,6 +1,5 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { openSession } from '@gateway/messenger/session/open-session';
@@ -12,11 +11,10 @@ import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import type { Store } from '@gateway/store/core/store';
-import { setPace } from '@gateway/store/devices/devices';
 import { BUCKETS, bucketOf, deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { readStarts } from '@gateway/store/fleet/starts/count-starts';
-import { acceptSend, dropAbandonedSends, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient } from '@gateway/store/sends/change-send';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
@@ -190,7 +188,6 @@ describe('the owner of a device', function () {
     );
     const messageId = await accept(suspect, 'text', others);
     const { tag } = parseMessageId(messageId)!;
-    await openSend(space.store, device.address, messageId);
     const longAgo = { recipient: 0, part: 0, nowMs: Date.now() - 600_000 };
     for (let each = 0; each < 3; each++) await claimRecipient(space.store, ownership, { tag, ...longAgo });
     stanzas.length = 0;
@@ -264,25 +261,5 @@ describe('the owner of a device', function () {
     aheadMs = TTL_MS / 2;
     owner.look();
     await eventually(async () => (await left()) < BUCKETS);
-  });
-
-  it('promises a send that waits behind 150 lists: its job is done, and it must not look abandoned', async () => {
-    await setPace(space.store, device.address, { messagesPerMinute: 1, jitter: 0, burst: 1 });
-    owner.look();
-    const isOpen = async (messageId: string) => {
-      const { record } = sendKeys(space.store.space, device.address, parseMessageId(messageId)!.tag);
-      return (await space.clients.commands.hget(record, 'state')) === 'open';
-    };
-    const lists = await Promise.all(Array.from({ length: 152 }, () => accept(CLEO)));
-    await Promise.all(lists.map(addJob));
-    // Two at most have been written.
-    await eventually(async () => (await Promise.all(lists.map(isOpen))).filter(Boolean).length >= 150);
-    const last = await accept(CLEO);
-    await addJob(last);
-    await eventually(() => isOpen(last));
-    const nowMs = Date.now() + 2 * LIMITS.acceptingGraceSeconds * 1000;
-    const hasJob = (messageId: string) => producer.hasSend(device.address, messageId);
-    await dropAbandonedSends(space.store, device.address, { nowMs, hasJob });
-    expect((await readSend(space.store, device.address, last))?.counts).to.include({ queued: 1 });
   });
 });

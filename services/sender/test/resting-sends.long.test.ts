@@ -1,6 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
@@ -23,7 +23,6 @@ describe('more sends than places, each refused for now', function () {
       ...{ owner: 't', requestId: 'r', nowMs: Date.now() - 5_000 },
       expiresAtMs: Date.now() + LIMITS.sendExpirySeconds * 1000,
     });
-    await openSend(space.store, address, messageId);
     return messageId;
   }
 

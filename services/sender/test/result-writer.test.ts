@@ -3,7 +3,7 @@ import { FencedError } from '@gateway/runtime/errors';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -39,7 +39,6 @@ describe('ResultWriter', () => {
       recipients: Array.from({ length: recipients }, (_, i) => String(49_151_000_000 + i)),
       ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
     });
-    await openSend(space.store, address, messageId);
     return { messageId, tag: parseMessageId(messageId)!.tag };
   }
   const acked = (recipient: number) => ({ recipient, part: 0, event: 'acked' as const });

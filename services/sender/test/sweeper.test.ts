@@ -1,11 +1,10 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
-import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { sweepDevices } from '@gateway/sender/fleet/sweep-devices';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -17,31 +16,27 @@ const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () 
 describe('the sweeper', () => {
   let space: RedisSpace;
   let keeper: SessionKeeper;
-  let producer: Producer;
 
   beforeEach(async () => {
     space = await openRedisSpace();
     keeper = new SessionKeeper({ store: space.store, clock: systemClock, logger, owner: 'sweeper', ttlMs: 10_000 });
-    producer = createProducer({ connection: space.clients.commands, space: space.store.space });
     for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
   });
   afterEach(async () => {
     await keeper.stop();
-    await producer.close();
     await space.close();
   });
 
   const run = (aheadMs = 0) => {
     const clock = { ...systemClock, nowMs: () => Date.now() + aheadMs };
-    return sweepDevices({ store: space.store, keeper, producer, clock, logger });
+    return sweepDevices({ store: space.store, keeper, clock, logger });
   };
-  async function send(device: string, { lifeMs = 60_000, open = true } = {}): Promise<string> {
+  async function send(device: string, { lifeMs = 60_000 } = {}): Promise<string> {
     const address = { workspace, device };
     const { messageId } = await acceptSend(space.store, address, {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
       ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + lifeMs },
     });
-    if (open) await openSend(space.store, address, messageId);
     return messageId;
   }
   const stateOf = async (device: string, messageId: string) =>
@@ -71,19 +66,6 @@ describe('the sweeper', () => {
     await run();
     expect(await stateOf('a', over)).to.equal('open');
     expect(await ownerOf('a')).to.equal(ownership!.token);
-  });
-
-  it('ends the doubt about sends that were never opened: gone without a job, promised with one', async () => {
-    const [lost, kept] = [await send('a', { open: false }), await send('a', { open: false })];
-    await producer.addSend(
-      { v: 1, workspace, device: 'a', messageId: kept, priority: 'bulk', requestId: 'r' },
-      { epoch: 0 },
-    );
-    await run(30_000);
-    expect(await stateOf('a', lost), 'its request may still run').to.equal('accepting');
-    await run(61_000);
-    expect(await stateOf('a', lost)).to.equal(undefined);
-    expect(await stateOf('a', kept)).to.equal('closed');
   });
 
   it('goes on with the other devices when one cannot be swept', async () => {

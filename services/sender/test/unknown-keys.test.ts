@@ -13,7 +13,7 @@ import { ensureDevice, readIdKey } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -48,7 +48,6 @@ describe('a key that this process does not have', () => {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511', '491512'] },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
     });
-    await openSend(store, address, messageId);
     return messageId;
   }
   async function load(store: Store, messageId: string) {

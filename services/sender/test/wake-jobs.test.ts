@@ -6,7 +6,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { WakeJobs } from '@gateway/sender/device/wake-jobs';
 import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -29,7 +29,6 @@ describe('sends without a job', () => {
       address,
       monotonicMs: () => nowMs,
       nowMs: () => nowMs,
-      promise: async () => {},
       load: async () => undefined,
       onLoaded: () => {},
       onFinished: () => {},
@@ -50,7 +49,6 @@ describe('sends without a job', () => {
       ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + LIMITS.sendExpirySeconds * 1000 },
     });
-    await openSend(space.store, address, messageId);
     return messageId;
   }
   const openMany = (count: number) => Promise.all(Array.from({ length: count }, () => open()));

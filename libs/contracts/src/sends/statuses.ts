@@ -6,8 +6,8 @@ export const RECIPIENT_STATUSES = ['queued', 'sent', 'delivered', 'read', 'faile
 export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
 export type StatusCounts = Record<RecipientStatus, number>;
 
-/** Of a record: it was written down, it was promised, no recipient is left to write to. */
-export const SEND_STATES = ['accepting', 'open', 'closed'] as const;
+/** Of a record: some recipients are queued, or no one is left to write to. */
+export const SEND_STATES = ['open', 'closed'] as const;
 export type SendState = (typeof SEND_STATES)[number];
 
 /**

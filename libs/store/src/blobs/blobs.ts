@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { MediaContent, MediaType, MediaUpload } from '@gateway/contracts/content/media-content';
-import { type DeviceAddress, type MessageId, parseMessageId, type Workspace } from '@gateway/contracts/ids';
+import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import { deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number, bytes as sealedBytes, text } from '../core/scripts/define-script.js';
 import { isOne, nothing, oneOf } from '../core/scripts/replies.js';
@@ -11,8 +11,8 @@ import { keyIdOf, LONGEST_HEADER_BYTES } from '../core/vault.js';
 
 /**
  * Files, each stored once per workspace under the hash of its bytes, sealed, in pieces of a size that Redis moves quickly.
- * Each send that needs one holds it, for a few minutes until it is promised, so that a process which dies before that
- * blocks the quota for no longer. A blob goes when the last of them lets it go, and dies by itself when the time of all of
+ * Each send that needs one holds it, for a few minutes until it is about to be accepted, so that a process which dies before
+ * that blocks the quota for no longer. A blob goes when the last of them lets it go, and dies by itself when the time of all of
  * them is over.
  *
  * Blobs lie in the slot of the workspace, so that one step keeps its quota, and sends in those of devices. So the step that
@@ -115,20 +115,22 @@ async function writeChunks(
 }
 
 /**
- * The blob of a send that is about to be promised lives until that has expired. Safe to repeat. `false` when it has gone:
- * the send must not be promised. `true` for a send without one.
+ * The blob of a send that is about to be accepted lives until that has expired. Safe to repeat. `false` when it has gone:
+ * the send must not be accepted.
  */
-export async function keepBlob(store: Store, address: DeviceAddress, messageId: MessageId): Promise<boolean> {
-  const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-  const [hold, expiresAtMs] = await store.redis.hmget(record, 'blob', 'expiresAtMs');
-  if (!hold) return true;
-  const { hash, sizeBytes, holder } = parseHold(hold);
-  const keys = keysOf(store, address.workspace, { hash, sizeBytes });
-  const diesAtMs = Number(expiresAtMs) + LIMITS.blobGraceSeconds * 1000;
-  return keepStep(store, { ...keys, hash, holder, diesAtMs });
+export async function keepBlob(
+  store: Store,
+  workspace: Workspace,
+  {
+    content: { blob: hash, sizeBytes, blobHolder: holder },
+    expiresAtMs,
+  }: { content: MediaContent; expiresAtMs: number },
+): Promise<boolean> {
+  const keys = keysOf(store, workspace, { hash, sizeBytes });
+  return keepStep(store, { ...keys, hash, holder, diesAtMs: expiresAtMs + LIMITS.blobGraceSeconds * 1000 });
 }
 
-/** Lets go of the blob of a send that was not written down. Never rejects: the blob dies soon by itself. */
+/** Lets go of the blob of a send that was not accepted. Never rejects: the blob dies soon by itself. */
 export async function dropBlob(store: Store, workspace: Workspace, content: MediaContent): Promise<void> {
   await letGoOf(store, workspace, parseHold(holdOf(content)));
 }

@@ -130,7 +130,7 @@ export async function cancelSend(
 
 /**
  * Takes a person's number out of one send; answers how many entries had it. Whom it was queued for does not get it. Needs
- * no ownership; safe to repeat. Ring `sends` afterwards. `undefined` for a send that is being accepted this very moment.
+ * no ownership; safe to repeat. Ring `sends` afterwards.
  */
 export async function forgetRecipient(
   store: Store,
@@ -138,10 +138,9 @@ export async function forgetRecipient(
   tag: SendTag,
   phone: string,
   nowMs = systemClock.nowMs(),
-): Promise<number | undefined> {
+): Promise<number> {
   const numbers = spellingsOf(phone).map((spelling) => packRecipients([spelling]));
-  const found = await forgetRecipientStep(store, { ...keysOfSend(store, address, tag), nowMs, numbers });
-  return found === -1 ? undefined : found;
+  return forgetRecipientStep(store, { ...keysOfSend(store, address, tag), nowMs, numbers });
 }
 
 /** Ends the sends whose time is over, but those of versions that only others know. Throws `FencedError` for a stale owner. Returns the ids that ended now. */

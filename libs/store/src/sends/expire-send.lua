@@ -3,11 +3,13 @@
 --- @include settle
 --- @include cancel
 --- @include former
+--- @include due
 --- @constants EXPIRED
 --- @constants OPEN
 local state, expires = unpack(redis.call('HMGET', record_key, 'state', 'expiresAtMs'))
 if state ~= OPEN then
   redis.call('ZREM', open_key, message_id)
+  redis.call('ZREM', due_key, due_entry(record_key))
   return 0
 end
 if tonumber(expires) > tonumber(now_ms) then return 0 end

@@ -1,10 +1,9 @@
 -- Takes the number of a person out of a send. If it is queued for them it is cancelled, or failed where their phone may
 -- have it; what was sent to them counts on. When no one else is left the content goes, too.
--- Output: how many entries were taken out, or -1 for a send that is being accepted: it is not to be touched yet.
+-- Output: how many entries were taken out.
 --- @include settle
 --- @include erase
 --- @constants RECIPIENT_BYTES QUEUED FAILED CANCELLED PERSON_FORGOTTEN
---- @constants ACCEPTING
 local TAKEN_OUT = string.rep('\0', RECIPIENT_BYTES)
 local wanted = {}
 for i = before_numbers + 1, #ARGV do wanted[ARGV[i]] = true end
@@ -17,7 +16,6 @@ for at = 1, #packed, RECIPIENT_BYTES do
   elseif number ~= TAKEN_OUT then others = others + 1 end
 end
 if #found == 0 then return 0 end
-if redis.call('HGET', record_key, 'state') == ACCEPTING then return -1 end
 for _, index in ipairs(found) do
   local r = load_result(results_key, index)
   if r and r.status == QUEUED then

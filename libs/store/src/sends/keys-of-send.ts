@@ -1,5 +1,6 @@
 import type { DeviceAddress, SendTag } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
 import type { Store } from '../core/store.js';
 
 /** What a step touches that may end a send. */
@@ -12,6 +13,7 @@ export const SEND_KEYS = [
   'erasures',
   'released',
   'kept',
+  'due',
 ] as const;
 /** The same, and where it stands which account is linked. */
 export const SEND_AND_DEVICE = [...SEND_KEYS, 'device'] as const;
@@ -23,6 +25,7 @@ export function keysOfSend(
   tag: SendTag,
 ): Record<(typeof SEND_AND_DEVICE)[number], string> {
   const { openSends, backlog, erasures, releasedBlobs, keptSends, device } = deviceKeys(store.space, address);
-  const places = { open: openSends, backlog, erasures, released: releasedBlobs, kept: keptSends, device };
+  const { due } = shardKeys(store.space, shardOf(address));
+  const places = { open: openSends, backlog, erasures, released: releasedBlobs, kept: keptSends, due, device };
   return { ...sendKeys(store.space, address, tag), ...places };
 }

@@ -183,8 +183,8 @@ export async function listOpenSends(store: Store, address: DeviceAddress): Promi
 
 /** Whether a device has sends with work left, or something to be forgotten. */
 export async function hasUnfinished(store: Store, address: DeviceAddress): Promise<boolean> {
-  const { openSends, acceptingSends, erasures, releasedBlobs } = deviceKeys(store.space, address);
-  return (await store.redis.exists(openSends, acceptingSends, erasures, releasedBlobs)) > 0;
+  const { openSends, erasures, releasedBlobs } = deviceKeys(store.space, address);
+  return (await store.redis.exists(openSends, erasures, releasedBlobs)) > 0;
 }
 
 /** Messages that wait on the device. */

@@ -1,4 +1,4 @@
-import { ABANDONED_MS, type Device, NEW_DEVICE, step } from './device-model.js';
+import { type Device, NEW_DEVICE, step } from './device-model.js';
 import { type ModelEvent, type News, TTL_STEP_MS } from './events.js';
 import { mayBeHeard, type Send } from './send-model.js';
 
@@ -7,7 +7,6 @@ export const CHANCES = 12;
 const MOSTLY = 10;
 /** Of sends that make a difference, if not the open ones. */
 const STAGES: Partial<Record<ModelEvent['do'], readonly Send['stage'][]>> = {
-  open: ['accepting'],
   report: ['open', 'closed'],
 };
 
@@ -55,9 +54,6 @@ function before(device: Device, event: ModelEvent): ModelEvent[] {
     const times = sends.filter(({ stage }) => stage === 'open').map(({ expiresAtMs }) => expiresAtMs);
     const ms = Math.min(...times) - nowMs;
     return times.length > 0 && ms > 0 ? [{ do: 'pass', ms }] : [];
-  }
-  if (event.do === 'dropAbandoned') {
-    return sends.some(({ stage }) => stage === 'accepting') ? [{ do: 'pass', ms: ABANDONED_MS }] : [];
   }
   if ((event.do === 'release' || event.do === 'renew') && event.ownership >= ownerships) {
     return [{ do: 'lapse' }, { do: 'acquire', ttlMs: TTL_STEP_MS }];

@@ -80,7 +80,6 @@ function event<Name extends ModelEvent['do']>(
 
 const anyEvent = fc.oneof(
   { weight: 8, arbitrary: anyAccept },
-  event(4, 'open', { send: chance }),
   event(26, 'claim', { ownership: anyOwnership, send: chance, recipient: chance, part: chance }),
   event(30, 'report', {
     ...{ ownership: anyOwnership, send: chance },
@@ -92,7 +91,6 @@ const anyEvent = fc.oneof(
   event(2, 'forgetPerson', { send: chance, person: anyPerson }),
   event(3, 'pass', { ms: fc.constantFrom(SECOND_MS, 61 * SECOND_MS, 5 * MINUTE_MS, 11 * MINUTE_MS) }),
   event(1, 'pass', { ms: fc.constantFrom(25 * HOUR_MS, 8 * 24 * HOUR_MS) }),
-  event(2, 'dropAbandoned', { hasJob: fc.boolean() }),
   event(4, 'acquire', { ttlMs: anyTtl }),
   event(2, 'renew', { ownership: ownOrNot, ttlMs: anyTtl }),
   event(2, 'release', { ownership: ownOrNot }),
@@ -112,4 +110,4 @@ const anyEvent = fc.oneof(
 /** A sequence begins as all do: there is an owner, and a send. */
 export const anySequence: fc.Arbitrary<ModelEvent[]> = fc
   .tuple(anyAccept, fc.array(anyEvent, { maxLength: MAX_EVENTS, size: 'max' }))
-  .map(([first, rest]) => aimAll([{ do: 'acquire', ttlMs: TTL_STEP_MS }, first, { do: 'open', send: 0 }, ...rest]));
+  .map(([first, rest]) => aimAll([{ do: 'acquire', ttlMs: TTL_STEP_MS }, first, ...rest]));

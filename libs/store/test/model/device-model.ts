@@ -12,7 +12,6 @@ import {
   withoutErasure,
 } from './send-model.js';
 
-export const ABANDONED_MS = 60_000;
 const KEY_MS = 24 * 3_600_000;
 const OPTED_OUT = 8;
 
@@ -22,7 +21,7 @@ export interface CallersKey {
   claims: number;
   isClaimed: boolean;
   /** The send that it stands for. */
-  use?: { send: number; sinceMs: number; answer: number; isForgotten: boolean };
+  use?: { send: number; sinceMs: number; answer: number };
 }
 
 /** What is to be seen of a device and its sends. Times count from the beginning of the sequence. */
@@ -84,15 +83,9 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
       return { device: withoutOwner(device), reply: undefined };
     case 'accept':
       return accept(device, event);
-    case 'open': {
-      const send = device.sends[event.send]!;
-      return change(event.send, opened(device, send), send.stage !== 'gone');
-    }
-    case 'dropAbandoned':
-      return { device: dropAbandoned(device, event.hasJob), reply: undefined };
     case 'claim': {
       const send = device.sends[event.send]!;
-      if (!isPromised(send) || event.part >= partsOf(send)) return undefined;
+      if (event.part >= partsOf(send)) return undefined;
       if (!isOwner) return { device, reply: 'fenced' };
       const claimed = claim(send, { ...event, nowMs: device.nowMs });
       return change(event.send, claimed.send, claimed.reply);
@@ -100,7 +93,7 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
     case 'report': {
       const send = device.sends[event.send]!;
       const isNews = event.news.every((news) => news.part < partsOf(send) && mayBeHeard(send, news));
-      if (!isPromised(send) || !isNews) return undefined;
+      if (!isNews) return undefined;
       if (!isOwner) return { device, reply: 'fenced' };
       const reported = report(send, event.news, device.nowMs);
       return change(event.send, reported.send, reported.reply);
@@ -139,11 +132,6 @@ function partsOf(send: Send): number {
   return send.recipients[0]!.parts.length;
 }
 
-/** Its owner opens a send before anything else. */
-function isPromised(send: Send): boolean {
-  return send.stage !== 'accepting';
-}
-
 function withoutOwner({ sessionTtlMs: _, ...device }: Device): Device {
   return device;
 }
@@ -174,46 +162,24 @@ function accept(device: Device, event: Extract<ModelEvent, { do: 'accept' }>): S
   if (key?.use) return { device, reply: 'repeat' };
   if (event.isLate) return { device, reply: 'otherAccount' };
   const isFull = event.room === 'none';
-  const hasOthers = device.sends.some(({ stage }) => stage === 'accepting' || stage === 'open');
+  const hasOthers = device.sends.some(({ stage }) => stage === 'open');
   if (isFull && hasOthers && event.kind !== 'otp') return { device, reply: 'full' };
   const room = isFull ? forgetEnded(device) : { device, forgotten: 0 };
   const send = newSend(event, device);
   const accepted = { ...room.device, sends: [...room.device.sends, send] };
   const reply = { send: device.sends.length, forgotten: room.forgotten };
   if (event.key === undefined) return { device: accepted, reply };
-  const use = { send: reply.send, sinceMs: device.nowMs, answer: 0, isForgotten: false };
+  const use = { send: reply.send, sinceMs: device.nowMs, answer: 0 };
   return { device: withKey(accepted, event.key, { ...keyOf(device, event.key), use }), reply };
 }
 
-/** A key goes on standing for a send that was forgotten for room, and says so. */
+/** A key goes on standing for a send that was forgotten for room. */
 function forgetEnded(device: Device): { device: Device; forgotten: number } {
   const isEnded = ({ stage }: Send) => stage === 'closed';
-  const keys = Object.entries(device.keys).map(([name, key]) => {
-    const isTheirs = key.use && isEnded(device.sends[key.use.send]!);
-    return [name, isTheirs ? { ...key, use: { ...key.use!, isForgotten: true } } : key] as const;
-  });
   return {
-    device: mapSends({ ...device, keys: Object.fromEntries(keys) }, (send) => (isEnded(send) ? gone(send) : send)),
+    device: mapSends(device, (send) => (isEnded(send) ? gone(send) : send)),
     forgotten: device.sends.filter(isEnded).length,
   };
-}
-
-/** What was written down for another account ends at once. */
-function opened({ nowMs, accountEpoch }: Device, send: Send): Send {
-  if (send.stage !== 'accepting') return send;
-  const open: Send = { ...send, stage: 'open' };
-  return send.accountEpoch === accountEpoch ? open : cancel(open, { nowMs, attemptedToo: true }).send;
-}
-
-/** What was never promised is dropped, and its key is free again. With a job it was promised. */
-function dropAbandoned(device: Device, hasJob: boolean): Device {
-  const isAbandoned = ({ stage, createdAtMs }: Send) =>
-    stage === 'accepting' && createdAtMs <= device.nowMs - ABANDONED_MS;
-  if (hasJob) return mapSends(device, (send) => (isAbandoned(send) ? opened(device, send) : send));
-  const keys = Object.entries(device.keys).map(([name, { use, ...key }]) => {
-    return [name, use && !isAbandoned(device.sends[use.send]!) ? { ...key, use } : key] as const;
-  });
-  return mapSends({ ...device, keys: Object.fromEntries(keys) }, (send) => (isAbandoned(send) ? gone(send) : send));
 }
 
 /** Answers with those that ended. Without any there is nothing that a stale owner could do. */

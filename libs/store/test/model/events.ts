@@ -35,8 +35,6 @@ export type ModelEvent =
       /** While its file was fetched, say, another account was linked. */
       isLate?: true;
     }
-  | { do: 'open'; send: number }
-  | { do: 'dropAbandoned'; hasJob: boolean }
   | { do: 'claim'; ownership: number; send: number; recipient: number; part: number }
   | { do: 'report'; ownership: number; send: number; news: readonly News[] }
   | { do: 'cancel'; send: number }

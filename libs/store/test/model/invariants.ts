@@ -13,7 +13,7 @@ const MOVES: Record<RecipientStatus, readonly RecipientStatus[]> = {
   expired: ['delivered', 'read'],
   cancelled: [],
 };
-const STAGES = { accepting: ['open', 'closed', 'gone'], open: ['closed'], closed: ['gone'], gone: [] as string[] };
+const STAGES = { open: ['closed'], closed: ['gone'], gone: [] as string[] };
 
 /** What must hold in the store whatever the model says: of one sequence, from its beginning. */
 export class Invariants {
@@ -32,8 +32,6 @@ export class Invariants {
       if (was !== undefined) mayBecome(stageOf(was), stageOf(send));
       if (send === 'gone') return;
       checkSend(send);
-      const wasNeverOpen = was !== undefined && stageOf(was) === 'accepting' && send.stage === 'closed';
-      must(!wasNeverOpen || send.counts.cancelled === send.total, 'what ends as it is opened is cancelled as a whole');
       const cancelsTried = event.do === 'takeAccount';
       if (was !== undefined && was !== 'gone') this.checkMoves(index, { was, send, cancelsTried });
     });
@@ -46,7 +44,7 @@ export class Invariants {
   static checkEnd(now: Snapshot): void {
     const isOver = now.sends.every((send) => stageOf(send) === 'closed' || stageOf(send) === 'gone');
     must(isOver, 'every send ends');
-    const rest = { ...now.open, ...now.accepting, ...now.erasures };
+    const rest = { ...now.open, ...now.erasures };
     must(now.backlog === 0 && Object.keys(rest).length === 0, 'nothing is owed to sends that have ended');
     const codes = now.sends.filter((send) => send !== 'gone' && send.kind === 'otp' && send.hasContent);
     must(codes.length === 0, 'no code outlives its time');
@@ -117,7 +115,7 @@ function checkSend({ stage, total, counts, recipients, diesAtMs, hasContent }: S
     must(recipients.filter((each) => each.status === status).length === count, `as many are ${status} as is counted`);
   }
   const waits = recipients.some(isQueued);
-  must(stage === 'accepting' || (stage === 'open') === waits, 'a send is open while a recipient is queued');
+  must((stage === 'open') === waits, 'a send is open while a recipient is queued');
   must(!waits || hasContent, 'there is content for all that are queued');
   const isMortal = diesAtMs.every((time) => time !== 'never');
   must(isMortal || diesAtMs.every((time) => time === 'never'), 'the keys of a send die together');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
-import { ABANDONED_MS, NEW_DEVICE, step } from './device-model.js';
+import { NEW_DEVICE, step } from './device-model.js';
 import { type ModelEvent, TTL_STEP_MS } from './events.js';
 import { Invariants } from './invariants.js';
 import { describeModel } from './snapshot.js';
@@ -12,17 +12,16 @@ const END: readonly ModelEvent[] = [
   { do: 'lapse' },
   { do: 'acquire', ttlMs: TTL_STEP_MS },
   { do: 'pass', ms: 25 * 3_600_000 },
-  { do: 'dropAbandoned', hasJob: false },
   { do: 'expire', ownership: 0 },
   { do: 'pass', ms: 11 * 60_000 },
   { do: 'eraseSpent' },
 ];
 
-/** There is room for it if what has ended is counted right: all of that is forgotten for it. Then it goes, too. */
+/** There is room for it if what has ended is counted right: all of that is forgotten for it. Then it ends, too. */
 const LAST: readonly ModelEvent[] = [
   { do: 'accept', room: 'none', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000 },
-  { do: 'pass', ms: ABANDONED_MS },
-  { do: 'dropAbandoned', hasJob: false },
+  { do: 'pass', ms: 60_000 },
+  { do: 'expire', ownership: 0 },
 ];
 
 /** Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference. */

@@ -29,8 +29,8 @@ export interface Recipient {
 }
 
 export interface Send {
-  /** `gone`: never promised, or forgotten after its end. */
-  stage: 'accepting' | 'open' | 'closed' | 'gone';
+  /** `gone`: forgotten after its end. */
+  stage: 'open' | 'closed' | 'gone';
   kind: 'text' | 'otp';
   /** Of the device when it was accepted. */
   accountEpoch: number;
@@ -67,7 +67,7 @@ export function newSend(
     }),
   );
   return {
-    stage: 'accepting',
+    stage: 'open',
     kind,
     accountEpoch,
     createdAtMs: nowMs,
@@ -161,7 +161,7 @@ export function cancel(
   send: Send,
   { nowMs, attemptedToo }: { nowMs: number; attemptedToo: boolean },
 ): { send: Send; reply: number | undefined } {
-  if (send.stage === 'gone' || send.stage === 'accepting') return { send, reply: undefined };
+  if (send.stage === 'gone') return { send, reply: undefined };
   if (send.stage === 'closed') return { send, reply: 0 };
   const marked = { ...send, cancelledAtMs: send.cancelledAtMs ?? nowMs };
   return settle(marked, nowMs, (recipient) =>
@@ -175,11 +175,10 @@ export function expire(send: Send, nowMs: number): Send {
 }
 
 /** A person's number leaves the send: nothing goes out to them any more. */
-export function forgetPerson(send: Send, person: number, nowMs: number): { send: Send; reply: number | undefined } {
+export function forgetPerson(send: Send, person: number, nowMs: number): { send: Send; reply: number } {
   const isTheirs = (recipient: Recipient) => recipient.person === person;
   const found = send.stage === 'gone' ? 0 : send.recipients.filter(isTheirs).length;
   if (found === 0) return { send, reply: 0 };
-  if (send.stage === 'accepting') return { send, reply: undefined };
   const recipients = send.recipients.map((recipient) =>
     isTheirs(recipient) ? { ...leaveAlone(recipient, nowMs), person: 'forgotten' as const } : recipient,
   );

@@ -8,9 +8,8 @@ export interface Snapshot {
   account: number | undefined;
   /** Messages that wait. */
   backlog: number;
-  /** By send: when it expires, was written down, is to be erased. */
+  /** By send: when it expires, is to be erased. */
   open: Readonly<Record<number, number>>;
-  accepting: Readonly<Record<number, number>>;
   erasures: Readonly<Record<number, number>>;
   sends: readonly (SendView | 'gone')[];
   /** Those that are claimed, or stand for a send. */
@@ -19,7 +18,7 @@ export interface Snapshot {
 }
 
 export interface SendView {
-  stage: 'accepting' | 'open' | 'closed';
+  stage: 'open' | 'closed';
   kind: string;
   total: number;
   parts: number;
@@ -49,7 +48,7 @@ export interface RecipientView {
 export interface KeyView {
   isClaimed: boolean;
   /** What it stands for; 24 hours from its first request on. */
-  use: { send: number; isForgotten: boolean; ttlHours: number } | undefined;
+  use: { send: number; ttlHours: number } | undefined;
 }
 
 const KEYS_OF_A_SEND = 3;
@@ -63,7 +62,6 @@ export function describeModel(device: Device): Snapshot {
     account: device.account,
     backlog: device.sends.reduce((sum, send) => sum + (send.stage === 'open' ? messagesOf(send) : 0), 0),
     open: timesOf(({ stage, expiresAtMs }) => (stage === 'open' ? expiresAtMs : undefined)),
-    accepting: timesOf(({ stage, createdAtMs }) => (stage === 'accepting' ? createdAtMs : undefined)),
     erasures: timesOf(({ eraseAtMs }) => eraseAtMs),
     sends: device.sends.map((send) => (send.stage === 'gone' ? 'gone' : describeSend(send))),
     keys: Object.fromEntries(
@@ -75,8 +73,8 @@ export function describeModel(device: Device): Snapshot {
   };
 }
 
-function describeUse({ send, isForgotten }: NonNullable<CallersKey['use']>): KeyView['use'] {
-  return { send, isForgotten, ttlHours: 24 };
+function describeUse({ send }: NonNullable<CallersKey['use']>): KeyView['use'] {
+  return { send, ttlHours: 24 };
 }
 
 /** Of those who are queued. */

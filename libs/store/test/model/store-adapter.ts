@@ -11,15 +11,12 @@ import type { Ownership } from '@gateway/store/fleet/ownership';
 import {
   acceptSend,
   acceptSendOnce,
-  dropAbandonedSends,
   OtherAccountError,
-  openSend,
   SendsFullError,
 } from '@gateway/store/sends/accepting/accept-send';
 import {
   findRepeat,
   forgetRepeat,
-  isForgotten,
   keepAnswer,
   type RepeatClaim,
   releaseRepeat,
@@ -44,11 +41,11 @@ const LASTING = /:(device|owner|epoch|backlog|devices|short-device-ids|opt-out-c
 type EventName = ModelEvent['do'];
 /** What changes what, if it is not said by the event itself. At the end of a sequence everything is looked at. */
 const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventName[]> = {
-  sends: ['pass', 'accept', 'dropAbandoned', 'expire', 'eraseSpent', 'takeAccount'],
+  sends: ['pass', 'accept', 'expire', 'eraseSpent', 'takeAccount'],
   account: ['takeAccount', 'logOut'],
   optedOut: ['optOut', 'optIn'],
   keys: [
-    ...(['pass', 'accept', 'dropAbandoned'] as const),
+    ...(['pass', 'accept'] as const),
     ...(['claimKey', 'releaseKey', 'lapseKey', 'answerKey', 'freeKey'] as const),
   ],
 };
@@ -120,10 +117,6 @@ export class StoreAdapter {
         return undefined;
       case 'accept':
         return this.accept(event);
-      case 'open':
-        return openSend(store, address, messageId, { nowMs });
-      case 'dropAbandoned':
-        return dropAbandonedSends(store, address, { nowMs, hasJob: async () => event.hasJob });
       case 'claim':
         return claimRecipient(store, ownership!, { tag, recipient: event.recipient, part: event.part, nowMs });
       case 'report':
@@ -256,11 +249,10 @@ export class StoreAdapter {
     const { redis } = store;
     const keys = deviceKeys(store.space, address);
     const token = await this.readToken();
-    const [ttlMs, { messages }, open, accepting, erasures, account, optedOut, ofKeys, sends] = await Promise.all([
+    const [ttlMs, { messages }, open, erasures, account, optedOut, ofKeys, sends] = await Promise.all([
       token === null ? 0 : redis.pttl(sessionKeyOf(store, { address, token })),
       readBacklog(store, address),
       this.readTimes(keys.openSends),
-      this.readTimes(keys.acceptingSends),
       this.readTimes(keys.erasures),
       mayChange('account', after) ? this.lookAtAccount() : last?.account,
       mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
@@ -270,7 +262,7 @@ export class StoreAdapter {
     this.last = {
       // An owner whose session has ended (-2) is none.
       ownership: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
-      ...{ account, backlog: messages, open, accepting, erasures, sends, keys: ofKeys, optedOut },
+      ...{ account, backlog: messages, open, erasures, sends, keys: ofKeys, optedOut },
     };
     return this.last;
   }
@@ -346,16 +338,15 @@ export class StoreAdapter {
 
   private async lookAtKey({ key, claims }: UsedKey): Promise<KeyView> {
     const { redis } = this.store;
-    const [messageId, ttlMs, isSpent, claimed] = await Promise.all([
+    const [messageId, ttlMs, claimed] = await Promise.all([
       redis.hget(key, 'messageId'),
       redis.pttl(key),
-      isForgotten(this.store, key),
       claims[0] ? redis.exists(claims[0].key) : 0,
     ]);
     const send = messageId === null ? -1 : this.sends.indexOf(messageId);
     return {
       isClaimed: claimed === 1,
-      use: send < 0 ? undefined : { send, isForgotten: isSpent, ttlHours: Math.ceil(ttlMs / HOUR_MS) },
+      use: send < 0 ? undefined : { send, ttlHours: Math.ceil(ttlMs / HOUR_MS) },
     };
   }
 }

@@ -1,18 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
-import {
-  findRepeat,
-  isForgotten,
-  type Repeat,
-  type RepeatClaim,
-  releaseRepeat,
-} from '@gateway/store/sends/accepting/idempotency';
-import { readSend } from '@gateway/store/sends/read-send';
+import { findRepeat, type Repeat, type RepeatClaim, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { stringify } from 'safe-stable-stringify';
 import type { ApiDeps } from '../api-deps.js';
 import type { Answer, Call } from '../http/endpoint.js';
-import { promiseSend } from './promise-send.js';
 
 /** One request that may be repeated: where its key lies, and what was asked for under it. */
 export interface RepeatKey {
@@ -27,9 +19,6 @@ export interface FirstRequest extends Repeat {
   key: string;
 }
 
-/** Longer than any request takes from its record to its answer: each of its steps ends within two seconds. */
-const HANDLED_WITHIN_MS = 10_000;
-
 interface Handlers {
   /** Answers what the first request under the same key was answered, or would have been. */
   again(first: FirstRequest): Promise<Answer>;
@@ -39,8 +28,8 @@ interface Handlers {
 
 /**
  * Check 6: handles a request, but for a repeat of one that carried the same `Idempotency-Key`, whatever device the token
- * acts on by now. What a first request wrote down but did not live to promise is promised now. Throws 422 for another
- * request under the same key, 409 while the first one is being handled.
+ * acts on by now. What a first request did not live to answer was accepted all the same. Throws 422 for another request
+ * under the same key, 409 while the first one is being handled.
  */
 export async function handleOnce(
   { idempotencyKey: callersKey, address, token, body }: Call<unknown, object>,
@@ -56,7 +45,6 @@ export async function handleOnce(
   if (found.kind === 'free') return handleClaimed(deps, found.claim, () => handle({ key: found.key, fingerprint }));
   const { first, address: firstAddress, key } = found;
   if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');
-  await completeFirst({ ...first, address: firstAddress, key }, deps);
   const { headers, ...answer } = await again({ ...first, address: firstAddress, key });
   return { ...answer, headers: { ...headers, 'Idempotency-Replayed': 'true' } };
 }
@@ -73,17 +61,4 @@ async function handleClaimed({ store }: ApiDeps, claim: RepeatClaim, handle: () 
 /** Of a request that runs, or ran, under the same key at the same time. */
 export function inProgress(): ApiError {
   return new ApiError('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
-}
-
-async function completeFirst({ messageId, address, key }: FirstRequest, deps: ApiDeps): Promise<void> {
-  const send = await readSend(deps.store, address, messageId);
-  if (!send) {
-    // It has ended, and was forgotten for room: what it was answered stands.
-    if (await isForgotten(deps.store, key)) return;
-    // Dropped since its key was read, and the key with it: the next repeat is a first request.
-    throw inProgress();
-  }
-  if (send.state !== 'accepting') return;
-  if (deps.clock.nowMs() - send.createdAtMs < HANDLED_WITHIN_MS) throw inProgress();
-  await promiseSend(deps, address, { messageId, requestId: send.requestId, kind: send.kind });
 }

@@ -2,7 +2,6 @@ import { type DeviceAddress, parseMessageId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
 import { findDeviceByShortId } from '@gateway/store/devices/devices';
-import { openSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 
@@ -24,12 +23,7 @@ export async function findMessage(
   const device = parsed && (await findDeviceByShortId(store, workspace, parsed.shortDeviceId));
   if (device === undefined || (token.device !== undefined && token.device !== device)) throw new ApiError('not_found');
   const address = { workspace, device };
-  let send = await readSend(store, address, id);
-  // Whoever knows the id was told it, so its job is in the queue: Redis went away before the record could be opened.
-  if (send?.state === 'accepting') {
-    await openSend(store, address, id);
-    send = await readSend(store, address, id);
-  }
+  const send = await readSend(store, address, id);
   if (!send || !maySee(token, send)) throw new ApiError('not_found');
   return { address, send };
 }

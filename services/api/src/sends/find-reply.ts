@@ -56,7 +56,7 @@ interface OwnDevice {
 /** Each recipient of a list answers to what they got themselves. */
 async function findSend(deps: FindDeps, own: OwnDevice, id: string): Promise<Answerable | undefined> {
   const send = parseMessageId(id) && (await readSend(deps.store, own.address, id));
-  if (!send || send.state === 'accepting' || !isAnswerable(send, own)) return undefined;
+  if (!send || !isAnswerable(send, own)) return undefined;
   const numbers = await numbersOf(deps, own.address, { tag: send.tag, from: 0, limit: LIMITS.maxRecipients });
   return { reply: { kind: 'own', tag: send.tag, part: 0 }, numbers };
 }

@@ -1,7 +1,7 @@
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { priorityOf } from '@gateway/contracts/jobs';
-import { ApiError } from '@gateway/runtime/errors';
-import { dropBlob } from '@gateway/store/blobs/blobs';
+import { ApiError, toError } from '@gateway/runtime/errors';
+import { dropBlob, keepBlob } from '@gateway/store/blobs/blobs';
 import {
   type AcceptedSend,
   acceptSend,
@@ -12,9 +12,10 @@ import {
 } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
+import { isRedisFull } from '../http/is-redis-away.js';
 import { inProgress, type RepeatKey } from './answer-repeat.js';
-import { promiseSend } from './promise-send.js';
 import { noRoom } from './redis-headroom.js';
+import { wakeOwner } from './wake-owner.js';
 
 interface Acceptance {
   send: NewSend;
@@ -23,27 +24,41 @@ interface Acceptance {
   repeat: RepeatKey | undefined;
 }
 
-/** Writes a send down and promises it. Throws 503 without room, 409 when a request under the same key, or another account, came in between. */
+/** Accepts a send, and wakes its owner. Throws 503 without room, 409 when a request under the same key, or another account, came in between. */
 export async function recordSend(
   { address, requestId, logger }: Call<unknown, object>,
   deps: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<MessageId> {
-  const { messageId, forgotten } = await writeDown(address, deps, { send, answer, repeat }).catch(
-    async (thrown: unknown) => {
-      // It may have been written all the same; without its file it is not promised by a repeat either.
-      if (send.content.kind === 'media') await dropBlob(deps.store, address.workspace, send.content);
-      throw thrown;
-    },
-  );
-  await promiseSend(deps, address, { messageId, requestId, kind: send.kind });
+  const accepted = await takeIn(address, deps, { send, answer, repeat });
+  const { messageId, forgotten } = accepted;
+  await wakeOwner({ ...deps, logger }, address, { ...accepted, kind: send.kind, requestId });
   if (forgotten > 0) logger.info('finished sends deleted early to make room', { sends: forgotten });
   deps.metrics.acceptedRecipients.inc(send.recipients.length);
   logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
   return messageId;
 }
 
-async function writeDown(
+/** Its file has the time of the send before there is a send, and goes at once when there is to be none. */
+async function takeIn(address: DeviceAddress, deps: ApiDeps, acceptance: Acceptance): Promise<AcceptedSend> {
+  const { content, expiresAtMs } = acceptance.send;
+  if (content.kind !== 'media') return accept(address, deps, acceptance);
+  const { store } = deps;
+  try {
+    if (!(await keepBlob(store, address.workspace, { content, expiresAtMs }))) throw new ApiError('unavailable');
+    return await accept(address, deps, acceptance);
+  } catch (thrown) {
+    // When the reply of Redis is lost the send may be there: its file lives until that has expired.
+    if (isRefusal(toError(thrown))) await dropBlob(store, address.workspace, content);
+    throw thrown;
+  }
+}
+
+function isRefusal(error: Error): boolean {
+  return error instanceof ApiError || isRedisFull(error);
+}
+
+async function accept(
   address: DeviceAddress,
   { store, headroom }: ApiDeps,
   { send, answer, repeat }: Acceptance,

@@ -71,7 +71,7 @@ async function forgetEverywhere(
     for (const [what, removed] of Object.entries(found)) report.findings.push({ device, what, removed });
   };
   // First, so that no message goes to a person whom the account has forgotten.
-  note(await forgetInSends(context, address, { phone, report }));
+  note(await forgetInSends(context, address, phone));
   const { account } = (await readDevice(store, address)) ?? {};
   if (account !== undefined && canonicalPhoneNumber(account) === canonicalPhoneNumber(phone)) {
     context.output.note(`${device} is linked to that number: what its account stores about itself stays.`);
@@ -83,23 +83,16 @@ async function forgetEverywhere(
 async function forgetInSends(
   { store }: CliContext,
   address: DeviceAddress,
-  { phone, report }: { phone: string; report: Report },
+  phone: string,
 ): Promise<Record<string, number>> {
   const removed = { sends: 0, recipients: 0 };
-  let beingAccepted = 0;
   for await (const tag of findSends(store, address)) {
     const entries = await forgetRecipient(store, address, tag, phone);
-    if (entries === undefined) beingAccepted++;
-    if (!entries) continue;
+    if (entries === 0) continue;
     removed.sends++;
     removed.recipients += entries;
   }
   if (removed.sends > 0) await ringDoorbell(store, { topic: 'sends', ...address });
-  if (beingAccepted > 0) {
-    report.left.push(
-      `${address.device}: ${beingAccepted} sends to that number are being accepted; in a minute they are`,
-    );
-  }
   return removed.sends > 0 ? removed : {};
 }
 

@@ -3,7 +3,6 @@ import { type Consumer, createConsumer } from '@gateway/queue/consumer';
 import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import { type Device, readDevice } from '@gateway/store/devices/devices';
-import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import type { DeviceDeps, ProcessDeps } from '../deps.js';
 import { MediaUploads } from '../preparing/media-uploads.js';
@@ -114,11 +113,6 @@ export class DeviceWork {
   }
 
   private async compareSends(options: { isStart?: boolean } = {}): Promise<void> {
-    const { store, producer, clock, ownership } = this.deps;
-    await dropAbandonedSends(store, ownership.address, {
-      nowMs: clock.nowMs(),
-      hasJob: (messageId) => producer.hasSend(ownership.address, messageId),
-    });
     await this.scheduler.refresh();
     await this.wakeJobs.addMissing(this.scheduler.sends, options);
   }

@@ -1,4 +1,3 @@
-import { LIMITS } from '@gateway/contracts/limits';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
@@ -9,7 +8,7 @@ import { listOpenSends, readSend, type SendRecord } from '@gateway/store/sends/r
 import { type ActiveSends, toJob } from '../scheduling/active-sends.js';
 
 /** A job that was added and has not led to its send being worked on is added again after this time. */
-const AGAIN_AFTER_MS = LIMITS.acceptingGraceSeconds * 1000;
+const AGAIN_AFTER_MS = 60_000;
 /** A send this young has its first job still on its way to the worker. */
 const YOUNG_MS = 2_000;
 const READ_AT_ONCE = 100;

@@ -1,7 +1,6 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { SHARDS } from '@gateway/contracts/shards';
 import type { SessionKeeper } from '@gateway/fleet/session-keeper';
-import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -9,13 +8,11 @@ import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
-import { dropAbandonedSends } from '@gateway/store/sends/accepting/accept-send';
 import { eraseSpentOtps, expireSends } from '@gateway/store/sends/change-send';
 
 export interface SweepDeps {
   store: Store;
   keeper: SessionKeeper;
-  producer: Producer;
   clock: Clock;
   logger: Logger;
 }
@@ -32,13 +29,12 @@ export async function sweepDevices(deps: SweepDeps, isStopped = () => false): Pr
   }
 }
 
-async function sweepDevice({ store, keeper, producer, clock }: SweepDeps, address: DeviceAddress): Promise<void> {
+async function sweepDevice({ store, keeper, clock }: SweepDeps, address: DeviceAddress): Promise<void> {
   const ownership = await keeper.acquire(address);
   // It has an owner, who does all this on its own ticks.
   if (!ownership) return;
   try {
     const nowMs = clock.nowMs();
-    await dropAbandonedSends(store, address, { nowMs, hasJob: (messageId) => producer.hasSend(address, messageId) });
     await expireSends(store, ownership, nowMs);
     await eraseSpentOtps(store, address, nowMs);
     await releaseBlobs(store, address);

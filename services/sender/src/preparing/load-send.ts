@@ -4,7 +4,6 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { toError } from '@gateway/runtime/errors';
 import { UnknownKeyError } from '@gateway/store/core/vault';
-import { openSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
 import {
   type RecipientView,
@@ -23,8 +22,7 @@ import { loadQuotes } from './load-quotes.js';
 type LoadDeps = Pick<DeviceDeps, 'store' | 'ownership' | 'clock' | 'logger' | 'metrics' | 'ids'>;
 
 /**
- * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. A send that is still `accepting`
- * is opened here: its job exists, so it is promised. One whose content cannot be read fails as a whole, or it would
+ * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. One whose content cannot be read fails as a whole, or it would
  * come back for ever; but one that is sealed with a key of others waits: a minute later it is loaded again (`WakeJobs`), and
  * at once by a process that has the key.
  */
@@ -36,15 +34,13 @@ export async function loadSend(
   const { store, ownership } = deps;
   const tag = parseMessageId(messageId)?.tag;
   if (!tag) return undefined;
-  // One connection keeps them in this order, in one packet: an OTP has no time for four round trips.
-  const [isOpen, record, recipients, stored] = await Promise.all([
-    openSend(store, ownership.address, messageId),
+  // One connection keeps them in this order, in one packet: an OTP has no time for three round trips.
+  const [record, recipients, stored] = await Promise.all([
     readSend(store, ownership.address, messageId),
     readRecipients(store, ownership.address, tag, { from: 0, limit: LIMITS.maxRecipients }),
     readContent(store, ownership.address, tag).catch(toError),
   ]);
-  // It may have been read a moment before it was opened: Redis, restarted, asks for the script first.
-  if (!isOpen || !record || record.state === 'closed') return undefined;
+  if (!record || record.state === 'closed') return undefined;
   const loaded = await checkContent(deps, { record, recipients, stored });
   if (!loaded) return undefined;
   const { content, reply } = loaded;

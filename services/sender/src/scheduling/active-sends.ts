@@ -11,8 +11,6 @@ export interface ActiveSendsDeps {
   address: DeviceAddress;
   monotonicMs(): number;
   nowMs(): number;
-  /** Makes sure that a send with a job is promised: its job ends while it waits. */
-  promise(messageId: string): Promise<unknown>;
   /** `undefined`: nothing is left to do. */
   load(messageId: string, options: LoadOptions): Promise<SendProgress | undefined>;
   /** A send is active, or its place is free: `settle` is due. */
@@ -90,7 +88,6 @@ export class ActiveSends {
     if (job.priority === 'otp' || this.room > 0) await this.work(job);
     else {
       this.park(job);
-      await this.deps.promise(job.messageId);
       this.fillPlaces();
     }
     return this.stopped ? { kind: 'later', delayMs: 0 } : { kind: 'done' };

@@ -6,7 +6,6 @@ import type { MessengerSession } from '@gateway/messenger/session/session-types'
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { openSend } from '@gateway/store/sends/accepting/accept-send';
 import { eraseSpentOtps, expireSends } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
@@ -162,7 +161,6 @@ export class DeviceScheduler {
       address: ownership.address,
       monotonicMs: clock.monotonicMs,
       nowMs: clock.nowMs,
-      promise: (messageId) => openSend(store, ownership.address, messageId),
       load: (messageId, options) => loadSend(this.deps, messageId, options),
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {

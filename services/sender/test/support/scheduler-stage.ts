@@ -13,7 +13,7 @@ import { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
-import { acceptSend, openSend } from '@gateway/store/sends/accepting/accept-send';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -117,7 +117,6 @@ async function openStage() {
       ...{ kind, content, parts, recipients: to },
       ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + expiresInMs },
     });
-    await openSend(space.store, ADDRESS, messageId);
     return messageId;
   }
   const tagOf = (messageId: string): SendTag => parseMessageId(messageId)!.tag;

@@ -22,7 +22,10 @@ export const CONTRACT = {
   optOutSources: OPT_OUT_SOURCES as readonly string[],
   mostOptOutSources: MOST_OPT_OUT_SOURCES,
   personForgotten: ownErrorCode('person_forgotten'),
-  limits: LIMITS as Pick<typeof LIMITS, 'sendRetentionSeconds' | 'otpErasureSeconds' | 'idempotencySeconds'>,
+  limits: LIMITS as Pick<
+    typeof LIMITS,
+    'sendRetentionSeconds' | 'otpErasureSeconds' | 'idempotencySeconds' | 'takenInSeconds'
+  >,
 };
 
 /**
@@ -51,6 +54,7 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     SEND_RETENTION_MS: limits.sendRetentionSeconds * 1000,
     OTP_ERASURE_MS: limits.otpErasureSeconds * 1000,
     IDEMPOTENCY_MS: limits.idempotencySeconds * 1000,
+    TAKEN_IN_MS: limits.takenInSeconds * 1000,
   };
   const names: Record<string, string> = {
     ...Object.fromEntries(contract.states.map((state) => [state.toUpperCase(), state])),

@@ -1,5 +1,4 @@
 import { type DeviceAddress, deviceOfName } from '@gateway/contracts/ids';
-import { LIMITS } from '@gateway/contracts/limits';
 import { sessionKeyPrefix, shardKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { words } from '../../core/scripts/replies.js';
@@ -9,7 +8,7 @@ const findStep = defineScript({
   name: 'find-due-devices',
   whenFull: 'runs',
   keys: ['devices'],
-  args: { shardBase: text, sessionPrefix: text, nowMs: number, abandonedBeforeMs: number },
+  args: { shardBase: text, sessionPrefix: text, nowMs: number },
   reply: words,
 });
 
@@ -17,8 +16,7 @@ const findStep = defineScript({
 export async function findDueDevices(store: Store, shard: number, nowMs: number): Promise<DeviceAddress[]> {
   const { base, devices } = shardKeys(store.space, shard);
   const names = await findStep(store, {
-    ...{ devices, shardBase: base, sessionPrefix: sessionKeyPrefix(store.space, shard) },
-    ...{ nowMs, abandonedBeforeMs: nowMs - LIMITS.acceptingGraceSeconds * 1000 },
+    ...{ devices, shardBase: base, sessionPrefix: sessionKeyPrefix(store.space, shard), nowMs },
   });
   return names.map(deviceOfName);
 }

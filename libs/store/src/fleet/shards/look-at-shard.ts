@@ -4,6 +4,7 @@ import { sessionKeyPrefix, shardKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, text } from '../../core/scripts/define-script.js';
 import { words } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
+import { processOf } from '../process-of.js';
 
 const lookStep = defineScript({
   name: 'look-at-shard',
@@ -34,8 +35,7 @@ export async function lookAtShard(store: Store, shard: number, names: readonly s
   return seen;
 }
 
-/** A session is named after its process, and counted. */
 function toSeen(name: string, want: Want, session: string): SeenDevice {
   const address = deviceOfName(name);
-  return session === '' ? { address, want } : { address, want, owner: session.slice(0, session.lastIndexOf('.')) };
+  return session === '' ? { address, want } : { address, want, owner: processOf(session) };
 }

@@ -1,13 +1,14 @@
--- Writes a send down as `accepting`: durable, but not yet promised. It is opened once its job exists.
+-- Writes a send down, and promises it: it is open, counted, and due to be looked at if no owner takes it in.
 -- With an idempotency key the same step makes the key stand for this send, so that a repeat cannot come in between.
 -- `quota_bytes` is what the sends of this owner may take (0: any), `is_bounded` whether it may be refused for them, `fields`
 -- are field, value, ... of its record.
--- Output: { 1, ended send to be forgotten for room ... }, { 0 } when the tag is taken (make another id), { -1 } when the
---   idempotency key stands for a send already, { -2 } when open sends of this owner take all that they may,
---   { -3 } when another account was linked since `account_epoch`
+-- Output: { 1, session of the owner of the device that lives, or '', ended send to be forgotten for room ... },
+--   { 0 } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when open
+--   sends of this owner take all that they may, { -3 } when another account was linked since `account_epoch`
 --- @include book
---- @constants IDEMPOTENCY_MS
---- @constants ACCEPTING
+--- @include due
+--- @constants IDEMPOTENCY_MS TAKEN_IN_MS
+--- @constants OPEN
 local MOST_FORGOTTEN = 200
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
 if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
@@ -20,22 +21,25 @@ for _, dead in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', now_ms, 'LIMIT'
   redis.call('DECRBY', bytes, size_of(dead))
   redis.call('ZREM', ended, dead)
 end
-local reply, excess = { 1 }, quota > 0 and tonumber(redis.call('GET', bytes) or '0') - quota or 0
+local spent, excess = {}, quota > 0 and tonumber(redis.call('GET', bytes) or '0') - quota or 0
 for _, entry in ipairs(excess > 0 and redis.call('ZRANGE', ended, 0, MOST_FORGOTTEN - 1) or {}) do
   if excess <= 0 then break end
-  reply[#reply + 1] = entry
+  spent[#spent + 1] = entry
   excess = excess - size_of(entry)
 end
 -- Counted, and not only looked for: of sends that come together, each is told of the same ended ones.
-if is_bounded == '1' and excess > 0 and #reply <= MOST_FORGOTTEN then return { -2 } end
-redis.call('HSET', record_key, 'messageId', message_id, 'state', ACCEPTING, unpack(ARGV, before_fields + 1))
+if is_bounded == '1' and excess > 0 and #spent < MOST_FORGOTTEN then return { -2 } end
+redis.call('HSET', record_key, 'messageId', message_id, 'state', OPEN, unpack(ARGV, before_fields + 1))
 redis.call('SET', recipients_key, packed_recipients)
 redis.call('SET', results_key, empty_results)
-redis.call('ZADD', accepting_key, now_ms, message_id)
+redis.call('ZADD', open_key, expires_at_ms, message_id)
+redis.call('ZADD', due_key, redis_now_ms() + TAKEN_IN_MS, due_entry(record_key))
+redis.call('INCRBY', backlog_key, messages)
 measure_send(kept_key, record_key, recipients_key, results_key)
 if idempotency_key then
-  redis.call('HSET', record_key, 'idempotency', idempotency_key)
   redis.call('HSET', idempotency_key, 'messageId', message_id, 'fingerprint', fingerprint, 'answer', answer)
   redis.call('PEXPIRE', idempotency_key, IDEMPOTENCY_MS)
 end
-return reply
+local session = string.match(redis.call('GET', device_owner_key) or '', '^(.*):')
+local lives = session and redis.call('EXISTS', session_prefix .. session) == 1
+return { 1, lives and session or '', unpack(spent) }

@@ -160,11 +160,6 @@ export async function keepAnswer(
   await settleStep(store, { idempotency: key, messageId, answer: JSON.stringify(answer) });
 }
 
-/** Whether the send that a key stands for has ended, and was forgotten before its time, for room. */
-export async function isForgotten(store: Store, key: string): Promise<boolean> {
-  return (await store.redis.hexists(key, 'forgotten')) === 1;
-}
-
 /** The request failed: only successes are kept, and its repeat is a new request. */
 export async function forgetRepeat(store: Store, key: string, messageId: MessageId): Promise<void> {
   await settleStep(store, { idempotency: key, messageId, answer: '' });

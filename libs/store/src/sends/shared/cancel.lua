@@ -3,10 +3,10 @@
 --- @include settle
 --- @include erase
 --- @constants CANCELLED
---- @constants ACCEPTING CLOSED
+--- @constants CLOSED
 local function cancel(wanted)
   local state = redis.call('HGET', record_key, 'state')
-  if not state or state == ACCEPTING then return -1 end
+  if not state then return -1 end
   if state == CLOSED then return 0 end
   redis.call('HSETNX', record_key, 'cancelledAtMs', now_ms)
   local moved = settle_queued(record_key, results_key, backlog_key, CANCELLED, now_ms, wanted)

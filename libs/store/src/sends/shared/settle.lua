@@ -3,6 +3,7 @@
 -- their time to live.
 --- @include results
 --- @include book
+--- @include due
 --- @constants QUEUED CANCELLED STATUS_NAMES SEND_RETENTION_MS IN_FLIGHT_AT ACKED_AT DOUBT_AT
 --- @constants OPEN CLOSED SENT DELIVERED READ
 local function move_counts(record_key, backlog_key, from, to, recipients)
@@ -33,6 +34,7 @@ local function close_when_settled(record_key, recipients_key, results_key, open_
   if blob then redis.call('SADD', released_key, blob) end
   redis.call('HSET', record_key, 'state', CLOSED, 'closedAtMs', now_ms)
   redis.call('ZREM', open_key, id)
+  redis.call('ZREM', due_key, due_entry(record_key))
   -- No phone will ask for it again.
   if not any_may_be_shown(record_key, results_key) then redis.call('HDEL', record_key, 'content', 'reply') end
   local dies_at = tonumber(now_ms) + SEND_RETENTION_MS

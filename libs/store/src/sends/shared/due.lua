@@ -1,0 +1,10 @@
+-- What is due in a shard: `workspace/device/tag` of each open send, by the time of Redis.
+local function due_entry(record_key)
+  local device, tag = string.match(record_key, '([^:]+):send:([^:]+)$')
+  return device .. '/' .. tag
+end
+
+local function redis_now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
