@@ -7,6 +7,7 @@ import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { ApiMetrics } from './api-metrics.js';
+import type { AddressWindows } from './http/address-windows.js';
 import type { BodyBudget } from './http/body/body-budget.js';
 import type { Turns } from './http/turns.js';
 import type { Previews } from './previews/previews.js';
@@ -23,6 +24,8 @@ export interface ApiDeps {
   defaultPace: Pace;
   /** Proxies whose `X-Forwarded-For` entries are believed. */
   trustedProxies: number;
+  /** Counts requests that need no token, or are refused before it is looked for. */
+  tokenless: AddressWindows;
   /** Memory for request bodies and the files fetched for them. */
   bodies: BodyBudget;
   /** Where the URL of an attachment may lead. */

@@ -9,6 +9,7 @@ import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
 import type { ApiConfig } from './config.js';
+import { AddressWindows } from './http/address-windows.js';
 import { createApp } from './http/app.js';
 import { BodyBudget } from './http/body/body-budget.js';
 import { startHttpServer } from './http/http-server.js';
@@ -43,6 +44,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
   lifecycle.add('previews', () => previews.close());
   const headroom = new RedisHeadroom(() => readCapacity(store), systemClock);
   addHeadroomMetrics(registry, headroom);
+  const tokenless = new AddressWindows(systemClock, LIMITS.tokenlessPerMinute);
   const server = await startHttpServer({
     host: config.API_HOST,
     port: config.API_PORT,
@@ -50,7 +52,9 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
     backlog: config.LISTEN_BACKLOG,
     maxConnections: config.MAX_CONNECTIONS,
     onDrop: () => metrics.droppedConnections.inc(),
+    tokenless,
     app: createApp({
+      tokenless,
       store,
       headroom,
       producer,

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { AddressWindows } from '@gateway/api/http/address-windows';
 import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
+import { systemClock } from '@gateway/runtime/clock';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
@@ -21,6 +23,7 @@ describe('large heads of requests that wait for their answers', () => {
       backlog: 512,
       maxConnections: 1_000,
       onDrop: () => {},
+      tokenless: new AddressWindows(systemClock, 60),
       app: (req, res) => void (req.headers['x-now'] ? res.end('now') : waiting.push(res as ServerResponse)),
     });
   });
@@ -50,7 +53,10 @@ describe('large heads of requests that wait for their answers', () => {
       expect(answer).to.match(/^HTTP\/1.1 503 /);
       expect(answer)
         .to.match(/^retry-after: 1\r$/im)
-        .and.to.match(/^connection: close\r$/im);
+        .and.to.match(/^connection: close\r$/im)
+        .and.to.match(/^x-ratelimit-limit: 60\r$/im)
+        .and.to.match(/^x-ratelimit-remaining: \d+\r$/im)
+        .and.to.match(/^x-ratelimit-reset: \d+\r$/im);
     }
     const small = await ask('GET / HTTP/1.1\r\nX-Now: 1\r\n\r\n');
     await eventually(() => small().endsWith('now'));

@@ -1,6 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
+import { AddressWindows } from '@gateway/api/http/address-windows';
 import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
+import { systemClock } from '@gateway/runtime/clock';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 
@@ -26,6 +28,7 @@ describe('requests that come at once on many connections', () => {
       backlog: 512,
       maxConnections: 1_000,
       onDrop: () => {},
+      tokenless: new AddressWindows(systemClock, 60),
       app: (req, res) => {
         if (isNewTurn) {
           begun.push(0);

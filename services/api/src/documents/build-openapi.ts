@@ -25,7 +25,8 @@ const INTRODUCTION = `Sends messages through linked messenger accounts.
 Every request carries an API token, in the header \`Authorization: Bearer <token>\` or as \`?token=\`. Every body is a JSON
 object with a boolean \`success\`; on failure \`error\` says what is wrong and \`details\` where. Requests are limited per token
 and minute: every authenticated answer has \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix
-time in seconds). \`X-Request-Id\` identifies a request in the logs. You may send your own: 1 to 100 letters, digits
+time in seconds). A request that is refused before its token is read (400, 408, 431, 503) has those of its address instead,
+for requests without a token. \`X-Request-Id\` identifies a request in the logs. You may send your own: 1 to 100 letters, digits
 and \`_.:-\`. It must not contain what could be a phone number (seven or more digits in all), unless it is a UUID, a ULID, or
 the id of a trace.
 
@@ -203,8 +204,8 @@ function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> 
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-/** Statuses that may be sent before the token is known or its requests are counted. */
-const BEFORE_LIMITS = new Set([400, 408, 429, 431, 500, 503]);
+/** Statuses that may be sent before the requests of a token are counted: there are too many without one, or Redis is away. */
+const BEFORE_LIMITS = new Set([429, 500, 503]);
 
 function failureHeaders(status: number, codes: readonly ApiErrorCode[]): string[] {
   if (status === 401) return ['WWW-Authenticate'];

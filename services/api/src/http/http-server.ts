@@ -6,12 +6,14 @@ import {
   ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import type { AddressInfo, ListenOptions } from 'node:net';
+import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { takeOrMakeRequestId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
+import { ipKeyGenerator } from 'express-rate-limit';
 import { sendAnswer } from '../sends/send-answer.js';
+import type { AddressWindows } from './address-windows.js';
 import { breakBody } from './body/broken-bodies.js';
 import { dropRest } from './body/drop-rest.js';
 import { Connections } from './connections.js';
@@ -30,6 +32,8 @@ export interface HttpServerOptions {
   maxConnections: number;
   /** Called for each of these. */
   onDrop: () => void;
+  /** Counts requests that are refused before anyone looks for their token. */
+  tokenless: AddressWindows;
   /** How long a caller may leave what is written to it where it is. */
   unreadMs?: number;
   app: RequestListener;
@@ -50,7 +54,17 @@ const LAST_HEADS_MS = 500;
 
 /** Listens, with bounds on whatever a caller may do slowly. Rejects when the port is taken. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, port, requestTimeoutMs, backlog, maxConnections, onDrop, unreadMs = UNREAD_MS, app } = options;
+  const {
+    host,
+    port,
+    requestTimeoutMs,
+    backlog,
+    maxConnections,
+    onDrop,
+    tokenless,
+    unreadMs = UNREAD_MS,
+    app,
+  } = options;
   const server = createServer({
     headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
@@ -65,6 +79,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.on('drop', onDrop);
   const connections = new Connections(server, { unreadMs, maxConnections });
   const slices = new StartSlices();
+  const limitsOf = (socket: Duplex) => tokenless.count(ipKeyGenerator((socket as Socket).remoteAddress ?? '')).headers;
   server.on('connection', () => slices.accepted());
   const answer: RequestListener = (req, res) => {
     const verdict = connections.begin(req, res);
@@ -73,7 +88,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       // By then it may have been answered as broken, or its caller be gone.
       if (res.headersSent || res.closed) return;
       if (verdict === true) app(req, res);
-      else refuse(res, verdict);
+      else refuse(res, verdict, limitsOf(req.socket));
     });
   };
   server.on('request', answer);
@@ -83,7 +98,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   // At once: what its caller sends meanwhile would fill memory.
   server.on('connect', (req, socket) => answerTunnel(app, req, socket));
   server.on('clientError', (error, socket) => {
-    if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket));
+    if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket), limitsOf);
   });
   await listen(server, { port, host, backlog });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, connections) };
@@ -115,10 +130,12 @@ function closeServer(server: Server, connections: Connections): Promise<void> {
   });
 }
 
+type LimitHeaders = Record<string, string>;
+
 /** Before the caller is known. */
-function refuse(res: ServerResponse, { status, publicMessage, headers }: ApiError): void {
+function refuse(res: ServerResponse, { status, publicMessage, headers }: ApiError, limits: LimitHeaders): void {
   res.setHeader('X-Request-Id', takeOrMakeRequestId(undefined));
-  sendAnswer(res, { status, body: { success: false, error: publicMessage }, headers });
+  sendAnswer(res, { status, body: { success: false, error: publicMessage }, headers: { ...limits, ...headers } });
   if (!res.req.complete) dropRest(res.req);
 }
 
@@ -143,28 +160,36 @@ const CODES: Record<string, ApiErrorCode> = {
  * What is not HTTP, too large or too slow is answered in the same shape as all else: by the step that reads the body of
  * its request, or on the bare connection when no request was made out.
  */
-function answerBroken(error: NodeJS.ErrnoException, socket: Duplex, res: ServerResponse | undefined): void {
+function answerBroken(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  res: ServerResponse | undefined,
+  limitsOf: (socket: Duplex) => LimitHeaders,
+): void {
   const code = CODES[error.code ?? ''] ?? 'invalid_request';
   const { status, message } = API_ERRORS[code];
   const details = code === 'invalid_request' && { details: [{ path: [], message: 'must be valid HTTP' }] };
   const body = { success: false, error: message, ...details };
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else if (!res || res.writableFinished) writeAnswer(socket, status, JSON.stringify(body));
+  else if (!res || res.writableFinished) writeAnswer(socket, status, JSON.stringify(body), limitsOf(socket));
   // Its answer, or that of an earlier request, is on its way: there is nothing to add to it.
   else if (res.headersSent || res.socket !== socket) socket.destroy();
   else {
     res.shouldKeepAlive = false;
-    if (res.req.complete) sendAnswer(res, { status, body });
+    // Those of its token, if it got so far.
+    const headers = res.hasHeader('X-RateLimit-Limit') ? {} : limitsOf(socket);
+    if (res.req.complete) sendAnswer(res, { status, body, headers });
     else breakBody(res.req, new ApiError(code, details || {}));
   }
 }
 
-function writeAnswer(socket: Duplex, status: number, body: string): void {
+function writeAnswer(socket: Duplex, status: number, body: string, limits: LimitHeaders): void {
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${takeOrMakeRequestId(undefined)}`,
+    ...Object.entries(limits).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

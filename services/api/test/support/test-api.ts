@@ -1,5 +1,6 @@
 import type { ApiDeps } from '@gateway/api/api-deps';
 import { createApiMetrics, previewMetrics } from '@gateway/api/api-metrics';
+import { AddressWindows } from '@gateway/api/http/address-windows';
 import { createApp } from '@gateway/api/http/app';
 import { BodyBudget } from '@gateway/api/http/body/body-budget';
 import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
@@ -97,6 +98,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   const stopping = new AbortController();
   // As long as a slow machine needs.
   const previews = new Previews({ ...previewMetrics(metrics), totalMs: 20_000, workMs: 10_000, ...options.previews });
+  const tokenless = new AddressWindows(systemClock, LIMITS.tokenlessPerMinute);
   const server: HttpServer = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
@@ -105,7 +107,9 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     maxConnections: options.maxConnections ?? 5_000,
     onDrop: () => metrics.droppedConnections.inc(),
     ...(options.unreadMs !== undefined && { unreadMs: options.unreadMs }),
+    tokenless,
     app: createApp({
+      tokenless,
       store,
       headroom: options.headroom ?? new RedisHeadroom(() => readCapacity(store), systemClock),
       producer,

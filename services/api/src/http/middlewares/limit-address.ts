@@ -1,4 +1,3 @@
-import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -11,9 +10,6 @@ export interface AddressLimit {
   count: RequestHandler;
   isUsedUp(req: Request): boolean;
 }
-
-/** About 2 MB. Beyond it all begin anew. */
-const MAX_WINDOWS = 10_000;
 
 /** @param limit counts by `addressOf`, and refuses what is beyond. */
 export function limitAddress(deps: ApiDeps, bucket: string, limit: RequestHandler): AddressLimit {
@@ -35,22 +31,14 @@ export function limitAddress(deps: ApiDeps, bucket: string, limit: RequestHandle
   };
 }
 
-/** Counts by address in this process alone. Not the limiter's own store: of requests that come at once it refuses all. */
-export function limitHere({ clock, metrics }: ApiDeps, bucket: string, limit: number): RequestHandler {
-  const windows = new Map<string, { requests: number; endsAtMs: number }>();
-  return (req, _res, next) => {
-    const address = addressOf(req);
-    const nowMs = clock.monotonicMs();
-    let window = windows.get(address);
-    if (!window || window.endsAtMs <= nowMs) {
-      if (windows.size >= MAX_WINDOWS) windows.clear();
-      window = { requests: 0, endsAtMs: nowMs + LIMITS.rateLimitWindowSeconds * 1000 };
-      windows.set(address, window);
-    }
-    window.requests++;
-    if (window.requests <= limit) return next();
+/** Counts by address in this process alone. */
+export function limitHere({ tokenless, metrics }: ApiDeps, bucket: string): RequestHandler {
+  return (req, res, next) => {
+    const { isTooMany, waitMs, headers } = tokenless.count(addressOf(req));
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    if (!isTooMany) return next();
     metrics.rateLimited.inc({ bucket });
-    next(tooMany(window.endsAtMs - nowMs));
+    next(tooMany(waitMs));
   };
 }
 

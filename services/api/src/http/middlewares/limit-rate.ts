@@ -42,7 +42,7 @@ export function createRateLimits(deps: ApiDeps): RateLimits {
         keyGenerator: (req) => addressLimitKey(space, 'failed-tokens', addressOf(req)),
       }),
     ),
-    tokenless: limitAddress(deps, 'tokenless', limitHere(deps, 'tokenless', LIMITS.tokenlessPerMinute)),
+    tokenless: limitAddress(deps, 'tokenless', limitHere(deps, 'tokenless')),
   };
 }
 

@@ -1,0 +1,49 @@
+import { LIMITS } from '@gateway/contracts/limits';
+import type { Clock } from '@gateway/runtime/clock';
+
+/** About 2 MB. Beyond it all begin anew. */
+const MAX_WINDOWS = 10_000;
+
+/** One request counted. */
+export interface Counted {
+  isTooMany: boolean;
+  waitMs: number;
+  /** `X-RateLimit-Limit`, `-Remaining` and `-Reset`. */
+  headers: Record<string, string>;
+}
+
+/**
+ * Requests of an address in this process, in the minute that begins with the first of them. Not the store of the limiter's
+ * library: of requests that come at once it refuses all.
+ */
+export class AddressWindows {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  readonly #windows = new Map<string, { requests: number; endsAtMs: number }>();
+
+  constructor(clock: Clock, limit: number) {
+    this.#clock = clock;
+    this.#limit = limit;
+  }
+
+  count(address: string): Counted {
+    const nowMs = this.#clock.monotonicMs();
+    let window = this.#windows.get(address);
+    if (!window || window.endsAtMs <= nowMs) {
+      if (this.#windows.size >= MAX_WINDOWS) this.#windows.clear();
+      window = { requests: 0, endsAtMs: nowMs + LIMITS.rateLimitWindowSeconds * 1000 };
+      this.#windows.set(address, window);
+    }
+    window.requests++;
+    const waitMs = window.endsAtMs - nowMs;
+    return {
+      isTooMany: window.requests > this.#limit,
+      waitMs,
+      headers: {
+        'X-RateLimit-Limit': String(this.#limit),
+        'X-RateLimit-Remaining': String(Math.max(0, this.#limit - window.requests)),
+        'X-RateLimit-Reset': String(Math.ceil((this.#clock.nowMs() + waitMs) / 1000)),
+      },
+    };
+  }
+}
