@@ -8,7 +8,7 @@ import type { Benchmark } from './support/benchmark.js';
 import { describeGoals, meetsGoals } from './support/goals.js';
 import { rounded } from './support/statistics.js';
 
-/** `npm run bench -- NAME [--json]`: one benchmark; its last line is one JSON object. Without a name, what there is. */
+/** `npm run bench -- NAME [--json]`: one benchmark; its last line is one JSON object. Without a name it lists them. */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' } }, allowPositionals: true });
   const [name] = positionals;

@@ -62,7 +62,7 @@ async function stopChild(child: ChildProcess, exited: Promise<Exit>): Promise<vo
   clearTimeout(timer);
 }
 
-/** Rejects when the child ends while it should run: what is started for good is raced against this. */
+/** Rejects when the child ends while it should run. */
 export async function failWhenEnded(name: string, { exited }: RunningChild, lifecycle: Lifecycle): Promise<never> {
   const { code, signal } = await exited;
   if (lifecycle.stopping.aborted) return new Promise(() => {});

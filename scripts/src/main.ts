@@ -13,7 +13,7 @@ import { runStart } from './commands/run-start.js';
 import { runLongTests, runTest } from './commands/run-test.js';
 import { launcherConfig } from './config.js';
 
-/** Does what the command says and answers with its exit code. Whatever it starts is added to the lifecycle. */
+/** Runs the command and returns its exit code. What it starts is added to the lifecycle. */
 export type Command = (args: string[], lifecycle: Lifecycle) => Promise<number>;
 
 const COMMANDS: Record<string, Command> = {

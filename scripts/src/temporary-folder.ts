@@ -4,11 +4,11 @@ import { STATE_FOLDER } from './paths.js';
 
 export interface TemporaryFolder {
   path: string;
-  /** From now on the folder outlives the run, because somebody has to look into it. */
+  /** From now on the folder outlives the run, so that it can be examined. */
   keep(): void;
 }
 
-/** A folder that is gone when the run is over. Add it before whatever writes into it. */
+/** A folder that is deleted at the end of the run. Add it before anything that writes into it. */
 export function makeTemporaryFolder(lifecycle: Lifecycle, name: string): TemporaryFolder {
   mkdirSync(STATE_FOLDER, { recursive: true, mode: 0o700 });
   const path = mkdtempSync(`${STATE_FOLDER}/${name}-`);

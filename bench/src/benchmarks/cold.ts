@@ -6,7 +6,7 @@ import { openRace, type Race } from '../support/open-race.js';
 const RECIPIENTS = 1_000;
 const UNIT = 'messages/s';
 
-/** A campaign to people nobody has written to before: look-ups, key bundles, sessions. */
+/** A campaign to new contacts only: lookups, key bundles, sessions. */
 export const coldBenchmark: Benchmark = {
   name: 'cold',
   summary: 'messages/s to 1,000 never-seen recipients, round trip 0 and 100 ms / a stock Baileys loop',
@@ -37,7 +37,7 @@ async function measure(
   const { roundTripMs, baselineRecipients, series } = setting;
   await race.setRoundTripMs(roundTripMs);
   return compare(context, {
-    // Nobody writes to anybody twice.
+    // Each pair of sender and recipient is used once.
     ours: (round) => race.ours(makeNumbers(RECIPIENTS, series + round)),
     baseline: (round) => race.baseline(makeNumbers(baselineRecipients, series + 50 + round)),
     on2026: (round) => race.on2026(makeNumbers(RECIPIENTS, series + round)),

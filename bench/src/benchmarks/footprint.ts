@@ -13,7 +13,7 @@ const ACCOUNT = '999100000001';
 const ADDRESS = { workspace: 'main', device: 'default' };
 const RECIPIENTS = 2_000;
 
-/** What a list costs in Redis, while it waits and for as long as it is kept. */
+/** Memory that a list takes in Redis, while it waits and while it is stored. */
 export const footprintBenchmark: Benchmark = {
   name: 'footprint',
   summary: 'Redis bytes per queued recipient, and after delivery / bytes of one BullMQ job per recipient',

@@ -16,7 +16,7 @@ const ACCOUNT = '999100000001';
 /** The list is long enough for what is sent until its owner ends, and until the next one is seen at work. */
 const LIST = LIMITS.maxRecipients;
 
-/** How long a device is nobody's when its process is asked to stop, and when it is killed. */
+/** How long a device has no owner when its process is asked to stop, and when it is killed. */
 export const handoverBenchmark: Benchmark = {
   name: 'handover',
   summary:

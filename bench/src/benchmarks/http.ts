@@ -67,7 +67,7 @@ function apiPort({ gateway }: Stage): number {
   return Number(gateway.logs().find(({ message }) => message === 'api listens')!.port);
 }
 
-/** Answers with 200, per second, that so many callers get who ask again at once. A token is used up, then the next. */
+/** Answers with 200 per second for a number of callers without pauses. Tokens are used one after the other. */
 async function countAnswers(port: number, path: string, nextToken?: () => string): Promise<number> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: CALLERS, pipelining: 1 });
   const startedMs = performance.now();

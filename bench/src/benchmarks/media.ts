@@ -9,7 +9,7 @@ const ACCOUNT = '999100000001';
 const RECIPIENTS = 500;
 const IMAGE_BYTES = 1024 * 1024;
 
-/** One file to many: prepared and uploaded once, whatever the list. */
+/** One file to many: prepared and uploaded once, for a list of any length. */
 export const mediaBenchmark: Benchmark = {
   name: 'media',
   summary: 'time of a 500-recipient list with a 1 MB image / the same list as text',
@@ -42,7 +42,7 @@ export const mediaBenchmark: Benchmark = {
   },
 };
 
-/** Each one another file, so that none was seen before. */
+/** All files differ, so that none is cached. */
 function makeImage(variant: number): string {
   return makePng(640, 480 + variant, IMAGE_BYTES).toString('base64');
 }

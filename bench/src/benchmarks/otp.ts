@@ -12,7 +12,7 @@ const ROUNDS = 6;
 const PER_ROUND = 100;
 const TOKENS = (2 * ROUNDS * PER_ROUND) / RATE_LIMITS.otp;
 
-/** Whether a code overtakes a campaign. Each goes to somebody new, as codes do. */
+/** Whether an OTP overtakes a campaign. Each goes to a new contact. */
 export const otpBenchmark: Benchmark = {
   name: 'otp',
   summary: 'accept-to-ack of one-time passwords while a list of 10,000 runs / on an idle device, p95 and p99',
@@ -66,7 +66,7 @@ async function createSender(stage: Stage): Promise<(count: number) => Promise<nu
   };
 }
 
-/** A list to people nobody has written to: the hardest neighbour there is. What is left of it is cancelled. */
+/** A list to new contacts, the most expensive kind. What remains of it is cancelled. */
 async function duringList<Result>(stage: Stage, round: number, work: () => Promise<Result>): Promise<Result> {
   const to = makeNumbers(LIMITS.maxRecipients, round);
   const messageId = await accept(stage, { to });

@@ -19,7 +19,7 @@ const COMMANDS_PER_SECOND = 1_200;
 
 type Sender = Child<ScriptedSenderMethods>;
 
-/** What it costs to hold devices, whatever their sockets cost: senders that are the real ones, sessions that are not. */
+/** Cost of owning devices without their sockets: real senders, scripted sessions. */
 export const simulatedFleetBenchmark: Benchmark = {
   name: 'simulated-fleet',
   summary: `commands/s that ${WHOLE.senders} senders send with ${WHOLE.devices} idle devices on scripted sessions / ${COMMANDS_PER_SECOND}`,
@@ -101,7 +101,7 @@ function most(all: readonly SenderFigures[], figure: keyof SenderFigures): numbe
   return Math.max(...all.map((each) => each[figure]));
 }
 
-/** As production has them; sessions that would go out by mistake reach nothing. */
+/** As in production; a session that connected by mistake would reach nothing. */
 function settingsOf({ url, prefix, keySettings }: RedisSpace): Record<string, string> {
   const nowhere = { MESSENGER_URL: 'ws://127.0.0.1:9', MESSENGER_TRUST: `root:${'00'.repeat(32)}` };
   return { REDIS_URL: url, KEY_PREFIX: prefix, ...keySettings, ...nowhere, LOG_LEVEL: 'warn', LOG_FORMAT: 'json' };

@@ -1,7 +1,7 @@
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import type { Goal } from './goals.js';
 
-/** What a benchmark found out. `ratio` is `ours / baseline`; which way is good, its goal says. */
+/** Result of a benchmark. `ratio` is `ours / baseline`; the goal says which direction is good. */
 export interface Finding {
   ratio: number;
   ours: number;
@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 export interface BenchContext {
-  /** Whatever is started is stopped with it. */
+  /** What a benchmark starts is stopped with it. */
   lifecycle: Lifecycle;
   /** A line for people. */
   say(line: string): void;

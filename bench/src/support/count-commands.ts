@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 
 export interface CommandCounts {
   commands: number;
-  /** Of those that `isApart` told apart; not among `commands`. */
+  /** Commands selected by `isApart`; not among `commands`. */
   apart: number;
 }
 

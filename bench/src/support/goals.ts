@@ -1,6 +1,6 @@
 /** What one figure of a finding should be. */
 export interface Goal {
-  /** Where the figure stands in the finding: `ratio`, or `ratios.rtt0`. */
+  /** Path of the figure in the result: `ratio`, or `ratios.rtt0`. */
   figure: string;
   atMost?: number;
   atLeast?: number;

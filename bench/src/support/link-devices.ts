@@ -15,7 +15,7 @@ export async function linkDevices({ gateway }: Stage, count: number, say: (line:
   const linkInTurn = async () => {
     for (const [i, device] of left) {
       const link = () => gateway.link(fleetAccount(i), device);
-      // A linked device that takes its time on a busy machine must not be linked anew.
+      // A linked device that takes its time on a busy machine must not be linked again.
       await link().catch(() => gateway.waitForStatus('connected', device, LATE_MS).catch(link));
       if (i % 50 === 49) say(`${i + 1} linked`);
     }

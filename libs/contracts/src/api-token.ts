@@ -7,7 +7,7 @@ const TOKEN = /^gw_([0-9a-hjkmnp-tv-z]{16})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmn
 
 /**
  * What a token may do. `connect`: link and unlink its device; `send`: messages, and cancelling them; `otp`: one-time
- * passwords; `read`: what became of both, the status, and checks of contacts; `opt-outs`: the list of them; `events` and
+ * passwords; `read`: results of both, the status, and checks of contacts; `opt-outs`: the list of them; `events` and
  * `webhooks`: reserved; `admin`: read and cancel what other tokens sent.
  */
 export const API_TOKEN_SCOPES = ['connect', 'send', 'otp', 'read', 'opt-outs', 'events', 'webhooks', 'admin'] as const;
@@ -16,7 +16,7 @@ export type ApiTokenScope = (typeof API_TOKEN_SCOPES)[number];
 /** Of tokens for which nothing else was asked, and of those made before there were scopes. */
 export const DEFAULT_SCOPES: readonly ApiTokenScope[] = ['connect', 'send', 'otp', 'read', 'opt-outs'];
 
-/** Names between commas, each once, in the order of `API_TOKEN_SCOPES`; `undefined` when one is none, or there are none. */
+/** Parses comma-separated names; each once, in the order of `API_TOKEN_SCOPES`. `undefined` if one is unknown, or the list is empty. */
 export function parseScopes(list: string): ApiTokenScope[] | undefined {
   const names = list.split(',').map((name) => name.trim());
   const scopes = API_TOKEN_SCOPES.filter((scope) => names.includes(scope));

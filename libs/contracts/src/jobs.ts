@@ -18,7 +18,7 @@ export interface SendJob extends DeviceAddress {
 
 /** BullMQ runs priority 0 before everything else, so ours start at 1. */
 export const PRIORITIES = { otp: 1, bulk: 10 } as const;
-/** How urgent a send is, whatever it says. */
+/** Priority of a send, independent of its content. */
 export type Priority = keyof typeof PRIORITIES;
 
 /** A one-time password is a text that goes before everything else. */
@@ -47,7 +47,7 @@ export const JOB_SCHEMAS: { [Name in JobName]: Joi.ObjectSchema<JobPayloads[Name
   }),
 };
 
-/** One job per send and epoch: a new owner adds its own, and the double of an old one ends at once. */
+/** One job per send and epoch: a new owner adds its own, and the duplicate of an old one ends at once. */
 export function sendJobId(messageId: MessageId, epoch: number): string {
   return `${messageId}-${epoch}`;
 }

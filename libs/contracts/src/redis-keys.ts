@@ -15,11 +15,11 @@ export const clientVersionKeys = ({ prefix }: KeySpace) => ({
   version: `${prefix}:client-version`,
   /** STRING: the version that the network has refused. */
   refused: `${prefix}:client-version:refused`,
-  /** STRING with a TTL: while it is there, no device tries a refused version again. */
+  /** STRING with a TTL: while it exists, no device tries a refused version. */
   trial: `${prefix}:client-version:trial`,
 });
 
-/** The senders of the installation, whatever the workspaces of their devices. */
+/** The senders of the installation, for all workspaces. */
 export const memberKeys = ({ prefix }: KeySpace) => ({
   /** ZSET process id -> last heartbeat in ms of Redis time. */
   members: `${prefix}:{#fleet}:members`,
@@ -165,7 +165,7 @@ export const instanceKeys = ({ prefix }: KeySpace, name: string) => ({
 /** Where the sessions of processes in a shard lie: this and the id. */
 export const sessionKeyPrefix = ({ prefix }: KeySpace, shard: number) => `${prefix}:${shardTag(shard)}:session:`;
 
-/** What a shard knows of its devices, whatever their workspace. */
+/** Data of a shard about its devices, for all workspaces. */
 export function shardKeys({ prefix }: KeySpace, shard: number) {
   const base = `${prefix}:${shardTag(shard)}:`;
   return {

@@ -1,7 +1,7 @@
 import { type DeviceAddress, deviceDigest, nameOfDevice } from './ids.js';
 
 /**
- * Devices are spread over so many shards, for ever: the keys of a shard lie in one slot of Redis Cluster, so that one
+ * Devices are spread over this many shards, permanently: the keys of a shard lie in one slot of Redis Cluster, so that one
  * step may change a device and what its shard knows of it.
  */
 export const SHARDS = 64;

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { useResends } from './support/resend-fixture.js';
 import { type Device, makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
-/** A phone that has learnt the id of a message to someone else. */
+/** A phone that has learned the id of a message to someone else. */
 describe('a phone that speaks of messages to others', () => {
   const sessions = useSessions();
   const { network, mailboxOf, openAnew, send, sentTo, shown, allConfirmed } = useResends(sessions);

@@ -64,7 +64,7 @@ export class ApiError extends GatewayError {
   }
 }
 
-/** A write under an ownership was refused: another process owns the device now. The only cure is to let go of it. */
+/** A write under an ownership was refused: another process owns the device now. The only remedy is to release it. */
 export class FencedError extends GatewayError {
   constructor(fields?: Record<string, unknown>) {
     super({ code: 'fenced', message: 'the ownership of this device is gone', ...(fields && { fields }) });

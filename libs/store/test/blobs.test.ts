@@ -146,7 +146,7 @@ describe('a blob', () => {
         for (const ttl of await ttls()) expect(ttl).to.be.within(atLeast * HOUR_MS, (atLeast + 1) * HOUR_MS);
       }
       const all = await keys();
-      // Another holder that writes it anew, as one does that cannot open it, leaves it its time.
+      // Another holder that writes it again, as one does that cannot open it, leaves it its time.
       await space.clients.commands.del(all.find((key) => key.endsWith(':1'))!);
       await put(bytes);
       for (const ttl of await ttls()) expect(ttl).to.be.above(5 * HOUR_MS);

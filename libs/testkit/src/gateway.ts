@@ -162,7 +162,7 @@ export class Gateway {
     await scanCodes({ adminUrl: simulator.adminUrl, number, nextCode }, code);
   }
 
-  /** Asks the API only when Redis says so already: `/status` has a limit. */
+  /** Asks the API only when Redis has the status already: `/status` has a rate limit. */
   async waitForStatus(status: string, device = 'default', timeoutMs = 20_000): Promise<Answer['body']> {
     const { store } = this.options.space;
     return eventually(

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
-/** Written again and again, for as long as it is taken. */
+/** Written repeatedly as long as the reader accepts it. */
 const PIECE_BYTES = 64 * 1024;
 
 /** Before what is repeated without end, and that. */

@@ -4,7 +4,7 @@ export interface RedisProxy {
   url: string;
   /** Drops every connection and refuses new ones: as when Redis is down. */
   cut(): void;
-  /** Lets nothing through and tells nobody: as when its machine hangs. */
+  /** Passes nothing on and reports nothing, as when its machine hangs. */
   freeze(): void;
   /** All is well again. */
   restore(): void;

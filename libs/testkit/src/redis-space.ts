@@ -6,7 +6,7 @@ import { createStore, type Store } from '@gateway/store/core/store';
 import type { KeyRings } from '@gateway/store/core/vault';
 import { testRedisUrl } from './config.js';
 
-/** A corner of the test run's Redis that nobody else writes to. */
+/** A part of the test run's Redis for one test. */
 export interface RedisSpace {
   url: string;
   prefix: string;

@@ -27,7 +27,7 @@ export function makeWebp(): Buffer {
   return Buffer.from('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA', 'base64');
 }
 
-/** A sticker of two pictures, four pixels each. */
+/** A sticker of two frames, four pixels each. */
 export function makeAnimatedWebp(): Buffer {
   const base64 =
     'UklGRoQAAABXRUJQVlA4WAoAAAACAAAAAQAAAQAAQU5JTQYAAAD/////AABBTk1GKAAAAAAAAAAAAAEAAAEAAGQAAAJWUDhMDwAAAC8BQAAABxD9' +

@@ -11,7 +11,7 @@ import type { FirstContactStanding } from '@gateway/messenger/tokens/first-conta
 export type Answer = AckOutcome | 'silence';
 
 /**
- * What a network says and knows, of which there is none: each is asked anew at each question, and may be left out. One
+ * What the scripted network answers: each is called for each question, and may be left out. One
  * script may serve any number of sessions.
  */
 export interface SessionScript {
@@ -21,9 +21,9 @@ export interface SessionScript {
   lookUp?(number: string): LookUpResult;
   /** Of a person, `digits@lid`. */
   hiddenIdOf?(number: string): string | undefined;
-  /** Default: the account has a conversation with everybody. */
+  /** Default: the account has a conversation with all people. */
   isAcquainted?(number: string): boolean;
-  /** Default: everybody has given a token. */
+  /** Default: all people have given a token. */
   isGiver?(number: string): boolean;
   firstContacts?(): FirstContactStanding;
   /** Default: none. Throws: the network does not answer. */
@@ -162,7 +162,7 @@ export class ScriptedSession implements MessengerSession {
   }
 }
 
-/** Stands for `openSession`: sessions on which the script answers, each logged in at once. */
+/** Replaces `openSession`: sessions on which the script answers, each logged in at once. */
 export function logInOnScript(
   script: SessionScript,
   account: Account,

@@ -1,4 +1,4 @@
-/** Stands for whatever `current` answers at the time: what hooks make can be named before they ran. */
+/** A proxy of what `current` returns at the time, so that tests can refer to what hooks make later. */
 export function standIn<Thing extends object>(current: () => Thing): Thing {
   return new Proxy({} as Thing, {
     get(_, name) {

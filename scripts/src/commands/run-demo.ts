@@ -24,7 +24,7 @@ interface DemoOptions {
 
 /**
  * `npm run demo [-- --recipients N] [--json]`: everything a gateway does, against the stand-in network, on data that is
- * thrown away afterwards. Exit code 0 only when nothing was lost, doubled or left unread.
+ * thrown away afterwards. Exit code 0 only if no message was lost, duplicated or left unread.
  */
 export async function runDemo(args: string[], lifecycle: Lifecycle): Promise<number> {
   const options = readOptions(args);

@@ -83,7 +83,7 @@ async function runMocha(
   return exitCodeOf(startChild(lifecycle, { name: 'mocha', module, args, env: { REDIS_URL }, output }));
 }
 
-/** The examples of docs/api.md are run as they stand. Where curl cannot be had, their test fails and says so. */
+/** The examples of docs/api.md are run as they stand. Without curl their test fails and says so. */
 async function provideCurl(): Promise<void> {
   if ((await outputOf('curl', ['--version'])) === undefined) await installPackage({ apt: 'curl', brew: 'curl' });
 }

@@ -9,7 +9,7 @@ export interface DemoResult {
   pairedByCode: boolean;
   /** Recipients that the API took on. */
   accepted: number;
-  /** Acknowledged by the network, whatever came after. */
+  /** Acknowledged by the network, whatever followed. */
   sent: number;
   /** Arrived on the phone, read or not. */
   delivered: number;
@@ -49,7 +49,7 @@ export function countOutcomes(outcomes: readonly SendOutcome[]) {
   };
 }
 
-/** How often each recipient's phone showed this text, under whatever id. */
+/** How often each recipient's phone showed this text, under any id. */
 function timesShown({ recipients, text, deliveries }: SendOutcome): Map<string, number> {
   const shown = new Map(recipients.map((number) => [number, 0]));
   for (const delivery of deliveries) {

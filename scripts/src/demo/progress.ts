@@ -1,4 +1,4 @@
-/** How a demo tells a person what goes on. */
+/** How a demo shows its progress. */
 export interface Progress {
   /** A step begins: shown with a spinner until the next one, or until it is done. */
   step(title: string): void;
@@ -12,7 +12,7 @@ export interface Progress {
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 80;
-/** Without a terminal nobody watches it move: a line now and then is enough. */
+/** Without a terminal a line now and then is enough. */
 const PLAIN_UPDATE_MS = 5_000;
 const BAR_WIDTH = 24;
 

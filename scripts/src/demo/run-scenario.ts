@@ -15,7 +15,7 @@ export interface ScenarioDeps {
   recipients: number;
 }
 
-/** Country code 999 belongs to nobody. */
+/** Country code 999 is not assigned. */
 const QR_ACCOUNT = '999100000001';
 const CODE_ACCOUNT = '999100000002';
 const FRIEND = '999200000000';

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 /** What a gateway on this machine talks to. Each has its own data: accounts of one must never be tried on another. */
 export type Network = { kind: 'simulator' } | { kind: 'standIn'; url: string } | { kind: 'real' };
 
-/** A `MESSENGER_URL` on this host leads to a stand-in: the real network is not here. */
+/** A `MESSENGER_URL` on this host is a simulator: the real network is not here. */
 export function chooseNetwork({
   simulator,
   messengerUrl,

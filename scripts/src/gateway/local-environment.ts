@@ -17,7 +17,7 @@ export interface LocalEnvironment {
 
 /**
  * Redis and keys of `npm start` and `npm run cli`, kept between runs: the Redis of `REDIS_URL`, else an embedded one.
- * What belongs to a simulator or another stand-in is kept apart, also under a given `KEY_PREFIX` and from other stand-ins:
+ * What belongs to a simulator or another stand-in is kept apart, also under a given `KEY_PREFIX` and from other simulators:
  * its accounts must never be tried on the real network, nor on another.
  */
 export async function openLocalEnvironment(lifecycle: Lifecycle, network: Network): Promise<LocalEnvironment> {

@@ -11,7 +11,7 @@ export interface RunningGatewayState {
 
 const FILE = `${STATE_FOLDER}/running.json`;
 
-/** Holds the password of Redis and the keys, so nobody else may read it. */
+/** Contains the password of Redis and the keys, so no other user may read it. */
 export function writeRunningGateway(state: RunningGatewayState): void {
   mkdirSync(STATE_FOLDER, { recursive: true, mode: 0o700 });
   writeFileSync(FILE, JSON.stringify(state), { mode: 0o600 });

@@ -7,7 +7,7 @@ export interface Package {
   /** Its name with apt, and with brew. */
   apt: string;
   brew: string;
-  /** What Debian starts when it is installed, and nobody asked for. */
+  /** The service that Debian starts on installation. */
   service?: string;
 }
 
@@ -34,7 +34,7 @@ async function installWithApt({ apt: name, service }: Package): Promise<boolean>
   // Another program may be installing something at this moment.
   const patience = ['-o', 'DPkg::Lock::Timeout=120'];
   const apt = [...rights, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...patience];
-  // A stale index is no obstacle when the package is in it all the same.
+  // A stale index does not matter if it has the package.
   await outputOf(...split([...apt, 'update']));
   const installed = await outputOf(...split([...apt, 'install', '-y', '--no-install-recommends', name]));
   if (service) await stopService(rights, service);

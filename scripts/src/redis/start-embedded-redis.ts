@@ -103,7 +103,7 @@ async function waitUntilReady(port: number, password: string): Promise<void> {
   }
 }
 
-/** False while nobody listens and while the data is being read. */
+/** False while there is no listener and while the data is being read. */
 function answersPing(port: number, password: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`AUTH ${password}\r\nPING\r\n`));

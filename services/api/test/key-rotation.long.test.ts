@@ -51,7 +51,7 @@ describe('changing the encryption keys, in three steps', function () {
     await eventually(waits, { timeoutMs: 30_000 });
     // 1. The new key behind the old one: everybody can open what it will seal.
     await gateway().roll(settings(OLD, NEW));
-    // 2. In front: it seals from now on. Then what the old one has sealed is sealed anew.
+    // 2. In front: it seals from now on. Then what the old one has sealed is sealed again.
     await gateway().roll(settings(NEW, OLD));
     const second = await fixture.send(makeNumbers(5, 2), 'hello again');
     expect((await cli('keys retire old --ring contents')).stderr).to.include('values are sealed with old');

@@ -10,7 +10,7 @@ import { expect } from 'chai';
 
 const ACCOUNT = '491700000022';
 const CODE = '00994417';
-/** What may go out between the request for an OTP and its ack: a look-up or two and what is under way at that moment. */
+/** What may go out between the request for an OTP and its ack: a lookup or two and what is under way at that moment. */
 const MOST_IN_FRONT = 400;
 
 describe('one-time passwords among lists', function () {

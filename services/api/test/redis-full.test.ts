@@ -38,7 +38,7 @@ describe('the API and how full Redis is', () => {
   const otp = () => api.call('POST', '/otp', { json: { phone: '447700900001', code: '123456' } });
   const optOut = () => api.call('POST', '/opt-outs', { json: { phone: '447700900001' } });
   const people = (count: number) => Array.from({ length: count }, (_, i) => String(447_700_000_000 + i));
-  /** The API asks Redis anew. */
+  /** The API asks Redis again. */
   const later = () => {
     clock.ms += 2_000;
   };

@@ -164,7 +164,7 @@ export class ConnectionController {
   private async finish(ownership: HeldDevice, wentWell: boolean): Promise<void> {
     await this.deps.keeper.release(ownership);
     this.tasks.delete(nameOfDevice(ownership.address));
-    // After a failure nobody is called: the next try, here or elsewhere, can wait for its tick.
+    // After a failure no doorbell rings: the next attempt, here or elsewhere, can wait for its tick.
     if (wentWell) await ringDoorbell(this.deps.store, { topic: 'owner', ...ownership.address });
   }
 }

@@ -75,7 +75,7 @@ function networkReasonOf({ serverWords }: Pick<TaskEnd, 'serverWords'>): { netwo
   return serverWords === undefined ? {} : { networkReason: serverWords };
 }
 
-/** Nothing is sent from here; the library asks for it all the same. */
+/** Nothing is sent from here, but the library needs it. */
 const ACK_TIMEOUT_MS = 15_000;
 
 type ClosedEvent = Extract<SessionEvent, { kind: 'closed' }>;

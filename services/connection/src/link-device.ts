@@ -34,7 +34,7 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   if (phone) return finishLink(task, phone);
   if (task.signal.aborted) return;
   const reason = reasonOfAttempt(outcome, task.clock.nowMs());
-  // Half-made ones: those of a link before it went with its log-out, before this attempt began.
+  // Half-made ones: those of a link before it went with its logout, before this attempt began.
   await retireKeys(task.store, task.ownership, { quarantine: false });
   await notePasskeyDemand(task.store, task.ownership.address, reason === 'passkey_required');
   await observeEnd(task, reason, outcome);

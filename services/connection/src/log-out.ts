@@ -38,7 +38,7 @@ export async function logOutAndWipe(
 
 type Account = { kind: 'none' } | { kind: 'linked'; phone: string } | { kind: 'unreadable' };
 
-/** Whose keys lie in Redis. */
+/** The account whose keys are in Redis. */
 export async function readAccount({ store, ownership, logger }: DeviceTask): Promise<Account> {
   try {
     const creds = await deviceKeyStore(store, ownership).readCreds();

@@ -3,7 +3,7 @@ import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
 import type { TaskEnd } from './device-task.js';
 
 /**
- * How the end of a single attempt is told to people. Nothing follows it by itself, as `network` and `restart` would
+ * The public reason for the end of a single attempt. Nothing follows automatically, as `network` and `restart` would
  * promise: the user asks again.
  */
 export function reasonOfAttempt(end: TaskEnd, nowMs: number): Reason {

@@ -15,7 +15,7 @@ import Joi from 'joi';
 export interface SenderConfig extends GatewayConfig, CredentialConfig, OwnerConfig, PaceConfig {
   /** Devices this process holds at most. Default 1,000. */
   MAX_DEVICES: number;
-  /** How long the network may take to acknowledge a message before the connection is given up. Default 15 s. */
+  /** How long the network may take to acknowledge a message before the connection is closed. Default 15 s. */
   ACK_TIMEOUT_MS: number;
 }
 

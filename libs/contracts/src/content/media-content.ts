@@ -34,7 +34,7 @@ export interface MediaContent {
   /** Pixels, of images, stickers and videos as far as known. */
   width?: number;
   height?: number;
-  /** A sticker of several pictures: phones show it as a still one unless they are told. */
+  /** An animated sticker: phones show it as a still image unless this is set. */
   animated?: boolean;
   /** Of audio and video as far as known. */
   seconds?: number;
@@ -55,7 +55,7 @@ export interface MediaUpload {
   atMs: number;
 }
 
-/** As it is stored: a file, and what phones show before they have it. */
+/** As stored: a file, and what phones show before the download. */
 export const mediaContentSchema = Joi.object<MediaContent>({
   kind: Joi.string().valid('media').required(),
   type: Joi.string()

@@ -29,7 +29,7 @@ export function isMessageContent(stored: unknown): stored is MessageContent {
   return !SCHEMAS[kind as ContentKind].validate(stored, { allowUnknown: true, convert: false }).error;
 }
 
-/** A message that can go out as it is: files are at the network already. */
+/** A message that is ready to be sent: files are already uploaded. */
 export type ReadyContent = { [Kind in ContentKind]: Ready<Kind> }[ContentKind] & { quoted?: Quoted };
 
 /** The same of one kind, without what it quotes. */
@@ -58,5 +58,5 @@ export function contentOfPart(content: MessageContent, part: number): MessageCon
   return { kind: 'text', text: content.followingText };
 }
 
-/** What a send is listed as: its content, but for one-time passwords, whose text has a priority and a life time of its own. */
+/** Kind under which a send is listed: its content, or `otp`, whose text has its own priority and lifetime. */
 export type SendKind = ContentKind | 'otp';

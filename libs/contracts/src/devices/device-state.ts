@@ -91,7 +91,7 @@ export function asksPause(reason: Reason): boolean {
   return ASKED_PAUSES.has(reason);
 }
 
-/** Until when the network wants no login of this device, in ms since 1970, whatever has been asked for since; 0 when it does not say. */
+/** Until when the network has asked this device not to log in (ms since 1970), regardless of later requests of the user; 0 if it has not. */
 export function askedPauseEndMs(observed: ObservedState | undefined): number {
   return observed?.reason && asksPause(observed.reason) ? (observed.notBeforeMs ?? 0) : 0;
 }

@@ -6,7 +6,7 @@ export type OwnerQuestion =
   | { kind: 'contacts' /** Digits. */; numbers: readonly string[] }
   /** How the session stands: for `device doctor`. */
   | { kind: 'session' }
-  /** What comes and goes on the socket from now on, redacted. */
+  /** Traffic of the socket from now on, redacted. */
   | { kind: 'trace'; seconds: number }
   /** Everything that is kept about a person is to go, also from memory: for `person forget`. Digits. */
   | { kind: 'forget'; number: string };
@@ -17,7 +17,7 @@ export interface ContactFacts {
   hasConversation: boolean | null;
 }
 
-/** An answer about contacts comes in parts of this size, in the order of the numbers: what was learnt in time is not lost. */
+/** An answer about contacts comes in parts of this size, in the order of the numbers: what was learned in time is not lost. */
 export const CONTACTS_PER_PART = 100;
 
 /** As long as an answer is waited for. */

@@ -1,4 +1,4 @@
-/** How fast a device may send. `messagesPerMinute: 0` is unlimited, which only a stand-in network may see. */
+/** How fast a device may send. `messagesPerMinute: 0` is unlimited, which only a simulator network may see. */
 export interface Pace {
   messagesPerMinute: number;
   /** Messages that may go out at once after a rest. */

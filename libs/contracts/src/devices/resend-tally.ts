@@ -1,4 +1,4 @@
-/** What went out again to whom in the hour that began at `sinceMs` (Unix milliseconds), as it lies in the credentials. */
+/** Resends per contact in the hour that began at `sinceMs` (Unix milliseconds), as stored in the credentials. */
 export interface ResendTally {
   sinceMs: number;
   /** By the jid of a person. */

@@ -6,7 +6,7 @@ export type BacklogState = 'coming' | 'heard' | 'noEndMark';
 
 /** How the session of a device stands, for `device doctor`. Nothing in it names a person or opens anything. */
 export interface SessionReport {
-  /** How conversations are addressed: learnt from the phone or from the network's verdicts. */
+  /** How conversations are addressed: learned from the phone or from the network's verdicts. */
   namespace: 'lid' | 'pn' | 'unknown';
   bothNamespacesRefusedAtMs?: number;
   phoneMigratedAtMs?: number;

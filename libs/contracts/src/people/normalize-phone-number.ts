@@ -8,7 +8,7 @@ const INTERNATIONAL = /^[1-9]\d{6,14}$/;
 /**
  * Reduces what people type (`+44 7700 900-123`) to the digits the network knows.
  * Returns `undefined` when what remains is not an international number of 7 to 15 digits, or holds a 0 that is only
- * dialled inside the country: with that digit it is the number of no one, or of someone else.
+ * dialled inside the country: with that digit the number does not exist, or belongs to someone else.
  */
 export function normalizePhoneNumber(input: string): string | undefined {
   if (ZERO_IN_BRACKETS.test(input)) return undefined;

@@ -9,7 +9,7 @@ export type OptOutSource = (typeof OPT_OUT_SOURCES)[number];
 
 const HIDDEN_ID = /^(\d{1,18})@lid$/;
 
-/** The digits of a hidden identifier as it is shown (`digits@lid`); `undefined` for anything else, phone numbers too. */
+/** The digits of a hidden identifier in its public form (`digits@lid`); `undefined` for anything else, including phone numbers. */
 export function digitsOfHiddenId(shown: string): string | undefined {
   return HIDDEN_ID.exec(shown)?.[1];
 }
@@ -21,7 +21,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set([
   ...['ايقاف الرسائل', 'اوقف الرسائل', 'اوقفوا الرسائل', 'ايقاف الارسال', 'اوقف الارسال', 'توقف عن الارسال'],
   ...['ايقاف الاشتراك', 'الغاء الاشتراك', 'الغ الاشتراك', 'انهاء الاشتراك', 'ايقاف الخدمه', 'الغاء الخدمه'],
 ]);
-/** "Yes" is not among them, as it is with some: it answers other questions too. */
+/** Some carriers accept "yes"; we do not, as it answers other questions too. */
 const START_WORDS: ReadonlySet<string> = new Set([
   ...['start', 'unstop', 'subscribe'],
   ...['اشتراك', 'اشترك', 'ابدا', 'استئناف'],

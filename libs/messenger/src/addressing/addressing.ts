@@ -43,20 +43,20 @@ export interface SentMessage {
 }
 
 /**
- * The namespace in which an account writes to people: taken from what its phone and the network say, else learnt from
+ * The namespace in which an account writes to people: taken from what its phone and the network say, else learned from
  * the network's verdicts.
  *
  *   unknown -> lid, or pn (the first message that the network accepts decides)
  *   lid <-> pn (a refusal that means the address: the same message once in the other namespace, and that was accepted)
  *   -> lid, or pn (the phone says so; told, until the first message that the network accepts)
  *
- * One message at a time tries out a namespace, and the others wait for what it shows. A namespace is never tried per
+ * One message at a time tests a namespace, and the others wait for its result. A namespace is never tested per
  * recipient: each refusal counts against the account.
  */
 export class Addressing {
   readonly #deps: AddressingDeps;
   readonly #creds: StoredCreds;
-  /** Settles when the message that tries out a namespace has its verdict. */
+  /** Settles when the message that tests a namespace has its verdict. */
   #probe: Promise<void> | undefined;
 
   constructor(deps: AddressingDeps) {
@@ -118,7 +118,7 @@ export class Addressing {
     };
   }
 
-  /** Several messages may be refused together: the first tries out the other namespace, the rest follow what it showed. */
+  /** Several messages may be refused together: the first tests the other namespace, the rest use its result. */
   async #contest(used: Namespace, verdict: AckOutcome, message: SentMessage): Promise<AckOutcome> {
     while (this.#probe && !this.#deps.signal.aborted) await this.#probe;
     const current = namespaceOf(this.#creds);
@@ -135,7 +135,7 @@ export class Addressing {
   /** @param refusal in the namespace `used`. */
   async #tryOther(used: Namespace, refusal: AckOutcome, { again, withToken }: SentMessage): Promise<AckOutcome> {
     const { isRestricted, logger, signal } = this.#deps;
-    // A network that does not tell whether it restricts the account is no reason to send nothing for good.
+    // A network that does not answer whether it restricts the account must not stop all messages permanently.
     if (refusal.kind === 'restricted' && (await isRestricted().catch(() => false))) return refusal;
     if (signal.aborted) return refusal;
     const other = otherNamespace(used);

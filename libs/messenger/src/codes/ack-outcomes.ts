@@ -1,6 +1,6 @@
 import { meaningOfAck } from './network-codes.js';
 
-/** What became of one message, as the network's `ack` says. */
+/** Outcome of one message, from the network's `ack`. */
 export type AckOutcome =
   | { kind: 'accepted' /** When the ack came. */; atMs: number }
   /** Final: the same message would be refused again. */

@@ -39,7 +39,7 @@ export type DisconnectOutcome =
   | { kind: 'passkeyRequired' }
   /** The server could not prove to be the network: long backoff, and an alert. */
   | { kind: 'untrusted' }
-  /** The ownership is gone. Let go of the device. */
+  /** The ownership is lost. Release the device. */
   | { kind: 'fenced' }
   /** Keys could not be read, and nothing was sent without them. Open again with backoff; the keys stay. */
   | { kind: 'keysUnreadable' };
@@ -111,12 +111,12 @@ function broken(code: number): DisconnectOutcome {
   return { kind: 'reconnect', code, backoff: 'network' };
 }
 
-/** Without a linked device there is none to log out, and nobody whom these could be about but this attempt. */
+/** Without a linked account these can only be about this attempt. */
 function refusesLink({ kind }: DisconnectOutcome): boolean {
   return kind === 'loggedOut' || kind === 'unknown';
 }
 
-/** `<stream:error><ack/>`: something of ours was not confirmed in time. It has no code, and the connection is to be made anew. */
+/** `<stream:error><ack/>`: we did not confirm something in time. It has no code; the connection must be opened again. */
 function isAboutAck(error: unknown): boolean {
   const { data } = (error ?? {}) as LibraryError;
   return (data as { tag?: unknown } | undefined)?.tag === 'ack';

@@ -13,7 +13,7 @@ type NextStep =
   | 'stopFleet'
   /** The device is not linked any more. Its keys are worthless, and set aside. */
   | 'deleteKeys'
-  /** Let go of the device: another process owns it. */
+  /** Release the device: another process owns it. */
   | 'release';
 
 export interface DisconnectPolicy {

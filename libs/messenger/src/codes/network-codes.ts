@@ -13,10 +13,10 @@ const ACKS: Record<number, AckMeaning> = {
   429: 'retryLater', // too much at a time
   463: 'restricted', // the account may start no new chats, or lacks a token for this one: never repeated blindly
   475: 'restricted', // it has started as many as its quota allows: never repeated blindly
-  479: 'staleDevices', // our list of the recipient's devices is old: looked up anew, once
+  479: 'staleDevices', // our list of the recipient's devices is outdated: looked up again, once
 };
 
-/** The network's trouble passes; whatever else it refuses, it would refuse again. */
+/** Problems of the network pass; everything else it refuses, it would refuse again. */
 export function meaningOfAck(code: number): AckMeaning {
   return ACKS[code] ?? (code >= 500 && code <= 599 ? 'retryLater' : 'refused');
 }

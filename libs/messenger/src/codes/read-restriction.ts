@@ -98,7 +98,7 @@ function restricted(kind: RestrictionKind, ends: unknown): Said {
   return { kind: 'restricted', restriction: untilMs > 0 ? { kind, untilMs } : { kind } };
 }
 
-/** The network says that the answer has changed: ask again. After an absence it says so at the login. */
+/** The network announces that the answer has changed: ask again. If the device was offline, it announces it at the login. */
 export function watchRestriction(sock: BaileysSocket, onNews: () => void): void {
   sock.ws.on('CB:notification,type:mex', (node: BinaryNode) => {
     if (NEWS.has(getBinaryNodeChild(node, 'update')?.attrs.op_name)) onNews();

@@ -8,7 +8,7 @@ export interface FetchDeps {
   kind?: 'md-msg-hist' | 'md-app-state';
   /** Names of the file servers, from the network. */
   hosts: readonly string[];
-  /** For a stand-in, whose certificates are its own. */
+  /** For a simulator with its own certificates. */
   agent?: Agent | undefined;
   signal: AbortSignal;
 }

@@ -96,7 +96,7 @@ export class HistoryKeeper {
     else await this.#keepForLater(notice);
   }
 
-  /** A history that cannot be read is lost, and the message all the same taken: the phone would send nothing else. */
+  /** A history that cannot be read is lost, but the message is confirmed anyway: otherwise the phone would send nothing else. */
   async #storeQuietly(deflated: Uint8Array, isFirstHistory: boolean): Promise<void> {
     const facts = await this.#read(deflated);
     if (facts) await storeHistory(this.#deps, facts);

@@ -14,11 +14,11 @@ export interface WaitingHistory {
 
 /** What histories leave in the credentials: the library keeps what it does not know. */
 export type HistoryCreds = AuthenticationCreds & {
-  /** Base64. What tokens for strangers are made of; some accounts have none. */
+  /** Base64. The salt for tokens to strangers; some accounts have none. */
   nctSalt?: string;
   /** When the account's phone went over to hidden identifiers, Unix seconds. */
   lidMigrationTimestamp?: number;
-  /** The first history has come, whatever was in it. */
+  /** The first history has arrived, regardless of its content. */
   hasHistory?: true;
   waitingHistories?: WaitingHistory[];
   /** How often the salt was looked for in the settings; see app-state/salt-seeker.ts. */

@@ -1,4 +1,4 @@
-/** One field of a protobuf message: a number for varints, a view of the bytes for whatever has a length. */
+/** One field of a protobuf message: a number for varints, a view of the bytes for fields with a length. */
 export interface WireField {
   id: number;
   value: number | Uint8Array;

@@ -13,7 +13,7 @@ import {
 } from '../socket/baileys.js';
 
 export interface HoldMessagesDeps {
-  /** The network is told that we have the message when this resolves. */
+  /** The message is confirmed to the network when this resolves. */
   onMessage(message: IncomingMessage): void | Promise<void>;
   /** Called with what `onMessage` threw: the session must end before anything else goes out. */
   onFailed(error: unknown): void;
@@ -71,7 +71,7 @@ async function readIncoming(
   const { id: platformId, from } = attrs;
   if (!platformId || platformId.length > MAX_ID_CHARACTERS || !isFromPerson(sock, attrs)) return undefined;
   const content = readContent(plain);
-  // What another device of ours has sent says so, under whatever name it comes.
+  // Messages from other devices of ours are marked as such, under any name.
   if (!content || content.protocolMessage || content.deviceSentMessage) return undefined;
   const jid = jidNormalizedUser(from);
   const named = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn);
@@ -94,7 +94,7 @@ function isFromPerson({ user }: BaileysSocket, { from, participant, category }: 
   return !isOurs && participant === undefined && category !== 'peer' && PERSONS.has(jidDecode(from)?.server ?? '');
 }
 
-/** `undefined` for what the library cannot read either: it says so to the network itself. */
+/** `undefined` for what the library cannot read either: it reports that to the network itself. */
 function readContent(plain: Uint8Array): proto.IMessage | undefined {
   try {
     return normalizeMessageContent(proto.Message.decode(unpadRandomMax16(plain)));

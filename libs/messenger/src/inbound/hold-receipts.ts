@@ -11,8 +11,8 @@ export interface HoldReceiptsDeps {
 
 /**
  * Hands receipts over before the library sees them, and lets it have them once `onReceipt` is done. The library
- * acknowledges a receipt at once; a process that dies between that and our own record would lose it for good. What
- * nobody acknowledged the network says again at the next login.
+ * acknowledges a receipt at once; a process that dies between that and our own record would lose it permanently. What
+ * was not acknowledged, the network sends again at the next login.
  *
  * A receipt whose `onReceipt` rejects is never acknowledged. Not the library's events, for another reason too: they come
  * late, while it catches up with what happened when it was offline.

@@ -49,7 +49,7 @@ async function rewrite(plain: Uint8Array, isFromPhone: boolean, take: TakeNotice
   return Buffer.concat([proto.Message.encode(message).finish(), PAD_OF_ONE]);
 }
 
-/** `undefined` for what the library cannot read either: it says so to the network itself. */
+/** `undefined` for what the library cannot read either: it reports that to the network itself. */
 function readMessage(plain: Uint8Array): proto.IMessage | undefined {
   try {
     return proto.Message.decode(unpadRandomMax16(plain));

@@ -7,7 +7,7 @@ export interface Receipt {
 }
 
 /**
- * What a receipt says of our messages. No type is "delivered", as is `inactive` (to a device nobody looks at).
+ * What a receipt says of our messages. No type means "delivered", as does `inactive` (a device that is not in use).
  * `sender` and `read-self` come from our own account's other devices, `retry` is answered by the library, and the
  * rest is about history and peers.
  */

@@ -32,7 +32,7 @@ export function encodeBounded<Value extends object | string>(
   return smaller ? { value: smaller as Value, bytes: encodeKey(smaller) } : { value: null, bytes: null };
 }
 
-/** `undefined` when it cannot be made smaller by so many bytes. Leaves the record as it is. */
+/** `undefined` when it cannot be made smaller by so many bytes. Does not change the record. */
 function dropOldest(record: StoredRecord, excess: number): StoredRecord | undefined {
   const sessions = { ...record._sessions };
   let left = excess;

@@ -41,7 +41,7 @@ const stepsOf = new WeakMap<SessionCipher, number>();
  * libsignal tries a message with each of up to 41 sessions of its writer, and winds two chains of each forward by up to
  * 2,000 keys, before it knows whether the message is genuine: a forged one stopped the process for three seconds. What
  * failed attempts did to their sessions stayed with them and was stored, once a later session could read the message:
- * thousands of keys, and chains that were closed for good.
+ * thousands of keys, and chains that were closed permanently.
  *
  * Here all attempts for one message share one bound, and each works on a copy that takes the place of its session when the
  * message is genuine.

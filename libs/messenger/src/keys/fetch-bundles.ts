@@ -15,7 +15,7 @@ import {
 
 /** Devices a query may name. */
 const MAX_DEVICES = 100;
-/** Sessions made in one go: about 1 ms of CPU each, and whatever an OTP does next waits for them. */
+/** Sessions made in one go: about 1 ms of CPU each, during which an OTP has to wait. */
 const SESSIONS_PER_TURN = 2;
 
 const BAD_BUNDLE = 400;
@@ -58,7 +58,7 @@ export async function fetchBundles(deps: BundleDeps, devices: readonly Wanted[])
   return errors;
 }
 
-/** Whose bundle is refused may be looked up all the same. */
+/** People whose bundle is refused may still be looked up. */
 function bundlesRefused(cache: SessionCaches['refused']): RefusedBefore<Wanted> {
   const keyOf = ({ jid }: Wanted) => `bundle ${jid}`;
   return {
@@ -119,7 +119,7 @@ async function makeSession(sock: BaileysSocket, jid: string, user: BinaryNode): 
     await sock.signalRepository.injectE2ESession({ jid, session });
     return undefined;
   } catch {
-    // The signature of the signed pre-key is false, or a key is none: whoever made this bundle, it was not that device.
+    // The signature of the signed pre-key is wrong, or a key is invalid: this bundle was not made by that device.
     return BAD_BUNDLE;
   }
 }

@@ -40,17 +40,17 @@ const CLOSED = 428;
 const FAILED = 500;
 
 /**
- * Finds out which numbers are on the messenger, which devices they have, and makes the Signal sessions that are
+ * Looks up which numbers are on the messenger and which devices they have, and makes the Signal sessions that are
  * missing: two round trips for a hundred numbers, after which a send needs none.
  *
- * The library's own look-ups serve one message at a time, throw for the whole batch when one user has an error,
+ * The library's own lookups serve one message at a time, throw for the whole batch when one user has an error,
  * replace sessions that were good, and do not ask whether a number exists.
  */
 export class LookUp {
   readonly #deps: LookUpDeps;
   /** Two callers that want the same number share one question. */
   readonly #underWay = new Map<string, Promise<LookUpResult>>();
-  /** Making sessions for a list takes a second of CPU; a message that somebody waits for goes in between. */
+  /** Making sessions for a list takes a second of CPU; urgent messages go in between. */
   readonly #rightOfWay = new RightOfWay();
   #refreshing: Promise<void> = Promise.resolve();
 
@@ -129,7 +129,7 @@ export class LookUp {
     return (await this.lookUp([number])).get(number) ?? { error: FAILED };
   }
 
-  /** The network says that our lists of devices are out of date, the recipient's or our own: the next look-up asks again. */
+  /** The network reports that our device lists are outdated, the recipient's or our own: the next lookup asks again. */
   forgetDevices(number: string): void {
     const names = this.namesOf(number);
     for (const jid of [names?.jid, names?.lid, ...this.#ownNames()]) this.#deps.caches.devices.delete(userOf(jid));

@@ -25,12 +25,12 @@ interface ResolveOptions {
 const NO_DEVICES = 404;
 const PHONE: UserDevice = { id: 0, isHosted: false };
 
-/** What one look-up has found out so far. */
+/** Results of a lookup so far. */
 interface Findings {
   answers: Map<string, UserAnswer | undefined>;
   /** By number: the code by which the network refused the last question about it. */
   refused: Map<string, number>;
-  /** Numbers and jids refused before, in this look-up or another. */
+  /** Numbers and jids refused before, in this lookup or another. */
   before: RefusedBefore<string>;
 }
 

@@ -3,7 +3,7 @@ import type { OptionalQuery } from '../session/optional-queries.js';
 import type { CacheStore, FullJid } from '../socket/baileys.js';
 import type { UserDevice } from './read-users.js';
 
-/** What a look-up found out about a number. */
+/** Result of the lookup of a number. */
 export type Contact = { exists: false } | { exists: true /** By number. */; jid: string; lid: string | undefined };
 
 /**
@@ -19,7 +19,7 @@ export interface SessionCaches {
   ownDevices: Map<string, UserDevice[]>;
   /** The user parts of jids that are known to have no LID. */
   withoutLid: LRUCache<string, true>;
-  /** People whose hidden identifier was asked for anew, by number: once in a while is enough. */
+  /** People whose hidden identifier was looked up again by number; not repeated too often. */
   refreshedLids: LRUCache<string, true>;
   /** By jid: the week, counted from 1970, in which the contact was last issued a privacy token. */
   issuedTokens: LRUCache<string, number>;

@@ -31,7 +31,7 @@ type Refusal = 'contact' | 'account' | 'somebodyElse';
 type Decision = 'granted' | 'notOurs' | 'notRead' | Refusal;
 type Verdict = Exclude<Decision, 'granted'> | { to: string };
 
-/** All of ours go to persons: what is asked for in the name of a group or a broadcast was never sent. */
+/** We only send to persons: requests for messages of groups or broadcasts are about messages that we never sent. */
 const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
 const LOG_AGAIN_MS = 60 * 60_000;
 
@@ -39,8 +39,8 @@ const LOG_AGAIN_MS = 60 * 60_000;
  * Decides whether a message goes out again to a phone that could not read it. Not by the library: it would answer under
  * the name that it was asked by, and with neither the number nor a token, which the network wants of every message.
  *
- * Anyone can ask, for ids that they made up, or learnt: what is asked for must have gone to the person that asks, and the
- * device must be one that the network lists as theirs, or as ours. Only messages that went out cost a look-up, and count.
+ * Anyone can ask, for ids that they made up, or learned: what is asked for must have gone to the person that asks, and the
+ * device must be one that the network lists as theirs, or as ours. Only messages that were sent cost a lookup, and count.
  */
 export class RetryAnswers {
   readonly #deps: AnswerRetriesDeps;
@@ -74,7 +74,7 @@ export class RetryAnswers {
     }
   }
 
-  /** Whose the messages are, before anything of them is read: who asks for those of others uses up no count. */
+  /** Checks the recipient before any content is read: requests for messages to others are not counted. */
   async #judge(asking: { device: string; inNameOf: string }, ids: readonly string[]): Promise<Verdict> {
     const { recipients, logger } = this.#deps;
     let numbers: string[];
@@ -106,7 +106,7 @@ export class RetryAnswers {
     return kept === 0 ? 'notOurs' : this.#budget.take(contact, kept);
   }
 
-  /** One that cannot be written is confirmed all the same: the phone asks again, and the network would for ever. */
+  /** A request whose resend fails is confirmed anyway: the phone asks again, but the network would repeat the request forever. */
   async #answer(request: ResendRequest): Promise<void> {
     const { sock, signal, logger } = this.#deps;
     try {
@@ -153,7 +153,7 @@ export class RetryAnswers {
   }
 }
 
-/** In a conversation of two no one asks for a device of another person. */
+/** In a conversation of two, only devices of the two people ask. */
 function speaksForItself({ attrs: { from, participant } }: BinaryNode): boolean {
   return participant === undefined || areJidsSameUser(participant, from);
 }

@@ -11,7 +11,7 @@ export interface RecipientsDeps {
   sock: BaileysSocket;
   caches: Pick<SessionCaches, 'sentTo'>;
   lookUp: Pick<LookUp, 'lookUp' | 'lookUpAnew' | 'namesOf' | 'hasDevice' | 'hasOwnDevice'>;
-  /** See `SessionOptions`. Without it no one is known to be a recipient. */
+  /** See `SessionOptions`. Without it no recipient is known. */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
 }
 
@@ -41,7 +41,7 @@ export class Recipients {
     this.#deps = deps;
   }
 
-  /** The number that each of the ids went to; ids that are none of ours are left out. Rejects when that cannot be read. */
+  /** The number that each of the ids went to; unknown ids are left out. Rejects when they cannot be read. */
   async of(platformIds: readonly string[]): Promise<Map<string, string>> {
     const { recipientOf, caches } = this.#deps;
     const found = new Map<string, string>();

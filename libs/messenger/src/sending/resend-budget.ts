@@ -27,7 +27,7 @@ export class ResendBudget {
     this.#deps = deps;
   }
 
-  /** What stands against so many messages more; counts nothing. */
+  /** Which limit would be exceeded by this many more messages; counts nothing. */
   limitOf(contact: string, messages: number): 'contact' | 'account' | undefined {
     const { counts } = this.#current();
     const all = counts.reduce((sum, [, count]) => sum + count, 0);

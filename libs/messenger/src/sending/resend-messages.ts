@@ -35,7 +35,7 @@ export interface ResendRequest {
 const MOST_ATTEMPTS = 5;
 
 /**
- * Sends messages once more under their ids, to the one device that could not read them, with a session that begins anew.
+ * Sends messages once more under their ids, to the one device that could not read them, with a new session.
  * They carry what every message to a person does: one namespace, whose number it is, and a token. Rejects when one could
  * not be written.
  */

@@ -89,7 +89,7 @@ async function relay(
   return { ack: wait.outcome, withToken: additionalNodes.length > 0 };
 }
 
-/** Without it the phone of the recipient shows an unknown person: a hidden identifier alone does not say who writes. */
+/** Without it the recipient's phone shows an unknown person: a hidden identifier alone does not identify the writer. */
 export function nameFor(jid: string): Record<string, string> {
   return { peer_recipient_pn: jid };
 }

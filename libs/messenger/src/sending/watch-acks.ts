@@ -33,7 +33,7 @@ export class AckWatch {
 
   /**
    * To be called before the message is written: an ack can be faster than the code after the write.
-   * @param options.onStaleLid the network says, with whatever verdict, that the recipient has another hidden identifier.
+   * @param options.onStaleLid the network reports, with any verdict, that the recipient has another hidden identifier.
    */
   expect(platformId: string, { onStaleLid = () => {} }: { onStaleLid?: () => void } = {}): AckWait {
     let timer: NodeJS.Timeout | undefined;

@@ -104,7 +104,7 @@ export class CatchUp {
     this.#cancelRequest?.();
     if (this.#hasEnded || this.#deps.signal.aborted) return;
     this.#cancelRequest = undefined;
-    // After long silence only what comes starts it again.
+    // After a long silence only new stanzas start it again.
     if (this.#isDone && !this.#hasNews) return;
     const nowMs = this.#timers.nowMs();
     const isDue = this.#hasNews || nowMs - this.#askedAtMs >= ASK_AGAIN_MS;

@@ -47,7 +47,7 @@ function toReport(answer: Answer): LimitReport {
   return { state: 'on', ...(untilMs !== undefined && { untilMs }) };
 }
 
-/** Of the account's own number: it exists, and nothing is learnt of others. */
+/** Of the account's own number: it exists, and nothing is learned of others. */
 async function tryLookUp({ lookUp, phone }: ExamineDeps): Promise<SessionReport['lookUp']> {
   const startedMs = performance.now();
   const result = (await lookUp.lookUp([phone], { urgent: true })).get(phone);

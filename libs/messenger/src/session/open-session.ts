@@ -18,7 +18,7 @@ export interface OpenSessionOptions extends SessionOptions {
 }
 
 /**
- * Opens a connection to the messenger network and returns at once; `onEvent` is told how it goes. It rejects when the
+ * Opens a connection to the messenger network and returns at once; progress goes to `onEvent`. It rejects when the
  * credentials cannot be read (`KeysUnreadableError`) or are missing (`NotLinkedError`): then no event comes.
  */
 export async function openSession(options: OpenSessionOptions): Promise<MessengerSession> {

@@ -85,7 +85,7 @@ export class OptionalQueries {
       this.answered.set(query, performance.now());
       return result;
     } catch (thrown) {
-      // The end of the connection is told to the query before it is told to the session.
+      // The query hears of the end of the connection before the session does.
       if (isEnd(thrown)) this.hasEnded = true;
       else {
         this.open.delete(entry);

@@ -13,7 +13,7 @@ import type { OnSessionEvent } from './session-events.js';
 
 /** What the caller of `openSession` gives, for as long as the session lives. */
 export interface SessionOptions {
-  /** From `createSessionCaches()`; kept over reconnects, made anew with each ownership. */
+  /** From `createSessionCaches()`; kept over reconnects, new for each ownership. */
   caches: SessionCaches;
   endpoint: Endpoint;
   logger: Logger;
@@ -25,7 +25,7 @@ export interface SessionOptions {
    */
   getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
   /**
-   * The number that a message went to, as it was asked for; `undefined` for an id that is none of ours. Asked for each id
+   * The number that a message went to, as it was asked for; `undefined` for an unknown id. Asked for each id
    * that a phone names, so it should be cheap. Without this function no message goes out again, and every receipt counts.
    */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
@@ -44,7 +44,7 @@ export interface SessionOptions {
   onEvent: OnSessionEvent;
 }
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionDeps extends SessionOptions {
   sock: BaileysSocket;
   auth: AuthState;

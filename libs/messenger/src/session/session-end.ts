@@ -7,7 +7,7 @@ export class SessionEnd {
   #outcome: DisconnectOutcome | undefined;
 
   constructor() {
-    // Every send and look-up under way listens.
+    // Every active send and lookup listens.
     setMaxListeners(0, this.#controller.signal);
   }
 

@@ -21,7 +21,7 @@ export class KeysUnreadableError extends GatewayError {
   }
 }
 
-/** There is nobody to send to, or nobody could be found out. Nothing was written. */
+/** There is no recipient, or the lookup failed. Nothing was written. */
 export class RecipientError extends GatewayError {
   constructor(code: 'not_on_messenger' | 'look_up_failed', networkCode?: number) {
     super({

@@ -12,7 +12,7 @@ export type SessionEvent =
   /** The account's name became known, or changed, after `open`. */
   | { kind: 'renamed'; name: string }
   /**
-   * The network is told that we have it when the handler's promise resolves: written down by then, it survives the end of
+   * It is confirmed to the network when the handler's promise resolves: stored by then, it survives the end of
    * this process. When it rejects, or never settles, the network says it again at the next login.
    */
   | { kind: 'receipt'; receipt: Receipt }
@@ -84,7 +84,7 @@ export interface IncomingMessage {
   phone?: string;
   /** `phone` is that of a pair in the keys: nothing that came with the message says so. */
   isPhoneStored?: true;
-  /** Of its writer, as `digits@lid`, where the network tells. Its digits look like a number and are none. */
+  /** Of its writer, as `digits@lid`, where the network tells. Its digits look like a phone number but are not one. */
   hiddenId?: string;
   /** The beginning of what a person reads; empty for files without a caption. */
   text: string;

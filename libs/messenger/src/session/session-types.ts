@@ -23,7 +23,7 @@ export interface MessengerSession {
   readonly caughtUp: Promise<void>;
   /**
    * Encrypts and writes one message. Resolves once the stanza is written with a promise of the network's verdict;
-   * rejects when nothing was written. Bounded in time. The same `platformId` may be sent again: phones drop the double.
+   * rejects when nothing was written. Bounded in time. The same `platformId` may be sent again: phones drop the duplicate.
    */
   send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }>;
   /**
@@ -38,7 +38,7 @@ export interface MessengerSession {
   lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>>;
   /** The number under which the network knows the person that a number leads to, once it was looked up; before, the number itself. */
   numberOf(number: string): string;
-  /** The hidden identifier (`digits@lid`) of the person behind a number, from a look-up or from the keys. Asks nothing of the network. */
+  /** The hidden identifier (`digits@lid`) of the person behind a number, from a lookup or from the keys. Asks nothing of the network. */
   hiddenIdOf(number: string): Promise<string | undefined>;
   /** The same where a look-up's answer named it: pairs in the keys may be those of a phone that made them up. */
   namedHiddenIdOf(number: string): string | undefined;

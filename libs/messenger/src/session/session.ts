@@ -321,7 +321,7 @@ export class Session implements MessengerSession {
       await within({ timeoutMs: FINISH_TIMEOUT_MS, what: 'key writes' }, auth.drain());
       await this.#linkedReport;
     } catch (error) {
-      // Whatever else was the reason: the store does not have what the session believed it had.
+      // Whatever the cause, the store lacks what the session believed it had.
       outcome = toFailureOutcome(error);
     }
     const serverWords = this.#serverWords();

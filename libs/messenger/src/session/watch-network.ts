@@ -94,7 +94,7 @@ async function migrate(
   { caches, onEvent, addressing }: WatchNetworkDeps,
   namespace: Parameters<Addressing['learn']>[0],
 ): Promise<void> {
-  // Who had no hidden identifier may have one now: the next look-up asks.
+  // People without a hidden identifier may have one now: the next lookup asks.
   caches.contacts.clear();
   void onEvent({ kind: 'lookUpsForgotten' });
   await addressing.learn(namespace);

@@ -35,7 +35,7 @@ function readCertificate(
   return { key };
 }
 
-/** Certificates without dates are valid always: stand-ins tend to leave them out. */
+/** Certificates without dates are always valid: simulators tend to leave them out. */
 function seconds(date: unknown, absent = 0): number {
   const value = Number(date ?? 0);
   return value > 0 ? value : absent;

@@ -19,7 +19,7 @@ export interface WriteGuard {
 }
 
 export interface WriteGuardDeps {
-  /** Called right before each frame, of whatever kind; throws when nothing may go out any more. */
+  /** Called right before each frame of any kind; throws when nothing may be sent any more. */
   assertMayWrite(): void;
   /** Called with what `assertMayWrite` threw. */
   onRefused(error: Error): void;
@@ -63,7 +63,7 @@ export function guardWrites(sock: BaileysSocket, { assertMayWrite, onRefused }: 
   };
 }
 
-/** The frames of one turn of the event loop, such as the acks of receipts that were written down together, leave in one system call. */
+/** The frames of one turn of the event loop, such as the acks of receipts that were stored together, are written in one system call. */
 function writeTogether({ _socket: socket }: RawSocket): void {
   if (!socket || socket.writableCorked > 0) return;
   socket.cork();

@@ -15,7 +15,7 @@ export function adaptLogger(logger: Logger, trace?: Pick<StanzaTrace, 'isOn' | '
     logger.debug('baileys', { severity, says: redact(text), ...harmlessFields(fields) });
   };
   const adapter: BaileysLogger = {
-    // Of its level the library only asks whether to spell out every stanza. It must not, but for a trace, which redacts.
+    // The library uses the level only to decide whether to log every stanza. It must not, except for a trace, which redacts.
     get level() {
       return trace?.isOn ? 'trace' : 'info';
     },

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Lets long work on one event loop give way to work that somebody waits for. */
+/** Lets long work on the event loop give way to urgent work. */
 export class RightOfWay {
   #urgent = 0;
   readonly #waiting: (() => void)[] = [];

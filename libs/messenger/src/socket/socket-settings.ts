@@ -63,7 +63,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     keepAliveIntervalMs: KEEP_ALIVE_MS,
     // The library hangs up when its QR codes have run out. They are not shown while a person types a code.
     ...(settings.link?.method === 'pairing' && { qrTimeout: TYPING_MS }),
-    // The certificate chain inside the handshake tells a stand-in from an impostor; its TLS is self-signed, also where it
+    // The certificate chain inside the handshake tells a simulator from an impostor; its TLS is self-signed, also where it
     // takes uploads: those are sealed, and phones check what they get. The real network has to show good certificates.
     ...agentsFor(endpoint),
     syncFullHistory: false,
@@ -91,7 +91,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
 
 /**
  * The library asks the account's phone for each message that it cannot read; the answers would come past us. Its writer's
- * phone is asked all the same, by a retry receipt.
+ * phone is asked anyway, by a retry receipt.
  */
 const asIfAskedFor: NonNullable<UserFacingSocketConfig['placeholderResendCache']> = {
   get: <Value>() => true as Value,
@@ -106,7 +106,7 @@ function agentsFor(endpoint: Endpoint) {
   return isTls(endpoint.url) ? { agent, fetchAgent: agent } : { fetchAgent: agent };
 }
 
-/** For what a stand-in offers over TLS, also its files; `undefined` for the real network. */
+/** For TLS connections to a simulator and its files; `undefined` for the real network. */
 export function standInAgent({ trust }: Endpoint): Agent | undefined {
   return trust.kind === 'production' ? undefined : new Agent({ rejectUnauthorized: false });
 }

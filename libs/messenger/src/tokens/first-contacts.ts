@@ -6,11 +6,11 @@ import type { ContactTokens } from './contact-tokens.js';
 /**
  * Whether messages to strangers may go out. `awaitingHistory`: the device was linked a moment ago, and its phone has not
  * sent the history with the salt yet; sent now, they would be refused. `refused`: several in a row were, for there is no
- * salt; the others are spared that until one comes, or the device is linked anew.
+ * salt; the others wait until one arrives, or the device is linked again.
  */
 export type FirstContactStanding = 'open' | 'awaitingHistory' | 'refused';
 
-/** So long after its linking a device waits for the history: by default, and when the network wants what is made of the salt. */
+/** How long a newly linked device waits for the history: by default, and when the network requires tokens made from the salt. */
 const HISTORY_MS = 5_000;
 export const HISTORY_WAIT_MS = 120_000;
 const MOST_REFUSED = 3;
@@ -35,7 +35,7 @@ export class FirstContacts {
     // Keys of another program had their history there: none will come.
     if (hasHistory || linkedAtMs === undefined) return 'open';
     const waitMs = showsTokens?.made ? HISTORY_WAIT_MS : HISTORY_MS;
-    // The clock of the process that linked it may be ahead of ours.
+    // The clock of the process that linked the device may be ahead of ours.
     return Math.abs(systemClock.nowMs() - linkedAtMs) < waitMs ? 'awaitingHistory' : 'open';
   }
 

@@ -45,7 +45,7 @@ export class StanzaTrace {
     try {
       await delay(ms, undefined, { signal: AbortSignal.any([signal, full.signal]) });
     } catch {
-      // It is full, or the session has ended: what there is by then is the answer.
+      // It is full, or the session has ended: the stanzas so far are the answer.
     } finally {
       this.#write = undefined;
       this.#isRecording = false;

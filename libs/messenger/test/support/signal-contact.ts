@@ -56,7 +56,7 @@ export class SignalContact {
     this.#us = us;
   }
 
-  /** Makes a session anew, in place of the one it has, from the keys that the network hands out. */
+  /** Makes a session again, in place of the one it has, from the keys that the network hands out. */
   async meet(): Promise<void> {
     this.#record = undefined;
     const { signedIdentityKey, signedPreKey, registrationId } = this.#us;

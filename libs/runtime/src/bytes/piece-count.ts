@@ -5,13 +5,13 @@
 const FREE_PIECES = 25_000;
 /**
  * What each further one must have brought on average. Lines of base64 are 76 long, packets of the slowest
- * connections 500: whatever sends less than this has cut it up on purpose.
+ * connections 500: a client that sends smaller pieces cuts them up on purpose.
  */
 const MIN_PIECE_BYTES = 64;
 
 /**
- * Counts the pieces of a body. Each costs a microsecond or two whatever is in it: two megabytes that come one byte at a time would
- * take seconds from everybody else.
+ * Counts the pieces of a body. Each costs a microsecond or two regardless of its size: two megabytes, one byte at a time, would
+ * take seconds from all other callers.
  */
 export class PieceCount {
   readonly #free: number;

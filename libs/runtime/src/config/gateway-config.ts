@@ -50,7 +50,7 @@ export interface SocketConfig {
 
 /** The pace that a device has unless an operator gave it another. */
 export interface PaceConfig extends SocketConfig {
-  /** Messages per minute and device, 0 for no limit. Default 20; against a stand-in (`MESSENGER_TRUST=root:...`) 0. Never 0 on the real network. */
+  /** Messages per minute and device, 0 for no limit. Default 20; against a simulator (`MESSENGER_TRUST=root:...`) 0. Never 0 on the real network. */
   PACE_PER_MINUTE: number;
 }
 

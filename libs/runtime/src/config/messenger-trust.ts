@@ -1,6 +1,6 @@
 /**
  * Whom a socket believes to be the messenger network: `production` is the root that the library ships,
- * `root` another root (a stand-in's), `insecure` skips the certificate chain.
+ * `root` another root (a simulator's), `insecure` skips the certificate chain.
  */
 export type MessengerTrust =
   | { kind: 'production' }

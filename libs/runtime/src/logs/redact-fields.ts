@@ -1,6 +1,6 @@
 import { maskPhoneNumber } from '@gateway/contracts/people/phone-number';
 
-/** Fields that never reach a log, whatever is in them. Compared in lower case, without `_` and `-`. */
+/** Fields that never reach a log, whatever their value. Compared in lower case, without `_` and `-`. */
 const SECRET_FIELDS = new Set([
   'token',
   'apitoken',
@@ -57,7 +57,7 @@ function redactField(name: string, value: unknown, depth: number): unknown {
 
 type FieldKind = 'secret' | 'phone' | 'other';
 
-/** By name, as it was logged. Names come from the code, so there are few; a bound all the same. */
+/** By name, as it was logged. Names come from the code, so there are few; bounded as a precaution. */
 const kinds = new Map<string, FieldKind>();
 const MAX_KNOWN_NAMES = 1_000;
 

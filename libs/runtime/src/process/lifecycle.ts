@@ -76,7 +76,7 @@ export class Lifecycle {
 
 /**
  * The frame of every service's `main.ts`. Runs `main`, then waits for the end: SIGTERM and SIGINT stop what was added
- * and exit with 0; a failed start, or an error that no one caught, is logged, stops and exits with 1. An uncaught error
+ * and exit with 0; a failed start, or an uncaught error, is logged, stops and exits with 1. An uncaught error
  * of work that is contained ends that work only.
  * A process that was forked also stops when its parent is gone, even when that was killed.
  */

@@ -49,7 +49,7 @@ const BEHAVIOURS = {
     maxRetriesPerRequest: 0,
     commandTimeout: 2_000,
     connectTimeout: 2_000,
-    // No longer than a command: the next pipeline only goes out when this one has ended, and would take its time anew.
+    // No longer than a command: the next pipeline starts only when this one has ended, and would take as long again.
     socketTimeout: 2_000,
     enableAutoPipelining: true,
   },

@@ -22,12 +22,12 @@ export async function followRedisTime(redis: Redis): Promise<() => void> {
     const { aheadMs, roundTripMs } = await compareClocks(redis);
     if (roundTripMs <= MAX_ROUND_TRIP_MS) setClockAhead(aheadMs);
   };
-  // While Redis is away what was learnt last is good enough.
+  // While Redis is away what was learned last is good enough.
   const timer = setInterval(() => void again().catch(() => {}), ASK_EVERY_MS).unref();
   return () => clearInterval(timer);
 }
 
-/** How much the clock of this machine is ahead of that of Redis, and how long it took to find out. */
+/** How far the clock of this machine is ahead of that of Redis, and how long the question took. */
 async function compareClocks(redis: Redis): Promise<{ aheadMs: number; roundTripMs: number }> {
   const askedAtMs = systemClock.monotonicMs();
   const [seconds, microseconds] = await redis.time();

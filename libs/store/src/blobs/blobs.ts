@@ -130,7 +130,7 @@ export async function keepBlob(
   return keepStep(store, { ...keys, hash, holder, diesAtMs: expiresAtMs + LIMITS.blobGraceSeconds * 1000 });
 }
 
-/** Lets go of the blob of a send that was not accepted. Never rejects: the blob dies soon by itself. */
+/** Releases the blob of a send that was not accepted. Never rejects: the blob soon expires by itself. */
 export async function dropBlob(store: Store, workspace: Workspace, content: MediaContent): Promise<void> {
   await letGoOf(store, workspace, parseHold(holdOf(content)));
 }
@@ -170,7 +170,7 @@ async function releaseBlob(store: Store, workspace: Workspace, { hash, sizeBytes
   await releaseStep(store, { ...keysOf(store, workspace, { hash, sizeBytes }), hash, holder });
 }
 
-/** Lets go of the blobs of a device's sends that have ended since. Needs no owner; safe to repeat, also at the same time. */
+/** Releases the blobs of a device's sends that have ended since. Needs no owner; safe to repeat, also at the same time. */
 export async function releaseBlobs(store: Store, address: DeviceAddress): Promise<void> {
   const { releasedBlobs } = deviceKeys(store.space, address);
   for (const hold of await store.redis.smembers(releasedBlobs)) {
@@ -214,7 +214,7 @@ export async function extendUpload(
   if (systemClock.nowMs() + leftMs < untilMs) await store.redis.pexpireat(key, untilMs);
 }
 
-/** Whether the file that is there is of use: one that is sealed with a key of others, or of the past, is written anew. */
+/** Whether the stored file can be used: one that is encrypted with a key unknown here is written again. */
 async function isOpenable(store: Store, chunks: readonly string[]): Promise<boolean> {
   const heads = await Promise.all(chunks.map((key) => store.redis.getrangeBuffer(key, 0, LONGEST_HEADER_BYTES)));
   return heads.every((head) => isKnown(store, head));

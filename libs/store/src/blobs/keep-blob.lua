@@ -1,4 +1,4 @@
--- A send is about to be accepted: its blob lives as long as it needs it. A life time only ever extends.
+-- A send is about to be accepted: its blob lives as long as it needs it. A lifetime only ever extends.
 -- Output: 1, or 0 when the blob, or a part of it, has gone or been let go of.
 local known = redis.call('ZSCORE', blobs_key, hash)
 if not known or redis.call('SISMEMBER', holders_key, holder) == 0 then return 0 end

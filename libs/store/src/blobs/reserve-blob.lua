@@ -1,4 +1,4 @@
--- Makes room for a blob, or keeps the one that is there alive, for one more holder. A life time only ever extends.
+-- Makes room for a blob, or keeps the one that is there alive, for one more holder. A lifetime only ever extends.
 -- Output: 'kept' (all of it is there), 'write' (its chunks are to be written now), 'full'
 local bytes, now = tonumber(bytes), tonumber(now_ms)
 -- Of sends that were never released: their chunks have died by themselves.

@@ -7,7 +7,7 @@ import type { Store } from './store.js';
 export interface Capacity {
   /** What counts towards `maxmemory`. */
   usedBytes: number;
-  /** `maxmemory`; 0 where there is none. */
+  /** `maxmemory`; 0 if not set. */
   limitBytes: number;
   /** Messages that wait on all devices; not asked for without a `maxmemory`. */
   queuedMessages: number;

@@ -36,7 +36,7 @@ const listSealed = defineScript({
   reply: words,
 });
 
-/** A value as it lies in Redis; unopened. */
+/** A value as stored in Redis, still encrypted. */
 export interface SealedValue {
   purpose: SealPurpose;
   ring: KeyRing;
@@ -129,7 +129,7 @@ function toPlace(purpose: SealPurpose, key: string, field: string): string {
   return purpose === 'question' ? `${key}:${field}` : `${key}/${field}`;
 }
 
-/** As bytes, whatever it lies as. */
+/** As bytes, in whichever form it is stored. */
 export function decodeSealed(value: Buffer, isText: boolean): Buffer {
   return isText ? Buffer.from(value.toString(), 'base64') : value;
 }

@@ -1,4 +1,4 @@
--- Puts a value that is sealed with another key in the place of the same one, unless that was written anew or is gone. It
+-- Puts a value that is sealed with another key in the place of the same one, unless that was written again or is gone. It
 -- needs no owner: what the value says is not changed, and an owner that writes at the same time wins.
 -- Output: 1, or 0 when the value is another by now
 if field == '' then

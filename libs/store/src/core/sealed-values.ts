@@ -4,7 +4,7 @@ import { isOne } from './scripts/replies.js';
 import type { Store } from './store.js';
 import { type KeyRing, keyIdOf } from './vault.js';
 
-/** Puts a value in the place of the same one under another key, unless that has been written anew: whether it did. */
+/** Replaces a value by the same one under another key, unless it was written meanwhile. Tells whether it did. */
 export const replaceSealed = defineScript({
   name: 'reseal',
   whenFull: 'runs',

@@ -53,7 +53,7 @@ export async function waitFor<Found>(
   }
 }
 
-/** Remembers a ring that came while nobody waited. */
+/** Remembers a ring that came while there was no waiter. */
 class Bell {
   #rung = false;
   #wake: (() => void) | undefined;

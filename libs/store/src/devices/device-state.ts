@@ -54,7 +54,7 @@ export interface DeviceState {
   /** Why messages to new contacts wait, where they do. */
   restriction?: HeldRestriction;
   isOwned: boolean;
-  /** Whether credentials lie in Redis: of a linked account, or of an attempt to link one. */
+  /** Whether Redis has credentials: of a linked account, or of an attempt to link one. */
   hasKeys: boolean;
   /** Grows with each other account that is linked, from 0. What is accepted carries it, and never goes out under another. */
   accountEpoch: number;

@@ -14,7 +14,7 @@ export interface VersionInForce {
   version: string;
   /** Set at run time, by `MESSENGER_VERSION`, or neither. */
   source: 'runtime' | 'environment' | 'builtIn';
-  /** The network has refused it: no device logs in, but for a trial now and then, until another is set. */
+  /** The network has refused it: no device logs in, except for one attempt now and then, until another version is set. */
   isRefused: boolean;
   /** Since when it has been known: its own date, or when this installation first used it. */
   sinceMs: number;
@@ -26,7 +26,7 @@ export interface VersionInForce {
  * The version of the web client that this one appears as. The network retires versions; then no device can log in, and
  * each try is one more login of an outdated client. So the first refusal stops all of them, in every process, until
  * another version is set (`npm run cli -- version set`), or the same one again. A refusal may be a mistake: every half
- * hour one device of all tries, and if it is let in all are. Read at each connect.
+ * hour one device tries to log in, and if it succeeds, all do. Read at each connect.
  */
 export class ClientVersion {
   private last: VersionInForce | undefined;
@@ -117,7 +117,7 @@ export class ClientVersion {
     return this.deps.trialEveryMs ?? TRIAL_EVERY_MS;
   }
 
-  /** The network has refused it. One process of all says so, once. */
+  /** The network has refused it. Only one process logs this, once. */
   async noteRefusal(version: string): Promise<void> {
     const { store, logger } = this.deps;
     const keys = clientVersionKeys(store.space);

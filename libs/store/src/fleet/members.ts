@@ -42,7 +42,7 @@ const MEMBER_TTL_MS = 6_000;
 
 /**
  * Says that this process lives; answers all that do.
- * @param ttlMs shorter than that of sessions, so that the devices of a dead process are assigned anew before they are free.
+ * @param ttlMs shorter than that of sessions, so that the devices of a dead process are assigned again before they are free.
  */
 export async function beatHeart(store: Store, { self, ttlMs }: { self: Member; ttlMs: number }): Promise<Member[]> {
   const load = JSON.stringify({ held: self.held, capacity: self.capacity });

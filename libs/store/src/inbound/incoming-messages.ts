@@ -8,7 +8,7 @@ import { type ReceivedMessage, recordReceived } from './received-messages.js';
 type Writer = Person & { isPhoneStored?: true };
 
 /**
- * Writes down what somebody wrote: first whether they want messages at all, then the message, for replies to it. The
+ * Stores what a person wrote: first whether they want messages at all, then the message, for replies to it. The
  * wish counts for the whole workspace and is written by stale owners too: it was said, whoever heard it.
  *
  * Safe to repeat. Answers what has changed. Throws `FencedError` for a stale owner.

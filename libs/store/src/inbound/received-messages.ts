@@ -14,7 +14,7 @@ const recordStep = defineScript({
   reply: nothing,
 });
 
-/** A message that somebody wrote to the device, as far as a reply needs it. */
+/** A message that a person wrote to the device, as far as a reply needs it. */
 export interface ReceivedMessage {
   platformId: string;
   /** Of its writer, as the network knows them. */

@@ -17,7 +17,7 @@ const recordUse = defineScript({
 /** What is kept of a token: enough to recognise it, nothing to make it from. */
 export interface ApiToken {
   keyId: string;
-  /** Of its place, for good. */
+  /** Of its place; never changes. */
   workspace: Workspace;
   /** For people. */
   name: string;
@@ -100,7 +100,7 @@ export async function findApiToken(store: Store, workspace: Workspace, keyId: st
   return fields.hash ? toApiToken(workspace, keyId, fields) : undefined;
 }
 
-/** Of each key id the workspace that its token is in, for good; `undefined` where there is no such token. One command. */
+/** The workspace of each key id, which never changes; `undefined` if there is no such token. One command. */
 export async function findWorkspacesOfTokens(
   store: Store,
   keyIds: readonly string[],

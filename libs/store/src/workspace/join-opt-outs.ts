@@ -11,7 +11,7 @@ export interface NameBook {
 }
 
 /**
- * A STOP that came without a number counts for the number that a look-up has found to be of the same person. Pairs that
+ * A STOP that came without a number counts for the number that a lookup has found to be of the same person. Pairs that
  * only the keys have join nothing: the number could then take back what another person has asked for.
  */
 export async function joinOptOuts(

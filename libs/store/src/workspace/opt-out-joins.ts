@@ -14,7 +14,7 @@ interface JoinsDeps {
   firstPauseMs?: number;
 }
 
-/** Who is asked about numbers (`MessengerSession`). */
+/** Answers questions about numbers (`MessengerSession`). */
 interface Asked extends NameBook {
   lookUp(numbers: readonly string[]): Promise<ReadonlyMap<string, { exists: boolean } | { error: number }>>;
 }
@@ -38,7 +38,7 @@ const LONGEST_PAUSE_MS = 10 * 60_000;
  *
  *   heard -> (on the list under the hidden identifier) wanted -> (the network has answered) joined, and forgotten
  *
- * Who is not answered for stays wanted: until a pause is over that grows, or until the next session.
+ * People without an answer are asked about again: after a growing pause, or in the next session.
  */
 export class OptOutJoins {
   /** Of whom it is not known yet whether they are on the list. */

@@ -27,11 +27,11 @@ const removeStep = defineScript({
   reply: isOne,
 });
 
-/** A person who wants no messages from any device of the workspace. */
+/** A person who gets no messages from any device of the workspace. */
 export interface OptOut {
   /** Digits, in the form that all ways to write the number share. */
   phone?: string;
-  /** `digits@lid`: of a person whose number is not known. Its digits look like a number and are none. */
+  /** `digits@lid`: of a person whose number is not known. Its digits look like a phone number but are not one. */
   hiddenId?: string;
   source: OptOutSource;
   /** To the second. */
@@ -85,14 +85,14 @@ async function addBatch(
   return addStep(store, { ...listKeys(keys), buckets, value, most: max, entries });
 }
 
-/** An operator takes somebody off the list, however they came onto it. `false`: they were not on it. Safe to repeat. */
+/** Removes a person from the list on behalf of an operator, whatever the source of the entry. `false`: they were not on it. Safe to repeat. */
 export async function removeOptOut(store: Store, workspace: Workspace, number: string): Promise<boolean> {
   // A hidden identifier may lead to a number.
   const found = await findOptOut(store, workspace, number);
   return found !== undefined && remove(store, workspace, placeOf(found), '');
 }
 
-/** Somebody asks for messages again: that takes back what they asked for before, not what an operator decided. */
+/** A person asks for messages again: this undoes their own opt-out, not one that an operator added. */
 export async function takeBackOptOut(
   store: Store,
   workspace: Workspace,
@@ -113,7 +113,7 @@ function listKeys({ optOutCount, optOutBuckets }: ReturnType<typeof workspaceKey
   return { count: optOutCount, inUse: optOutBuckets };
 }
 
-/** The entry of a number, however it is written, or of a hidden identifier; `undefined` when there is none. */
+/** The entry of a number, in any spelling, or of a hidden identifier; `undefined` if there is none. */
 export async function findOptOut(store: Store, workspace: Workspace, number: string): Promise<OptOut | undefined> {
   const entry = entryOf(number);
   const value = await store.redis.hget(workspaceKeys(store.space, workspace).optOuts(bucketOf(entry)), entry);

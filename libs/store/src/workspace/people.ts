@@ -81,7 +81,7 @@ async function readName(store: Store, address: DeviceAddress, id: string): Promi
 const UNREADABLE = Symbol('unreadable');
 type Name = string | typeof UNREADABLE;
 
-/** Names lie in JSON, as all keys do. */
+/** Names are stored as JSON, like all keys. */
 function openName(store: Store, key: string, id: string, sealed: Buffer): Name {
   try {
     return JSON.parse(store.vault.open(sealed, 'session', `${key}/${id}`).toString()) as string;

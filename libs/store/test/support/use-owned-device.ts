@@ -9,7 +9,7 @@ export const KNOWN = '551187654321';
 /** Somebody else's. */
 export const OTHER = '447700900123';
 
-/** A corner of Redis, and a device in it that the test owns: made anew for each test. */
+/** A corner of Redis, and a device in it that the test owns: made again for each test. */
 export function useOwnedDevice() {
   const address = { workspace: 'main', device: 'a' };
   const parts = {} as { space: RedisSpace; ownership: Ownership };

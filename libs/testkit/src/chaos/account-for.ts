@@ -30,7 +30,7 @@ export interface Account {
 
 /**
  * Compares what was promised with what the phones show, by text and not by id.
- * @param onLost is told of each message that is lost.
+ * @param onLost is called for each lost message.
  */
 export function accountFor(
   promised: readonly PromisedMessage[],

@@ -58,7 +58,7 @@ const LATE_ANSWER_MS = 600;
 const LATE_ANSWERS = 4;
 
 /**
- * Does harm until it is told to stop: which, to whom and when come from the seed. Processes die at whatever line they
+ * Causes faults until it is stopped; kind, target and time come from the seed. Processes die at any line they
  * are on.
  */
 export async function makeMischief(world: World, stop: AbortSignal): Promise<Mischief> {

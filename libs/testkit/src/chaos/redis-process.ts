@@ -31,7 +31,7 @@ export class RedisProcess {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Dies in the middle of whatever it does, and starts again. */
+  /** Is killed in the middle of its work, and starts again. */
   async killAndRestart(): Promise<void> {
     await this.end('SIGKILL');
     this.spawn();

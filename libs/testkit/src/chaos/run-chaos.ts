@@ -248,7 +248,7 @@ async function sendOtp({ bases, round }: Round, line: Line, i: number): Promise<
   return { line, messageId, marker: otpText(code, 'English'), refused: new Set() };
 }
 
-/** Until every message is out or given up. That takes as long as it takes, as long as it goes on. */
+/** Until every message is sent or has failed. There is no timeout as long as there is progress. */
 async function settle({ store }: Round, sends: readonly PromisedSend[]): Promise<void> {
   let left = await countQueued(store, sends);
   while (left > 0) {

@@ -27,7 +27,7 @@ const CUT_ESCAPE = /\\(?:u[0-9A-Fa-f]{0,3})?$/;
  */
 export class InlineFileReader {
   #waiting = new CollectedBytes();
-  /** What is left of a batch: an escape that is cut in two, and characters that are less than four. */
+  /** Rest of a batch: an escape that is cut in two, or fewer than four characters. */
   #cutEscape = '';
   #cutQuad = '';
   #isPadded = false;

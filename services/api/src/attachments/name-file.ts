@@ -2,7 +2,7 @@ import { extension, lookup } from 'mime-types';
 import { FILE_NAME } from '../http/input/shown-text.js';
 import type { Attachment } from './attachment-schema.js';
 
-/** Letters of any script, digits, and what else stands in the names of files; with an ending. */
+/** Letters of any script, digits, and other characters of file names; with an extension. */
 const PLAIN_NAME = /^[\p{L}\p{M}\p{N} _()+,.-]{1,100}\.[a-z0-9]{1,8}$/iu;
 
 /**

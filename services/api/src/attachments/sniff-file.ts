@@ -5,7 +5,7 @@ import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
 import { lookup } from 'mime-types';
 
 export type Sniffed =
-  | { kind: 'ok' /** What the phone is told that the file is. */; mimeType: string }
+  | { kind: 'ok' /** The MIME type that the phone gets. */; mimeType: string }
   | { kind: 'mismatch'; field: 'type' | 'mimeType' | 'content'; message: string };
 
 /** Other names of the same thing, as people write them. */
@@ -79,7 +79,7 @@ function isSame(declared: string, found: string | undefined): boolean {
   return (ENVELOPES[found]?.test(declared) ?? false) && !RECOGNISED.has(declared);
 }
 
-/** A format that would have been recognised was not, whatever the name says. */
+/** A format that would have been detected was not, so the name is wrong. */
 function mimeTypeOf(name = ''): string {
   const mimeType = lookup(extname(name));
   return mimeType && !RECOGNISED.has(canonical(mimeType)) ? mimeType : UNKNOWN;

@@ -3,12 +3,12 @@ import type { Schema } from 'joi';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 
-/** What a request says, looked at before anything is written down for it. */
+/** The content of a request, checked before anything is stored for it. */
 export interface GivenContent {
   kind: ContentKind;
   /** Messages that each recipient gets. */
   parts: number;
-  /** Fetches and stores what there is to be. Throws errors of the contract. */
+  /** Fetches and stores its file, if any. Throws errors of the contract. */
   toContent(call: Call<unknown, unknown>, deps: ApiDeps): Promise<MessageContent>;
 }
 

@@ -191,7 +191,7 @@ async function keepLastLink({ address }: ConnectCall, { store }: ApiDeps, { desi
   if ((await readDevice(store, address))?.asksForPasskey) throw passkeyRequired();
 }
 
-/** So that the next call starts anew instead of waiting for an attempt that nobody carries out. */
+/** So that the next call starts a new attempt instead of waiting for one that no process works on. */
 async function endAttempt({ store }: ApiDeps, address: DeviceAddress, attemptId: string): Promise<void> {
   await cancelLink(store, address, { attemptId, reason: 'link_timeout' });
   await ringDoorbell(store, { topic: 'desired', ...address });

@@ -11,7 +11,7 @@ export class DeviceStates {
 
   constructor(private readonly store: Store) {}
 
-  /** Not to be changed: it may be somebody else's too. */
+  /** Read-only: it may be shared with other requests. */
   read(address: DeviceAddress): Promise<Readonly<DeviceState>> {
     const key = `${address.workspace}/${address.device}`;
     const shared = this.ofThisTurn.get(key);

@@ -57,7 +57,7 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
 
 function findOutcome({ desired, observed }: DeviceState, attemptId: string): Outcome | undefined {
   if (observed?.attemptId === attemptId && observed.logout) return observed.logout;
-  // Somebody links anew already: whoever does it logs the old account out first.
+  // A new link has been requested already: that attempt logs the old account out first.
   return desired?.attemptId === attemptId ? undefined : 'pending';
 }
 

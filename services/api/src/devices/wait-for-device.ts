@@ -8,7 +8,7 @@ export interface DeviceWait<Found> extends Pick<Wait<Found>, 'timeoutMs' | 'sign
   look(state: DeviceState): Found | undefined;
 }
 
-/** Waits for a device's owner to write down what somebody waits for; ends as `waitFor` does. */
+/** Waits until a device's owner has stored what the caller waits for; ends as `waitFor` does. */
 export async function waitForDevice<Found>(
   deps: Pick<ApiDeps, 'store' | 'doorbells' | 'clock'>,
   address: DeviceAddress,

@@ -8,7 +8,7 @@ import { hiddenIdSchema, optedOutPhoneSchema, optOutSourceSchema, readPerson } f
 
 type Nothing = Record<string, never>;
 
-/** `GET /opt-outs/{phone}`: whether somebody wants messages. A number that is not on the list is an answer, no error. */
+/** `GET /opt-outs/{phone}`: whether a person has opted out. A number that is not on the list is an answer, not an error. */
 export const showOptOut: Endpoint<Nothing, Nothing> = {
   methods: ['get'],
   path: '/opt-outs/:phone',

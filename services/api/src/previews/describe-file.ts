@@ -6,7 +6,7 @@ import { isMovie, MAX_SECONDS, readMovie } from './read-movie.js';
 
 const THUMBNAIL_PIXELS = 96;
 const THUMBNAIL_QUALITY = 60;
-/** A few kilobytes can unpack into a picture that fills the memory: larger ones are told the size of, and no more. */
+/** A few kilobytes can decode to an image that fills the memory: for larger ones only the size is given. */
 const MAX_PIXELS = 16_000_000;
 const MAX_DECODED_BYTES = 64_000_000;
 const BYTES_PER_SAMPLE: Record<string, number> = { uchar: 1, char: 1, ushort: 2, short: 2 };
@@ -14,7 +14,7 @@ const BYTES_PER_SAMPLE: Record<string, number> = { uchar: 1, char: 1, ushort: 2,
 // One file is decoded once: there is nothing to remember of it.
 sharp.cache(false);
 sharp.concurrency(1);
-// Whatever else the library could read is closed, also to a file that pretends to be another kind.
+// All other formats of the library are disabled, also for a file that pretends to be of another kind.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: [

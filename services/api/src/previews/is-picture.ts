@@ -1,4 +1,4 @@
-/** Beginnings of the formats that are decoded. No other ever is, whatever a file is called or said to be. */
+/** Signatures of the formats that are decoded. No other format is, whatever the name or type of a file. */
 const BEGINNINGS = ['ffd8ff', '89504e470d0a1a0a', Buffer.from('GIF8').toString('hex')].map((hex) =>
   Buffer.from(hex, 'hex'),
 );

@@ -3,7 +3,7 @@ import type { MediaContent, MediaType } from '@gateway/contracts/content/media-c
 /** What a phone shows of a file before it has it. */
 export type Description = Pick<MediaContent, 'width' | 'height' | 'animated' | 'seconds' | 'thumbnail'>;
 
-/** What is told of a file that is to be described; its bytes follow. */
+/** Description of a file for the preview process; its bytes follow. */
 export interface PreviewJob {
   type: MediaType;
   mimeType: string;

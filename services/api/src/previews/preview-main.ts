@@ -9,7 +9,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   // A terminal sends them to the parent, too, which ends its requests first.
   process.on(signal, () => {});
 }
-// At once, whatever native code is doing.
+// At once, even while native code runs.
 process.stdin.once('end', () => process.kill(process.pid, 'SIGKILL'));
 
 let job: PreviewJob | undefined;

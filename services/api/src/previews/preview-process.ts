@@ -100,7 +100,7 @@ export class PreviewProcess {
     const line = this.#text.slice(0, end);
     this.#text = this.#text.slice(end + 1);
     if (this.#settle && this.#text === '') this.#settle({ kind: 'line', line });
-    // It said something that no one asked for.
+    // It sent an answer without a question.
     else this.#end('too_much');
   }
 

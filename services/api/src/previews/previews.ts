@@ -7,7 +7,7 @@ import { PreviewProcess } from './preview-process.js';
 import { readDescription } from './read-description.js';
 
 /**
- * What became of a preview. `none`: the file has none, or cannot be read. `gave_up`: no process was free in time.
+ * Outcome of a preview. `none`: the file has none, or cannot be read. `gave_up`: no process was free in time.
  * The others are about the process, which was ended: `no_answer` in time, `too_much` of an answer, or it `died`.
  */
 export type PreviewOutcome = 'made' | 'none' | 'gave_up' | 'no_answer' | 'too_much' | 'died';
@@ -35,7 +35,7 @@ export interface FileToDescribe {
 }
 
 const PROCESSES = 2;
-/** Less than all: whatever one token sends, another finds a process. */
+/** Fewer than all, so that other tokens always find a process. */
 const PROCESSES_PER_TOKEN = 1;
 /** Less than all, too: their frames may have to be counted, which takes seconds, while a picture takes a moment. */
 const PROCESSES_FOR_SOUNDS = 1;
@@ -169,7 +169,7 @@ function mayHaveOne({ bytes, type }: FileToDescribe): boolean {
   return isTimed(type) || isPicture(bytes);
 }
 
-/** Sounds and films. */
+/** Sounds and videos. */
 function isTimed(type: MediaType): boolean {
   return type === 'audio' || type === 'video';
 }

@@ -1,7 +1,7 @@
 import type { Description } from './preview-job.js';
 import { MAX_SECONDS } from './read-movie.js';
 
-/** Beyond it, phones and formats alike know no pictures. */
+/** No phone or format supports larger images. */
 const MAX_SIDE_PIXELS = 65_535;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 

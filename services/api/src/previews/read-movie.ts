@@ -31,7 +31,7 @@ export function isMovie(file: Buffer): boolean {
   return FIRST_BOXES.has(file.toString('latin1', 4, 8));
 }
 
-/** What the headers of an MP4 film say of its first picture track, as it is to be shown; nothing for other files. */
+/** Size and length from the headers of an MP4 video's first image track, as displayed; nothing for other files. */
 export function readMovie(file: Buffer): Movie {
   const steps = { left: MAX_BOXES };
   const movie = findBox(file, 'moov', steps);
@@ -59,7 +59,7 @@ function readDuration(movie: Buffer, steps: Steps): Movie {
   return seconds > 0 && seconds < MAX_SECONDS ? { seconds: Math.max(1, Math.round(seconds)) } : {};
 }
 
-/** Phones film upright pictures sideways, and note a turn by 90 or 270 degrees: no part of x stays x. */
+/** Phones record upright videos sideways, with a rotation of 90 or 270 degrees: no part of x stays x. */
 function isTurned(header: Buffer): boolean {
   const matrixAt = header.length - SIZE_BYTES - 36;
   return matrixAt >= 0 && header.readInt32BE(matrixAt) === 0 && header.readInt32BE(matrixAt + 4) !== 0;

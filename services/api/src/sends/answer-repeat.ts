@@ -28,7 +28,7 @@ interface Handlers {
 
 /**
  * Check 6: handles a request, but for a repeat of one that carried the same `Idempotency-Key`, whatever device the token
- * acts on by now. What a first request did not live to answer was accepted all the same. Throws 422 for another request
+ * acts on by now. What a first request did not live to answer was accepted anyway. Throws 422 for another request
  * under the same key, 409 while the first one is being handled.
  */
 export async function handleOnce(

@@ -13,7 +13,7 @@ import { maySee } from './find-message.js';
 
 type FindDeps = Pick<ApiDeps, 'store' | 'clock'>;
 
-/** A message that can be answered, and who has it: their numbers in canonical form, as the network's may differ from ours. */
+/** A message that can be quoted, and the canonical numbers of those who have it, as the network's may differ from ours. */
 interface Answerable {
   reply: Reply;
   numbers: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 import { makeGauge, type Registry } from '@gateway/runtime/process/metrics';
 import type { RedisHeadroom } from './redis-headroom.js';
 
-/** How far Redis is filled. What is read is what the API knew last, and makes it ask anew. */
+/** How full Redis is. Reading it returns the last known state, and refreshes it. */
 export function addHeadroomMetrics(registry: Registry, headroom: RedisHeadroom): void {
   makeGauge(registry, {
     name: 'gateway_redis_bytes',

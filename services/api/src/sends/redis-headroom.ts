@@ -13,7 +13,7 @@ const SENDS_SHARE = 0.2;
 
 /**
  * The keys of a first message to someone (session, identity, pair of names, token), in Redis. Who of a list is known
- * already is not asked: it takes a look-up at the network to tell.
+ * already is not asked: it takes a lookup at the network to tell.
  */
 const STRANGER_BYTES = 1_400;
 const FRESH_MS = 2_000;
@@ -90,7 +90,7 @@ export class RedisHeadroom {
       (known) => {
         this.#known = known;
       },
-      // A failure is not remembered: the next caller asks anew.
+      // Failures are not cached: the next caller asks again.
       () => {
         if (this.#asked === asked) this.#asked = undefined;
       },

@@ -17,7 +17,7 @@ import { Joi } from '../http/input/input-types.js';
 import { findMessage } from './find-message.js';
 
 interface PageQuery {
-  /** Index of the first recipient of the page; callers take it from `nextCursor` as it is. */
+  /** Index of the first recipient of the page; callers pass on `nextCursor`. */
   cursor: number;
   limit: number;
 }
@@ -49,7 +49,7 @@ const recipientSchema = Joi.object({
     ),
 });
 
-/** `GET /messages/{messageId}`: what became of a send, with its recipients page by page. */
+/** `GET /messages/{messageId}`: the status of a send, with its recipients page by page. */
 export const showMessage: Endpoint<PageQuery, Record<string, never>> = {
   methods: ['get'],
   path: '/messages/:messageId',

@@ -11,7 +11,7 @@ interface Stage {
 }
 
 /**
- * An API on a Redis space of its own, made anew for each test, or with `once` for all tests of the `describe` that this
+ * An API on a Redis space of its own, made again for each test, or with `once` for all tests of the `describe` that this
  * is called in. What it returns stands for whatever is there at the time.
  */
 export function useTestApi({

@@ -10,7 +10,7 @@ export interface AuthFolder {
   keys: { type: string; id: string; value: Uint8Array }[];
   /** Ids of contacts with a privacy token. */
   contacts: string[];
-  /** Files that are none of a session's. */
+  /** Files that do not belong to a session. */
   ignored: string[];
 }
 

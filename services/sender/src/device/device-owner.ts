@@ -237,7 +237,7 @@ export class DeviceOwner {
     await this.pause(desired, { reason, minMs: afterMs, ...words });
   }
 
-  /** The wait is written down: the next owner keeps to what the network asked for, too. */
+  /** The pause is stored: the next owner keeps to it, too. */
   private async pause(
     desired: DesiredState,
     { reason, minMs, networkReason }: { reason: Reason; minMs: number; networkReason?: string },
@@ -286,7 +286,7 @@ export class DeviceOwner {
     }
   }
 
-  /** The account is gone from this device: said once, and for good. */
+  /** The account is gone from this device. Final, and reported once. */
   private async unlink(
     desired: DesiredState,
     { reason, quarantine, networkReason }: { reason: Reason; quarantine: boolean; networkReason?: string },

@@ -53,7 +53,7 @@ export class DeviceSocket {
   private account: { phone: string; name?: string } | undefined;
   private profilePic: string | undefined;
   private login: Login | undefined;
-  /** Lists wait for what people wrote meanwhile, and those who ask for the status is told so. */
+  /** Lists wait for the backlog of incoming messages, which the status shows. */
   private isBehind = false;
 
   constructor(private readonly deps: SocketDeps) {}
@@ -97,7 +97,7 @@ export class DeviceSocket {
     const names = await namesOfPerson(store, ownership.address, number);
     forgetCached(this.caches, names);
     const removed = await forgetPerson(store, ownership.address, number);
-    // What was read, and written down again, in between.
+    // What was read and stored again in between.
     forgetCached(this.caches, names);
     await this.session?.forgetResends(names);
     void this.deps.onEvent({ kind: 'lookUpsForgotten' });

@@ -67,7 +67,7 @@ export class QuestionDesk {
     this.attached.resolve();
   }
 
-  /** Takes what was asked. Called on doorbells; who asks rings again when a doorbell was lost. */
+  /** Takes the questions. Called on doorbells; the caller rings again when a doorbell was lost. */
   look(): void {
     if (this.isStopped) return;
     void this.take().catch((thrown: unknown) => this.failed(toError(thrown)));
@@ -100,7 +100,7 @@ export class QuestionDesk {
   private async answer({ id, numbers, untilMs }: Waiting): Promise<void> {
     for (let part = 0; part * CONTACTS_PER_PART < numbers.length; part++) {
       if (this.isOver(untilMs)) return;
-      // A connection may be lost and made anew in the middle.
+      // The connection may be replaced in the meantime.
       await this.awaitSession();
       if (this.isOver(untilMs)) return;
       const from = part * CONTACTS_PER_PART;

@@ -32,7 +32,7 @@ export type Dispatched =
 
 /** A message is on the wire. */
 interface Written {
-  /** Its verdict is written down. */
+  /** Its verdict is stored. */
   settled: Promise<void>;
 }
 

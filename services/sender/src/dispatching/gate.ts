@@ -21,7 +21,7 @@ export type GateAnswer =
   | { kind: 'wait'; ms: number }
   /** The recipient waits with others of their kind. */
   | { kind: 'hold'; reason: HoldReason }
-  /** The recipient is to be looked up anew: it cannot be told now. */
+  /** The recipient must be looked up again: there is no answer now. */
   | { kind: 'lookUp' }
   | LastAnswer;
 
@@ -34,7 +34,7 @@ export type LastAnswer =
 /** Asked before the recipient is claimed. May depend on who it is: the message is picked already. */
 export type Gate = (deps: GateDeps, item: WorkItem) => Promise<GateAnswer>;
 
-/** Asked in one round trip with the claim, after its mark: whatever changes before that counts. */
+/** Checked in one round trip with the claim, after its mark, so that every earlier change counts. */
 export type LastGate = (deps: GateDeps, item: WorkItem & { person: Recipient }) => Promise<LastAnswer>;
 
 export const PASS = { kind: 'pass' } as const;

@@ -1,6 +1,6 @@
 import { hasOptedOut } from '../preparing/drop-opted-out.js';
 import { type LastGate, PASS } from './gate.js';
 
-/** Nothing goes out to a person who has opted out, under any of their names. */
+/** Stops messages to people who have opted out, under any of their names. */
 export const optOutGate: LastGate = async (deps, { person }) =>
   (await hasOptedOut(deps, person)) ? { kind: 'refuse', error: 'recipient_opted_out' } : PASS;

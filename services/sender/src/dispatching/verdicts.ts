@@ -83,7 +83,7 @@ export class Verdicts {
     await this.comeBack(item, () => send.retryLater(recipient, this.deps.clock.nowMs()));
   }
 
-  /** This try reached no one, and Redis is told so: a cancel that came meanwhile, or comes now, ends it. */
+  /** This attempt reached no phone, and Redis records that: a cancel, earlier or from now on, ends it. */
   private async comeBack({ send, recipient, part }: WorkItem, tryAgain: () => void): Promise<void> {
     const status = await this.deps.results.write(send.tag, { recipient, part, event: 'returned' });
     if (status === 'queued') tryAgain();

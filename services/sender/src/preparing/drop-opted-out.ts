@@ -21,7 +21,7 @@ export async function dropOptedOut<Upcoming extends { index: number; to: string 
   return upcoming.filter(({ to }) => !optedOut.has(to));
 }
 
-/** A recipient by all their names; one who takes every message is not named. */
+/** A recipient by all their names; recipients whom no opt-out concerns are left out. */
 export type Recipient =
   | { kind: 'exempt' }
   | { kind: 'named'; numbers: readonly string[]; hiddenId: string | undefined; storedHiddenId?: string };
@@ -62,7 +62,7 @@ async function findIn(
   return isExempt(send) ? new Set() : findOptedOut(store, ownership.address.workspace, numbers);
 }
 
-/** A code goes out all the same: the person has just asked for it. */
+/** OTPs go out anyway: the person has just requested one. */
 function isExempt({ record }: SendProgress): boolean {
   return priorityOf(record) === 'otp';
 }

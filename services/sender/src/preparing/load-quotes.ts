@@ -18,7 +18,7 @@ export interface QuoteDeps {
 /** What the message to a number quotes. */
 export type QuoteFor = (to: string) => Quoted | undefined;
 
-/** The quotes of a send: read once, whatever the number of recipients. Content that is gone is left out. */
+/** The quotes of a send, read once for all recipients. Deleted content is left out. */
 export async function loadQuotes(deps: QuoteDeps, reply: Reply | undefined): Promise<QuoteFor> {
   if (!reply) return () => undefined;
   const content = await contentOf(deps, reply).catch(() => undefined);
@@ -41,7 +41,7 @@ export async function loadQuotes(deps: QuoteDeps, reply: Reply | undefined): Pro
   };
 }
 
-/** A message of ours as it went out, without what it quoted; its file is not uploaded again. */
+/** A sent message without its own quote; its file is not uploaded again. */
 export async function readOwnMessage(
   { store, address }: Pick<QuoteDeps, 'store' | 'address'>,
   { tag, part }: { tag: SendTag; part: number },

@@ -63,7 +63,7 @@ export class SendPreparation {
     }
   }
 
-  /** Under a slow pace, no more than what goes out within a minute: an answer should be fresh when it is used. */
+  /** Under a slow pace, no more than a minute's worth: an answer should be fresh when it is used. */
   private lookUpLimit(): number {
     const { messagesPerMinute } = this.deps.currentPace();
     return messagesPerMinute === 0 ? LOOK_UP_BATCH : Math.min(LOOK_UP_BATCH, Math.ceil(messagesPerMinute));
@@ -235,7 +235,7 @@ export class SendPreparation {
     }
   }
 
-  /** No one has got anything of this send from us, and no one will. */
+  /** No recipient has got anything of this send, and none will. */
   private async giveUp(send: SendProgress, error: OwnRecipientError): Promise<void> {
     await failRecipients(this.deps, send.record, send.takeUnsent(), error);
   }

@@ -100,7 +100,7 @@ export class ActiveSends {
 
   /**
    * From its job to its message an OTP has the device to itself. What lists do meanwhile would come before it: their
-   * look-ups fill the event loop, and their messages the library's queue.
+   * lookups fill the event loop, and their messages the library's queue.
    */
   get otpWaits(): boolean {
     if (this.deps.monotonicMs() >= this.otpFirstUntilMs) return false;
@@ -154,7 +154,7 @@ export class ActiveSends {
     return true;
   }
 
-  /** Lets go of sends with nothing left to do, or nothing for now, and takes others in their place. */
+  /** Releases sends with nothing left to do, or nothing for now, and takes others in their place. */
   settle(): void {
     for (const send of this.active.values()) {
       if (send.lookingUp || send.file.uploading) continue;
@@ -198,7 +198,7 @@ export class ActiveSends {
     for (const { job, rest } of this.takeAside(({ held }) => held.length > 0)) this.restart(job, { rest });
   }
 
-  /** One person waits no more, in whatever way their number is written; the others do. */
+  /** One person no longer waits, in any spelling of their number; the others do. */
   release(phone: string): void {
     const numbers = new Set(spellingsOf(phone));
     for (const send of this.active.values()) send.releaseHeld(numbers);

@@ -10,7 +10,7 @@ export type HoldAnswer = Restriction | 'free' | 'silence';
 
 /** The network may lift a restriction before its end; news of it can get lost. */
 const ASK_AGAIN_MS = 15 * 60_000;
-/** After its end by our clock; and after a question without an answer, with pauses that double. */
+/** After the end by our clock; and after an unanswered question, with pauses that double. */
 const ASK_SOON_MS = 5_000;
 /** As often as the web client asks an account that is free; plus up to a quarter, so that a fleet spreads out. */
 const ASK_FREE_MS = 60 * 60_000;
@@ -18,7 +18,7 @@ const ASK_FREE_MS = 60 * 60_000;
 const SILENCE_MS = 10 * 60_000;
 const TRIAL_PAUSE_MS = 15 * 60_000;
 
-/** The code of an account that has used up its quota; the other, 463, may stand for a lock. */
+/** The code of an exhausted quota; the other one, 463, may mean a lock. */
 const CAPPED = 475;
 
 export function limitOf(code: number): RestrictionKind {

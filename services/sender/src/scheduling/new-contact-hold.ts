@@ -27,7 +27,7 @@ export interface HoldDeps {
   metrics: SenderMetrics;
   /** From now on messages to new contacts wait. */
   onHeld(): void;
-  /** From now on no one waits. */
+  /** From now on no recipient waits. */
   onLifted(): void;
   /** This person, who may be one of those who wait, is no stranger any more. */
   onMet(phone: string): void;
@@ -63,7 +63,7 @@ export class NewContactHold {
   /** What the keys do not say of people, by canonical number: refused as strangers, or met, while the hold was on. */
   private readonly standings = new Map<string, 'refused' | 'met'>();
   private session: MessengerSession | undefined;
-  /** Under way: it ends with the answer, before that is written down. */
+  /** The running question: it ends with the answer, before that is stored. */
   private question: Promise<Answered> | undefined;
   /** Questions so far. */
   private asked = 0;
@@ -71,7 +71,7 @@ export class NewContactHold {
   private newsAtMs = Number.NEGATIVE_INFINITY;
   /** Questions in turn that were not answered. */
   private silences = 0;
-  /** The one who is being tried, by canonical number. */
+  /** The recipient of the running attempt, by canonical number. */
   private trial: string | undefined;
   /** Those who were, since all others were: each has their turn before one is tried again. */
   private readonly tried = new Set<string>();
@@ -204,14 +204,14 @@ export class NewContactHold {
     return found ?? this.deps.findHeld(() => true);
   }
 
-  /** Whether this was about the one who is being tried. */
+  /** Whether this was the recipient of the running attempt. */
   private endTrial(number: string): boolean {
     if (this.trial === undefined || this.trial !== canonicalPhoneNumber(number)) return false;
     this.trial = undefined;
     return true;
   }
 
-  /** Whether the account is restricted. Those who ask before there is an answer share one question. */
+  /** Whether the account is restricted. Concurrent callers share one question. */
   private ask(): Promise<Answered> {
     this.question ??= this.askNetwork();
     return this.question;

@@ -34,8 +34,8 @@ export class IllegalMoveError extends GatewayError {
 }
 
 /**
- * The recipients of one send, each in one place at a time. A move that is not in `MOVES` is a defect of ours: it is
- * reported and not made, as Redis knows best what became of the recipient.
+ * The recipients of one send, each in one place at a time. A move that is not in `MOVES` is a defect: it is
+ * reported and not made, as Redis has the truth about the recipient.
  */
 export class Places {
   /** By index: all others follow from it. */

@@ -1,7 +1,7 @@
 const FIRST_MS = 2_000;
 const LONGEST_MS = 5 * 60_000;
 
-/** When recipients whose last attempt failed for now are tried again: after pauses that double. */
+/** When recipients whose last attempt failed for now get another attempt: after pauses that double. */
 export class Retries {
   private readonly dueAtMs = new Map<number, number>();
   private readonly attempts = new Map<number, number>();

@@ -25,7 +25,7 @@ export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'await
 
 /** What is kept of a send that gave up its place: all who are not held are tried again at one time. */
 export interface Rest {
-  /** When the last of its pauses is over: no one is tried too early. */
+  /** When the last of its pauses is over: no attempt comes too early. */
   untilMs: number;
   /** The most attempts that one of them has behind them: pauses go on doubling from there. */
   attempts: number;
@@ -77,7 +77,7 @@ export class SendProgress {
     quoteFor?: QuoteFor;
     finish: () => void;
     rest?: Rest | undefined;
-    /** A defect of ours; by default it throws. */
+    /** Reports a defect; by default it throws. */
     onIllegalMove?: (error: IllegalMoveError) => void;
   }) {
     this.record = options.record;
@@ -110,7 +110,7 @@ export class SendProgress {
     this.suspects = new Set(suspects.each.map(({ index }) => index));
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
     const untilMs = Math.max(rest?.untilMs ?? 0, suspects.sendNotBeforeMs);
-    // Those who are held may have been let go: their lookup says.
+    // Held recipients may have been released: their lookup tells.
     const isFree = (index: number) => untilMs === 0 || this.marked.has(index);
     this.places.begin(trusted.filter(isFree), 'waiting');
     if (this.file.attempts > 0) this.file.notBeforeMs = untilMs;
@@ -203,7 +203,7 @@ export class SendProgress {
     this.places.move(indices.filter(goesAlone), 'alone');
   }
 
-  /** Back to the head of the queue: nothing was written, or it is not known what became of it. */
+  /** Back to the head of the queue: nothing was written, or the outcome is unknown. */
   putBack(indices: readonly number[]): void {
     this.places.move(indices, 'waiting', { first: true });
   }
@@ -296,7 +296,7 @@ export class SendProgress {
   private workOf(recipient: number): WorkItem {
     const part = this.firstMissingPart(recipient);
     const to = this.numbers[recipient]!;
-    // One quote per answer: the text that follows a file stands for itself.
+    // One quote per reply: the text that follows a file has none.
     const quoted = part === 0 ? this.quoteFor(to) : undefined;
     const content = { ...this.contentOf(part), ...(quoted && { quoted }) };
     return { send: this, recipient, part, to, content, isAlone: this.places.of(recipient) === 'alone' };
@@ -341,12 +341,12 @@ export class SendProgress {
     this.keepWaiting((index) => this.doubtful.has(index));
   }
 
-  /** Look-ups were made for a session that is gone. */
+  /** The lookups belong to a session that is gone. */
   forgetLookUps(): void {
     this.places.move([...this.places.in('ready'), ...this.places.in('alone')], 'waiting', { first: true });
   }
 
-  /** This process has lived to see what became of the message, if one was under way. */
+  /** This process has seen the outcome of the message, if one was in flight. */
   private answered(index: number): void {
     if (this.places.of(index) === 'inFlight') this.suspects.delete(index);
   }

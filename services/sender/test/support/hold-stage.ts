@@ -14,7 +14,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 export const ADDRESS = { workspace: 'main', device: 'a' };
 export const MINUTE_MS = 60_000;
 
-/** What a hold sees and does in a test: made anew for each. */
+/** What a hold sees and does in a test: made again for each. */
 interface Stage {
   space: RedisSpace;
   store: Store;

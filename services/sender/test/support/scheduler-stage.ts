@@ -31,7 +31,7 @@ export interface Sent {
   text: string;
 }
 
-/** A scheduler of a device on a real Redis, and a network that a script plays: made anew for each test. */
+/** A scheduler of a device on a real Redis, and a network that a script plays: made again for each test. */
 export function useScheduler() {
   const stage = {} as Stage;
   beforeEach(async () => {

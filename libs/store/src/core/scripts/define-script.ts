@@ -16,7 +16,7 @@ type WriteArgument = (value: never) => ScriptArgument;
 
 export const text = (value: string): string => value;
 export const number = (value: number): number => value;
-/** Sealed, or packed; text where there is none. */
+/** Encrypted or packed bytes; empty text if there are none. */
 export const bytes = (value: Buffer | string): Buffer | string => value;
 export const flag = (value: boolean): string => (value ? '1' : '');
 /** Of several arguments that mean different things. */

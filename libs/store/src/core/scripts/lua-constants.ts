@@ -8,7 +8,7 @@ import { RECIPIENT_EVENTS, RECIPIENT_STATUSES, SEND_STATES } from '@gateway/cont
 import { SEALED_VERSION } from '../vault.js';
 import type { LuaConstants } from './lua-source.js';
 
-/** What Lua is told of the contract. */
+/** The parts of the contract that Lua gets. */
 export const CONTRACT = {
   statuses: RECIPIENT_STATUSES as readonly string[],
   states: SEND_STATES as readonly string[],

@@ -20,7 +20,7 @@ const noteReplacedStep = defineScript({
  * Counts how often another client has taken the place of a device that is ours: someone outside uses its keys.
  * Taking it back by reflex would be a fight without an end. Counted in Redis, for it is the same fight whichever process
  * holds the device.
- * @returns `tooOften`: the third within ten minutes. The device is to be parked, and its count begins anew.
+ * @returns `tooOften`: the third within ten minutes. The caller parks the device; the count starts again.
  * @throws `FencedError` for a stale owner.
  */
 export async function noteReplaced(store: Store, ownership: Ownership, nowMs: number): Promise<'once' | 'tooOften'> {

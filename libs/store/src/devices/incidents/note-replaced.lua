@@ -1,5 +1,5 @@
 -- Another client has taken the place of a device: the times at which it did are kept, the newest first.
--- Output: 1 when there were `limit` within the window, which begins anew then; else 0
+-- Output: 1 when there were `limit` within the window, which begins again then; else 0
 local limit = tonumber(limit)
 redis.call('LPUSH', replaced_key, now_ms)
 redis.call('LTRIM', replaced_key, 0, limit - 1)

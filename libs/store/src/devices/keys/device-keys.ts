@@ -235,7 +235,7 @@ function toBucketKey(store: Store, address: DeviceAddress, name: string): string
   return deviceKeys(store.space, address).keyBucket(name.slice(0, at), Number(name.slice(at + 1)));
 }
 
-/** Which of a type's hashes an id lies in. */
+/** The hash, among those of a type, that holds an id. */
 export function bucketOf(id: string): number {
   return crc32(id) % BUCKETS;
 }

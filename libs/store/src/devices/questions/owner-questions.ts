@@ -133,7 +133,7 @@ export interface TakenQuestion {
   question: OwnerQuestion | undefined;
 }
 
-/** The owner takes all questions that wait, and says so. Throws `FencedError` for a stale owner. */
+/** The owner takes all waiting questions, and announces it. Throws `FencedError` for a stale owner. */
 export async function takeQuestions(store: Store, ownership: Ownership): Promise<TakenQuestion[]> {
   const flat = await takeStep(store, ownership, { questions: deviceKeys(store.space, ownership.address).questions });
   const questions: TakenQuestion[] = [];

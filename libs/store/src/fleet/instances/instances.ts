@@ -103,7 +103,7 @@ export async function takeInstance(deps: InstanceDeps, name: string): Promise<In
   };
 }
 
-/** Whether the process that has the name says so. */
+/** Whether the process that has the name answers. */
 async function answers({ redis, space }: Store, name: string): Promise<boolean> {
   const question = randomUUID();
   const deadlineMs = systemClock.monotonicMs() + ANSWER_MS;
