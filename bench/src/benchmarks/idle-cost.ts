@@ -1,5 +1,6 @@
 import { sleep } from '@gateway/runtime/clock';
 import { Redis } from 'ioredis';
+import { fleetSize } from '../config.js';
 import type { Benchmark } from '../support/benchmark.js';
 import { countCommands } from '../support/count-commands.js';
 import { linkDevices } from '../support/link-devices.js';
@@ -7,7 +8,7 @@ import { countConnections } from '../support/process-usage.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { rounded } from '../support/statistics.js';
 
-const DEVICES = 300;
+const WHOLE = { devices: 300, senders: 2 };
 const SECONDS = 60;
 const SETTLE_MS = 5_000;
 const COMMANDS_PER_SECOND = 150;
@@ -15,14 +16,15 @@ const COMMANDS_PER_SECOND = 150;
 /** What a fleet asks of Redis while nothing is to be done. */
 export const idleCostBenchmark: Benchmark = {
   name: 'idle-cost',
-  summary: `commands/s that two senders, api and connection send with ${DEVICES} idle devices / ${COMMANDS_PER_SECOND}`,
+  summary: `commands/s that two senders, api and connection send with ${WHOLE.devices} idle devices / ${COMMANDS_PER_SECOND}`,
   goals: [
     { figure: 'perDevice', atMost: 0.1 },
     { figure: 'commandsPerSecond', atMost: COMMANDS_PER_SECOND },
     { figure: 'connectionsPerProcess', atMost: 12 },
   ],
   async run({ lifecycle, say }) {
-    const stage = await openStage({ lifecycle, say }, { decryptSample: 0, senders: 2 });
+    const { devices, senders } = fleetSize(WHOLE);
+    const stage = await openStage({ lifecycle, say }, { decryptSample: 0, senders });
     const takeCounts = await countCommands(lifecycle, stage.space);
     const perSecond = async () => {
       await sleep(SETTLE_MS);
@@ -32,10 +34,10 @@ export const idleCostBenchmark: Benchmark = {
     };
     const empty = await perSecond();
     say(`without devices: ${rounded(empty)} commands/s`);
-    await linkDevices(stage, DEVICES, say);
+    await linkDevices(stage, devices, say);
     await stage.simulator.settle();
     const full = await perSecond();
-    say(`with ${DEVICES}: ${rounded(full)} commands/s`);
+    say(`with ${devices}: ${rounded(full)} commands/s`);
     return {
       ratio: rounded(full / COMMANDS_PER_SECOND),
       ours: rounded(full),
@@ -44,7 +46,7 @@ export const idleCostBenchmark: Benchmark = {
       runs: 1,
       commandsPerSecond: rounded(full),
       withoutDevices: rounded(empty),
-      perDevice: rounded((full - empty) / DEVICES),
+      perDevice: rounded((full - empty) / devices),
       ...(await readConnections(stage)),
     };
   },

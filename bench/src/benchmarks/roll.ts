@@ -1,4 +1,5 @@
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { fleetSize } from '../config.js';
 import type { Benchmark } from '../support/benchmark.js';
 import { fleetAccount, linkDevices } from '../support/link-devices.js';
 import { accept, waitForCounts } from '../support/send.js';
@@ -6,8 +7,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { rounded } from '../support/statistics.js';
 import { watchDowntime } from '../support/watch-downtime.js';
 
-const SENDERS = 4;
-const DEVICES = 200;
+const WHOLE = { devices: 200, senders: 4 };
 /** For each device: they outlast the roll, at this pace. */
 const RECIPIENTS = 12;
 const PACE_PER_MINUTE = 6;
@@ -24,7 +24,7 @@ interface RunningList {
 /** A new version is rolled out under running lists: one sender after the other is replaced, the new one ready first. */
 export const rollBenchmark: Benchmark = {
   name: 'roll',
-  summary: `logins per device while ${SENDERS} senders with ${DEVICES} devices are replaced one by one / ${LOGINS}`,
+  summary: `logins per device while ${WHOLE.senders} senders with ${WHOLE.devices} devices are replaced one by one / ${LOGINS}`,
   goals: [
     { figure: 'loginsPerDevice', atMost: LOGINS },
     { figure: 'meanDownSeconds', atMost: 3 },
@@ -33,20 +33,21 @@ export const rollBenchmark: Benchmark = {
     { figure: 'duplicates', atMost: 0 },
   ],
   async run({ lifecycle, say }) {
+    const { devices: count, senders } = fleetSize(WHOLE);
     const env = { PACE_PER_MINUTE: String(PACE_PER_MINUTE) };
-    const stage = await openStage({ lifecycle, say }, { senders: SENDERS, env });
-    const devices = await linkDevices(stage, DEVICES, say);
+    const stage = await openStage({ lifecycle, say }, { senders, env });
+    const devices = await linkDevices(stage, count, say);
     const lists = await Promise.all(devices.map((device, index) => startList(stage, device, index)));
     const watch = watchDowntime(stage.simulator);
     lifecycle.add('watch', async () => void (await watch.stop()));
     const loginsBefore = (await stage.simulator.counters()).logins!;
     const startedMs = performance.now();
     await replaceSenders(stage, say);
-    await watch.untilAllAreUp(DEVICES);
+    await watch.untilAllAreUp(count);
     const seconds = (performance.now() - startedMs) / 1000;
     const logins = (await stage.simulator.counters()).logins! - loginsBefore;
     const { meanSeconds, worstSeconds } = await watch.stop();
-    const loginsPerDevice = rounded(logins / DEVICES);
+    const loginsPerDevice = rounded(logins / count);
     say(`rolled in ${rounded(seconds)} s, ${loginsPerDevice} logins and ${rounded(meanSeconds)} s down per device`);
     const { lost, duplicates } = await settle(stage, lists);
     return {

@@ -25,6 +25,6 @@ describe('what a device remembers', () => {
     });
     const kilobytes = (usedBytes() - before) / DEVICES / 1024;
     expect(kept.length).to.equal(DEVICES);
-    expect(kilobytes, 'kB per device').to.be.below(30);
+    expect(kilobytes, 'kB per device').to.be.below(5);
   });
 });

@@ -56,33 +56,59 @@ export const STRANGER_TTL_MS = 5 * MINUTE_MS;
 /** Until then it is asked alone: longer than the wait between two attempts of a list. */
 const REFUSED_TTL_MS = 10 * MINUTE_MS;
 
-/** @param maxKeyBytes bound of the key cache, in bytes of the stored form. */
-export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): SessionCaches {
-  // Bounds by size, because a bound by count sets its whole memory aside at once: too much for thousands of idle devices.
-  return {
-    keys: new LRUCache({ maxSize: maxKeyBytes }),
-    devices: new LRUCache({ maxSize: 40_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
-    ownDevices: new Map(),
-    withoutLid: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: DEVICES_TTL_MS }),
-    refreshedLids: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
-    issuedTokens: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1 }),
-    tokensToIssue: new Set(),
-    forgotten: new Set(),
-    contacts: new LRUCache({ maxSize: 20_000, sizeCalculation: () => 1, ttl: CONTACT_TTL_MS }),
-    refused: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: REFUSED_TTL_MS }),
-    sentTo: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: SENT_TTL_MS }),
-    answeredQueries: new Map(),
-    retries: new LRUCache({ maxSize: 5_000, sizeCalculation: () => 1, ttl: 60 * MINUTE_MS }),
-  };
+const ofOne = () => 1;
+
+/**
+ * How each is made. Bounds by size, because a bound by count sets its whole memory aside at once: too much for thousands of
+ * idle devices.
+ */
+const MAKE: { [Name in keyof SessionCaches]: (options: CacheOptions) => SessionCaches[Name] } = {
+  keys: ({ maxKeyBytes }) => new LRUCache({ maxSize: maxKeyBytes }),
+  devices: () =>
+    new LRUCache({ maxSize: 40_000, sizeCalculation: (devices) => devices.length + 1, ttl: DEVICES_TTL_MS }),
+  ownDevices: () => new Map(),
+  withoutLid: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne, ttl: DEVICES_TTL_MS }),
+  refreshedLids: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: 60 * MINUTE_MS }),
+  issuedTokens: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne }),
+  tokensToIssue: () => new Set(),
+  forgotten: () => new Set(),
+  contacts: () => new LRUCache({ maxSize: 20_000, sizeCalculation: ofOne, ttl: CONTACT_TTL_MS }),
+  refused: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: REFUSED_TTL_MS }),
+  sentTo: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: SENT_TTL_MS }),
+  answeredQueries: () => new Map(),
+  retries: () => new LRUCache({ maxSize: 5_000, sizeCalculation: ofOne, ttl: 60 * MINUTE_MS }),
+};
+
+interface CacheOptions {
+  maxKeyBytes: number;
 }
 
-/** An LRU cache in the form that the library takes. */
-export function asCacheStore(cache: LRUCache<string, object>): CacheStore {
+/** Each is made when it is first asked for: together they take 16 kB while they are empty, and most devices are idle. */
+class CachesWhenNeeded {
+  constructor(readonly options: CacheOptions) {}
+}
+for (const [name, make] of Object.entries(MAKE)) {
+  Object.defineProperty(CachesWhenNeeded.prototype, name, {
+    get(this: CachesWhenNeeded) {
+      const value = make(this.options);
+      Object.defineProperty(this, name, { value });
+      return value;
+    },
+  });
+}
+
+/** @param maxKeyBytes bound of the key cache, in bytes of the stored form. */
+export function createSessionCaches({ maxKeyBytes = 4 * 1024 * 1024 } = {}): SessionCaches {
+  return new CachesWhenNeeded({ maxKeyBytes }) as unknown as SessionCaches;
+}
+
+/** The cache of retries in the form that the library takes. */
+export function retryCache(caches: Pick<SessionCaches, 'retries'>): CacheStore {
   return {
-    get: <Value>(key: string) => (cache.get(key) as { value: Value } | undefined)?.value,
-    set: <Value>(key: string, value: Value) => void cache.set(key, { value }),
-    del: (key) => void cache.delete(key),
-    flushAll: () => cache.clear(),
+    get: <Value>(key: string) => (caches.retries.get(key) as { value: Value } | undefined)?.value,
+    set: <Value>(key: string, value: Value) => void caches.retries.set(key, { value }),
+    del: (key) => void caches.retries.delete(key),
+    flushAll: () => caches.retries.clear(),
   };
 }
 

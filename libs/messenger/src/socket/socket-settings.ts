@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { namespaceOf } from '../addressing/addressing-state.js';
 import { authorOfQuote } from '../addressing/author-of-quote.js';
 import type { LinkMethod } from '../linking/link-method.js';
-import { asCacheStore, type SessionCaches } from '../lookup/session-caches.js';
+import { retryCache, type SessionCaches } from '../lookup/session-caches.js';
 import { toQuotingProto } from '../sending/quote.js';
 import type { StanzaTrace } from '../tracing/stanza-trace.js';
 import {
@@ -78,7 +78,7 @@ export function socketSettings(settings: SocketSettings): UserFacingSocketConfig
     // A pause after each message that cannot be read would hold up those behind it.
     retryRequestDelayMs: 0,
     placeholderResendCache: asIfAskedFor,
-    msgRetryCounterCache: asCacheStore(caches.retries),
+    msgRetryCounterCache: retryCache(caches),
     makeSignalRepository: signalRepository(caches),
     async getMessage({ id }) {
       const content = id ? await getMessage?.(id) : undefined;
