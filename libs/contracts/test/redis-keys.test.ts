@@ -27,7 +27,7 @@ function namesOf(keys: object): string[] {
 describe('the keys in Redis', () => {
   it('are named as they always were', () => {
     expect([schemaKey(space), doorbellChannel(space), queuePrefix(space), queueName(address)]).to.deep.equal([
-      ...['gw:schema', 'gw:doorbell', 'gw:q', '{main-phone-1}'],
+      ...['gw:schema', 'gw:doorbell', 'gw:q', '{main/phone-1}'],
     ]);
     expect([workspacesKey(space), tokenIndexKey(space)]).to.deep.equal(['gw:workspaces', 'gw:token-index']);
     expect(tokenLimitKey(space, 'main', 'send', 'a')).to.equal('gw:{main}:limit:send:a');
@@ -110,6 +110,15 @@ describe('the keys in Redis', () => {
       ...namesOf(clientVersionKeys(space)),
     ];
     expect(new Set(all).size).to.equal(all.length);
+  });
+
+  it('are different for devices whose workspace and name only look alike', () => {
+    const [one, other] = [
+      { workspace: 'a-b', device: 'c' },
+      { workspace: 'a', device: 'b-c' },
+    ];
+    expect(queueName(one)).not.to.equal(queueName(other));
+    expect(deviceKeys(space, one).base).not.to.equal(deviceKeys(space, other).base);
   });
 
   it('spread devices over 64 slots, each its fair part', () => {
