@@ -66,7 +66,7 @@ export function mayMeanAddress(
   return verdict.code === WRONG_HIDDEN || (!isProven && verdict.code === WRONG_NUMBER);
 }
 
-/** Credentials as they are stored: the library keeps what it does not know. */
+/** Credentials as stored: the library keeps fields that it does not know. */
 export type StoredCreds = AuthenticationCreds & {
   addressing?: AddressingState;
   /** What the network last said of `MIGRATION_SETTING`. */

@@ -66,7 +66,7 @@ export class SaltSeeker {
     return isOfUse && saltAttempts < MOST_ATTEMPTS && this.#deps.optional.mayAsk('settings');
   }
 
-  /** Keys of another program had their history there: none will come. */
+  /** An imported session had its history in the other program: none will come. */
   get #historyWaitMs(): number {
     const { linkedAtMs } = this.#creds;
     return linkedAtMs === undefined ? 0 : Math.max(0, linkedAtMs + HISTORY_WAIT_MS - systemClock.nowMs());

@@ -8,7 +8,7 @@ import {
 import type { Listener } from '../socket/listeners.js';
 import { replaceListeners } from '../socket/listeners.js';
 
-/** Tags that the library, or this adapter, answers in their own way, or that need no answer. */
+/** Tags that the library or other parts of this adapter answer, or that need no answer. */
 const ANSWERED: ReadonlySet<string> = new Set([
   ...['message', 'receipt', 'notification', 'call', 'iq', 'ack', 'ib', 'success', 'failure', 'presence', 'chatstate'],
   ...['stream:error', 'xmlstreamend', 'stream:features', 'error'],
@@ -20,9 +20,9 @@ const MOST_SEALED = 3;
 const TO_MANY = /@(?:broadcast|newsletter)$/;
 
 /**
- * Confirms what this gateway has no use for before the library sees it: statuses, groups, broadcast lists, calls,
- * newsletters, news of the account's settings, messages in more pieces than there can be, and stanzas of a kind that is
- * new. What is not confirmed comes again at each login, and in the end the network closes the connection for it; what
+ * Confirms stanzas that the gateway does not use, before the library sees them: statuses, groups, broadcast lists, calls,
+ * newsletters, changes of the account's settings, messages in more parts than are valid, and stanzas of unknown
+ * kinds. Unconfirmed stanzas come again at each login, and in the end the network closes the connection over them; what
  * the library fails to read it confirms with an error, which withholds the whole queue.
  */
 export function confirmUnread(sock: BaileysSocket): void {

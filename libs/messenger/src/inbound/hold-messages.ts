@@ -15,7 +15,7 @@ import {
 export interface HoldMessagesDeps {
   /** The message is confirmed to the network when this resolves. */
   onMessage(message: IncomingMessage): void | Promise<void>;
-  /** Called with what `onMessage` threw: the session must end before anything else goes out. */
+  /** Called with the error of `onMessage`: the session must end before anything else is sent. */
   onFailed(error: unknown): void;
 }
 
@@ -26,9 +26,9 @@ const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted',
 /**
  * Hands over what people write to the account, each in a conversation of two, before the library confirms it and before
  * the ratchet has moved on in the key store. A process that dies in between gets the message again at its next login,
- * and can still read it: the ratchet's step and the confirmation are both of later.
+ * and can still decrypt it: the ratchet step and the confirmation both come later.
  *
- * The library's own event comes when all that is done, up to 20 s late while it catches up.
+ * The library's own event comes only after all that, up to 20 s late during a backlog.
  */
 export function holdMessages(sock: BaileysSocket, deps: HoldMessagesDeps): void {
   const { signalRepository, authState } = sock;

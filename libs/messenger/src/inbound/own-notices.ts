@@ -9,9 +9,9 @@ import {
 
 /** What the devices of an account tell each other: histories, migrations, keys. */
 export interface OwnNotice {
-  /** As the library would find it, however it was wrapped. What is changed here is changed in the message. */
+  /** The notice as the library would find it, in any wrapping. Changes here change the message. */
   protocol: proto.Message.IProtocolMessage;
-  /** Whether the account's phone said it, to this device alone. Any other device may be a stranger's. */
+  /** Whether it came from the account's phone, to this device only. Any other device may be a stranger's. */
   isFromPhone: boolean;
 }
 
@@ -22,7 +22,7 @@ type Me = { id: string; lid?: string } | undefined;
 
 const PAD_OF_ONE = Buffer.from([1]);
 
-/** The library obeys all devices of the account, in conversations and in groups; so all of them are looked at. */
+/** The library obeys all devices of the account, in conversations and in groups; so all are checked. */
 export function takeOwnNotices({ signalRepository }: BaileysSocket, me: () => Me, take: TakeNotice): void {
   const decrypt = signalRepository.decryptMessage.bind(signalRepository);
   signalRepository.decryptMessage = async (sealed) => {

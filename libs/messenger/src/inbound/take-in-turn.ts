@@ -4,18 +4,18 @@ import { withPlainAcks } from '../socket/plain-acks.js';
 
 /** Messages on their way through the library. */
 export interface Intake {
-  /** Of those that waited at the network for this login: how many have come and are not dealt with. */
+  /** Number of backlog messages that have arrived and are not handled yet. */
   readonly backlog: number;
 }
 
 /**
- * Lets the library have messages one after the other, in the order of the wire.
+ * Passes messages to the library one after the other, in the order of the wire.
  *
- * It has a queue of its own for what comes from the backlog, beside which new messages overtake, and which does
- * not tell when it is empty. So they come to it unmarked: then its listener ends when the message is dealt with.
+ * The library queues messages of the backlog separately: new messages overtake them, and the queue does
+ * not report when it is empty. So their mark is removed: then the library's listener ends when the message is handled.
  *
  * @param onTaken called after each message of the backlog.
- * @param signal aborted when the session ends: what is left comes again at the next login.
+ * @param signal aborted when the session ends: the rest comes again at the next login.
  */
 export function takeInTurn(sock: BaileysSocket, { onTaken, signal }: { onTaken(): void; signal: AbortSignal }): Intake {
   const intake = { backlog: 0 };

@@ -23,7 +23,7 @@ export interface AnswerRetriesDeps {
   /** Whether the content of this message is still kept. */
   hasMessage(platformId: string): Promise<boolean>;
   logger: Logger;
-  /** Aborted when the session ends: what was not answered is asked again at the next login. */
+  /** Aborted when the session ends: unanswered requests come again at the next login. */
   signal: AbortSignal;
 }
 
@@ -36,10 +36,10 @@ const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted',
 const LOG_AGAIN_MS = 60 * 60_000;
 
 /**
- * Decides whether a message goes out again to a phone that could not read it. Not by the library: it would answer under
- * the name that it was asked by, and with neither the number nor a token, which the network wants of every message.
+ * Decides whether a message is sent again to a phone that could not decrypt it. The library does not: it would answer under
+ * the name in the request, and without the number and the token that the network requires of every message.
  *
- * Anyone can ask, for ids that they made up, or learned: what is asked for must have gone to the person that asks, and the
+ * Anyone can ask, with invented or learned ids: the message must have gone to the person that asks, and the
  * device must be one that the network lists as theirs, or as ours. Only messages that were sent cost a lookup, and count.
  */
 export class RetryAnswers {
@@ -54,7 +54,7 @@ export class RetryAnswers {
     this.#budget = new ResendBudget({ creds, saveCreds: deps.saveCreds, nowMs: Date.now });
   }
 
-  /** Answers and confirms the request, or does the second only. Rejects when the tally could not be stored. */
+  /** Answers and confirms the request, or only confirms it. Rejects when the tally could not be stored. */
   async answer(node: BinaryNode): Promise<void> {
     const device = node.attrs.participant ?? node.attrs.from ?? '';
     const inNameOf = this.#personOf(node) ?? device;
@@ -67,7 +67,7 @@ export class RetryAnswers {
       case 'notOurs':
         return confirmStanza(this.#deps.sock, node);
       case 'notRead':
-        // It stays unconfirmed: the network says it again at the next login.
+        // It stays unconfirmed: the network sends it again at the next login.
         return;
       default:
         return this.#refuse(node, verdict);
@@ -91,7 +91,7 @@ export class RetryAnswers {
     return limit === 'granted' ? { to: numbers[0]! } : limit;
   }
 
-  /** One at a time, so that requests which come together read no more than may go out. */
+  /** One at a time, so that concurrent requests read no more messages than may be sent. */
   #decideInTurn(contact: string, ids: readonly string[]): Promise<Decision> {
     const decided = this.#lastDecision.then(() => this.#decide(contact, ids));
     this.#lastDecision = decided.catch(() => {});
@@ -118,7 +118,7 @@ export class RetryAnswers {
     confirmStanza(sock, request.node);
   }
 
-  /** How many of the messages are ours; `undefined` when that could not be read. */
+  /** How many of the messages are ours; `undefined` if that could not be read. */
   async #countKept(ids: readonly string[]): Promise<number | undefined> {
     const { hasMessage, logger } = this.#deps;
     try {
@@ -130,7 +130,7 @@ export class RetryAnswers {
     }
   }
 
-  /** One of our own devices asks for its copy of what was sent to a person: that person. */
+  /** The person, if one of our own devices asks for its copy of a message to them. */
   #personOf({ attrs: { from = '', recipient } }: BinaryNode): string | undefined {
     return this.#deps.recipients.isOurs(from) ? recipient : undefined;
   }
@@ -142,7 +142,7 @@ export class RetryAnswers {
   #refuse(node: BinaryNode, refusal: Refusal): void {
     const { sock, logger } = this.#deps;
     confirmStanza(sock, node);
-    // A flood of requests must not become one of lines.
+    // A flood of requests must not become a flood of log lines.
     if (Date.now() - (this.#loggedAtMs.get(refusal) ?? 0) < LOG_AGAIN_MS) return;
     this.#loggedAtMs.set(refusal, Date.now());
     if (refusal === 'somebodyElse') logger.warn('a phone asked for a message that was not sent to it');

@@ -35,7 +35,7 @@ const MEDIA_WIRE: { [Type in MediaType]: (parts: ReturnType<typeof partsOf>, med
   }),
 };
 
-/** What several kinds of media have in common; empty where nothing is known. */
+/** Fields that several kinds of media share; empty if unknown. */
 function partsOf(media: Media) {
   const { caption, width, height, seconds, thumbnail } = media;
   return {
@@ -47,7 +47,7 @@ function partsOf(media: Media) {
   };
 }
 
-/** Where the file is, and what opens it: the same fields in every kind of message. */
+/** Location and keys of the file: the same fields in every kind of message. */
 function toFile({ mimeType, sizeBytes, upload }: Media) {
   return {
     url: upload.url,

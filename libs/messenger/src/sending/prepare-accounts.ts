@@ -4,7 +4,7 @@ import type { Account } from '../lookup/resolve-numbers.js';
 import type { SessionCaches } from '../lookup/session-caches.js';
 import { type BaileysSocket, type FullJid, jidDecode, jidEncode, jidNormalizedUser } from '../socket/baileys.js';
 
-/** An account that can be sent to: its devices that have a session. `isPartial`: others would have to be asked for again. */
+/** An account that messages can be sent to: its devices with a session. `isPartial`: further devices need another query. */
 export type Prepared = { devices: FullJid[]; isPartial: boolean } | { error: number };
 
 export interface PrepareDeps extends BundleDeps {
@@ -95,7 +95,7 @@ function conclude(
   errors: ReadonlyMap<string, number>,
   ownUser: string | undefined,
 ): Prepared {
-  // Our own devices are not whom the message is for: without their keys they get no copy, and that is all.
+  // Our own devices are not the recipients: without their keys they just get no copy.
   const isOurs = jidDecode(account.jid)?.user === ownUser;
   const able: FullJid[] = [];
   for (const { device, jid } of devices) {

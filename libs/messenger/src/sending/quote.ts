@@ -3,8 +3,8 @@ import { proto } from '../socket/baileys.js';
 import { toProto } from './content.js';
 
 /**
- * The message of a content, with the one that it answers above it.
- * @param author jid of the writer of that one, in the namespace in which the message goes out.
+ * The message for a content, with the message that it quotes.
+ * @param author jid of the writer of the quoted message, in the namespace of this message.
  */
 export function toQuotingProto(content: ReadyContent, author: string | undefined): proto.IMessage {
   const message = toProto(content);

@@ -15,26 +15,26 @@ export interface RecipientsDeps {
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
 }
 
-/** `unclear`: the network did not tell. */
+/** `unclear`: the network did not answer. */
 export type Standing = 'recipient' | 'somebodyElse' | 'unclear';
 
-/** Of ids, each of which takes 10 µs to read, if not a look into Redis. */
+/** Number of ids; reading each takes 10 µs or a lookup in Redis. */
 const IDS_PER_TURN = 200;
 /**
- * A device that the network does not list may be new: it is asked again, but not at each request of that device. Others
- * who ask, of whom the network knows that they are others, keep no one's new device from its turn.
+ * A device that the network does not list may be new: the list is read again, but not at each request of that device. Others
+ * who ask, and are known to be other people, do not delay a new device of the recipient.
  */
 const ASK_AGAIN_MS = 5 * 60_000;
 
 /**
- * Whether those who speak of a message are those whom it went to. The network vouches for who speaks, not for what they
- * may speak of; and ids are no secret: they stand in quotes and in backups.
+ * Whether a request or receipt comes from the recipient of the message. The network vouches for the sender, not for what they
+ * may refer to; and ids are not secret: they are in quotes and backups.
  */
 export class Recipients {
   readonly #deps: RecipientsDeps;
-  /** By the device that asked. Bounded by size: a bound by count would set all of its memory aside at once, in each session. */
+  /** By requesting device. Bounded by size: a bound by count would allocate all of its memory at once, in each session. */
   readonly #askedAnew = new LRUCache<string, true>({ maxSize: 1_000, sizeCalculation: () => 1, ttl: ASK_AGAIN_MS });
-  /** The turn of the event loop that is booked last, by any receipt, and how many ids it has room for. */
+  /** The last turn of the event loop that is reserved by any receipt, and how many ids still fit into it. */
   #turn = { room: IDS_PER_TURN, comes: Promise.resolve() };
 
   constructor(deps: RecipientsDeps) {
@@ -67,9 +67,9 @@ export class Recipients {
   }
 
   /**
-   * Whether a device may have a message again that went to `numbers`: one that the network lists as the recipient's, or as
-   * our own where it asks for its copy of what went to the recipient. Pairs of names in the keys do not count, as a phone
-   * may have made one up.
+   * Whether a device may get a message to `numbers` again: it must be listed by the network as the recipient's, or as
+   * our own asking for its copy. Pairs of names in the keys do not count, as a phone
+   * may have invented them.
    * @param asking.device a jid; `inNameOf` is the same, or the recipient's if the device is ours.
    */
   async mayHave(
@@ -97,13 +97,13 @@ export class Recipients {
   }
 
   /**
-   * Whether a jid is known to be someone else than the person behind a number; the network is not asked. The names of
-   * people change, and are not always known: what is not known is `unclear`.
+   * Whether a jid is known to belong to another person than a number; the network is not asked. The names of
+   * people change, and are not always known: then the answer is `unclear`.
    */
   async standingOf(jid: string, to: string): Promise<Standing> {
     const { sock, lookUp } = this.#deps;
     const names = lookUp.namesOf(to);
-    // As nearly every receipt says it.
+    // The form of nearly every receipt.
     if (jid === names?.jid || jid === names?.lid) return 'recipient';
     if (this.isOurs(jid)) return 'recipient';
     const person = jidNormalizedUser(await inNamespace(sock.authState.keys, jid, 'pn'));

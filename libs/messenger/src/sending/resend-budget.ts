@@ -2,7 +2,7 @@ import { type ResendTally, withoutPerson } from '@gateway/contracts/devices/rese
 import type { AuthState } from '../keys/auth-state.js';
 import type { AuthenticationCreds } from '../socket/baileys.js';
 
-/** Credentials as they are stored: the library keeps what it does not know. */
+/** Credentials as stored: the library keeps fields that it does not know. */
 type StoredCreds = AuthenticationCreds & { resends?: ResendTally };
 
 export interface ResendBudgetDeps {
@@ -17,8 +17,8 @@ const MOST_PER_ACCOUNT = 200;
 
 /**
  * How many messages go out once more because a phone asked for them: floods of these lock accounts. The library counts
- * per message only, and forgets it with the process. This tally is stored with the credentials, so that it is the same
- * for the next process; its own bound is that of the account.
+ * only per message, and only in memory. This tally is stored with the credentials, so that it continues
+ * in the next process; it also bounds the whole account.
  */
 export class ResendBudget {
   readonly #deps: ResendBudgetDeps;
@@ -36,7 +36,7 @@ export class ResendBudget {
     return all + messages > MOST_PER_ACCOUNT ? 'account' : undefined;
   }
 
-  /** Counts `messages` and says that they may go; or says why not, and counts nothing. */
+  /** Counts `messages` and allows them; or returns the reason against it, and counts nothing. */
   async take(contact: string, messages: number): Promise<'granted' | 'contact' | 'account'> {
     const limit = this.limitOf(contact, messages);
     if (limit) return limit;
@@ -48,7 +48,7 @@ export class ResendBudget {
     return 'granted';
   }
 
-  /** A clock that went backwards begins a new hour: it must not hold resends up for longer. */
+  /** A clock that went backwards starts a new hour: it must not delay resends. */
   #current(): ResendTally {
     const nowMs = this.#deps.nowMs();
     const stored = this.#deps.creds.resends;
@@ -57,7 +57,7 @@ export class ResendBudget {
   }
 }
 
-/** Forgets that messages went out again to a person. Safe to repeat. */
+/** Deletes the resend count of a person. Safe to repeat. */
 export async function forgetResends(auth: AuthState, users: ReadonlySet<string>): Promise<void> {
   const creds: StoredCreds = auth.creds;
   const resends = withoutPerson(creds.resends, users);

@@ -31,12 +31,12 @@ export interface ResendRequest {
   ids: readonly string[];
 }
 
-/** After so many attempts a device does not learn to read it from another one. */
+/** After this many attempts another resend does not help. */
 const MOST_ATTEMPTS = 5;
 
 /**
  * Sends messages once more under their ids, to the one device that could not read them, with a new session.
- * They carry what every message to a person does: one namespace, whose number it is, and a token. Rejects when one could
+ * Like every message to a person they have one namespace, the number, and a token. Rejects when one could
  * not be written.
  */
 export async function resendMessages(deps: ResendDeps, request: ResendRequest): Promise<void> {
@@ -72,7 +72,7 @@ async function shownTo(
   return { additionalNodes, ...(namespace === 'lid' && lid && { additionalAttributes: nameFor(jid) }) };
 }
 
-/** The device may have brought new keys; else the network has them. */
+/** The request may contain new keys; otherwise the network has them. */
 async function renewSession({ signalRepository, assertSessions }: BaileysSocket, jid: string, node: BinaryNode) {
   const brought = extractE2ESessionFromRetryReceipt(node);
   if (!brought) return void (await assertSessions([jid], true));

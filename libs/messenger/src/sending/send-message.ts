@@ -24,21 +24,21 @@ export interface SendDeps {
   contactTokens: ContactTokens;
   firstContacts: FirstContacts;
   sendTimeoutMs: number;
-  /** A send took longer than that: the library's one mutex is stuck, and only a new socket has another. */
+  /** A send took longer than this: the library's only mutex is stuck, and only a new socket has a new one. */
   onStall(): void;
   /** Aborted when the session ends. */
   signal: AbortSignal;
 }
 
-/** The recipient by both names: which of them a message goes to is the account's namespace. */
+/** The recipient by both names; the account's namespace decides which one a message uses. */
 interface Recipient {
   jid: string;
   lid: string | undefined;
 }
 
 /**
- * Encrypts and writes one message, and promises its verdict. Rejects only when not a byte of it has gone out; when that
- * is uncertain it resolves, and the verdict will be `unacknowledged`.
+ * Encrypts and writes one message, and returns a promise of its verdict. Rejects only if not a byte of it was written; if that
+ * is uncertain it resolves, and the verdict is `unacknowledged`.
  */
 export async function sendMessage(deps: SendDeps, message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }> {
   const { jid, lid } = await findRecipient(deps, message.to);
@@ -78,7 +78,7 @@ async function relay(
   try {
     await within({ timeoutMs, what: 'send', signal }, result);
   } catch (error) {
-    // Ends the session, so that the library cannot write the message later behind our back.
+    // Ends the session, so that the library cannot still write the message later.
     if (error instanceof TimeoutError) deps.onStall();
     if (!written()) {
       wait.cancel();
@@ -107,7 +107,7 @@ async function findRecipient({ lookUp }: SendDeps, number: string): Promise<Reci
   return names;
 }
 
-/** A stale list of devices is the one refusal that a fresh look can cure. Once: a second one is the answer. */
+/** An outdated device list is the only refusal that a new lookup can fix. Done once: the second refusal counts. */
 async function refineVerdict(
   deps: SendDeps,
   message: OutgoingMessage,

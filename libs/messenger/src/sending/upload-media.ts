@@ -11,15 +11,15 @@ const UPLOAD_TIMEOUT_MS = 60_000;
 type Pointer = Pick<proto.Message.IImageMessage, 'url' | 'directPath' | 'mediaKey' | 'fileSha256' | 'fileEncSha256'>;
 
 /**
- * Encrypts a file under a key of its own and uploads it, once for any number of messages. The library encrypts into the
- * folder for temporary files, and removes what it wrote. Rejects when no host took it: try again later.
+ * Encrypts a file with its own key and uploads it, once for any number of messages. The library encrypts into the
+ * folder for temporary files, and deletes them. Rejects if no host accepted it: retry later.
  */
 export async function uploadMedia(
   { sock, logger, signal }: { sock: BaileysSocket; logger: Logger; signal: AbortSignal },
   { type, mimeType }: Pick<MediaContent, 'type' | 'mimeType'>,
   bytes: Buffer,
 ): Promise<MediaUpload> {
-  // Given these, the library neither decodes the file nor keeps an open copy of it on disk.
+  // With these, the library neither decodes the file nor writes it to disk unencrypted.
   const known = { mimetype: mimeType, jpegThumbnail: '', seconds: 0 };
   const work = prepareWAMessageMedia({ [type]: bytes, ...known } as never, {
     upload: sock.waUploadToServer,

@@ -12,9 +12,9 @@ export interface AckWatchDeps {
 /** One message's wait for its ack. */
 export interface AckWait {
   outcome: Promise<AckOutcome>;
-  /** The message has gone out: from now on the network has `ackTimeoutMs`. */
+  /** The message was written: from now on the network has `ackTimeoutMs`. */
   startClock(): void;
-  /** The message has not gone out. */
+  /** The message was not written. */
   cancel(): void;
 }
 
@@ -32,7 +32,7 @@ export class AckWatch {
   }
 
   /**
-   * To be called before the message is written: an ack can be faster than the code after the write.
+   * Call it before the message is written: an ack can arrive before the code after the write runs.
    * @param options.onStaleLid the network reports, with any verdict, that the recipient has another hidden identifier.
    */
   expect(platformId: string, { onStaleLid = () => {} }: { onStaleLid?: () => void } = {}): AckWait {
@@ -46,7 +46,7 @@ export class AckWatch {
         resolve(result);
       };
     });
-    // A second wait for the same id takes over; the one before it will see nothing any more.
+    // A second wait for the same id replaces the first one, which then gets nothing.
     this.#waiting.get(platformId)?.settle({ kind: 'unacknowledged' });
     this.#waiting.set(platformId, { settle, onStaleLid });
     return {
@@ -58,7 +58,7 @@ export class AckWatch {
     };
   }
 
-  /** The connection is gone, and with it every ack that has not come. */
+  /** The connection is gone, and with it all missing acks. */
   endAll(): void {
     for (const { settle } of [...this.#waiting.values()]) settle({ kind: 'unacknowledged' });
   }

@@ -10,15 +10,15 @@ export interface CatchUpDeps {
   logger: Logger;
   /** Aborted when the session ends. */
   signal: AbortSignal;
-  /** The backlog counts as over when nothing of it has come, and nothing was dealt with, for so long. Default 60 s. */
+  /** The backlog counts as over after this time without new or handled messages of it. Default 60 s. */
   quietMs?: number | undefined;
   timers?: Timers;
 }
 
-/** Where it gets its time from, so that tests can hand in another. */
+/** Source of time; tests can pass their own. */
 export interface Timers {
   nowMs(): number;
-  /** Returns what calls it off. */
+  /** Returns a function that cancels it. */
   after(ms: number, work: () => void): () => void;
 }
 
@@ -30,21 +30,21 @@ const systemTimers: Timers = {
   },
 };
 
-/** As the web client asks: so many at a time, and not again within 100 ms, on the network's clock. */
+/** Like the web client: batches of this size, and at most one request in 100 ms by the network's clock. */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 120;
-/** After a request that led to nothing. */
+/** After a request without a result. */
 const ASK_AGAIN_MS = 2_000;
 const QUIET_MS = 60_000;
 const MARKED = ['message', 'receipt', 'notification', 'call', 'status'];
 
 /**
- * Gets what waited at the network while the device was away:
+ * Receives the backlog that the network kept while the device was offline:
  *
- *   waiting -> (the network's end mark, and all messages dealt with; or silence) -> done
+ *   waiting -> (the network's end mark, and all messages handled; or silence) -> done
  *
- * The network announces a backlog, sends some of it, and the rest in batches, for which it has to be asked. The next
- * one is asked for once the last is mostly dealt with: a long backlog waits at the network, not in this process.
+ * The network announces a backlog, sends some of it, and the rest in batches on request. The next
+ * one is requested when the last is mostly handled: a long backlog waits in the network, not in this process.
  */
 export class CatchUp {
   readonly #deps: CatchUpDeps;
@@ -54,7 +54,7 @@ export class CatchUp {
   #hasEnded = false;
   #isDone = false;
   #messages = 0;
-  /** Something came since the last request. */
+  /** Something has arrived since the last request. */
   #hasNews = false;
   #askedAtMs = 0;
   #heardAtMs = 0;
@@ -75,7 +75,7 @@ export class CatchUp {
     signal.addEventListener('abort', () => this.#stop(), { once: true });
   }
 
-  /** Resolves when the backlog is over; never when the session ends before. */
+  /** Resolves when the backlog is over; never if the session ends first. */
   get done(): Promise<void> {
     return this.#done.promise;
   }

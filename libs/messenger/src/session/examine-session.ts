@@ -19,7 +19,7 @@ export interface ExamineDeps {
 
 type KnownCreds = HistoryCreds & { loginCounter?: number };
 
-/** How a session stands: what is known of the account, and how the network answers two questions that send nothing. */
+/** State of a session: what is known about the account, and how the network answers two queries. Sends no message. */
 export async function examineSession(deps: ExamineDeps): Promise<SessionReport> {
   const creds: KnownCreds = deps.creds;
   const { namespace, bothRefused } = readAddressing(creds);
@@ -47,7 +47,7 @@ function toReport(answer: Answer): LimitReport {
   return { state: 'on', ...(untilMs !== undefined && { untilMs }) };
 }
 
-/** Of the account's own number: it exists, and nothing is learned of others. */
+/** The lookup is of the account's own number: it exists, and reveals nothing about others. */
 async function tryLookUp({ lookUp, phone }: ExamineDeps): Promise<SessionReport['lookUp']> {
   const startedMs = performance.now();
   const result = (await lookUp.lookUp([phone], { urgent: true })).get(phone);

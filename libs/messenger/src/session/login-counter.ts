@@ -1,11 +1,11 @@
 import { type AuthenticationCreds, Curve, proto } from '../socket/baileys.js';
 
-/** Credentials as they are stored: the library keeps what it does not know. */
+/** Credentials as stored: the library keeps fields that it does not know. */
 type StoredCreds = AuthenticationCreds & { loginCounter?: number };
 
 const MOST = 2 ** 31 - 1;
 
-/** The credentials of the sockets of this process, by the key that each shows last before it says who it is. */
+/** The credentials of the sockets of this process, by the key that each sends last before it identifies itself. */
 const credsByKey = new WeakMap<Uint8Array, StoredCreds>();
 let lastKey: WeakRef<Uint8Array> | undefined;
 
@@ -29,14 +29,14 @@ proto.ClientPayload.encode = (payload, writer) => {
 };
 
 /**
- * Web clients say at each login how many logins they have had. One that always says nothing, or 0, looks like a copy of
+ * Web clients send their number of logins at each login. One that never sends it, or always 0, looks like a copy of
  * its keys, and the network has given such logins a connection without messages.
  */
 export function showLogins(creds: AuthenticationCreds): void {
   credsByKey.set(creds.noiseKey.private, creds);
 }
 
-/** To be called when the network has let us in; the credentials are to be saved then. */
+/** Call it after a successful login, and save the credentials then. */
 export function countLogin(creds: StoredCreds): void {
   creds.loginCounter = Math.min((creds.loginCounter ?? 0) + 1, MOST);
 }

@@ -2,27 +2,27 @@ import { GatewayError } from '@gateway/runtime/errors';
 import { networkCodeOf, SessionEndedError } from './session-errors.js';
 
 /**
- * What a session asks and can do without: the account's own picture, which number has which account, the two limits on
+ * Optional queries of a session: the account's own picture, the lookup by number, the two limits on
  * new conversations, and the settings that the devices of an account share.
  */
 export const OPTIONAL_QUERIES = ['ownPicture', 'lookUpByNumber', 'lock', 'quota', 'settings'] as const;
 export type OptionalQuery = (typeof OPTIONAL_QUERIES)[number];
 
 /**
- * Asked one after the other, also at a login, so that the blame for an end is on one of them. Messages wait for the
- * others, and for what is asked `besides`.
+ * They run one after the other, also at a login, so that an end can be attributed to one of them. Messages wait for the
+ * others, and for queries made `besides`.
  */
 const IN_TURN: ReadonlySet<OptionalQuery> = new Set(['ownPicture', 'lock', 'quota', 'settings']);
-/** A server that dislikes a question hangs up at once, not after this. */
+/** A server that rejects a query closes the connection at once, not after this time. */
 const SUSPICIOUS_MS = 10_000;
-/** A connection that breaks without a word is held against a question for this long, if nothing else came after it. */
+/** A connection that breaks without a reason counts against a query for this long, if nothing arrived after the query. */
 const WORDLESS_MS = 1_000;
-/** Then the network is known to answer it, and a connection that breaks meanwhile has just broken. */
+/** For this long after an answer, a broken connection does not count against the query. */
 const ANSWERED_LATELY_MS = 10 * 60_000;
 const NO_ANSWER = 408;
 const CONNECTION_CLOSED = 428;
 
-/** `spoken`: the network said that it ends the connection; `wordless`: it may have, or the path is broken. */
+/** `spoken`: the network announced the end of the connection; `wordless`: it may have ended it, or the path broke. */
 export type EndOfConnection = 'spoken' | 'wordless';
 
 interface OpenQuery {
@@ -31,9 +31,9 @@ interface OpenQuery {
 }
 
 /**
- * The optional queries of one session that are without an answer. The network ends a connection over a question that it
- * does not like; a client that asks it after each login never gets any further. So the session tells at its end which
- * ones were open, and its owner leaves out those that were so twice in a row.
+ * The unanswered optional queries of one session. The network ends a connection over a query that it
+ * rejects; a client that repeats it after each login never gets any further. So the session reports at its end which
+ * ones were open, and its owner leaves out those that were open twice in a row.
  */
 export class OptionalQueries {
   private turn: Promise<void> = Promise.resolve();
@@ -47,12 +47,12 @@ export class OptionalQueries {
     private readonly open = new Set<OpenQuery>(),
   ) {}
 
-  /** A line of its own, for questions that messages wait for: they do not wait for their turn here, and count here. */
+  /** For queries that messages wait for: they run at once, but are counted here. */
   besides(): OptionalQueries {
     return new OptionalQueries(this.leftOut, this.answered, this.open);
   }
 
-  /** Something came from the network: it has not hung up. */
+  /** Something arrived from the network: it has not closed the connection. */
   noteFrame(): void {
     this.lastFrameAtMs = performance.now();
   }
@@ -61,11 +61,11 @@ export class OptionalQueries {
     return !this.leftOut.has(query);
   }
 
-  /** @param question bounded in time: others wait for it. */
+  /** @param question bounded in time, as others wait for it. */
   ask<Result>(query: OptionalQuery, question: () => Promise<Result>): Promise<Result> {
     if (!IN_TURN.has(query)) return this.watch(query, question);
     const result = this.turn.then(() => {
-      // Asked now, it would be open at an end that came before it.
+      // If it ran now, it would be open at an end that began before it.
       if (this.hasEnded) throw new SessionEndedError();
       return this.watch(query, question);
     });
@@ -95,7 +95,7 @@ export class OptionalQueries {
     }
   }
 
-  /** Those that the connection may have ended over, if it has ended now; `undefined` when nothing can be told of them. */
+  /** The queries that may have caused the end, if the connection ends now; `undefined` if that is unknown. */
   suspects(end: EndOfConnection = 'spoken'): OptionalQuery[] | undefined {
     const nowMs = performance.now();
     const open = [...this.open].filter(({ askedAtMs }) => askedAtMs >= nowMs - SUSPICIOUS_MS);
@@ -104,7 +104,7 @@ export class OptionalQueries {
     return OPTIONAL_QUERIES.filter((query) => blamed.some((entry) => entry.query === query));
   }
 
-  /** A list asks about numbers all the time, so that a lost path often finds a question open. */
+  /** A list looks up numbers all the time, so that a broken path often coincides with an open query. */
   private looksLikeHangUp({ query, askedAtMs }: OpenQuery, nowMs: number): boolean {
     if (askedAtMs < nowMs - WORDLESS_MS || this.lastFrameAtMs > askedAtMs) return false;
     const answeredAtMs = this.answered.get(query);
@@ -122,7 +122,7 @@ function isEnd(thrown: unknown): boolean {
   if (typeof thrown === 'number') return true;
   const { code, isBoom } = (thrown ?? {}) as { code?: unknown; isBoom?: unknown };
   if (thrown instanceof SessionEndedError || networkCodeOf(thrown) === CONNECTION_CLOSED) return true;
-  // Silence, and what the network refused.
+  // Timeouts, and refusals of the network.
   if (thrown instanceof GatewayError) return false;
   // Errors of the socket itself; the library passes on what the network answers as its own kind of error.
   return !isBoom && typeof code === 'string';

@@ -11,35 +11,35 @@ import type { OptionalQuery } from './optional-queries.js';
 import type { SessionEnd } from './session-end.js';
 import type { OnSessionEvent } from './session-events.js';
 
-/** What the caller of `openSession` gives, for as long as the session lives. */
+/** Dependencies from the caller of `openSession`, valid as long as the session lives. */
 export interface SessionOptions {
   /** From `createSessionCaches()`; kept over reconnects, new for each ownership. */
   caches: SessionCaches;
   endpoint: Endpoint;
   logger: Logger;
-  /** Links a new device. Without effect when one is linked already: then the session logs in. */
+  /** Links a new device. Ignored if one is already linked: then the session logs in. */
   link?: LinkMethod;
   /**
    * The content of a message sent earlier, for a phone that could not decrypt it; `undefined` when it is gone. Without this
-   * function requests of phones are not confirmed: the network says them again to the session that has it.
+   * function requests of phones are not confirmed: the network repeats them to a session that has it.
    */
   getMessage?: ((platformId: string) => Promise<ReadyContent | undefined>) | undefined;
   /**
-   * The number that a message went to, as it was asked for; `undefined` for an unknown id. Asked for each id
-   * that a phone names, so it should be cheap. Without this function no message goes out again, and every receipt counts.
+   * The number that a message was sent to, as given by the caller; `undefined` for an unknown id. Asked for each id
+   * in receipts and requests, so it should be cheap. Without this function nothing is sent again, and every receipt counts.
    */
   recipientOf?: ((platformId: string) => Promise<string | undefined>) | undefined;
   /** Called right before each frame that leaves; throws `FencedError` when the session's deadline has passed. */
   assertMayWrite(): void;
   ackTimeoutMs: number;
-  /** Bound of one `send`, the wait for others included. Default 20 s. */
+  /** Timeout of one `send`, including the wait for others. Default 20 s. */
   sendTimeoutMs?: number;
-  /** Bound of the time until the network lets us in, or hands out the first code. Default 30 s. */
+  /** Timeout until the login succeeds, or the first code arrives. Default 30 s. */
   openTimeoutMs?: number;
-  /** So long after the last that waited at the network it counts as all, also without the network's word. Default 60 s. */
+  /** Time after the last backlog message at which the backlog counts as over, even without an end mark. Default 60 s. */
   catchUpQuietMs?: number;
   browser?: BrowserName;
-  /** Queries not to be asked: they have ended connections of this account before. */
+  /** Queries to leave out: they have ended connections of this account before. */
   leftOut?: ReadonlySet<OptionalQuery>;
   onEvent: OnSessionEvent;
 }

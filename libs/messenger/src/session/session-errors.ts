@@ -7,14 +7,14 @@ export class UntrustedServerError extends GatewayError {
   }
 }
 
-/** There is no linked device to log in as, and none was asked for. */
+/** There is no linked device to log in as, and no link was requested. */
 export class NotLinkedError extends GatewayError {
   constructor() {
     super({ code: 'not_linked', message: 'no device is linked' });
   }
 }
 
-/** Keys exist but cannot be read. Nothing may be sent as if they were absent. */
+/** Keys exist but cannot be read. They must not be treated as absent. */
 export class KeysUnreadableError extends GatewayError {
   constructor(type: string, cause: unknown) {
     super({ code: 'keys_unreadable', message: 'session keys cannot be read', fields: { type }, cause });
@@ -46,21 +46,21 @@ export class TimeoutError extends GatewayError {
   }
 }
 
-/** The network refused a question. */
+/** The network refused a query. */
 export class NetworkRefusalError extends GatewayError {
   constructor(readonly networkCode: number) {
     super({ code: 'network_refusal', message: 'the network refused a question', fields: { networkCode } });
   }
 }
 
-/** The network knows none of the limits that it was asked for. */
+/** The network knows none of the limits in the query. */
 export class UnknownLimitsError extends GatewayError {
   constructor() {
     super({ code: 'unknown_limits', message: 'the network knows none of the limits that it was asked for' });
   }
 }
 
-/** The code that the network answered a query with; `undefined` for an error of another origin. */
+/** The network's error code for a query; `undefined` for other errors. */
 export function networkCodeOf(thrown: unknown): number | undefined {
   if (thrown instanceof NetworkRefusalError) return thrown.networkCode;
   const { data, output } = (thrown ?? {}) as { data?: unknown; output?: { statusCode?: unknown } };

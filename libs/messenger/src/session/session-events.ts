@@ -13,28 +13,28 @@ export type SessionEvent =
   | { kind: 'renamed'; name: string }
   /**
    * It is confirmed to the network when the handler's promise resolves: stored by then, it survives the end of
-   * this process. When it rejects, or never settles, the network says it again at the next login.
+   * this process. If it rejects, or never settles, the network sends it again at the next login.
    */
   | { kind: 'receipt'; receipt: Receipt }
   /**
-   * A person wrote to the account; not in groups. After an absence also what came meanwhile. Confirmed as receipts are,
-   * and nothing else comes in before; when the handler rejects, the session ends.
+   * A person wrote to the account; not in groups. Includes the backlog. Confirmed like receipts,
+   * and nothing else is delivered before that; if the handler rejects, the session ends.
    */
   | { kind: 'message'; message: IncomingMessage }
-  /** The network took back an ack: an error for an id that was acknowledged before, or that is not waited for any more. */
+  /** The network revoked an ack: an error for an id that was acknowledged before, or is no longer waited for. */
   | { kind: 'lateRefusal'; refusal: LateRefusal }
-  /** The network has changed what the account may do: `readRestriction` tells what. Can come before `open`. */
+  /** The restrictions of the account have changed: `readRestriction` has the details. Can come before `open`. */
   | { kind: 'restrictionNews' }
-  /** Which number and which hidden identifier are one person's: of each pair that the keys get, and often again. */
+  /** A pair of number and hidden identifier that the keys get; often repeated. */
   | { kind: 'numbersKnown'; people: readonly KnownPerson[] }
-  /** People may have other names by now: what was looked up is not known any more. */
+  /** The identifiers of people may have changed: earlier lookups are no longer valid. */
   | { kind: 'lookUpsForgotten' }
-  /** The network says when it will refuse our version; `undefined`: not any more. Can come before `open`. */
+  /** The network announced when it will refuse our version; `undefined`: no longer. Can come before `open`. */
   | { kind: 'versionDeadline'; expiresAtMs: number | undefined }
-  /** Pending key writes are done. The session is of no use after it: open another. */
+  /** Pending key writes are done. The session cannot be used any more: open another. */
   | { kind: 'closed'; outcome: DisconnectOutcome; circumstances: EndCircumstances };
 
-/** Must not throw. What it returns matters for `receipt` and `message` only. */
+/** Must not throw. The result matters only for `receipt` and `message`. */
 export type OnSessionEvent = (event: SessionEvent) => void | Promise<void>;
 
 export interface LinkingCode {
@@ -42,7 +42,7 @@ export interface LinkingCode {
   kind: 'qr' | 'pairing';
   value: string;
   expiresAtMs: number;
-  /** A phone has scanned one already, and the network wants it to scan this one, too. */
+  /** A phone has scanned one code, and the network wants it to scan this one as well. */
   scanAgain?: true;
 }
 
@@ -60,13 +60,13 @@ export interface LateRefusal {
   isFinal: boolean;
 }
 
-/** What is known of the end of a connection beside what it means. */
+/** Details of the end of a connection. */
 export interface EndCircumstances {
   /** The reason that the server gave, in its own words; nothing that identifies a person. */
   serverWords?: string;
-  /** When the network may have ended it over a question: the optional queries that it may be. Absent: it tells nothing. */
+  /** The optional queries that may have caused the end. Absent: unknown. */
   suspects?: OptionalQuery[];
-  /** The network said that it ends the connection; else it may be the path that broke. */
+  /** The network announced the end; otherwise the path may have broken. */
   isSaid?: true;
 }
 
@@ -80,14 +80,14 @@ export interface IncomingMessage {
   platformId: string;
   /** Of its writer, as the network knows them. */
   jid: string;
-  /** Of its writer, digits; absent when neither the network nor the keys tell. */
+  /** Of its writer, digits; absent if neither the network nor the keys have it. */
   phone?: string;
-  /** `phone` is that of a pair in the keys: nothing that came with the message says so. */
+  /** `phone` is from a pair in the keys, not from the message. */
   isPhoneStored?: true;
-  /** Of its writer, as `digits@lid`, where the network tells. Its digits look like a phone number but are not one. */
+  /** Of its writer, as `digits@lid`, if the network gives it. Its digits look like a phone number but are not one. */
   hiddenId?: string;
-  /** The beginning of what a person reads; empty for files without a caption. */
+  /** The beginning of its text; empty for files without a caption. */
   text: string;
-  /** When the network took it, to the second. */
+  /** When the network accepted it, to the second. */
   atMs: number;
 }

@@ -17,8 +17,8 @@ export type LookUpResult = { exists: true } | { exists: false } | { error: numbe
 
 export interface MessengerSession {
   /**
-   * Resolves when all that people wrote while the device was away has been reported, and written down; or
-   * when the network has been silent about the rest for long. Never, when the session ends before.
+   * Resolves when all messages of the backlog have been reported and stored; or
+   * when the network has sent nothing of it for long. Never if the session ends first.
    */
   readonly caughtUp: Promise<void>;
   /**
@@ -27,43 +27,43 @@ export interface MessengerSession {
    */
   send(message: OutgoingMessage): Promise<{ ack: Promise<AckOutcome> }>;
   /**
-   * Encrypts a file and uploads it, for any number of messages to come, of any session of this account. Bounded in time;
-   * rejects when no host of the network took it. Repeating it uploads again.
+   * Encrypts a file and uploads it, for any number of later messages, of any session of this account. Bounded in time;
+   * rejects if no host of the network accepted it. Calling it again uploads again.
    */
   uploadMedia(media: Pick<MediaContent, 'type' | 'mimeType'>, bytes: Buffer): Promise<MediaUpload>;
   /**
-   * Asks which of the numbers are on the messenger, and prepares their keys for sending, many at a time.
-   * @param options.urgent goes before those that are not: a caller waits for the message.
+   * Looks up which of the numbers are on the messenger, and prepares their keys for sending, many at a time.
+   * @param options.urgent takes precedence: a caller waits for the message.
    */
   lookUp(numbers: readonly string[], options?: { urgent?: boolean }): Promise<Map<string, LookUpResult>>;
-  /** The number under which the network knows the person that a number leads to, once it was looked up; before, the number itself. */
+  /** The number by which the network knows a person, once looked up; before that, the given number. */
   numberOf(number: string): string;
   /** The hidden identifier (`digits@lid`) of the person behind a number, from a lookup or from the keys. Asks nothing of the network. */
   hiddenIdOf(number: string): Promise<string | undefined>;
-  /** The same where a look-up's answer named it: pairs in the keys may be those of a phone that made them up. */
+  /** The same, but only from a lookup: pairs in the keys may be invented by a phone. */
   namedHiddenIdOf(number: string): string | undefined;
-  /** Which of the numbers the account has a conversation with, by its keys: asks nothing of the network. */
+  /** Which of the numbers the account has a conversation with, by its keys. Does not ask the network. */
   findAcquainted(numbers: readonly string[]): Promise<Set<string>>;
   /**
-   * Whether the account may start new conversations, as the network says; `undefined` when it may. Bounded in time;
+   * The network's restriction on new conversations; `undefined` if there is none. Bounded in time;
    * rejects when the network did not answer. Asking is no attempt at sending: safe to repeat.
-   * @param about the limit whose answer must not be missing, as messages wait for it: asked at once. By default that of
-   *   either is enough, in turn.
+   * @param about the limit that must be answered, as messages wait for it: asked at once. By default the answer about
+   *   either one is enough; they take turns.
    */
   readRestriction(about?: RestrictionKind): Promise<Restriction | undefined>;
   /** Whether messages to strangers may go out: see `FirstContactStanding`. Cheap; it changes with time and with news. */
   readonly firstContacts: FirstContactStanding;
-  /** Resolves when the phone's first history was taken, at once when that was before. Never, when none comes. */
+  /** Resolves when the phone's first history was stored, at once if it already was. Never if none comes. */
   readonly historyTaken: Promise<void>;
-  /** Which of the numbers have given the account a token that it can show; by its keys, asks nothing of the network. */
+  /** Which of the numbers have given the account a usable token, by its keys. Does not ask the network. */
   findGivers(numbers: readonly string[]): Promise<Set<string>>;
-  /** The network refused a message to this person (463), and knows of no restriction. Several in a row change `firstContacts`. */
+  /** Report that the network refused a message to this person (463) without a restriction. Several in a row change `firstContacts`. */
   noteRefusal(number: string): Promise<void>;
-  /** How the session stands, and whether the network answers. Sends nothing; bounded in time; safe to repeat. */
+  /** State of the session, and whether the network answers. Sends no message; bounded in time; safe to repeat. */
   examine(): Promise<SessionReport>;
   /**
-   * Forgets that messages went out again to a person; nothing when the session has ended. Safe to repeat. Rejects when that
-   * cannot be written.
+   * Deletes the resend count of a person; does nothing if the session has ended. Safe to repeat. Rejects if that
+   * cannot be stored.
    * @param users their numbers and hidden identifiers, digits.
    */
   forgetResends(users: ReadonlySet<string>): Promise<void>;

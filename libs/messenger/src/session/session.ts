@@ -40,7 +40,7 @@ import { within } from './within.js';
 
 const SEND_TIMEOUT_MS = 20_000;
 const OPEN_TIMEOUT_MS = 30_000;
-/** Bound of the wait for pending key writes, and of the library's own farewell. */
+/** Timeout of the wait for pending key writes, and of the library's own shutdown. */
 const FINISH_TIMEOUT_MS = 5_000;
 const RESTRICTION_TIMEOUT_MS = 2_000;
 const LOGGED_OUT = 401;
@@ -50,11 +50,11 @@ const NAMELESS = '~';
 
 /**
  * One connection of one device: opening -> open -> ended, and never back.
- * While a device is being linked it stays `opening`: the network closes the connection when the phone has agreed.
+ * While a device is being linked it stays `opening`: the network closes the connection once the phone has accepted.
  *
  * The end has two steps. It *begins* with the first reason, from the network or from us (a lost ownership, unreadable keys,
- * a stall, `close`): from then on not one frame goes out. It is *over* when the socket is closed and the keys are
- * written; `closed` says so, once, as the last event.
+ * a stall, `close`): from then on no frame is sent. It is *over* when the socket is closed and the keys are
+ * written; `closed` reports that, once, as the last event.
  */
 export class Session implements MessengerSession {
   readonly caughtUp: Promise<void>;
@@ -121,7 +121,7 @@ export class Session implements MessengerSession {
     this.#firstContacts = new FirstContacts({ auth, tokens: this.#contactTokens });
     this.#linking = this.#isLinked || !link ? undefined : this.#startLinking(link);
     this.#openTimer = setTimeout(() => this.#stall('opening'), deps.openTimeoutMs ?? OPEN_TIMEOUT_MS);
-    // The last one to step in is the first to see a message.
+    // The hook that is added last sees a message first.
     this.#catchUp = new CatchUp({ ...deps, signal: end.signal, quietMs: deps.catchUpQuietMs });
     this.caughtUp = this.#catchUp.done;
     watchNetwork({
@@ -199,7 +199,7 @@ export class Session implements MessengerSession {
     return readRestriction(sock, end.signal, about, about ? this.#urgent : this.#optional);
   }
 
-  /** Rejects soon when the network does not tell: all messages of the account wait for it. */
+  /** Rejects soon if the network does not answer, as all messages of the account wait for it. */
   async #isRestricted(): Promise<boolean> {
     const { sock, end } = this.#deps;
     const limit = { timeoutMs: RESTRICTION_TIMEOUT_MS, what: 'restriction', signal: end.signal };
@@ -336,7 +336,7 @@ export class Session implements MessengerSession {
     return { ...(suspects && { suspects }), ...(isSaid && { isSaid }) };
   }
 
-  /** The library's socket has ended, for its own reasons or for ours. */
+  /** The library's socket has closed, on its own or by us. */
   #awaitSocketEnd(): Promise<void> {
     const { sock, end, auth } = this.#deps;
     return new Promise((resolve) => {

@@ -28,11 +28,11 @@ export interface WatchNetworkDeps extends SessionDeps {
   onOpen(): void;
 }
 
-/** Listens to all that the network says by itself, and hands it to where it is dealt with. */
+/** Listens to all unsolicited stanzas of the network, and passes each to its handler. */
 export function watchNetwork(deps: WatchNetworkDeps): void {
   const { sock, onEvent, end, optional } = deps;
   const onFailed = (error: unknown) => end.begin(toFailureOutcome(error));
-  // Its farewell is part of the end.
+  // The library's own shutdown is part of the end.
   sock.ws.on('frame', ({ tag }: Partial<BinaryNode>) => tag === 'xmlstreamend' || optional.noteFrame());
   confirmUnread(sock);
   answerPings(sock);
@@ -55,7 +55,7 @@ export function watchNetwork(deps: WatchNetworkDeps): void {
 async function takeMessage(onEvent: OnSessionEvent, message: IncomingMessage): Promise<void> {
   await onEvent({ kind: 'message', message });
   const { phone, hiddenId, isPhoneStored } = message;
-  // What they want may be known only now, and under this name: later than the pair.
+  // Their opt-out may become known only now, under this name and after the pair.
   if (isPhoneStored && phone && hiddenId) void onEvent({ kind: 'numbersKnown', people: [{ phone, hiddenId }] });
 }
 
@@ -81,7 +81,7 @@ function watchReceipts(deps: WatchNetworkDeps): void {
   });
 }
 
-/** What a receipt says of messages that its sender may have got. */
+/** Handles a receipt about messages that its sender may have got. */
 async function ownPart(recipients: Recipients, receipt: Receipt, from: string): Promise<Receipt> {
   const platformIds: string[] = [];
   for (const [id, to] of await recipients.of(receipt.platformIds)) {

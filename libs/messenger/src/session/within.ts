@@ -2,7 +2,7 @@ import { SessionEndedError, TimeoutError } from './session-errors.js';
 
 /**
  * The result of `work`, or a rejection as soon as `timeoutMs` are over (`TimeoutError`) or `signal` is aborted
- * (`SessionEndedError`). The work itself goes on: what it does then must not matter.
+ * (`SessionEndedError`). The work itself goes on; its result is ignored.
  */
 export async function within<Result>(
   { timeoutMs, what, signal }: { timeoutMs: number; what: string; signal?: AbortSignal },

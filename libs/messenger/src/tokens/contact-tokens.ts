@@ -19,13 +19,13 @@ export interface ContactTokensDeps {
   auth: AuthState;
 }
 
-/** Of the settings that the network hands out: which tokens it wants to see. */
+/** From the network's settings: which tokens it requires. */
 const SETTINGS = { given: '10518', made: '24941' };
 
 /**
- * What a message shows so that it may reach the one it is for, as the network asks since 2026: the token that this
- * person gave the account (`tctoken`), else one made of the account's salt (`cstoken`), else nothing. Never two: the
- * library, which would add the first, is kept from doing so, and both are decided here.
+ * The token of a message that the network requires since 2026: the one that this
+ * person gave the account (`tctoken`), else one made from the account's salt (`cstoken`), else none. Never two: the
+ * library, which would add the first, is prevented from it, and both are decided here.
  */
 export class ContactTokens {
   readonly #deps: ContactTokensDeps;
@@ -47,7 +47,7 @@ export class ContactTokens {
   }
 
   /**
-   * Which of these numbers have given the account a token that it can show. By its keys alone; the own number needs none.
+   * Which of these numbers have given the account a usable token. By its keys alone; its own number needs none.
    * Numbers are digits, as they were asked for.
    */
   async findGivers(numbers: readonly string[]): Promise<Set<string>> {

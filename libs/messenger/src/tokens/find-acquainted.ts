@@ -1,7 +1,7 @@
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { type BaileysSocket, jidDecode, jidEncode } from '../socket/baileys.js';
 
-/** What the library keeps of a contact's privacy tokens: theirs for us, and when we gave them ours. */
+/** Privacy tokens of a contact as the library stores them: theirs for us, and when we gave them ours. */
 interface TrustToken {
   token?: Uint8Array;
   senderTimestamp?: number;
@@ -13,7 +13,7 @@ interface StoredSession {
 }
 
 /**
- * Which of these numbers the account has a conversation with, by what its keys remember; the network is not asked.
+ * Which of these numbers the account has a conversation with, by its keys; the network is not asked.
  * A contact is known by a privacy token, of which the library issues one after each first message, or by a session that
  * the other side has answered in. (A session alone says nothing: looking a number up makes one.)
  * Safe to repeat. Numbers are digits, as they were asked for.

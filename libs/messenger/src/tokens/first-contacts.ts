@@ -15,12 +15,12 @@ const HISTORY_MS = 5_000;
 export const HISTORY_WAIT_MS = 120_000;
 const MOST_REFUSED = 3;
 
-/** To be called when a phone has agreed to the linking; the credentials are to be saved then. */
+/** Call it when a phone has accepted the link, and save the credentials then. */
 export function noteLinking(creds: HistoryCreds): void {
   creds.linkedAtMs = systemClock.nowMs();
 }
 
-/** What it needs to know is kept with the credentials: for the next session, and gone with the next linking. */
+/** Its state is stored with the credentials: kept for the next session, gone with the next link. */
 export class FirstContacts {
   readonly #deps: { auth: AuthState; tokens: Pick<ContactTokens, 'findGivers'> };
 
@@ -32,14 +32,14 @@ export class FirstContacts {
     const { nctSalt, showsTokens, hasHistory, linkedAtMs, strangersRefused = 0 } = this.#creds;
     if (nctSalt || showsTokens?.made === false) return 'open';
     if (showsTokens?.made && strangersRefused >= MOST_REFUSED) return 'refused';
-    // Keys of another program had their history there: none will come.
+    // An imported session had its history in the other program: none will come.
     if (hasHistory || linkedAtMs === undefined) return 'open';
     const waitMs = showsTokens?.made ? HISTORY_WAIT_MS : HISTORY_MS;
     // The clock of the process that linked the device may be ahead of ours.
     return Math.abs(systemClock.nowMs() - linkedAtMs) < waitMs ? 'awaitingHistory' : 'open';
   }
 
-  /** Counts if it was for a missing token. Rejects when keys cannot be read or written: then the session ends. */
+  /** Counts the refusal if it was for a missing token. Rejects when keys cannot be read or written: then the session ends. */
   async refused(number: string): Promise<void> {
     const { nctSalt, showsTokens } = this.#creds;
     if (nctSalt || !showsTokens?.made || !(await this.#isStranger(number))) return;

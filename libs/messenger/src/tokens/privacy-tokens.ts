@@ -24,7 +24,7 @@ const MAX_TOKENS = 100;
 
 /**
  * Issues the privacy tokens that go with the first message of a week to a contact. The library does so with a query per
- * message, and forgets it: its note goes to a transaction that has ended by then. Here the contacts of half a second
+ * message, and does not remember it: it writes to a transaction that has ended by then. Here the contacts of half a second
  * share a query, once the network has accepted the messages to them; its answer carries nothing.
  *
  * A token that is not issued, because the session ended, is issued with the next message.
@@ -41,7 +41,7 @@ export class PrivacyTokens {
     deps.signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
   }
 
-  /** To be called before a message: from then on the library believes that this contact has a token. */
+  /** Call it before a message: from then on the library believes that this contact has a token. */
   async takeOver(jid: string): Promise<void> {
     const { caches, keys } = this.#deps;
     if (caches.issuedTokens.get(jid) === bucketOf(nowSeconds())) return;
@@ -63,7 +63,7 @@ export class PrivacyTokens {
     else if (this.#waiting.size === 1) this.#issueSoon(GATHER_MS);
   }
 
-  /** The network has not: whoever was a stranger still is one. */
+  /** The network has not: a stranger remains a stranger. */
   async refused(jid: string): Promise<void> {
     const { caches, signal } = this.#deps;
     if (signal.aborted || caches.tokensToIssue.size === 0) return;
@@ -90,7 +90,7 @@ export class PrivacyTokens {
       await keys.set({ tctoken: { ...entries, __index: { token: Buffer.from(JSON.stringify([...batch.keys()])) } } });
       for (const jid of batch.values()) this.#remember(jid);
     } catch {
-      // Without the session, or by a refusal: keys that cannot be read or written end it by way of the key store.
+      // Session ended, or refused: keys that cannot be read or written end the session by way of the key store.
     } finally {
       for (const id of batch.keys()) caches.tokensToIssue.delete(id);
     }
@@ -122,7 +122,7 @@ export class PrivacyTokens {
     this.#deps.caches.issuedTokens.set(jid, bucketOf(nowSeconds()));
   }
 
-  /** Entries lie under the hidden identifier, where there is one. */
+  /** Entries are stored under the hidden identifier, if there is one. */
   async #keyOf(jid: string): Promise<string> {
     return (await this.#deps.sock.signalRepository.lidMapping.getLIDForPN(jid)) ?? jid;
   }

@@ -1,8 +1,8 @@
 import { type BaileysSocket, type BinaryNode, getBinaryNodeChild, getBinaryNodeChildren } from '../socket/baileys.js';
 
 /**
- * Hears the settings ("props") that the network hands out at each login, by their numbers; those that are no yes or no
- * come as a no. The library says which it has, and the network then leaves out what has not changed: keep what matters.
+ * Reads the settings ("props") that the network sends at each login, by their numbers; those that are not boolean
+ * read as false. The library sends the version it has, and the network leaves out unchanged ones: keep what matters.
  */
 export function watchSettings(sock: BaileysSocket, onSettings: (settings: ReadonlyMap<string, boolean>) => void): void {
   sock.ws.on('CB:iq,,props', (answer: BinaryNode) => {
