@@ -1,4 +1,5 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
+import { putBlob } from '@gateway/store/blobs/blobs';
 import { createApiToken, findWorkspacesOfTokens } from '@gateway/store/workspace/api-tokens';
 import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -30,6 +31,15 @@ describe('workspaces in the store', () => {
       expect(error, name).to.equal(`not a name of a workspace: ${name}`);
     }
     expect(await listWorkspaces(space.store)).to.have.length(1);
+  });
+
+  it('have room for files each, whatever the others store', async () => {
+    const [bytes, quotaBytes, nowMs] = [Buffer.alloc(1_000, 7), 1_500, Date.now()];
+    const put = async (workspace: string, file: Buffer) =>
+      (await putBlob(space.store, workspace, { bytes: file, quotaBytes, nowMs })).kind;
+    expect(await put('shop', bytes)).to.equal('stored');
+    expect(await put('shop', bytes.subarray(1))).to.equal('full');
+    expect(await put('other', bytes)).to.equal('stored');
   });
 
   it('are found by the key ids of their tokens, in one command', async () => {

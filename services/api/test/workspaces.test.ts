@@ -66,7 +66,7 @@ describe('two workspaces with devices, people, keys and files of the same names'
 
     /** What it is told, without what is made up or goes on by itself, and its own names. */
     async function tell(requests: readonly Request[]) {
-      const told: { request: string; status: number; remaining: string | null; body: string }[] = [];
+      const told: Record<'request' | 'status' | 'remaining' | 'replayed' | 'body', unknown>[] = [];
       for (const each of requests) {
         const { status, headers, body } = await ask(each);
         const text = JSON.stringify(body)
@@ -74,7 +74,10 @@ describe('two workspaces with devices, people, keys and files of the same names'
           .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
           .replaceAll(ACCOUNTS[workspace]!, 'account')
           .replaceAll(`"${workspace}"`, '"name"');
-        told.push({ request: each[1], status, remaining: headers.get('x-ratelimit-remaining'), body: text });
+        const [remaining, replayed] = ['x-ratelimit-remaining', 'idempotency-replayed'].map((name) =>
+          headers.get(name),
+        );
+        told.push({ request: each[1], status, remaining, replayed, body: text });
       }
       return told;
     }
@@ -90,11 +93,11 @@ describe('two workspaces with devices, people, keys and files of the same names'
     const [one, other] = [await open(DEFAULT_WORKSPACE), await open('other')];
 
     const used = await one.tell(USE);
-    expect(used.filter(({ status }) => status > 202)).to.deep.equal([]);
+    expect(used.filter(({ status, replayed }) => Number(status) > 202 || replayed)).to.deep.equal([]);
     const looked = await one.tell(LOOK);
     expect(await other.tell(USE)).to.deep.equal(used);
     expect(await other.tell(LOOK)).to.deep.equal(looked);
-    const bodies = (told: readonly { body: string }[]) => told.map(({ body }) => body);
+    const bodies = (told: readonly { body: unknown }[]) => told.map(({ body }) => body);
     // What is known of a message of the other workspace is worth as much as nothing.
     const nothing = other.messageIds.at(-1)!.replace(/.{16}$/, '0'.repeat(16));
     for (const id of one.messageIds) {

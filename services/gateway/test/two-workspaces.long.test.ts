@@ -1,0 +1,67 @@
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import { codeAfter } from '@gateway/testkit/gateway';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { scanCodes } from '@gateway/testkit/scan-codes';
+import { useGateway } from '@gateway/testkit/use-gateway';
+import { expect } from 'chai';
+
+const [ACCOUNT, OTHER_ACCOUNT] = ['491700000091', '491700000092'];
+/** What is read of answers here. */
+interface Told {
+  phone?: string;
+  qrCode: string;
+  messageId: string;
+  counts?: { read: number };
+}
+
+const OTHER = { workspace: 'other', device: 'default' };
+
+describe('two workspaces with a device of the same name, in the same processes', function () {
+  this.timeout(60_000);
+  const { space, simulator, gateway, write, shown } = useGateway({ senders: 2 });
+
+  it('are linked to accounts of their own; each sends what it was told to, and hears the STOP of its own people', async () => {
+    const { value: token } = await createApiToken(space.store, OTHER.workspace, { name: 'test' });
+    const askOther = async (method: string, path: string, body?: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
+      const answer = await fetch(`${gateway.baseUrl}${path}`, {
+        ...{ method, headers },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return (await answer.json()) as Told;
+    };
+    const isConnected = async () => (await askOther('GET', '/status')).phone === OTHER_ACCOUNT;
+
+    await gateway.link(ACCOUNT);
+    const { qrCode } = await askOther('POST', '/connect?rawQrCode=true');
+    const { adminUrl } = simulator;
+    const nextCode = (before: string) => codeAfter(space.store, OTHER, before);
+    await scanCodes({ adminUrl, number: OTHER_ACCOUNT, nextCode }, qrCode);
+    await eventually(isConnected, { timeoutMs: 20_000, everyMs: 1_000 });
+
+    const [gone, here] = makeNumbers(2, 91) as [string, string];
+    await write(gone, ACCOUNT, 'STOP');
+    await eventually(() => findOptOut(space.store, 'main', gone));
+    expect(await findOptOut(space.store, OTHER.workspace, gone)).to.equal(undefined);
+
+    const list = { to: [gone, here], text: 'the same list' };
+    const headers = { 'idempotency-key': 'k' };
+    const [{ body: sent }, sentByOther] = await Promise.all([
+      gateway.call('POST', '/send', { body: list, headers }),
+      askOther('POST', '/send', list),
+    ]);
+    const isRead = async () => (await askOther('GET', `/messages/${sentByOther.messageId}`)).counts?.read === 2;
+    await Promise.all([
+      gateway.waitForSend(sent.messageId, { read: 1, failed: 1 }),
+      eventually(isRead, { timeoutMs: 30_000, everyMs: 1_000 }),
+    ]);
+    expect(shown(ACCOUNT, list.text)).to.deep.equal([here]);
+    expect(shown(OTHER_ACCOUNT, list.text)).to.have.members([gone, here]);
+
+    expect((await gateway.call('POST', '/disconnect')).status).to.equal(200);
+    await gateway.waitForStatus('disconnected');
+    expect(await isConnected()).to.equal(true);
+  });
+});
