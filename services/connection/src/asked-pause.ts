@@ -13,8 +13,8 @@ export interface AskedPause {
 }
 
 /**
- * The pause that the network has asked of this device, whichever service heard it. One that is about to end is waited for;
- * `undefined` when there is none, or no more.
+ * The pause that the network has asked of this device, through either service. If it is about to end, waits for the end;
+ * `undefined` if there is none, or it is over.
  */
 export async function waitOutPause({ store, ownership, clock, signal }: DeviceTask): Promise<AskedPause | undefined> {
   const { observed } = await readDeviceState(store, ownership.address);

@@ -3,7 +3,7 @@ import { toError } from '@gateway/runtime/errors';
 import { type DeviceTask, observe } from './device-task.js';
 
 /**
- * Writes down the codes of an attempt for those who show them. One after the other, so that an older code never
+ * Stores the codes of an attempt for `/connect`. One after the other, so that an older code never
  * overwrites a newer one; those that come while one is being written replace each other.
  */
 export class CodeWriter {

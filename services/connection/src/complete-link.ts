@@ -5,9 +5,9 @@ import { logInOnce } from './log-in-once.js';
 import { readAccount } from './log-out.js';
 
 /**
- * The one login that the network expects soon after a link, when no sender has come for it: it brings the phone the
- * confirmation, and the network the keys that others need to write to the device. Then the device is let go, and waits for
- * a sender like any other. Never repeated: a process that dies of it takes no second one with it.
+ * The one login that the network expects soon after a link, when no sender has come for it: it completes the link on the phone,
+ * and gives the network the keys that others need to write to the device. Then the device is released, and waits for
+ * a sender like any other. Never repeated, so that a crash here ends only one process.
  */
 export async function completeLink(task: DeviceTask): Promise<void> {
   const account = await readAccount(task);

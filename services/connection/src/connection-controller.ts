@@ -36,15 +36,15 @@ const SENDER_WAIT_MS = 5_000;
 
 /**
  * Looks at devices that need something on each tick, and at others when their shard shows that they may; does what `decideDuty` says, one task per device at a time, under the device's ownership. With several processes the
- * ownership decides which of them does it. An uncaught error ends the task whose it is, and not the process.
+ * ownership decides which of them does it. An uncaught error ends its own task, and not the process.
  */
 export class ConnectionController {
   /** By `workspace/device`, as all below. */
   private readonly tasks = new Map<string, RunningTask>();
-  /** What is wanted of them is not there yet, whichever process is at work on it. */
+  /** Their wanted state is not reached yet; any process may be working on it. */
   private readonly unsettled = new Set<string>();
   private readonly looks = new Map<string, Promise<void>>();
-  /** Devices whose doorbell rang during a look: what it rang for may have come after the read. */
+  /** Devices whose doorbell rang during a look: the change may have come after the read. */
   private readonly lookAgain = new Set<string>();
   private readonly stopListening: () => void;
   private readonly watch: ShardWatch;
@@ -84,7 +84,7 @@ export class ConnectionController {
     if (!this.stopped) this.timer = setTimeout(() => void this.tick(), this.deps.tickMs);
   }
 
-  /** What a lost doorbell would have told. Those that are unsettled are looked at on each tick. */
+  /** Catches lost doorbells. Unsettled devices are looked at on each tick. */
   private noteSeen(devices: readonly SeenDevice[]): void {
     for (const { address, want, owner } of devices) {
       const isSettled = want === 'linked' && owner !== undefined;
@@ -187,7 +187,7 @@ function logFailure(logger: Logger, error: Error): false {
   return false;
 }
 
-/** Until a doorbell rings: what is asked for is there, or is the concern of its owner, or of the senders. */
+/** Nothing to do until a doorbell rings: the wanted state is reached, or is up to its owner or the senders. */
 function isSettled({ desired, observed, isOwned, hasKeys }: DeviceState): boolean {
   if (desired?.want === 'linked') return isOwned || observed?.firstLogin !== 'due';
   if (desired?.want === 'parked') return !isOwned;

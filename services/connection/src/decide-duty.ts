@@ -13,7 +13,7 @@ export type Duty =
 
 /**
  * Compares what is wanted with what is. Level-triggered: the same state always gives the same duty, however often it
- * is looked at, so a process that dies halfway is followed by one that does the same.
+ * is looked at, so if a process dies halfway, the next one does the same.
  * @param senderWaitMs how long senders have to claim a newly linked device.
  */
 export function decideDuty(

@@ -38,9 +38,9 @@ export interface TaskDeps {
 /** One duty for one device, under its ownership. */
 export interface DeviceTask extends TaskDeps {
   ownership: HeldDevice;
-  /** The state that this task acts on; what it writes is dropped when the user has asked for something else since. */
+  /** The state that this task acts on; its writes are dropped if the user has asked for something else since. */
   desired: DesiredState;
-  /** Aborted when the task must end: the ownership is lost, the process stops, or something else is wanted by now. */
+  /** Aborted when the task must end: the ownership is lost, the process stops, or the user wants something else. */
   signal: AbortSignal;
 }
 
@@ -60,7 +60,7 @@ export async function observeEnd(task: DeviceTask, reason: Reason, end: TaskEnd)
 /** How a session ended, and the reason that the server gave, in its own words. */
 export type TaskEnd = DisconnectOutcome & { serverWords?: string };
 
-/** What the end of a session says of the device, and the pause that the network asked for with it. */
+/** What the end of a session means for the device, and the pause that the network asked for with it. */
 export function seenOf({ clock }: Pick<DeviceTask, 'clock'>, end: TaskEnd) {
   const nowMs = clock.nowMs();
   const { reason, afterMs } = disconnectPolicy(end, nowMs);
@@ -88,7 +88,7 @@ interface TaskSession {
 
 type TaskEvent = 'code' | 'linked' | 'open' | 'receipt';
 
-/** What a task does beside what all tasks do. */
+/** What differs between tasks. */
 export type TaskHandlers = {
   [Kind in TaskEvent]?: (
     event: Extract<SessionEvent, { kind: Kind }>,
@@ -98,8 +98,8 @@ export type TaskHandlers = {
 
 /**
  * A socket of this device, closed as soon as `signal` is aborted. The connection service never sends messages, so it
- * has none to repeat: phones that ask for one are heard by the next sender. What people write meanwhile is kept, and
- * whose number is heard of: it comes with the login, whatever that is for.
+ * has none to resend: retry requests wait for the next sender. Incoming messages are stored, and
+ * pairs of numbers and identifiers, too: they come with any login.
  */
 export async function openSessionUntil(
   signal: AbortSignal,
@@ -146,7 +146,7 @@ export async function openSessionUntil(
     const end: TaskEnd = serverWords === undefined ? outcome : { ...outcome, serverWords };
     const { next, log } = disconnectPolicy(outcome, clock.nowMs());
     logEnd(logger, end, log);
-    // Before it is decided what to do next: another login would be refused, too.
+    // Before the next decision: another login would be refused, too.
     if (next === 'stopFleet') await clientVersion.noteRefusal(version).catch(() => {});
     await noteSuspects(task, OPTIONAL_QUERIES, circumstances);
     return end;

@@ -17,8 +17,8 @@ import { tryKeptKeys } from './try-kept-keys.js';
  *   -> the phone accepts -> keys committed
  *   -> the network asks for a restart -> the device is `linked`, and a sender opens its socket
  *
- * Anything that goes wrong wipes the half-made keys: an attempt leaves a linked device or nothing. A process that dies
- * halfway is followed by one that shows codes of its own, or says `linked` when the phone has accepted already.
+ * Any failure deletes the incomplete keys: an attempt leaves a linked device or nothing. If a process dies
+ * halfway, the next one shows codes of its own, or reports `linked` if the phone has already accepted.
  */
 export async function linkDevice(task: DeviceTask): Promise<void> {
   const accepted = await findAccepted(task);
@@ -28,19 +28,19 @@ export async function linkDevice(task: DeviceTask): Promise<void> {
   if ((await task.clientVersion.read()).isRefused) return refuse(task, { reason: 'client_outdated' });
   if (task.desired.keepsKeys && (await tryKeptKeys(task)) === 'ended') return;
   if ((await logOutAndWipe(task)) === 'interrupted') return;
-  // Takes back the code of a process before us, and marks keys that are found later as those of this attempt.
+  // Removes the code of a previous process, and marks keys that are found later as those of this attempt.
   if ((await observe(task, { status: 'connecting', reason: 'linking' })) === 'moved') return;
   const { outcome, phone } = await runAttempt(task);
   if (phone) return finishLink(task, phone);
   if (task.signal.aborted) return;
   const reason = reasonOfAttempt(outcome, task.clock.nowMs());
-  // Half-made ones: those of a link before it went with its logout, before this attempt began.
+  // Incomplete keys: those of an earlier link were deleted with its logout, before this attempt began.
   await retireKeys(task.store, task.ownership, { quarantine: false });
   await notePasskeyDemand(task.store, task.ownership.address, reason === 'passkey_required');
   await observeEnd(task, reason, outcome);
 }
 
-/** The device opens no socket for now. An account that is there stays: nothing could be linked in its place. */
+/** The device opens no socket for now. An existing account stays: nothing could be linked in its place. */
 async function refuse(task: DeviceTask, why: AskedPause | { reason: 'client_outdated' }): Promise<void> {
   const account = await readAccount(task);
   if (account.kind === 'linked' && !task.desired.keepsKeys) {

@@ -5,8 +5,8 @@ import { type DeviceTask, openSessionUntil, type TaskEnd } from './device-task.j
 export const LOG_IN_MS = 6_000;
 
 /**
- * One login with the keys that are there, closed as soon as the network has let us in: `undefined` then. What it says of
- * messages is left with it for the sender that comes.
+ * One login with the existing keys, closed as soon as it succeeds: `undefined` then. Messages and
+ * receipts are not confirmed, so that the next sender gets them.
  */
 export async function logInOnce(task: DeviceTask): Promise<TaskEnd | undefined> {
   const opened = defer<undefined>();

@@ -6,10 +6,10 @@ import { waitOutPause } from './asked-pause.js';
 import { type DeviceTask, observe, openSessionUntil } from './device-task.js';
 import { LOG_IN_MS } from './log-in-once.js';
 
-/** To be heard: ten seconds together with the login, for the user waits. */
+/** For the confirmation: ten seconds together with the login, as the user waits. */
 const LOG_OUT_MS = 4_000;
 
-/** The user wants no account here and no process holds a socket: log in to log out, else wipe and say so. */
+/** The user wants no account here and no process holds a socket: log in to log out, else delete the keys and report it. */
 export async function unlinkDevice(task: DeviceTask): Promise<void> {
   const outcome = await logOutAndWipe(task);
   if (outcome === 'interrupted') return;
@@ -21,9 +21,9 @@ export async function unlinkDevice(task: DeviceTask): Promise<void> {
 }
 
 /**
- * Leaves no keys behind. `unconfirmed`: the network did not hear of it, and the phone may still list the device; so it is
- * while the network wants no login of this account.
- * `interrupted`: the task must end before the network has heard; the keys stay for whoever does it next.
+ * Leaves no keys behind. `unconfirmed`: the network did not confirm it, and the phone may still list the device; also
+ * during a pause that the network asked for.
+ * `interrupted`: the task must end before the network has confirmed; the keys stay for the next attempt.
  */
 export async function logOutAndWipe(
   task: DeviceTask,
@@ -60,7 +60,7 @@ async function logOut(task: DeviceTask): Promise<boolean> {
   });
   try {
     const end = await Promise.race([opened.promise, closed]);
-    // Logged out already: there is nothing more to say to the network.
+    // Already logged out: nothing more to send.
     if (end) return end.kind === 'loggedOut';
     await session.logOut(LOG_OUT_MS);
     return true;

@@ -6,9 +6,9 @@ import { readAccount } from './log-out.js';
 import { reasonOfAttempt } from './reason-of-attempt.js';
 
 /**
- * One login with the keys of a parked device. `refused`: a new link must be made, for the network takes these keys no
- * more. `ended`: the device is `linked` again, or stays parked, because the network did not judge its keys or gave their
- * place to the other client at once: to log that one out is the user's to say (`forceNew`).
+ * One login with the keys of a parked device. `refused`: a new link is needed, because the network no longer accepts these
+ * keys. `ended`: the device is `linked` again, or stays parked, because the network did not answer, or the
+ * other client took over at once: only the user decides to log that one out (`forceNew`).
  */
 export async function tryKeptKeys(task: DeviceTask): Promise<'ended' | 'refused'> {
   const account = await readAccount(task);

@@ -33,12 +33,12 @@ import { takeSessionEvent } from './take-session-event.js';
 
 export type OwnerState = 'backingOff' | 'opening' | 'open' | 'waiting' | 'ended';
 
-/** Owners that ended with their process, or failed, in a row. One or two may have met a deployment. */
+/** Owners that failed, or died with their process, in a row. One or two may be due to a deployment. */
 const MANY_STARTS = 2;
 const LOG_OUT_MS = 5_000;
-/** A doorbell comes first; this is for lost ones. With sends under way there is more to lose than with none. */
+/** For lost doorbells. Shorter while sends are active, as a delay then matters more. */
 const LOOK_MS = { busy: 5_000, quiet: 30_000 };
-/** A socket that the network lets wait uses no CPU: it goes on, and the next one may open. */
+/** A socket that waits for the network uses no CPU: the next one may open meanwhile. */
 const MAX_OPENING_MS = 3_000;
 
 /**
@@ -47,15 +47,15 @@ const MAX_OPENING_MS = 3_000;
  *   opening -> open -> waiting (for the backoff) -> opening -> ... -> ended
  *
  * Before that it is `backingOff` if the owners before it failed one after the other, see `startPauseMs`. An
- * uncaught error ends the owner from whose socket, timer or promise it came, and not the process.
- * It ends when the ownership is lost, when the device is not to be linked any more, or when it is told to hand over.
- * Nothing is remembered across ownerships but what is in Redis.
+ * uncaught error ends the owner whose socket, timer or promise it came from, and not the process.
+ * It ends when the ownership is lost, when the device is to be unlinked, or when it is told to hand over.
+ * Only Redis keeps state across ownerships.
  */
 export class DeviceOwner {
   state: OwnerState = 'opening';
   /** Resolves when the ownership is given back, or lost. */
   readonly ended: Promise<void>;
-  /** It ended for a reason that may still be there: claiming the device again at once would be of no use. */
+  /** It ended for a reason that may persist: claiming the device again at once would be useless. */
   failed = false;
   readonly address: DeviceAddress;
   private readonly logger: Logger;
@@ -66,7 +66,7 @@ export class DeviceOwner {
   private isCounted = false;
   /** One message of lists at a time: one of them may have ended the owners before. */
   private isCareful = false;
-  /** Nothing is open, and no doorbell has rung since that was found. */
+  /** Redis has no open sends, and no doorbell has rung since that was found. */
   private isQuiet = false;
   private socket: DeviceSocket | undefined;
   private work: DeviceWork | undefined;
@@ -92,12 +92,12 @@ export class DeviceOwner {
     void this.work?.refreshPace();
   }
 
-  /** Another process asks something that only this one can tell: called on doorbells. */
+  /** Another process has a question for the owner: called on doorbells. */
   answerQuestions(): void {
     this.work?.answerQuestions();
   }
 
-  /** Gives the device to the process that claims it next; the list in flight goes over with the same ids. */
+  /** Releases the device for the next owner, which continues the lists with the same ids. */
   async handOver(): Promise<void> {
     this.endSoon();
     await this.ended;
@@ -107,7 +107,7 @@ export class DeviceOwner {
     try {
       await this.backOff();
       if (this.mustEnd()) return;
-      // Not before: an owner that dies while it does nothing has not died of this device.
+      // Not earlier: an owner that dies while it does nothing did not die because of this device.
       const starts = await noteStart(this.deps.store, this.ownership);
       this.isCounted = true;
       this.isCareful = starts > MANY_STARTS;
@@ -129,7 +129,7 @@ export class DeviceOwner {
     void noteLasted(this.deps.store, this.ownership).catch(() => {});
   }
 
-  /** Until this process is started with the key, the value is sealed with another, or the device is not wanted any more. */
+  /** Until this process is started with the key, the value is encrypted with another, or the device is to be unlinked. */
   private async waitForKey(error: UnknownKeyError): Promise<void> {
     this.state = 'waiting';
     this.logger.error('device waits for an encryption key', { error, ...error.fields });
@@ -142,7 +142,7 @@ export class DeviceOwner {
     }
   }
 
-  /** Holds the device, so that no other process begins with it, and does nothing for as long as it should rest. */
+  /** Owns the device, so that no other process starts with it, and does nothing for the length of the pause. */
   private async backOff(): Promise<void> {
     const { store, clock } = this.deps;
     const failed = await readStarts(store, this.address);
@@ -158,14 +158,14 @@ export class DeviceOwner {
     this.state = 'opening';
   }
 
-  /** Not in place of a pause that the network asked for: all who log in must find that. */
+  /** Never replaces a pause that the network asked for, which every login must respect. */
   private async reportOwnWait(wait: Omit<ObservedState, 'sinceMs'>): Promise<void> {
     const { desired, observed } = await readDeviceState(this.deps.store, this.address);
     if (desired?.want !== 'linked' || askedPauseEndMs(observed) > this.deps.clock.nowMs()) return;
     await this.report(desired, wait);
   }
 
-  /** Opens one socket after the other until it must end, or the device is not wanted any more. */
+  /** Opens one socket after the other until it must end, or the device is to be unlinked. */
   private async keepOpen(socket: DeviceSocket): Promise<void> {
     while (!this.mustEnd()) {
       const { desired, observed, hasKeys } = await readDeviceState(this.deps.store, this.address);
@@ -186,7 +186,7 @@ export class DeviceOwner {
     await this.rest(Math.min(ms, this.lookMs()));
   }
 
-  /** The network refuses the version of every device. Another one that is set rings; a trial that it lets in does not. */
+  /** The network refuses the version. Setting another one rings a doorbell; a successful trial does not. */
   private async waitForVersion(desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
     if (observed?.reason !== 'client_outdated') {
       await this.report(desired, { status: 'connecting', reason: 'client_outdated' });
@@ -196,7 +196,7 @@ export class DeviceOwner {
 
   private async open(socket: DeviceSocket, desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
     this.state = 'opening';
-    // What an owner before us saw, which may have been gone for long.
+    // State from a previous owner, which may be long outdated.
     if (observed?.status === 'connected') await this.report(desired, { status: 'connecting', reason: 'restoring' });
     const options = { signal: this.ending.signal, timeout: MAX_OPENING_MS };
     await this.deps.openings
@@ -232,7 +232,7 @@ export class DeviceOwner {
     const words = end.serverWords === undefined ? {} : { networkReason: end.serverWords };
     if (next === 'deleteKeys') return this.unlink(desired, { reason, quarantine: true, ...words });
     if (next === 'reconnectOrPark' && (await this.noteReplaced()) === 'tooOften') return this.park(desired, words);
-    // A network that asks for it at each login gets no login after the other.
+    // If the network asks for it at each login, logins must not follow one another without a pause.
     if (next === 'reconnectNow' && this.state === 'open') return;
     await this.pause(desired, { reason, minMs: afterMs, ...words });
   }
@@ -254,7 +254,7 @@ export class DeviceOwner {
 
   private async refreshSends(): Promise<void> {
     const { work } = this;
-    // Thousands of quiet devices are asked no more than this.
+    // Thousands of idle devices must cost no more than this.
     if (this.isQuiet) this.isQuiet = work?.isIdle !== false && !(await this.hasUnfinished());
     if (!this.isQuiet) {
       await work?.refreshSends();
@@ -302,7 +302,7 @@ export class DeviceOwner {
     return noteReplaced(this.deps.store, this.ownership, this.deps.clock.nowMs());
   }
 
-  /** Another client uses the keys, and one of the two must go: which one is the user's to say. */
+  /** Another client uses the keys; only the user can decide which of the two stays. */
   private async park(desired: DesiredState, words: { networkReason?: string }): Promise<void> {
     this.endSoon();
     this.logger.error('device parked: another client uses its keys');
@@ -350,7 +350,7 @@ export class DeviceOwner {
   }
 
   /**
-   * Lets go in an order in which the next owner waits for nothing but the last acks: no more work, the socket closed and
+   * Releases in an order in which the next owner waits only for the last acks: no more work, the socket closed and
    * its keys written, then the ownership. The queue worker ends behind it; jobs that it still takes are given back.
    */
   private async release(): Promise<void> {
@@ -359,7 +359,7 @@ export class DeviceOwner {
     await this.socket?.close().catch((thrown: unknown) => {
       this.logger.warn('session not closed', { error: toError(thrown) });
     });
-    // Not waited for: Redis may be away, which is no fault of the device either.
+    // Not awaited: Redis may be unreachable, which is not the device's fault either.
     if (this.isCounted && !this.failed) void noteEnded(store, this.ownership).catch(() => {});
     await keeper.release(this.ownership);
     await ringDoorbell(store, { topic: 'owner', ...this.address });
@@ -392,7 +392,7 @@ export class DeviceOwner {
   }
 }
 
-/** When the network may be asked again, in ms since 1970: as the last owner found, for this wish of the user. */
+/** When the next login is allowed, in ms since 1970: as stored by the last owner, for this request of the user. */
 function notBeforeMs(desired: DesiredState, observed: ObservedState | undefined): number {
   if (observed?.status !== 'connecting' || observed.attemptId !== desired.attemptId) return 0;
   return observed.notBeforeMs ?? 0;

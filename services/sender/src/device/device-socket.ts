@@ -17,7 +17,7 @@ import { forgetPerson, namesOfPerson } from '@gateway/store/workspace/people';
 import type { DeviceDeps, ProcessDeps } from '../deps.js';
 import { messageOf, recipientOf } from '../preparing/message-of.js';
 
-/** Why a socket is no more. */
+/** Why a socket closed. */
 export type SocketEnd = DisconnectOutcome & {
   /** The reason that the server gave, in its own words. */
   serverWords?: string;
@@ -26,14 +26,14 @@ export type SocketEnd = DisconnectOutcome & {
 export interface SocketDeps
   extends DeviceDeps,
     Pick<ProcessDeps, 'endpoint' | 'clientVersion' | 'ackTimeoutMs' | 'openSession'> {
-  /** Told all that sessions report. What concerns the socket itself comes back to it. */
+  /** Receives all session events. Those about the socket itself come back to it. */
   onEvent: OnSessionEvent;
   /** The account is logged in, and its state written: messages may go out. */
   onOpen(session: MessengerSession): void;
   onEnd(): void;
 }
 
-/** What the present session was opened for, and with which version. */
+/** Purpose and version of the current session. */
 interface Login {
   desired: DesiredState;
   version: string;
@@ -43,7 +43,7 @@ interface Login {
 
 const A_MOMENT_MS = 500;
 
-/** The sockets of one device, one after the other, and what they report. */
+/** The sockets of one device, one after the other, and their events. */
 export class DeviceSocket {
   private readonly caches = createSessionCaches();
   private connecting: Promise<MessengerSession> | undefined;
@@ -63,7 +63,7 @@ export class DeviceSocket {
     return this.session !== undefined || this.connecting !== undefined;
   }
 
-  /** Why the last socket ended: said once. */
+  /** Why the last socket closed; returned once. */
   takeEnd(): SocketEnd | undefined {
     const { end } = this;
     this.end = undefined;
@@ -91,7 +91,7 @@ export class DeviceSocket {
     await this.session?.close();
   }
 
-  /** Removes what is kept about a person, in memory and in Redis; answers how much of which kind. Safe to repeat. */
+  /** Deletes what is stored about a person, in memory and in Redis; returns counts by kind. Safe to repeat. */
   async forgetPerson(number: string): Promise<Record<string, number>> {
     const { store, ownership } = this.deps;
     const names = await namesOfPerson(store, ownership.address, number);
@@ -104,7 +104,7 @@ export class DeviceSocket {
     return removed;
   }
 
-  /** The network does not answer on this socket: another one may be better. Safe to repeat. */
+  /** The network does not answer on this socket: a new one may help. Safe to repeat. */
   giveUp(session: MessengerSession): void {
     if (this.session !== session) return;
     this.stalled = true;
@@ -142,7 +142,7 @@ export class DeviceSocket {
     });
   }
 
-  /** The network has let us in. */
+  /** The login succeeded. */
   opened(account: Account): void {
     const { desired, version, onDecided } = this.login!;
     this.account = { ...account };
@@ -163,7 +163,7 @@ export class DeviceSocket {
   async closed(outcome: DisconnectOutcome, circumstances: EndCircumstances): Promise<void> {
     const { version, onDecided } = this.login!;
     const { serverWords } = circumstances;
-    // Before it is decided what to do next: another login would be refused, too.
+    // Before the next decision: another login would be refused, too.
     const { next } = disconnectPolicy(outcome, this.deps.clock.nowMs());
     if (next === 'stopFleet') await this.deps.clientVersion.noteRefusal(version).catch(() => {});
     await noteSuspects(this.deps, OPTIONAL_QUERIES, circumstances);
@@ -185,7 +185,7 @@ export class DeviceSocket {
     if (this.profilePic && this.session === session) await this.showProfile(desired);
   }
 
-  /** A backlog that is over in a moment is not worth a word. */
+  /** A backlog that is over in a moment is not reported. */
   private async tellIfBehind(session: MessengerSession, desired: DesiredState): Promise<void> {
     const caughtUp = session.caughtUp.then(() => true);
     if (await Promise.race([caughtUp, sleep(A_MOMENT_MS)])) return;

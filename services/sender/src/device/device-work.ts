@@ -107,7 +107,7 @@ export class DeviceWork {
     return this.scheduler.sends.inTurn().length === 0;
   }
 
-  /** Forgets a few keys that are not used any more. Called often. */
+  /** Deletes a few unused keys. Called often. */
   prune(): Promise<void> {
     return this.pruner.tick();
   }
@@ -117,7 +117,7 @@ export class DeviceWork {
     await this.wakeJobs.addMissing(this.scheduler.sends, options);
   }
 
-  /** Another process asks something that only this one can tell. */
+  /** Another process has a question for the owner. */
   answerQuestions(): void {
     this.desk.look();
   }

@@ -29,19 +29,19 @@ interface Waiting {
 
 /** In memory, each with up to 1,000 numbers. */
 const MAX_WAITING = 20;
-/** The API gives up then, too. */
+/** The API stops waiting then, too. */
 const ANSWER_MS = LIMITS.contactsWaitSeconds * 1000;
-/** For a connection that is just being made; after it the answer is that nothing is known. */
+/** Wait for a connection that is being opened; after it the answer is "unknown". */
 const SESSION_MS = 5_000;
 
 /**
- * Answers what other processes ask the owner of a device. Questions are taken at once, which tells that the device has a
+ * Answers questions of other processes to the owner of a device. Questions are taken at once, which shows that the device has a
  * sender, and answered one after the other: however many callers there are, they cost the device one lookup at a time,
- * and that one gives way to a message that a person waits for.
+ * which gives way to urgent messages.
  */
 export class QuestionDesk {
   private readonly waiting: Waiting[] = [];
-  /** Resolves when there is a session, or nothing is answered any more. */
+  /** Resolves when there is a session, or the desk is closed. */
   private attached = defer<void>();
   private answering: string | undefined;
   private session: MessengerSession | undefined;
@@ -124,7 +124,7 @@ export class QuestionDesk {
     });
   }
 
-  /** For an operator who looks into one device: not behind the checks of contacts, and one at a time. */
+  /** For an operator who examines one device: not queued behind contact checks, and one at a time. */
   private async answerBeside(id: string, question: Exclude<OwnerQuestion, { kind: 'contacts' }>): Promise<void> {
     if (this.isExamining) return void this.write(id, 'refused', 'busy').catch(() => {});
     this.isExamining = true;
@@ -146,14 +146,14 @@ export class QuestionDesk {
     return question.kind === 'trace' ? session.trace(question.seconds * 1000) : session.examine();
   }
 
-  /** Both ask the session; one that has ended knows nothing. */
+  /** Both ask the session; after its end the answer is "unknown". */
   private async factsOf(numbers: readonly string[]): Promise<ContactFacts[]> {
     const { session } = this;
     const [found, acquainted] = await Promise.all([
       session?.lookUp(numbers).catch(() => undefined),
       session?.findAcquainted(numbers).catch(() => undefined),
     ]);
-    // The API asks the list of opt-outs next, by number.
+    // The API checks the opt-outs next, by number.
     if (session && found) await joinOptOuts(this.deps, session, numbers);
     return numbers.map((number) => ({
       onMessenger: toOnMessenger(found?.get(number)),
@@ -165,7 +165,7 @@ export class QuestionDesk {
     return writeOwnerAnswer(this.deps.store, this.deps.ownership, { id, part, value });
   }
 
-  /** Redis away is nothing to end a connection for: the caller asks again. */
+  /** An unreachable Redis is no reason to end a connection: the caller asks again. */
   private failed(error: Error): void {
     if (this.isStopped) return;
     if (error instanceof FencedError) this.deps.onFailed(error);

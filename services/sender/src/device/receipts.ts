@@ -1,7 +1,7 @@
 import type { PlatformIds } from '@gateway/contracts/sends/platform-id';
 import type { ResultWriter } from '../scheduling/result-writer.js';
 
-/** Finds the send of each platform id in a receipt, and writes it down. Ids of other clients lead to no send. */
+/** Finds the send of each platform id in a receipt, and stores the result. Ids of other clients lead to no send. */
 export async function recordReceipt(
   deps: { ids: PlatformIds; results: ResultWriter },
   receipt: { platformIds: readonly string[]; kind: 'delivered' | 'read' },
@@ -15,7 +15,7 @@ export async function recordReceipt(
 }
 
 /**
- * The network took back an ack. One for now fails only what counts as sent: a message that was never acknowledged goes
+ * The network revoked an ack. A temporary error only fails messages that count as sent: one that was never acknowledged goes
  * out again anyway, and gets a verdict of its own.
  */
 export async function recordLateRefusal(

@@ -1,6 +1,6 @@
 const FIRST_MS = 500;
 const LONGEST_MS = 60_000;
-/** A connection that lasted this long was a good one: the next loss starts from the shortest wait again. */
+/** After a connection of this length, the next loss starts from the shortest pause again. */
 const GOOD_AFTER_MS = 60_000;
 
 /**

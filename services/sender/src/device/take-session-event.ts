@@ -13,7 +13,7 @@ export interface EventDeps extends DeviceDeps {
 
 type ReceiptEvent = Extract<SessionEvent, { kind: 'receipt' }>;
 
-/** Where each event of a device's session goes. */
+/** Handles each event of a device's session. */
 export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | Promise<void> {
   const { socket, work } = deps;
   switch (event.kind) {
@@ -56,7 +56,7 @@ function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
   return orEnd(deps, recorded);
 }
 
-/** The network repeats what we do not confirm: a receipt survives the end of this process. */
+/** The network repeats unconfirmed receipts, so they survive the end of this process. */
 function takeReceipt(deps: EventDeps, receipt: ReceiptEvent['receipt']): Promise<void> {
   deps.metrics.countReceipts(receipt.kind, receipt.platformIds.length);
   return orEnd(deps, recordReceipt(deps, receipt));
@@ -66,7 +66,7 @@ function takeLateRefusal(deps: EventDeps, refusal: LateRefusal): void {
   void orEnd(deps, recordLateRefusal(deps, refusal)).catch(() => {});
 }
 
-/** An owner that cannot write down what it hears must end. */
+/** An owner that cannot store events must end. */
 function orEnd({ onFailed }: EventDeps, written: Promise<void>): Promise<void> {
   written.catch((thrown: unknown) => onFailed(toError(thrown)));
   return written;

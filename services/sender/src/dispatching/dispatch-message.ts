@@ -11,7 +11,7 @@ import type { Verdicts } from './verdicts.js';
 export interface DispatchDeps extends GateDeps {
   /** The next message in turn, if there is one. */
   pick(): WorkItem | undefined;
-  /** It goes out now; `false`: it is not to go any more. */
+  /** It is sent now; `false`: it must not be sent any more. */
   take(item: WorkItem): boolean;
   preparation: Pick<SendPreparation, 'holdBack'>;
   verdicts: Pick<Verdicts, 'settle' | 'notWritten'>;

@@ -145,7 +145,7 @@ export class ActiveSends {
     return send && (isOtp(send) || !otpOnly) ? send.nextReady : undefined;
   }
 
-  /** It goes out now; `false`: it is not to go any more. */
+  /** It is sent now; `false`: it must not be sent any more. */
   take(item: WorkItem): boolean {
     const { send } = item;
     if (!send.take(item)) return false;

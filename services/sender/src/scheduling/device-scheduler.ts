@@ -36,22 +36,22 @@ export interface SchedulerDeps extends DeviceDeps {
 const MAX_RELAYS = 2;
 /** Messages written and not yet acknowledged: 300 a second at a round trip of 100 ms. An OTP comes behind them. */
 const MAX_UNACKED = 32;
-/** Beyond that, for OTPs alone: a full list must not make them wait for an ack. */
+/** In addition, for OTPs only: a full list must not make them wait for an ack. */
 const MAX_UNACKED_OTPS = 16;
 const LAST_ACKS_MS = 500;
 
 /**
  * Decides, message by message, what the device sends next: OTPs first, then the open lists in turn. What each
- * message goes through stands in `dispatchMessage`; how many are under way at a time stands here.
+ * message goes through is in `dispatchMessage`; how many are in flight at a time is decided here.
  *
- * Without a session (before the first, between two) everything waits; lists also until it has caught up with what people
- * wrote meanwhile, for a STOP may be among it. `stop` is final.
+ * Without a session (before the first, between two) everything waits; lists also until the backlog of incoming messages is
+ * handled, as a STOP may be in it. `stop` is final.
  */
 export class DeviceScheduler {
   readonly sends: ActiveSends;
   /** Of messages to people whom the account has no conversation with. */
   readonly hold: NewContactHold;
-  /** Of messages to people to whom the account can show no token yet. */
+  /** Of messages to people for whom the account has no token yet. */
   private readonly firstContacts: FirstContactHold;
   private readonly preparation: SendPreparation;
   private readonly wakeUp = new WakeUp();
@@ -62,10 +62,10 @@ export class DeviceScheduler {
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
   private relays = 0;
-  /** The message that is under way, if any is, is to stay alone. */
+  /** The message in flight, if any, must be the only one. */
   private isAlone = false;
   private unacked = 0;
-  /** When the network last said anything of a message, by the monotonic clock. */
+  /** When the network last answered a message, by the monotonic clock. */
   private answeredAtMs = 0;
   private stopped = false;
   private pace: Pace;
@@ -107,13 +107,13 @@ export class DeviceScheduler {
     this.forgetLookUps();
   }
 
-  /** Those who are ready are looked up again, and pass its checks again. */
+  /** Ready recipients are looked up again, and pass its checks again. */
   forgetLookUps(): void {
     for (const send of this.sends.inTurn()) send.forgetLookUps();
     this.wakeUp.ring();
   }
 
-  /** A person wrote to the account: they may be one of those who are held, once their number is known. */
+  /** A person wrote to the account: they may be a held recipient, once their number is known. */
   metPerson({ phone, hiddenId }: Person): void {
     if (phone !== undefined) this.met(phone);
     else if (hiddenId !== undefined) this.writers.add(hiddenId);
@@ -240,7 +240,7 @@ export class DeviceScheduler {
       if (dispatched.kind === 'wait') await this.wakeUp.wait(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
       else if (dispatched.kind === 'nothing') await this.wakeUp.wait(1_000);
-      // Others of the process have their turn: no gate may have waited for anything.
+      // Gives other work of the process a turn, as no gate may have waited for anything.
       else await setImmediate();
     }
   }
@@ -261,17 +261,17 @@ export class DeviceScheduler {
   }
 
   private maySend({ otpOnly, isAlone }: { otpOnly: boolean; isAlone: boolean }): boolean {
-    // One that goes out alone holds up the others until its ack comes, and until theirs have.
+    // A message that must be alone waits for all other acks, and the others wait for its ack.
     const isIdle = this.relays + this.unacked === 0;
     if ((isAlone || this.isAlone) && !isIdle) return false;
     if (isAlone) return true;
-    // What ends this process, too, is then known by being the only one in flight.
+    // If it crashes this process as well, it was the only one in flight and is known.
     if (this.deps.isCareful() && !isIdle && !this.sends.hasReady({ otpOnly: true })) return false;
     const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
     return this.relays < MAX_RELAYS && !isFull && this.sends.hasReady({ otpOnly });
   }
 
-  /** Counts what is under way: being written, then without an ack. */
+  /** Counts messages in flight: being written, or without an ack. */
   private follow({ item, writing }: Extract<Dispatched, { kind: 'started' }>): void {
     const onFailed = (thrown: unknown) => this.deps.onFailed(toError(thrown));
     this.relays++;

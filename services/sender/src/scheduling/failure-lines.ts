@@ -13,8 +13,8 @@ interface Line {
 const GATHER_MS = 60_000;
 
 /**
- * The log of messages that went wrong: one line for all of a send that did for the same reason, when the send is over or
- * after a minute. A list of 10,000 bad numbers is news once.
+ * The log of failed messages: one line for all of a send with the same reason, when the send is over or
+ * after a minute. A list of 10,000 bad numbers is one line.
  */
 export class FailureLines {
   private readonly lines = new Map<string, Line>();

@@ -4,7 +4,7 @@ import { pauseAfter } from './retries.js';
 /** About half an hour with the pauses in between. */
 const MAX_ATTEMPTS = 12;
 
-/** How far the file of a send is on its way to the network; a send without a file lacks nothing. */
+/** Upload state of a send's file; a send without a file is complete. */
 export class FileProgress {
   /** It is on its way. */
   uploading = false;
@@ -17,7 +17,7 @@ export class FileProgress {
     public attempts = 0,
   ) {}
 
-  /** Nothing can go out before it is at the network. */
+  /** Nothing can be sent before it is uploaded. */
   get isLacking(): boolean {
     return this.isNeeded && !this.upload;
   }
@@ -26,7 +26,7 @@ export class FileProgress {
     return this.isLacking && !this.uploading && nowMs >= this.notBeforeMs;
   }
 
-  /** After a pause that doubles at each attempt; `false` when there were enough. */
+  /** After a pause that doubles at each attempt; `false` after the last attempt. */
   retry(nowMs: number): boolean {
     this.notBeforeMs = nowMs + pauseAfter(this.attempts);
     this.attempts++;

@@ -1,16 +1,16 @@
 import type { RecipientView } from '@gateway/store/sends/read-send';
 import { pauseAfter } from './retries.js';
 
-/** Owners that ended with a recipient in flight, or attempts before that, after which it may be what ended them. */
+/** Number of owners that died with a recipient in flight (or attempts before that) after which the recipient is a suspect. */
 const MANY_ATTEMPTS = 3;
-/** With so many in one send it may be what all of its recipients get that ends processes. */
+/** With this many suspects in one send, its content may be the cause. */
 const MANY_SUSPECTS = 2;
 
-/** Those of a send who may be what ended its owners. */
+/** The recipients of a send that may have caused the death of its owners. */
 export interface Suspects {
-  /** Those with the fewest attempts first: who shared the fate of another is cleared before that one is attempted again. */
+  /** Those with the fewest attempts first: innocent ones are cleared before the likely cause is attempted again. */
   each: { index: number; notBeforeMs: number }[];
-  /** When anybody of the send may be written to again; 0: no such pause. It doubles with each owner that ends. */
+  /** When the send may continue; 0: no pause. It doubles with each owner that dies. */
   sendNotBeforeMs: number;
 }
 

@@ -8,17 +8,17 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 export interface FirstContactDeps {
   clock: Clock;
   logger: Logger;
-  /** From now on messages wait to whom the account can show no token. */
+  /** From now on messages to people without a token wait. */
   onHeld(): void;
   /** From now on none of them waits. */
   onLifted(): void;
-  /** This person, who may be one of those who wait, has given a token. */
+  /** This person, who may be a waiting recipient, has given a token. */
   onMet(phone: string): void;
 }
 
 /** The one refusal that may be for a missing token. */
 const NOT_TRUSTED = 463;
-/** A token comes beside what a person writes, a moment earlier or later. */
+/** A token comes with what a person writes, a moment earlier or later. */
 const TOKEN_MS = 60_000;
 const LOOK_MS = 250;
 const MAX_MET = 1_000;
@@ -28,8 +28,8 @@ const HELD =
 
 /**
  * Whether messages to strangers wait because the account has no salt: it was linked a moment ago, or the network has
- * refused several in a row. The session knows, see `FirstContactStanding`; here it is looked at often, so that what
- * follows from a change happens once.
+ * refused several in a row. The session knows, see `FirstContactStanding`; it is polled here, so that
+ * each change is handled once.
  */
 export class FirstContactHold {
   private standing: FirstContactStanding = 'open';
@@ -45,7 +45,7 @@ export class FirstContactHold {
     return this.standing !== 'open';
   }
 
-  /** Whether a message to this person waits. Not to those whose token has come since they were last looked at. */
+  /** Whether a message to this person waits. False if their token has arrived since the last check. */
   holds(number: string): boolean {
     return this.isOn && !this.met.get(canonicalPhoneNumber(number))?.isGiver;
   }
@@ -82,7 +82,7 @@ export class FirstContactHold {
     this.lookAtMs = 0;
   }
 
-  /** The network refused a message and knows of no restriction. Resolves with whether its recipient waits now. */
+  /** The network refused a message and reports no restriction. Resolves with whether its recipient waits now. */
   async wasRefused(number: string, code: number): Promise<boolean> {
     const { session } = this;
     if (!session || code !== NOT_TRUSTED) return false;

@@ -12,9 +12,9 @@ export type HoldAnswer = Restriction | 'free' | 'silence';
 const ASK_AGAIN_MS = 15 * 60_000;
 /** After the end by our clock; and after an unanswered question, with pauses that double. */
 const ASK_SOON_MS = 5_000;
-/** As often as the web client asks an account that is free; plus up to a quarter, so that a fleet spreads out. */
+/** As often as the web client asks without a restriction; plus up to a quarter, so that a fleet spreads out. */
 const ASK_FREE_MS = 60 * 60_000;
-/** So long without an answer, people are tried one by one. */
+/** After this time without an answer, single attempts begin. */
 const SILENCE_MS = 10 * 60_000;
 const TRIAL_PAUSE_MS = 15 * 60_000;
 
@@ -33,7 +33,7 @@ export function afterAnswer(state: HoldState, said: HoldAnswer, nowMs: number): 
     return { kind: 'restricted', restriction: { ...said, sinceMs, ...(triedAtMs && { triedAtMs }) } };
   }
   const silence = { silentSinceMs: nowMs };
-  // A refusal is word enough for now; of its end we know nothing yet.
+  // A refusal is evidence enough for now; its end is still unknown.
   if (state.kind === 'suspected') {
     return { kind: 'restricted', restriction: { kind: state.limit, sinceMs: nowMs, ...silence } };
   }
@@ -41,7 +41,7 @@ export function afterAnswer(state: HoldState, said: HoldAnswer, nowMs: number): 
   return { kind: 'restricted', restriction: { ...held, ...silence } };
 }
 
-/** When the network is asked, unless news come before. */
+/** When the network is asked next, unless there is news before. */
 export function nextQuestionAtMs(state: HoldState, silences: number, nowMs: number): number {
   if (state.kind === 'suspected') return nowMs;
   if (silences > 0) return nowMs + Math.min(ASK_SOON_MS * 2 ** (silences - 1), ASK_AGAIN_MS);
@@ -51,7 +51,7 @@ export function nextQuestionAtMs(state: HoldState, silences: number, nowMs: numb
 }
 
 /**
- * When the next of those who wait is tried although the network has not lifted the restriction: when it has not
+ * When the next waiting recipient gets an attempt although the network has not lifted the restriction: if it has not
  * answered for a while, and not before the end that it named. `undefined`: it answers.
  */
 export function nextTrialAtMs({ untilMs = 0, silentSinceMs, triedAtMs = 0 }: HeldRestriction): number | undefined {

@@ -29,9 +29,9 @@ export interface HoldDeps {
   onHeld(): void;
   /** From now on no recipient waits. */
   onLifted(): void;
-  /** This person, who may be one of those who wait, is no stranger any more. */
+  /** This person, who may be a waiting recipient, is no longer a stranger. */
   onMet(phone: string): void;
-  /** The number of one of those who wait, of whom this is true, as it was typed. */
+  /** The number, as given, of a waiting recipient for whom this is true. */
   findHeld(isWanted: (number: string) => boolean): string | undefined;
   onFailed(error: Error): void;
 }
@@ -42,7 +42,7 @@ interface Answered {
   question: number;
 }
 
-/** A restriction that was announced so lately explains a refusal, though it may be over when the network is asked. */
+/** A restriction that was announced this recently explains a refusal, even if it is over when the network is asked. */
 const NEWS_MS = 10_000;
 
 /**
@@ -51,16 +51,16 @@ const NEWS_MS = 10_000;
  *   free -> suspected (a message was refused) -> free, or restricted
  *   free, or restricted (there are news, or it should be over) -> free, or restricted
  *
- * What follows suspicion, news and time is an answer of the network, see `afterAnswer`: an attempt for each of those who
- * wait would make it worse. Asking is a query and no attempt; `nextQuestionAtMs` says when.
+ * After a suspicion, news, or some time, the network is asked, see `afterAnswer`: an attempt for each waiting recipient
+ * would make it worse. Asking is a query, not an attempt; `nextQuestionAtMs` says when.
  *
- * A network that does not answer cannot end a hold, so people are tried then, one at a time, see `nextTrialAtMs`: the
- * first message that is accepted ends the hold.
- * What it knows is kept in Redis, for the next owner and for people.
+ * If the network does not answer, there are single attempts, see `nextTrialAtMs`: the
+ * first accepted message ends the hold.
+ * Its state is stored in Redis, for the next owner and for `/status`.
  */
 export class NewContactHold {
   private state: HoldState = { kind: 'free' };
-  /** What the keys do not say of people, by canonical number: refused as strangers, or met, while the hold was on. */
+  /** What the keys do not tell, by canonical number: who was refused as a stranger, or wrote, during the hold. */
   private readonly standings = new Map<string, 'refused' | 'met'>();
   private session: MessengerSession | undefined;
   /** The running question: it ends with the answer, before that is stored. */
@@ -73,7 +73,7 @@ export class NewContactHold {
   private silences = 0;
   /** The recipient of the running attempt, by canonical number. */
   private trial: string | undefined;
-  /** Those who were, since all others were: each has their turn before one is tried again. */
+  /** Those who had an attempt in this round: each has one before the next round. */
   private readonly tried = new Set<string>();
   private stopped = false;
 
@@ -83,12 +83,12 @@ export class NewContactHold {
     return this.state.kind !== 'free';
   }
 
-  /** Whether a stranger's message waits. Not of those who have written since they were last looked at. */
+  /** Whether a stranger's message waits. False for those who have written since the last check. */
   holds(number: string): boolean {
     return this.isOn && this.standingOf(number) !== 'met';
   }
 
-  /** What the former owner knew. */
+  /** State from the former owner. */
   async load(): Promise<void> {
     const { store, ownership } = this.deps;
     for (const number of await readRefusedContacts(store, ownership.address)) this.note(number, 'refused');
@@ -96,7 +96,7 @@ export class NewContactHold {
     if (restriction) this.enter({ kind: 'restricted', restriction });
   }
 
-  /** News from the time without a connection have come by now. An account that looks free is asked about as well. */
+  /** News from the time without a connection has arrived by now. The network is asked even if there seems to be no restriction. */
   attach(session: MessengerSession): void {
     this.session = session;
     this.askAtMs = 0;
@@ -112,7 +112,7 @@ export class NewContactHold {
     this.count(this.state, -1);
   }
 
-  /** Those who may be written to: people whom the account has a conversation with. */
+  /** Recipients who may be written to: people with whom the account has a conversation. */
   async findKnown(session: MessengerSession, numbers: readonly string[]): Promise<Set<string>> {
     const acquainted = await session.findAcquainted(numbers);
     const isKnown = (number: string) => {
@@ -136,7 +136,7 @@ export class NewContactHold {
     }
     const { asked } = this;
     const answer = await this.suspect(code);
-    // One that was asked before this refusal says nothing of a restriction that has begun since.
+    // A question from before this refusal does not cover a restriction that has begun since.
     return answer.isHeld || answer.question > asked ? answer.isHeld : (await this.suspect(code)).isHeld;
   }
 
@@ -150,7 +150,7 @@ export class NewContactHold {
     return this.deps.clock.monotonicMs() - this.newsAtMs < NEWS_MS;
   }
 
-  /** The network accepted a message. To the one who was tried: then it lets others through as well. */
+  /** The network accepted a message. If it was the single attempt, others will be accepted as well. */
   async wasAccepted(number: string): Promise<void> {
     if (!this.endTrial(number) || this.state.kind !== 'restricted') return;
     this.enter({ kind: 'free' });
@@ -158,13 +158,13 @@ export class NewContactHold {
     this.deps.onLifted();
   }
 
-  /** The network has changed its mind, one way or the other. */
+  /** The network has announced a change, in either direction. */
   hasNews(): void {
     this.askAtMs = 0;
     this.newsAtMs = this.deps.clock.monotonicMs();
   }
 
-  /** This person wrote to us: they are no stranger any more, and may be one of those who wait. */
+  /** This person wrote to us: they are no longer a stranger, and may be a waiting recipient. */
   metPerson(phone: string): void {
     if (!this.isOn) return;
     this.note(phone, 'met');
@@ -188,7 +188,7 @@ export class NewContactHold {
     if (number === undefined) return;
     const trying: HoldState = { kind: 'restricted', restriction: { ...restriction, triedAtMs: clock.nowMs() } };
     this.enter(trying);
-    // Before it goes out: the next owner waits as long, however soon it comes.
+    // Before the attempt: the next owner waits as long, however soon it takes over.
     await this.record([]);
     if (this.state !== trying || this.stopped) return;
     logger.warn('the network does not report its restrictions: one message to a new contact is tried');
@@ -218,7 +218,7 @@ export class NewContactHold {
   }
 
   private async askNetwork(): Promise<Answered> {
-    // News that come from here on want a question of their own, as does a refusal after the answer.
+    // News from here on needs its own question, as does a refusal after the answer.
     this.askAtMs = Number.POSITIVE_INFINITY;
     const about = limitInDoubt(this.state);
     const question = ++this.asked;

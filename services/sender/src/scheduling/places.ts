@@ -7,13 +7,13 @@ const MOVES = {
   lookingUp: ['ready', 'alone', 'waiting', 'pausing', 'held', 'settled'],
   /** Was looked up; of several parts, got the one before. */
   ready: ['inFlight', 'waiting', 'held', 'settled'],
-  /** The same, and is to get the message with nothing else under way. */
+  /** The same, and must get the message with nothing else in flight. */
   alone: ['inFlight', 'waiting', 'held', 'settled'],
   /** Passed the gates: is claimed and written to, or waits for the ack. */
   inFlight: ['ready', 'waiting', 'pausing', 'held', 'settled'],
   /** Waits for the next attempt. */
   pausing: ['waiting', 'settled'],
-  /** Waits for the network to lift a restriction, or for what the account's phone has to say first. */
+  /** Waits for the end of a restriction, or for the phone history. */
   held: ['waiting', 'settled'],
   settled: [],
 } as const satisfies Record<string, readonly string[]>;
@@ -23,7 +23,7 @@ export type Place = keyof typeof MOVES;
 const NAMES = Object.keys(MOVES) as Place[];
 /** A byte for each recipient. */
 const CODES = Object.fromEntries(NAMES.map((name, code) => [name, code])) as Record<Place, number>;
-/** Those where recipients have turns. */
+/** The places with an order. */
 const QUEUES = ['waiting', 'ready', 'alone', 'pausing', 'held'] as const satisfies readonly Place[];
 type Queue = (typeof QUEUES)[number];
 
@@ -50,7 +50,7 @@ export class Places {
     this.codes = new Uint8Array(recipients).fill(CODES.settled);
   }
 
-  /** Of those who are not settled when the send is loaded. */
+  /** Recipients that are not settled when the send is loaded. */
   begin(indices: readonly number[], place: 'waiting' | 'pausing'): void {
     for (const index of indices) this.codes[index] = CODES[place];
     this.queues[place].push(...indices);

@@ -10,12 +10,12 @@ interface Batch {
   written: Promise<(RecipientStatus | undefined)[]>;
 }
 
-/** The first news of a send are written at once, as a person may wait for an OTP; those that follow so soon, together. */
+/** The first result of a send is written at once, as a person may wait for an OTP; those that follow soon, together. */
 const GATHER_MS = 5;
 
 /**
  * Writes acks and receipts to Redis under the ownership, in order, those of one send that arrive together in one step.
- * A rejected promise is a `FencedError`, or Redis itself: the news are then lost here and found again by the next
+ * A rejected promise is a `FencedError`, or Redis itself: the results are then lost here and recovered by the next
  * owner, who repeats the same ids.
  */
 export class ResultWriter {

@@ -16,18 +16,18 @@ export interface WorkItem {
   /** Digits. */
   to: string;
   content: ReadyContent;
-  /** It goes out with nothing else under way. */
+  /** It must go out with nothing else in flight. */
   isAlone: boolean;
 }
 
-/** What those wait for who are held. */
+/** What held recipients wait for. */
 export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'awaiting_history'>;
 
-/** What is kept of a send that gave up its place: all who are not held are tried again at one time. */
+/** What is kept of a send that gave up its place: all recipients that are not held get their next attempt at the same time. */
 export interface Rest {
   /** When the last of its pauses is over: no attempt comes too early. */
   untilMs: number;
-  /** The most attempts that one of them has behind them: pauses go on doubling from there. */
+  /** The highest number of attempts among them: pauses go on doubling from there. */
   attempts: number;
   uploadAttempts: number;
 }
@@ -35,13 +35,13 @@ export interface Rest {
 const UNSENT = ['waiting', 'ready', 'alone', 'held', 'pausing'] as const;
 
 /**
- * What is left of one send, in the memory of its owner. Each recipient is in one place, see `Places`:
+ * The unsettled rest of one send, in the memory of its owner. Each recipient is in one place, see `Places`:
  * `waiting` -> `lookingUp` -> `ready` -> `inFlight` -> `settled`, or back to `waiting` after a pause (`pausing`).
- * `held` are those who wait for the network to lift a restriction, or for what the account's phone has to say first.
+ * `held` are those who wait for the end of a restriction, or for the phone history.
  * Of several parts, the next one is `ready` as soon as the network has accepted the one before.
- * Those who were in flight when several owners ended wait for longer and longer, and then go out `alone`: their message may
- * be what ends a process, and others in flight would share its fate. With two of them, so do all others of their send.
- * A send of a file waits for its upload first. Redis holds the truth; this is thrown away and rebuilt from it at any moment.
+ * Those who were in flight when several owners died wait for longer and longer, and then go out `alone`: their message may
+ * be the cause, and others in flight would become suspects, too. With two of them, so do all others of their send.
+ * A send of a file waits for its upload first. Redis has the truth; this can be rebuilt from it at any moment.
  */
 export class SendProgress {
   readonly messageId: MessageId;
@@ -130,12 +130,12 @@ export class SendProgress {
     return !this.hasWork && this.places.count('held') === 0;
   }
 
-  /** There is nothing to do but to wait with those who are held. */
+  /** Only held recipients are left. */
   get isHeld(): boolean {
     return !this.hasWork && this.places.count('held') > 0;
   }
 
-  /** All who are left wait for the end of a pause, or for the network to lift a restriction. */
+  /** All remaining recipients wait for the end of a pause, or of a restriction. */
   get rests(): boolean {
     if (this.lookingUp || this.file.uploading || this.places.count('inFlight') > 0) return false;
     if (this.file.isLacking) return this.file.attempts > 0;
@@ -159,12 +159,12 @@ export class SendProgress {
     return places.reduce((sum, place) => sum + this.places.count(place), 0);
   }
 
-  /** Whether a recipient is to get a message as soon as can be: not later, and not on its way already. */
+  /** Whether a recipient should get a message as soon as possible: not later, and not already in flight. */
   get wantsToGo(): boolean {
     return this.lookingUp || this.count('waiting', 'ready') > 0;
   }
 
-  /** How many of it may be what ended its owners. */
+  /** How many of its recipients are suspects. */
   get suspicion(): number {
     return this.suspects.size;
   }
@@ -208,7 +208,7 @@ export class SendProgress {
     this.places.move(indices, 'waiting', { first: true });
   }
 
-  /** Nothing goes out to them before `releaseHeld`, and those who look at the send can see that. */
+  /** Nothing is sent to them before `releaseHeld`, and `/messages` shows that. */
   hold(indices: readonly number[], reason: HoldReason = 'new_contacts_held'): void {
     for (const index of indices) {
       this.answered(index);
@@ -221,7 +221,7 @@ export class SendProgress {
     return this.marked.get(index) === reason;
   }
 
-  /** Redis is to say no more that this recipient waits for their lookup, or for the history; `false`: it does not. */
+  /** The note in Redis that this recipient waits for a lookup or the history must go; `false`: there is none. */
   endWait(index: number): boolean {
     const waitedForHistory = this.isMarkedHeld(index, 'awaiting_history') && this.marked.delete(index);
     return this.lookedUpAgain.delete(index) || waitedForHistory;
@@ -232,7 +232,7 @@ export class SendProgress {
     return this.places.in('held').map((index) => this.numbers[index]!);
   }
 
-  /** They go first: with `numbers` only those people, else all who are held. */
+  /** They go first: with `numbers` only those people, else all held recipients. */
   releaseHeld(numbers?: ReadonlySet<string>): void {
     const [released] = this.split(this.places.in('held'), numbers);
     this.places.move(released, 'waiting', { first: true });
@@ -244,7 +244,7 @@ export class SendProgress {
   }
 
   /**
-   * No ack: again at once, as the phone may have it. After the second time in turn, with pauses: a message that the
+   * No ack: retried at once, as the phone may have it. From the second time in a row on with pauses: a message that the
    * network never answers, or closes the connection for, must not hold up the others for as long as the send lives.
    */
   unanswered(index: number, nowMs: number): void {
@@ -285,7 +285,7 @@ export class SendProgress {
     return place === 'ready' || place === 'alone';
   }
 
-  /** It goes out now; `false`: it is not to go any more. */
+  /** It is sent now; `false`: it must not be sent any more. */
   take({ recipient }: WorkItem): boolean {
     if (!this.isReady(recipient)) return false;
     this.places.move([recipient], 'inFlight');
@@ -302,7 +302,7 @@ export class SendProgress {
     return { send: this, recipient, part, to, content, isAlone: this.places.of(recipient) === 'alone' };
   }
 
-  /** The network has this part: the recipient is settled, or its next part goes out before other recipients'. */
+  /** The network has accepted this part: the recipient is settled, or its next part goes out before other recipients'. */
   acceptedPart(index: number, part: number): void {
     this.accepted.set(index, (this.accepted.get(index) ?? 0) | (1 << part));
     if (this.firstMissingPart(index) >= this.record.parts) {
@@ -331,12 +331,12 @@ export class SendProgress {
     return unsent;
   }
 
-  /** The send's time is over: nothing more goes out. */
+  /** The send has expired: nothing more is sent. */
   dropWaiting(): void {
     this.keepWaiting(() => false);
   }
 
-  /** The send was cancelled: only those go on of whom it is not known whether they have the message. */
+  /** The send was cancelled: only recipients whose phones may have the message go on. */
   dropCancelled(): void {
     this.keepWaiting((index) => this.doubtful.has(index));
   }

@@ -13,7 +13,7 @@ export class WritersWithoutNumber {
     this.hiddenIds.delete(oldest!);
   }
 
-  /** Whether they wrote: said once. */
+  /** Whether they wrote; true once. */
   take(hiddenId: string): boolean {
     return this.hiddenIds.delete(hiddenId);
   }
