@@ -8,12 +8,12 @@ const TOKEN = /^gw_([0-9a-hjkmnp-tv-z]{16})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmn
 /**
  * What a token may do. `connect`: link and unlink its device; `send`: messages, and cancelling them; `otp`: one-time
  * passwords; `read`: results of both, the status, and checks of contacts; `opt-outs`: the list of them; `events` and
- * `webhooks`: reserved; `admin`: read and cancel what other tokens sent.
+ * `webhooks`: reserved; `admin`: read and cancel the sends of other tokens.
  */
 export const API_TOKEN_SCOPES = ['connect', 'send', 'otp', 'read', 'opt-outs', 'events', 'webhooks', 'admin'] as const;
 export type ApiTokenScope = (typeof API_TOKEN_SCOPES)[number];
 
-/** Of tokens for which nothing else was asked, and of those made before there were scopes. */
+/** Of tokens that were created without a list of scopes. */
 export const DEFAULT_SCOPES: readonly ApiTokenScope[] = ['connect', 'send', 'otp', 'read', 'opt-outs'];
 
 /** Parses comma-separated names; each once, in the order of `API_TOKEN_SCOPES`. `undefined` if one is unknown, or the list is empty. */

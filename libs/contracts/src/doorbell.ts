@@ -2,8 +2,8 @@ import type { DeviceAddress } from './ids.js';
 
 /**
  * A doorbell says "look again", never what to do: a lost one costs half a minute at most.
- * `results` tells whoever waits for an OTP that its status has changed.
- * `desired` and `owner` wake owners, `observed` wakes what waits for a code or a status, `sends` wakes the device's scheduler.
+ * `results` tells a request that waits for an OTP that its status has changed.
+ * `desired` and `owner` wake owners, `observed` wakes requests that wait for a code or a status, `sends` wakes the device's scheduler.
  * `questions` asks the owner of a device something, `answers` tells the process that asked.
  */
 const DOORBELL_TOPICS = ['desired', 'observed', 'owner', 'sends', 'results', 'questions', 'answers'] as const;

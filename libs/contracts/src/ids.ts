@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { fromBase32, toBase32 } from './base32.js';
 import { maskPhoneNumber } from './people/phone-number.js';
 
-/** The name of one account holder's part of the data, `[a-z0-9-]{1,40}`: what is of one is nothing to another. */
+/** The name of a workspace, `[a-z0-9-]{1,40}`: the separate data of one account holder. */
 export type Workspace = string;
 /** A device's name inside its workspace, `[a-z0-9-]{1,40}`. */
 export type DeviceId = string;
@@ -48,7 +48,7 @@ export function shortDeviceId(address: DeviceAddress): string {
   return toBase32(deviceDigest(address));
 }
 
-/** 40 bits: short ids of devices come from them, and in which shard a device lies. */
+/** 40 bits: the source of short ids of devices and of their shard. */
 export function deviceDigest(address: DeviceAddress): Buffer {
   return createHash('sha256').update(nameOfDevice(address)).digest().subarray(0, 5);
 }
@@ -64,7 +64,7 @@ export function parseMessageId(value: string): { shortDeviceId: string; tag: Sen
   return { shortDeviceId: match[1]!, tag: fromBase32(match[2]!).toString('hex').slice(0, 13) };
 }
 
-/** Seven digits or more, whatever stands between them: letters, too, would leave a number readable. */
+/** Seven digits or more, with anything between them: a number stays readable even between letters. */
 const NUMBER_OF_A_PERSON = /(?:\d\D*){7}/;
 /**
  * Identifiers made by machines have such digits by chance: UUIDs, by their version and variant, ids of traces (32 hex
@@ -78,7 +78,7 @@ const THREE_LETTERS = /(?:[a-z][^a-z]*){3}/i;
 const UUID_OR_WHOLE_NUMBER = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{10,}/gi;
 
 /**
- * Takes over a caller's request id when it is sane, else makes one. One with what may be a phone number in it is not: it
+ * Accepts a caller's request id if it is valid, else generates one. One with what may be a phone number in it is not: it
  * would be in every log line of the request.
  */
 export function takeOrMakeRequestId(received: string | undefined): string {

@@ -21,7 +21,7 @@ export const PRIORITIES = { otp: 1, bulk: 10 } as const;
 /** Priority of a send, independent of its content. */
 export type Priority = keyof typeof PRIORITIES;
 
-/** A one-time password is a text that goes before everything else. */
+/** A one-time password is a text with priority over everything else. */
 export function priorityOf({ kind }: { kind: SendKind }): Priority {
   return kind === 'otp' ? 'otp' : 'bulk';
 }

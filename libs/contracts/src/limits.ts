@@ -17,9 +17,9 @@ export const LIMITS = {
   otpExpirySeconds: 5 * 60,
   /** How long a caller waits for the network to accept an OTP. */
   otpWaitSeconds: 10,
-  /** After the ack: so long a phone that could not read an OTP may ask for it again. */
+  /** How long after the ack a phone that could not decrypt an OTP may ask for it again. */
   otpErasureSeconds: 10 * 60,
-  /** So long a contact may be silent before the session with them is forgotten; the next message makes another. */
+  /** How long a contact may be silent before their session is deleted; the next message makes a new one. */
   sessionUnusedSeconds: 30 * 24 * 60 * 60,
   /** How long a finished send stays readable. */
   sendRetentionSeconds: 7 * 24 * 60 * 60,
@@ -31,12 +31,12 @@ export const LIMITS = {
   maxValidationDetails: 100,
   rateLimitWindowSeconds: 60,
   failedTokensPerMinute: 20,
-  /** Of an address, for what needs no token. */
+  /** Per address, for requests that need no token. */
   tokenlessPerMinute: 60,
   maxCheckedContacts: 1_000,
-  /** How long a caller waits for what the network knows of contacts. */
+  /** How long a caller waits for the network's answer about contacts. */
   contactsWaitSeconds: 20,
-  /** A question that no sender has taken by then has no sender to take it. */
+  /** After this time without a taker, a question has no sender. */
   questionTakenSeconds: 2,
   /** Of a body, all but the file inside it. */
   maxBodyBytesBesideFile: 1024 * 1024,
@@ -45,10 +45,10 @@ export const LIMITS = {
   maxBodyEntries: 12_000,
   /** How long a body may take before it must be fast. */
   bodySlowStartSeconds: 5,
-  /** What a body must have brought on average from then on; a text is there by then at any speed. */
+  /** Average speed that a body must reach from then on; a text has arrived by then at any speed. */
   minBodyBytesPerSecond: 16 * 1024,
   connectWaitSeconds: 20,
-  /** Five to take over a device whose owner is dead, ten to log in and out again, one to spare. */
+  /** Five to take over a device whose owner is dead, ten to log in and out again, one in reserve. */
   disconnectWaitSeconds: 16,
 } as const;
 

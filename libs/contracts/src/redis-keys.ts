@@ -60,7 +60,7 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     optOutBuckets: `${base}:opt-out-buckets`,
     /** STRING: how many have opted out. */
     optOutCount: `${base}:opt-out-count`,
-    /** STRING with a TTL `move:device`: where the idempotency key of a token without a device lies. */
+    /** STRING with a TTL `move:device`: the device that has the idempotency key of a token without a device. */
     idempotencyPlace: (owner: string, keyDigest: string) => `${base}:idempotency-place:${owner}:${keyDigest}`,
     /** ZSET hash of a blob -> when it may be forgotten, in ms. */
     blobs: `${base}:blobs`,
@@ -68,24 +68,24 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     blobSizes: `${base}:blob-sizes`,
     /** STRING: bytes of all blobs, for the quota. */
     blobBytes: `${base}:blob-bytes`,
-    /** SET with a TTL: who needs a blob, each send by a name of its own. */
+    /** SET with a TTL: the sends that need a blob, each under its own name. */
     blobHolders: (hash: string) => `${base}:blob-holders:${hash}`,
     /** STRING with a TTL: a piece of a blob, sealed. */
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
   };
 }
 
-/** Keys of a device: the hash tag of its shard, hence one slot, so every Lua step may touch all of them, and what the shard has. */
+/** Keys of a device: with the hash tag of its shard, hence in one slot, so a Lua step may touch all of them and those of the shard. */
 export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
   const base = `${prefix}:${shardTag(shardOf(address))}:${address.workspace}/${address.device}`;
   return {
     /** Of every key of the device. */
     base,
-    /** HASH: what was made once (display name, encrypted id key) and the operator's settings. */
+    /** HASH: constants of the device (display name, encrypted id key) and the operator's settings. */
     device: `${base}:device`,
-    /** HASH: what the user asked for. */
+    /** HASH: the state that the user wants. */
     desired: `${base}:desired`,
-    /** HASH: what the owner sees. */
+    /** HASH: the state that the owner observes. */
     observed: `${base}:observed`,
     /** STRING `session:epoch`: who owns the device, for as long as that session lives. No TTL. */
     owner: `${base}:owner`,
@@ -116,13 +116,13 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     backlog: `${base}:backlog`,
     /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */
     quarantinedCreds: `${base}:creds:quarantined`,
-    /** HASH with a TTL: the send that a caller's idempotency key stands for. `move` counts the devices that it lay at before. */
+    /** HASH with a TTL: the send of a caller's idempotency key. `move` counts the devices that it lay at before. */
     idempotency: (owner: string, keyDigest: string, move: number) =>
       `${base}:idempotency:${owner}:${keyDigest}${move > 0 ? `:${move}` : ''}`,
     /** STRING with a TTL: a request under that key is being handled. */
     idempotencyClaim: (owner: string, keyDigest: string, move: number) =>
       `${base}:idempotency-claim:${owner}:${keyDigest}:${move}`,
-    /** HASH platform id -> sealed message that the device received lately: what a reply quotes. */
+    /** HASH platform id -> encrypted message that the device recently received, for quotes. */
     received: `${base}:received`,
     /** ZSET platform id -> ms of its arrival, of the same. */
     receivedTimes: `${base}:received:times`,
@@ -134,13 +134,13 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     queryEnds: `${base}:query-ends`,
     /** HASH: the state of the device's pace. */
     pace: `${base}:pace`,
-    /** SET of what names a blob and a send that needs it no more: to be released from the workspace's. */
+    /** SET of pairs of a blob and a send that no longer needs it, to be released in the workspace. */
     releasedBlobs: `${base}:released-blobs`,
     /** STRING with a TTL: where the network keeps a blob as a medium of this type, sealed. */
     blobUpload: (hash: string, type: string) => `${base}:blob-upload:${hash}:${type}`,
     /** HASH with a TTL, question id -> sealed question for the owner of the device. */
     questions: `${base}:questions`,
-    /** HASH with a TTL: what the owner has answered so far. */
+    /** HASH with a TTL: the owner's answers so far. */
     answer: (questionId: string) => `${base}:answer:${questionId}`,
     /** STRING with a TTL: numbers that were checked on that day (days since 1970, UTC). */
     contactChecks: (day: number) => `${base}:contact-checks:${day}`,
@@ -149,7 +149,7 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
   };
 }
 
-/** Not to be taken for that of a workspace, in whose name there is no `#`. */
+/** Cannot be confused with that of a workspace, whose name has no `#`. */
 const shardTag = (shard: number) => `{#${shard}}`;
 
 /** Of the name under which a process starts again (`INSTANCE_NAME`). */
@@ -162,7 +162,7 @@ export const instanceKeys = ({ prefix }: KeySpace, name: string) => ({
   channel: `${prefix}:instance:${name}:asked`,
 });
 
-/** Where the sessions of processes in a shard lie: this and the id. */
+/** Prefix of the session keys of processes in a shard; the id follows. */
 export const sessionKeyPrefix = ({ prefix }: KeySpace, shard: number) => `${prefix}:${shardTag(shard)}:session:`;
 
 /** Data of a shard about its devices, for all workspaces. */
@@ -182,7 +182,7 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
 export const sessionKey = (space: KeySpace, { shard, id }: { shard: number; id: string }) =>
   `${sessionKeyPrefix(space, shard)}${id}`;
 
-/** Of a key of a device or a workspace, what follows its base; `undefined` for other keys. */
+/** The part of a device's or workspace's key after its base; `undefined` for other keys. */
 export function restOfKey({ prefix }: KeySpace, key: string): string | undefined {
   if (!key.startsWith(`${prefix}:{`)) return undefined;
   return /^\{(?:#\d+\}:[a-z0-9-]+\/[a-z0-9-]+|[a-z0-9-]+\}):(.*)$/s.exec(key.slice(prefix.length + 1))?.[1];

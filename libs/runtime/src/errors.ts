@@ -5,7 +5,7 @@ export interface GatewayErrorOptions {
   code: string;
   /** For logs. */
   message: string;
-  /** What a stranger may read. Without it a caller sees `Internal server error`. */
+  /** The public message. Without it a caller sees `Internal server error`. */
   publicMessage?: string;
   /** Facts for the log line, never for the caller. */
   fields?: Record<string, unknown>;
@@ -71,7 +71,7 @@ export class FencedError extends GatewayError {
   }
 }
 
-/** What a `catch` caught, as an `Error`: anything can be thrown. */
+/** The caught value as an `Error`: anything can be thrown. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   const message = typeof thrown === 'string' ? thrown : 'something that is not an error was thrown';

@@ -1,13 +1,13 @@
 import Joi from 'joi';
 
 interface MediaFacts {
-  /** What people call such a file. */
+  /** The word for such a file in messages to people. */
   name: string;
   /** Whether phones show words with it; else they follow as a message of their own. */
   takesCaption: boolean;
 }
 
-/** What an attachment can be shown as. */
+/** The kinds of attachments. */
 export const MEDIA = {
   image: { name: 'an image', takesCaption: true },
   video: { name: 'a video', takesCaption: true },
@@ -22,7 +22,7 @@ export const MEDIA_TYPES = Object.keys(MEDIA) as MediaType[];
 export interface MediaContent {
   kind: 'media';
   type: MediaType;
-  /** What the bytes are. */
+  /** Type of the bytes. */
   mimeType: string;
   filename?: string;
   caption?: string;
@@ -38,13 +38,13 @@ export interface MediaContent {
   animated?: boolean;
   /** Of audio and video as far as known. */
   seconds?: number;
-  /** A small JPEG, base64: what a phone shows before it has the file. */
+  /** A small JPEG, base64: shown by phones before the download. */
   thumbnail?: string;
-  /** A second message of its own: the text of a medium that takes no caption, or has another one. */
+  /** A second message: the text with a medium that has no caption, or another one. */
   followingText?: string;
 }
 
-/** Where the network keeps an encrypted file, and what opens it. Binary fields are base64. */
+/** Location of an uploaded file in the network, and its keys. Binary fields are base64. */
 export interface MediaUpload {
   url: string;
   directPath: string;

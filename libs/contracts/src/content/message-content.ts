@@ -5,7 +5,7 @@ import { type TextContent, textContentSchema } from './text-content.js';
 
 /**
  * The kinds of content. A new one is a file beside this one, a line here and in `SCHEMAS`, and an entry in each table that
- * does not compile without it: `CONTENT_INPUTS` (services/api, how a request says it) and `WIRE` (libs/messenger, how it
+ * does not compile without it: `CONTENT_INPUTS` (services/api, how it is requested) and `WIRE` (libs/messenger, how it
  * goes out). The simulator, which shares nothing with the gateway, reads it in `phones/read-content.ts`.
  */
 export interface Contents {
@@ -14,7 +14,7 @@ export interface Contents {
 }
 export type ContentKind = keyof Contents;
 
-/** What a send says, the same for all its recipients; stored once, sealed. */
+/** Content of a send, the same for all its recipients; stored once, encrypted. */
 export type MessageContent = Contents[ContentKind];
 
 const SCHEMAS: { [Kind in ContentKind]: Joi.ObjectSchema<Contents[Kind]> } = {
@@ -32,7 +32,7 @@ export function isMessageContent(stored: unknown): stored is MessageContent {
 /** A message that is ready to be sent: files are already uploaded. */
 export type ReadyContent = { [Kind in ContentKind]: Ready<Kind> }[ContentKind] & { quoted?: Quoted };
 
-/** The same of one kind, without what it quotes. */
+/** The content of one kind, without a quote. */
 export type Ready<Kind extends ContentKind> = Contents[Kind] &
   (Kind extends 'media' ? { upload: MediaUpload } : unknown);
 
@@ -45,13 +45,13 @@ export interface Quoted {
   content?: ReadyContent;
 }
 
-/** What a send answers, as its record keeps it. */
+/** The quoted message of a send, as stored in its record. */
 export type Reply =
   /** A message of our own; without a `recipient` each quotes the one that it got itself. */
   | { kind: 'own'; tag: SendTag; recipient?: number; part: number }
   | { kind: 'received'; platformId: string; from: string };
 
-/** What one message of a send says; `undefined` for a part that it does not have. */
+/** Content of one message of a send; `undefined` for a part that it does not have. */
 export function contentOfPart(content: MessageContent, part: number): MessageContent | undefined {
   if (part === 0) return content;
   if (part !== 1 || content.kind !== 'media' || content.followingText === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Of the network's own web client: what this one appears as. */
+/** A version of the network's web client, which the gateway reports. */
 export const BUILT_IN_VERSION = '2.3000.1043857760';
 /** When that version was the current one. The network refuses a version some four months later. */
 export const BUILT_IN_VERSION_DATE_MS = Date.UTC(2026, 6, 25);

@@ -1,5 +1,5 @@
 /**
- * What the user asked for. The owner compares it with what is, on every tick and doorbell, and closes the gap. `parked` is a
+ * What the user wants. The owner compares it with the actual state on every tick and doorbell, and closes the gap. `parked` is a
  * linked device whose keys another client uses: they are kept, and no process logs in before the user asks for it.
  */
 export const WANTS = ['unlinked', 'linking', 'linked', 'parked'] as const;
@@ -55,11 +55,11 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** What the owner sees. Written under its ownership only. */
+/** The observed state. Written only by the owner. */
 export interface ObservedState {
   status: DeviceStatus;
   reason?: Reason;
-  /** What the network gave as its reason, in its own words. */
+  /** The network's reason, in its own words. */
   networkReason?: string;
   /** The request that this answers. */
   attemptId?: string;
@@ -84,7 +84,7 @@ export type PublicStatus =
 
 const BEHIND = 'awaiting_backlog' satisfies Reason;
 
-/** What the network asks to be left alone for. The pauses after other ends are our own, and no user has to wait for them. */
+/** Reasons with a pause that the network asked for. The pauses after other ends are our own, and no user has to wait for them. */
 const ASKED_PAUSES: ReadonlySet<Reason> = new Set(['rate_limited', 'temporarily_banned']);
 
 export function asksPause(reason: Reason): boolean {
@@ -97,7 +97,7 @@ export function askedPauseEndMs(observed: ObservedState | undefined): number {
 }
 
 /**
- * The one place that decides what a device's status is, from what was asked, what was seen, and whether a process
+ * The one place that computes a device's status, from the wanted state, the observed state, and whether a process
  * owns it. A `connected` without an owner is stale: it died. `hasSender`: some sender lives that could be the next.
  */
 export function deriveStatus(
@@ -121,7 +121,7 @@ function ownerless(observed: ObservedState | undefined): Reason {
   return observed?.status === 'connected' ? 'owner_lost' : 'restoring';
 }
 
-/** What was seen counts for the attempt that it was seen in, while the process that shows its codes lives. */
+/** The observed state counts only for its own attempt, and while the process that shows the codes lives. */
 function linkingReason(
   desired: DesiredState | undefined,
   observed: ObservedState | undefined,

@@ -1,30 +1,30 @@
 /**
- * What other processes ask the one that owns a device, as only its socket can tell. Asked through Redis: a question in
+ * Questions of other processes to the owner of a device, which only its socket can answer. Asked through Redis: a question in
  * the device's slot, a doorbell, an answer that lives for seconds. Nothing is lost with a lost question but the answer.
  */
 export type OwnerQuestion =
   | { kind: 'contacts' /** Digits. */; numbers: readonly string[] }
-  /** How the session stands: for `device doctor`. */
+  /** State of the session: for `device doctor`. */
   | { kind: 'session' }
   /** Traffic of the socket from now on, redacted. */
   | { kind: 'trace'; seconds: number }
   /** Everything that is kept about a person is to go, also from memory: for `person forget`. Digits. */
   | { kind: 'forget'; number: string };
 
-/** What the owner knows of one number; `null` where the network did not tell. */
+/** What the owner knows about one number; `null` if the network did not answer. */
 export interface ContactFacts {
   onMessenger: boolean | null;
   hasConversation: boolean | null;
 }
 
-/** An answer about contacts comes in parts of this size, in the order of the numbers: what was learned in time is not lost. */
+/** An answer about contacts comes in parts of this size, in the order of the numbers, so that partial results are not lost. */
 export const CONTACTS_PER_PART = 100;
 
 /** As long as an answer is waited for. */
 export const MAX_TRACE_SECONDS = 15;
 const NUMBER = /^\d{7,15}$/;
 
-/** `undefined` for what this version does not know. */
+/** `undefined` for kinds that this version does not know. */
 export function parseOwnerQuestion(text: string): OwnerQuestion | undefined {
   const question = parseJson(text) as
     | Partial<Record<'kind' | 'numbers' | 'seconds' | 'number', unknown>>

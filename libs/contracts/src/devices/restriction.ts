@@ -6,10 +6,10 @@ export const RESTRICTIONS = {
 
 export type RestrictionKind = keyof typeof RESTRICTIONS;
 
-/** What the network says of an account. */
+/** What the network reports about an account. */
 export interface Restriction {
   kind: RestrictionKind;
-  /** When it ends, in ms; absent when the network does not say. */
+  /** When it ends, in ms; absent if the network gives no time. */
   untilMs?: number;
 }
 

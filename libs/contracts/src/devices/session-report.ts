@@ -1,10 +1,10 @@
-/** What the network says of one limit when it is asked. */
+/** The network's answer about one limit. */
 export type LimitReport = { state: 'none' | 'unanswered' | 'unknownToNetwork' } | { state: 'on'; untilMs?: number };
 
-/** Of what waited while the device was away. `noEndMark`: it counts as over, as nothing came for long, but the network has not said so. */
+/** State of the backlog of incoming messages. `noEndMark`: it counts as over, as nothing came for long, but there was no end mark. */
 export type BacklogState = 'coming' | 'heard' | 'noEndMark';
 
-/** How the session of a device stands, for `device doctor`. Nothing in it names a person or opens anything. */
+/** State of a device's session, for `device doctor`. Contains no names of people and no secrets. */
 export interface SessionReport {
   /** How conversations are addressed: learned from the phone or from the network's verdicts. */
   namespace: 'lid' | 'pn' | 'unknown';
@@ -17,7 +17,7 @@ export interface SessionReport {
   waitingHistories: number;
   /** For tokens that are made for strangers. */
   hasSalt: boolean;
-  /** Which tokens the network wants to see; `null` while it has not said so. */
+  /** Which tokens the network requires; `null` while unknown. */
   networkAsksFor: { givenTokens: boolean | null; madeTokens: boolean | null };
   logins?: number;
   backlog: BacklogState;

@@ -3,7 +3,7 @@ import { getCountries, getCountryCallingCode, parsePhoneNumberFromString } from 
 /** Of countries. None begins with another one. */
 const CALLING_CODES = new Set<string>(getCountries().map((country) => getCountryCallingCode(country)));
 
-/** The library takes 10 us for a number, as long as all else that is done with it: it is asked only where a 0 may be one too many. */
+/** The library takes 10 us for a number, as long as all other steps together: it is only used if there may be a superfluous 0. */
 function hasZeroBehindCode(digits: string): boolean {
   for (const length of [1, 2, 3]) if (CALLING_CODES.has(digits.slice(0, length))) return digits[length] === '0';
   return false;

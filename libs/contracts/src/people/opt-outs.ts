@@ -1,5 +1,5 @@
 /**
- * How a person got onto the list. The order is the storage code: append only, at most `MOST_OPT_OUT_SOURCES`. What the list
+ * The source of an opt-out. The order is the storage code: append only, at most `MOST_OPT_OUT_SOURCES`. What the list
  * has under a person is seconds * that + source: one integer, which a packed list keeps in nine bytes. Below 0 it is no
  * opt-out, but the number that a hidden identifier leads to.
  */
@@ -14,7 +14,7 @@ export function digitsOfHiddenId(shown: string): string | undefined {
   return HIDDEN_ID.exec(shown)?.[1];
 }
 
-/** What a whole message may say to mean it: the words of the carriers' code of conduct, and how people say them in Arabic. */
+/** The words that count if a message says nothing else: those of the carriers' code of conduct, and their Arabic equivalents. */
 const STOP_WORDS: ReadonlySet<string> = new Set([
   ...['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout', 'opt out'],
   ...['ايقاف', 'اوقف', 'اوقفوا', 'وقف', 'توقف', 'توقفوا', 'قف', 'الغاء', 'الغ', 'انهاء', 'خروج', 'ستوب'],

@@ -4,7 +4,7 @@ export function maskPhoneNumber(digits: string): string {
 }
 
 /**
- * Countries whose mobile numbers are written in two ways; the second is what both become. Brazil put a 9 in front of its
+ * Countries whose mobile numbers are written in two ways; both are mapped to the second. Brazil put a 9 in front of its
  * mobile numbers (landlines begin with 2 to 5), Mexico dropped the 1 after its code, Argentina puts a 9 there for calls
  * from abroad. The network knows people by either form.
  */

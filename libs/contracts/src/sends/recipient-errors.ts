@@ -26,7 +26,7 @@ export function isNetworkCode(code: number): boolean {
   return code >= 100;
 }
 
-/** The public name of a stored code: `not_on_messenger`, `network_463`, or `undefined` for none. */
+/** The public name of a stored code: `not_on_messenger`, `network_463`, or `undefined` if there is none. */
 export function recipientErrorName(code: number): string | undefined {
   if (code === 0) return undefined;
   const own = Object.entries(OWN_ERRORS).find(([, value]) => value === code);

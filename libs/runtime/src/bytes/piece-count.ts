@@ -4,7 +4,7 @@
  */
 const FREE_PIECES = 25_000;
 /**
- * What each further one must have brought on average. Lines of base64 are 76 long, packets of the slowest
+ * Average size that further pieces must have. Lines of base64 are 76 long, packets of the slowest
  * connections 500: a client that sends smaller pieces cuts them up on purpose.
  */
 const MIN_PIECE_BYTES = 64;

@@ -9,7 +9,7 @@ export interface GatewayConfig {
   REDIS_URL: string;
   /** First part of all Redis keys: separates installations that share a Redis. Default `gw`. */
   KEY_PREFIX: string;
-  /** Keys for what messages say, at rest, `id:64hex[,id:64hex...]`. The first seals, all open. Required. */
+  /** Keys that encrypt the content of messages, `id:64hex[,id:64hex...]`. The first encrypts, all decrypt. Required. */
   CONTENT_KEYS: EncryptionKey[];
   /** The least important lines that are logged. Default `info`. */
   LOG_LEVEL: LogLevel;
@@ -33,7 +33,7 @@ export interface OwnerConfig {
   SESSION_TTL_MS: number;
   /**
    * Under this name the process starts again after it died, as a container that is restarted: the new one has the devices of
-   * the old one at once. No two processes that live may have it. Default none: others take the devices after `SESSION_TTL_MS`.
+   * the old one at once. Two running processes must not share it. Default none: others take the devices after `SESSION_TTL_MS`.
    */
   INSTANCE_NAME?: string;
 }
@@ -42,9 +42,9 @@ export interface OwnerConfig {
 export interface SocketConfig {
   /** Where the network's WebSocket is. Default: the real one. */
   MESSENGER_URL: string;
-  /** Whom to believe to be the network. Default `production`; anything else is refused with the real network. */
+  /** Which server to trust as the network. Default `production`; anything else is refused with the real network. */
   MESSENGER_TRUST: MessengerTrust;
-  /** Version of the network's web client to appear as, such as `2.3000.1043857760`. Default: the one built in. `version set` of the command line goes before it. */
+  /** Version of the network's web client to report, such as `2.3000.1043857760`. Default: the built-in one. `version set` of the command line takes precedence. */
   MESSENGER_VERSION?: string;
 }
 

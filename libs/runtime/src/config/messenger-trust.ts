@@ -1,5 +1,5 @@
 /**
- * Whom a socket believes to be the messenger network: `production` is the root that the library ships,
+ * Which server a socket trusts as the messenger network: `production` is the root that the library ships,
  * `root` another root (a simulator's), `insecure` skips the certificate chain.
  */
 export type MessengerTrust =

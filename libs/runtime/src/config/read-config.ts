@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Sentences of Joi that would quote a value, said without it. */
+/** Replacements for Joi messages that would quote a value. */
 const MESSAGES = {
   'any.required': '{{#label}} is required',
   'any.custom': '{{#label}} {{#error.message}}',
@@ -37,7 +37,7 @@ function dropEmpty(environment: Environment): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** Puts what the file of a setting says in its place, or says what is wrong with it. */
+/** Replaces a setting by the content of its file, or reports what is wrong with the file. */
 function takeFile(given: Record<string, string>, name: string): string | undefined {
   const path = given[`${name}_FILE`];
   if (path === undefined) return undefined;
@@ -50,7 +50,7 @@ function takeFile(given: Record<string, string>, name: string): string | undefin
   }
 }
 
-/** For sentences that we did not foresee. Short values are not secrets, and may be part of a word. */
+/** For unexpected messages. Short values are not secrets, and may be part of a word. */
 function hideValue(message: string, value: unknown): string {
   return typeof value === 'string' && value.length >= 4 ? message.replaceAll(value, '***') : message;
 }

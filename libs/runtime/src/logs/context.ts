@@ -1,6 +1,6 @@
 import { AsyncValue } from '../process/async-value.js';
 
-/** What a piece of work belongs to. It follows the work through every `await`, and every log line carries it. */
+/** The context of a piece of work. It follows the work through every `await`, and is in every log line. */
 export interface WorkContext {
   /** Of the HTTP request that started it; rides in the job to the ack. */
   requestId: string;

@@ -22,7 +22,7 @@ const SECRET_FIELDS = new Set([
 ]);
 /** Fields that hold phone numbers. */
 const PHONE_FIELDS = new Set(['phone', 'phonenumber', 'to', 'from', 'number', 'numbers', 'recipient', 'jid', 'lid']);
-/** Our API tokens and the `?token=` of a URL, wherever they stand in a text. */
+/** Our API tokens and the `?token=` of a URL, anywhere in a text. */
 const TOKENS = /gw_[0-9a-z]{16}_[0-9a-z]+|(?<=[?&]token=)[^&\s"]+/g;
 const MAX_DEPTH = 5;
 const REDACTED = '[redacted]';
@@ -35,7 +35,7 @@ export function redactFields(fields: Record<string, unknown>): Record<string, un
   return redactObject(fields, 0);
 }
 
-/** Takes API tokens out of a text. */
+/** Removes API tokens from a text. */
 export function redactText(text: string): string {
   return text.replace(TOKENS, REDACTED);
 }

@@ -13,12 +13,12 @@ export function contain<Result>(onUncaught: OnUncaught, work: () => Result): Res
   return container.run(onUncaught, work);
 }
 
-/** Work that others start, such as a queue that several share: what it opens still belongs to us. */
+/** Work that others start, such as a shared queue: what it opens still belongs to this context. */
 export function keepContained<Result>(work: () => Result): () => Result {
   return AsyncResource.bind(work);
 }
 
-/** Whose error this is: called in the handler of an uncaught one. `undefined`: it is the whole process's. */
+/** The context of an error, called in the handler of an uncaught one. `undefined`: it belongs to the whole process. */
 export function containerOf(): OnUncaught | undefined {
   return container.get();
 }

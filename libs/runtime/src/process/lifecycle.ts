@@ -4,7 +4,7 @@ import { containerOf } from './contain.js';
 
 export interface LifecycleOptions {
   logger: Logger;
-  /** How long one part may take to stop before it is left behind. */
+  /** How long one part may take to stop before it is abandoned. */
   partTimeoutMs?: number;
 }
 
@@ -17,7 +17,7 @@ interface Part {
 
 /**
  * Starts are written top-down in `main`; each part that started says here how it is stopped. `stop` closes them in
- * reverse order, so a part never outlives what it stands on. A part that fails or hangs does not hold up the others.
+ * reverse order, so a part never outlives what it depends on. A part that fails or hangs does not delay the others.
  */
 export class Lifecycle {
   /** Replaced by `main` as soon as the configuration is read. */
@@ -39,7 +39,7 @@ export class Lifecycle {
     return this.#stopping.signal;
   }
 
-  /** What is added while the stop is under way is stopped at once: a signal may come in the middle of a start. */
+  /** Parts that are added during the stop are stopped at once: a signal may come in the middle of a start. */
   add(name: string, stop: () => Promise<void>, options: Pick<Part, 'timeoutMs'> = {}): void {
     const part = { name, stop, ...options };
     if (this.stopping.aborted) void this.#stopPart(part);
@@ -111,7 +111,7 @@ export async function runUntilSignal(main: (lifecycle: Lifecycle) => Promise<voi
   }
 }
 
-/** What we foresaw is explained by its message; only a surprise needs its stack. */
+/** Expected errors are explained by their message; only unexpected ones need their stack. */
 function logFailedStart(logger: Logger, error: Error): void {
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
   if (code === 'EADDRINUSE') logger.error('start failed', { reason: `port ${port} of ${address} is taken` });

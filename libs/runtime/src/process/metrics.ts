@@ -35,7 +35,7 @@ export function makeCounter<Label extends string = never>(
   return new Counter<Label>({ name, help, labelNames: [...labels], registers: [registry] });
 }
 
-/** @param collect sets the gauge when it is read, for what is cheaper to ask for than to follow. */
+/** @param collect sets the gauge when it is read, for values that are cheaper to query than to track. */
 export function makeGauge<Label extends string = never>(
   registry: Registry,
   { name, help, labels = [], collect }: MetricOptions<GaugeName, Label> & { collect?: (gauge: Gauge<Label>) => void },

@@ -61,7 +61,7 @@ async function answer(options: OpsServerOptions, url: string, response: ServerRe
 
 interface Readiness {
   ready: boolean;
-  /** `ok`, or what is wrong. */
+  /** `ok`, or the problem. */
   checks: Record<string, string>;
 }
 

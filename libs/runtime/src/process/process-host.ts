@@ -10,7 +10,7 @@ import type { Lifecycle } from './lifecycle.js';
 import { createMetrics, type Registry } from './metrics.js';
 import { type ReadinessCheck, startOpsServer } from './ops-server.js';
 
-/** What a role stands on, and shares with the other roles of its process. */
+/** What the roles of a process share. */
 export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
   /** Of this start of this process: no other ever has it. */
   processId: string;

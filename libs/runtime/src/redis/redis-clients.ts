@@ -5,7 +5,7 @@ import type { Logger } from '../logs/logger.js';
 
 /**
  * One connection per purpose: they differ in what happens while Redis is away.
- * - `commands` waits for Redis as long as it takes, and sends what is asked in one turn of the event loop together. For
+ * - `commands` waits for Redis without a limit, and pipelines the commands of one turn of the event loop. For
  *   owners and workers.
  * - `failFast` fails in under 3 s when Redis does not answer. For requests with a caller waiting.
  * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands, which every
@@ -20,7 +20,7 @@ export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   logger: Logger;
   /** Shown by `CLIENT LIST`. */
   name?: string;
-  /** What connections are made for. Default: all but `failFastQueue`. */
+  /** The purposes to connect for. Default: all but `failFastQueue`. */
   purposes?: readonly Purpose[];
 }
 
@@ -39,7 +39,7 @@ const PING_EVERY_MS = 10_000;
 
 /**
  * How each purpose treats an outage. `socketTimeout` counts only while an answer is outstanding: it finds connections
- * whose other end vanished without a word, which the kernel alone would keep for a quarter of an hour.
+ * whose other end vanished silently, which the kernel alone would keep for a quarter of an hour.
  */
 const BEHAVIOURS = {
   // 60 s: longer than a BullMQ worker blocks, as workers copy these options. They also require `null` retries.

@@ -3,12 +3,12 @@ import { setClockAhead, systemClock } from '../clock.js';
 
 const ASK_EVERY_MS = 10_000;
 const FIRST_QUESTIONS = 3;
-/** What takes longer to be answered says too little. */
+/** Slower answers are too inexact. */
 const MAX_ROUND_TRIP_MS = 1_000;
 
 /**
  * The processes of an installation share the time of their Redis: one whose own clock is minutes off neither lets messages
- * expire early nor promises them too long. Resolves when it is known; returns what ends it.
+ * expire early nor keeps them too long. Resolves when it is known; returns a function that stops it.
  */
 export async function followRedisTime(redis: Redis): Promise<() => void> {
   let best = Number.POSITIVE_INFINITY;
@@ -22,7 +22,7 @@ export async function followRedisTime(redis: Redis): Promise<() => void> {
     const { aheadMs, roundTripMs } = await compareClocks(redis);
     if (roundTripMs <= MAX_ROUND_TRIP_MS) setClockAhead(aheadMs);
   };
-  // While Redis is away what was learned last is good enough.
+  // While Redis is unreachable the last known offset is good enough.
   const timer = setInterval(() => void again().catch(() => {}), ASK_EVERY_MS).unref();
   return () => clearInterval(timer);
 }

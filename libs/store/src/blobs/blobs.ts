@@ -139,7 +139,7 @@ async function letGoOf(store: Store, workspace: Workspace, hold: Hold): Promise<
   await releaseBlob(store, workspace, hold).catch(() => {});
 }
 
-/** The bytes of a blob, `undefined` when it is gone. Throws when they cannot be opened, or are not what they were. */
+/** The bytes of a blob, `undefined` if it is gone. Throws if they cannot be decrypted, or have changed. */
 export async function readBlob(
   store: Store,
   workspace: Workspace,
@@ -156,7 +156,7 @@ export async function readBlob(
   return bytes;
 }
 
-/** What a send's record says of its blob. */
+/** The part of a send's record about its blob. */
 export function holdOf({ blob, sizeBytes, blobHolder }: MediaContent): string {
   return `${blob}:${sizeBytes}:${blobHolder}`;
 }
@@ -187,7 +187,7 @@ export async function readUpload(
 ): Promise<MediaUpload | undefined> {
   const key = deviceKeys(store.space, address).blobUpload(blob, type);
   const sealed = await store.redis.getBuffer(key);
-  // Uploaded again by anyone who cannot open it.
+  // A process that cannot decrypt it uploads the file again.
   return sealed && isKnown(store, sealed)
     ? (JSON.parse(store.vault.open(sealed, 'upload', key).toString()) as MediaUpload)
     : undefined;

@@ -3,7 +3,7 @@ import { listAllDevices } from '../devices/devices.js';
 import { listWorkspaces } from '../workspace/workspaces.js';
 import type { Store } from './store.js';
 
-/** How far Redis is filled, and by how much it will be by what was accepted. */
+/** How full Redis is, and how much accepted work will add. */
 export interface Capacity {
   /** What counts towards `maxmemory`. */
   usedBytes: number;
@@ -11,7 +11,7 @@ export interface Capacity {
   limitBytes: number;
   /** Messages that wait on all devices; not asked for without a `maxmemory`. */
   queuedMessages: number;
-  /** Of the files of all workspaces, part of what is used. */
+  /** Bytes of the files of all workspaces, included in the used bytes. */
   fileBytes: number;
 }
 

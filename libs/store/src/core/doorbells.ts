@@ -27,7 +27,7 @@ export class DoorbellListener {
     return listener;
   }
 
-  /** Handlers must not throw. Returns what takes the handler off again. */
+  /** Handlers must not throw. Returns a function that removes the handler. */
   on(handler: (doorbell: Doorbell) => void): () => void {
     this.handlers.add(handler);
     return () => this.handlers.delete(handler);

@@ -5,7 +5,7 @@ import type { Store } from './store.js';
 import { type KeyRing, keyIdOf, LONGEST_HEADER_BYTES, RINGS, type SealPurpose } from './vault.js';
 
 interface Place {
-  /** What follows the device, or the workspace, in the key. */
+  /** The part of the key after the device or workspace. */
   keys: RegExp;
   /** In a hash: these fields, or all of them. Without it the key itself is the value. */
   fields?: readonly string[] | 'all';
@@ -13,7 +13,7 @@ interface Place {
   isText?: true;
 }
 
-/** Where values lie that are sealed for each purpose: what is missing here would outlive its key. */
+/** The places of encrypted values for each purpose: a missing one would not be encrypted again with a new key. */
 const PLACES: Record<SealPurpose, Place> = {
   account: { keys: /^creds(?::quarantined)?$/ },
   session: { keys: /^keys:.+:\d+$/, fields: 'all' },
@@ -44,7 +44,7 @@ export interface SealedValue {
   key: string;
   /** Empty when the key itself is the value. */
   field: string;
-  /** What it is bound to. */
+  /** The place that it is bound to. */
   place: string;
   isText: boolean;
 }

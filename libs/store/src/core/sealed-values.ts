@@ -82,7 +82,7 @@ export interface KeyUse {
   ring: KeyRing;
   keyId: string;
   values: number;
-  /** What this process does with it: the first key of a ring seals, the others open. */
+  /** How this process uses it: the first key of a ring encrypts, the others only decrypt. */
   use: 'seals' | 'opens' | 'unknown';
 }
 

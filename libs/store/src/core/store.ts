@@ -4,7 +4,7 @@ import { defineScript, mixed, type RunScript, type ScriptArgument, text } from '
 import { loadScripts } from './scripts/load-scripts.js';
 import { createVault, type KeyRings, type Vault } from './vault.js';
 
-/** What every function of this library works on. */
+/** The dependencies of every function of this library. */
 export interface Store {
   redis: Redis;
   space: KeySpace;

@@ -9,7 +9,7 @@ import { GatewayError } from '@gateway/runtime/errors';
  */
 export type KeyRing = 'credentials' | 'contents';
 
-/** What values are sealed for, each with a key of its own, and the ring that it is made from. */
+/** The purposes of encryption, each with its own subkey, and the ring of that subkey. */
 export const RINGS = {
   account: 'credentials',
   session: 'credentials',
@@ -28,7 +28,7 @@ export type SealPurpose = keyof typeof RINGS;
 
 export type KeyRings = Record<KeyRing, readonly EncryptionKey[]>;
 
-/** Encrypts what must not lie open in Redis: keys of accounts and content of messages. */
+/** Encrypts keys of accounts and content of messages for Redis. */
 export interface Vault {
   /** @param place key name and field: a value copied to another place does not open. */
   seal(plain: Uint8Array | string, purpose: SealPurpose, place: string): Buffer;
@@ -44,8 +44,8 @@ export interface Vault {
 }
 
 /**
- * Sealed by someone who knows more than this process: a key that is not configured here, or a later layout. It is no
- * reason to give the value up: in a rolling change the other processes know it, and this one will.
+ * Encrypted with a key that is not configured here, or in a later layout. This is no
+ * reason to discard the value: during a rollout other processes know it, and this one will.
  */
 export class UnknownKeyError extends GatewayError {
   constructor(fields: { ring: KeyRing; keyId?: string }) {
@@ -115,10 +115,10 @@ export function createVault(rings: KeyRings): Vault {
   };
 }
 
-/** So many bytes of a value tell its key. */
+/** Number of bytes of a value that contain its key id. */
 export const LONGEST_HEADER_BYTES = FIXED_HEADER_BYTES + 255;
 
-/** The id of the key that a value is sealed with, by its first bytes; empty for what is no sealed value. */
+/** The id of the key that a value is encrypted with, from its first bytes; empty if the value is not encrypted. */
 export function keyIdOf(head: Buffer): string {
   return (head[0] ?? 0) < SEALED_VERSION ? '' : head.toString('ascii', 2, 2 + (head[1] ?? 0));
 }

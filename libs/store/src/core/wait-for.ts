@@ -10,12 +10,12 @@ export interface WaitDeps {
 }
 
 export interface Wait<Found> {
-  /** Doorbells of the device that may bring what is waited for. */
+  /** Doorbells of the device that may announce the result. */
   topics: readonly DoorbellTopic[];
-  /** Called until it finds what is waited for. What it throws ends the wait. */
+  /** Called until it returns a result. If it throws, the wait ends. */
   look(): Promise<Found | undefined>;
   timeoutMs: number;
-  /** How often to look without a doorbell, which may be lost. Every second unless told. */
+  /** How often to look without a doorbell, which may be lost. Default: every second. */
   everyMs?: number;
   /** Ends the wait: the caller is gone, or the process stops. */
   signal: AbortSignal;
@@ -24,7 +24,7 @@ export interface Wait<Found> {
 const POLL_MS = 1_000;
 
 /**
- * Waits for another process to write down what a caller waits for: looks at once, at each doorbell, and now and then.
+ * Waits until another process has stored a result: looks at once, at each doorbell, and now and then.
  * Resolves with `undefined` when the time is over; throws 503 when the wait was ended from outside.
  */
 export async function waitFor<Found>(

@@ -56,7 +56,7 @@ export interface DeviceState {
   isOwned: boolean;
   /** Whether Redis has credentials: of a linked account, or of an attempt to link one. */
   hasKeys: boolean;
-  /** Grows with each other account that is linked, from 0. What is accepted carries it, and never goes out under another. */
+  /** Grows from 0 whenever another account is linked. Sends carry it, and never go out under another epoch. */
   accountEpoch: number;
 }
 
@@ -137,7 +137,7 @@ export async function cancelLink(
 }
 
 /**
- * The owner writes what it sees, and with `want` what is wanted from now on. Answers `moved`, having written nothing,
+ * The owner stores the observed state, and with `want` the new wanted state. Returns `moved`, having written nothing,
  * when the user has asked for something else since the owner read `actedOn`. Throws `FencedError` for a stale owner.
  */
 export async function recordObserved(
@@ -157,7 +157,7 @@ export async function recordObserved(
 }
 
 /**
- * Writes what the owner of a device sees, under the attempt that it acts on, and tells those who wait for it; nothing
+ * Stores the state that the owner of a device observes, for the attempt that it acts on, and notifies waiting requests; nothing
  * (`moved`) when the user has asked for something else. Throws `FencedError` for a stale owner.
  */
 export async function reportObserved(

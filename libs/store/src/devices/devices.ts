@@ -14,13 +14,13 @@ import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
 import { type Store, writeAlways } from '../core/store.js';
 
-/** What was made once for a device, and what the operator set. */
+/** Constants of a device, and the operator's settings. */
 export interface Device {
   displayName: string;
   createdAtMs: number;
   /** Digits of the account that was linked last. */
   account?: string;
-  /** Since when it is that account: what the device sent before came from another one. */
+  /** Since when this account is linked: earlier messages came from another one. */
   accountSinceMs?: number;
   /** The operator's own pace, when it is not the default. */
   pace?: Pace;

@@ -9,7 +9,7 @@ type Writer = Person & { isPhoneStored?: true };
 
 /**
  * Stores what a person wrote: first whether they want messages at all, then the message, for replies to it. The
- * wish counts for the whole workspace and is written by stale owners too: it was said, whoever heard it.
+ * opt-out counts for the whole workspace and is stored by stale owners, too: the person did write it.
  *
  * Safe to repeat. Answers what has changed. Throws `FencedError` for a stale owner.
  */

@@ -21,7 +21,7 @@ export interface ReceivedMessage {
   jid: string;
   /** Of its writer, digits; absent when the network does not tell. */
   phone?: string;
-  /** What a quote shows; empty for files without a caption. */
+  /** Text of a quote; empty for files without a caption. */
   text: string;
 }
 
@@ -59,7 +59,7 @@ export async function readReceived(
   };
 }
 
-/** Who wrote each message that is kept, and how many cannot be opened. */
+/** The writer of each stored message, and how many cannot be decrypted. */
 export async function readReceivedWriters(
   store: Store,
   address: DeviceAddress,

@@ -14,7 +14,7 @@ const recordUse = defineScript({
   reply: isOne,
 });
 
-/** What is kept of a token: enough to recognise it, nothing to make it from. */
+/** The stored part of a token: enough to recognise it, not to reconstruct it. */
 export interface ApiToken {
   keyId: string;
   /** Of its place; never changes. */
@@ -26,7 +26,7 @@ export interface ApiToken {
   /** Acts on this device only; without one on the workspace's default device. */
   device?: DeviceId;
   scopes: readonly ApiTokenScope[];
-  /** Whose sends it may read and cancel: its own key id, or that of the first token that it was rotated from. */
+  /** Owner of the sends that it may read and cancel: its own key id, or that of the first token that it was rotated from. */
   owner: string;
   createdAtMs: number;
   expiresAtMs?: number;
@@ -59,13 +59,13 @@ export async function createApiToken(
   const fields = Object.entries({ ...kept, scopes: kept.scopes.join() });
   await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
   await writeAlways(store, 'SADD', keys.tokens, keyId);
-  // Last: what the index leads to is whole.
+  // Last, so that the index never leads to an incomplete record.
   await writeAlways(store, 'HSET', tokenIndexKey(store.space), keyId, workspace);
   return { value, token: { ...kept, workspace } };
 }
 
 /**
- * Makes a token that takes the place of another: the same name, device, scopes and owner, and unless told otherwise the
+ * Creates a token that replaces another: the same name, device, scopes and owner, and by default the
  * same lifetime. The old one works until it is revoked. `undefined` when there is no such token.
  */
 export async function rotateApiToken(
@@ -160,7 +160,7 @@ function toApiToken(workspace: Workspace, keyId: string, fields: Record<string, 
   return token;
 }
 
-/** Names that this version does not know give nothing; a token from before there were scopes has no list. */
+/** Unknown names give no access; a token from before there were scopes has no list. */
 function toScopes(list: string | undefined): readonly ApiTokenScope[] {
   if (list === undefined) return DEFAULT_SCOPES;
   const names = list.split(',');

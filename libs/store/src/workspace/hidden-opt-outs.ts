@@ -21,7 +21,7 @@ export interface Person {
 }
 
 /**
- * What the list has under a hidden identifier: nothing; the number that it leads to; or the person's wish itself, while
+ * What the list has under a hidden identifier: nothing; the number that it points to; or the opt-out itself, while
  * no number is known.
  */
 type Hidden = { kind: 'nothing' } | { kind: 'leadsTo'; phone: string } | { kind: 'optedOut' };
@@ -51,8 +51,8 @@ export async function recordStop(
 }
 
 /**
- * Someone wrote START: whether that took back what they asked for before, under whichever name. Safe to repeat. A number
- * that they had before may be of another person by now, whose wish it is not theirs to take back.
+ * A person wrote START: returns whether that undid their own opt-out, under either name. Safe to repeat. A number
+ * that they had before may belong to another person by now, whose opt-out must stay.
  */
 export async function recordStart(
   store: Store,
@@ -73,7 +73,7 @@ export async function recordStart(
   return taken.includes(true);
 }
 
-/** Those of the hidden identifiers whose people have opted out, and of whom no number is known. One round trip. */
+/** Hidden identifiers, out of these, of people who have opted out and whose number is not known. One round trip. */
 export async function findHiddenWishes(
   store: Store,
   workspace: Workspace,

@@ -2,7 +2,7 @@ import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { joinOptOut } from './hidden-opt-outs.js';
 
-/** What a session knows of the names of those whom it has looked up (`MessengerSession`). */
+/** What a session knows about the names of people it has looked up (`MessengerSession`). */
 export interface NameBook {
   /** The number under which the network has the person that a number leads to. */
   numberOf(number: string): string;

@@ -32,7 +32,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 10 * 60_000;
 
 /**
- * Joins the two names of people who opted out under a hidden identifier as soon as their number is heard of: from the
+ * Joins the two names of people who opted out under a hidden identifier as soon as their number is known: from the
  * phone, its history, or the network. A phone may make up a pair, which would move a wish to the number of another: so
  * the network is asked for each number, and its own answer decides.
  *
@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 10 * 60_000;
  * People without an answer are asked about again: after a growing pause, or in the next session.
  */
 export class OptOutJoins {
-  /** Of whom it is not known yet whether they are on the list. */
+  /** People for whom it is not known yet whether they are on the list. */
   private readonly heard = new Map<string, NamedPerson>();
   /** Numbers that the network is to be asked about. */
   private readonly wanted = new Set<string>();

@@ -25,9 +25,9 @@ export const mixed = (value: ScriptArgument): ScriptArgument => value;
 interface Definition<K extends string, A extends Record<string, WriteArgument>, R> {
   /** Of its Lua file. */
   name: string;
-  /** At the `maxmemory` of Redis what ends or keeps up what was accepted runs; what brings something new is refused. */
+  /** At the `maxmemory` of Redis, `runs` is for steps that finish or maintain accepted work, `refused` for steps that add something new. */
   whenFull: 'runs' | 'refused';
-  /** It writes what only the owner of a device may write. */
+  /** Only the owner of a device may run it. */
   isFenced?: true;
   /** It reads or changes the send of its key `record`. Throws `UnknownVersionError`, having changed nothing, for one of another version. */
   readsSend?: true;
@@ -47,7 +47,7 @@ type Named<N> = N extends `...${string}` | `${string}?` ? never : N;
 type Optional<N> = N extends `${infer M}?` ? M : never;
 type Rest<N> = N extends `...${infer M}` ? M : never;
 
-/** What a step is given: all of its keys and arguments, by name. */
+/** Input of a step: all of its keys and arguments, by name. */
 type Input<K extends string, A extends Record<string, WriteArgument>> = { [N in K as Named<N>]: string } & {
   [N in K as Optional<N>]?: string | undefined;
 } & { [N in K as Rest<N>]: readonly string[] } & { [N in keyof A as Named<N>]: Parameters<A[N]>[0] } & {
@@ -59,7 +59,7 @@ export interface ScriptHost {
   run: RunScript;
 }
 
-/** Who writes as an owner. */
+/** The owner that writes. */
 export interface ScriptOwner {
   address: DeviceAddress;
   /** `session:epoch`, the value of the device's `owner` key. */
@@ -125,7 +125,7 @@ function nameInLua(table: 'KEYS' | 'ARGV', names: readonly string[], ending: str
   });
 }
 
-/** Where it stands who owns a device, and whether the session of this owner lives. */
+/** The keys of a device's owner and of that owner's session. */
 function ownerKeys(space: KeySpace, address: DeviceAddress, token: string): { owner: string; session: string } {
   const id = token.slice(0, token.lastIndexOf(':'));
   return { owner: deviceKeys(space, address).owner, session: sessionKey(space, { shard: shardOf(address), id }) };
@@ -154,7 +154,7 @@ async function call(
   }
 }
 
-/** What the checks in front of a step say. */
+/** Replies of the checks in front of a step. */
 function toRefusal(step: string, thrown: unknown): Error | undefined {
   const [code, version] = thrown instanceof Error ? thrown.message.split(' ') : [];
   if (code === 'FENCED') return new FencedError({ step });

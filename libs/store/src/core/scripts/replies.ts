@@ -1,4 +1,4 @@
-/** What the reply of a Lua step is to its caller. */
+/** Converts the reply of a Lua step for its caller. */
 export type ReadReply<R> = (reply: unknown) => R;
 
 export const nothing: ReadReply<void> = () => undefined;

@@ -22,7 +22,7 @@ const noteEndStep = defineScript({
 /**
  * The network has ended the connection. @param wasOpen each query that can be left out: whether it was without an answer.
  * @param end whether the network said that it ends it. A path that breaks often looks like a network that hangs up, and a
- * new owner does not know yet what is answered: so that counts for half.
+ * new owner does not know yet which ones are answered: so that counts half.
  * Returns those that are left out from now on. Throws `FencedError` for a stale owner.
  */
 export async function noteEnd(

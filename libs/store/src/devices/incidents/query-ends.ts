@@ -13,7 +13,7 @@ export async function readLeftOut(store: Store, address: DeviceAddress): Promise
 }
 
 /**
- * What a session says of its end: to be noted before the next one opens, which must know what to leave out. Never rejects.
+ * Records the end of a session, before the next one opens, which must know the queries to leave out. Never rejects.
  * @param queries all that can be left out.
  * @param end without `suspects` it tells nothing.
  */

@@ -127,7 +127,7 @@ export interface KeyCursor {
   at: string;
 }
 
-/** Any beginning will do: a walk goes round. */
+/** Any start is fine: a walk wraps around. */
 export function anyKeyCursor(): KeyCursor {
   return { bucket: Math.floor(Math.random() * BUCKETS), at: '0' };
 }

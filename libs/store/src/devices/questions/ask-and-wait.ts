@@ -27,7 +27,7 @@ const ASK_AGAIN_MS = 500;
 /**
  * Asks the process that owns the device, and waits for its answer. When that process dies, the next owner is asked.
  * Resolves with the parts that there are when it is whole, or the time is over. Throws 503 when no sender has the device
- * or it is asked too much, and 429 when the quota is used up. What no sender has begun to answer does not count.
+ * or it has too many questions, and 429 when the quota is used up. Questions that no sender has begun to answer do not count.
  */
 export async function askAndWait(
   deps: AskDeps,
@@ -51,7 +51,7 @@ export async function askAndWait(
     if (answer.taken === 'byOwner') return undefined;
     const nowMs = clock.monotonicMs();
     const isOverdue = !answer.taken && nowMs - startedMs >= deps.waits.takenMs;
-    // An owner may take it in this very moment: then there is a sender.
+    // An owner may take it at this moment: then there is a sender.
     if (isOverdue && (await withdrawQuestion(store, address, counted))) throw noSender();
     // The doorbell was lost, or the process that took the question has died, and the next owner has not heard of it.
     if (nowMs - askedAtMs >= ASK_AGAIN_MS) await askAgain();

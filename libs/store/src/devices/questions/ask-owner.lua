@@ -1,4 +1,4 @@
--- Leaves a question for the owner of a device. What it asks about counts towards a daily cap (`count` 0: nothing does).
+-- Leaves a question for the owner of a device. Its numbers count towards a daily limit (`count` 0: not counted).
 -- Output: 'asked' | 'busy' | 'capped'
 local count = tonumber(count)
 if redis.call('HEXISTS', questions_key, id) == 0 and redis.call('HLEN', questions_key) >= tonumber(most_waiting) then return 'busy' end

@@ -50,7 +50,7 @@ const answerStep = defineScript({
 });
 
 export interface AskedQuestion {
-  /** Names the question and its answer; the same again asks the next owner what the last one did not answer. */
+  /** Id of the question and its answer; the same id asks the next owner for what the last one did not answer. */
   id: string;
   question: OwnerQuestion;
   /** How much it counts towards the device's cap of the day. */
@@ -104,7 +104,7 @@ export async function readAnswerParts(store: Store, address: DeviceAddress, id: 
 }
 
 /**
- * Takes a question back, and what it counted, when no owner has begun to answer it; whether that was so. Safe to repeat.
+ * Withdraws a question and its count, if no owner has begun to answer it; returns whether that was so. Safe to repeat.
  */
 export async function withdrawQuestion(
   store: Store,
