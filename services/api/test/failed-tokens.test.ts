@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { createApiMetrics } from '@gateway/api/api-metrics';
-import { AddressBlocks } from '@gateway/api/http/address-blocks';
 import { BodyBudget } from '@gateway/api/http/body/body-budget';
+import { LimitBlocks } from '@gateway/api/http/limit-blocks';
 import { makeApiToken } from '@gateway/contracts/api-token';
 import { LIMITS } from '@gateway/contracts/limits';
 import { systemClock } from '@gateway/runtime/clock';
@@ -89,10 +89,10 @@ describe('a blocked address', () => {
   it('is told of in one line when its time is over', async () => {
     const lines: Record<string, unknown>[] = [];
     const metrics = createApiMetrics(createMetrics('test'), new BodyBudget(1));
-    const blocks = new AddressBlocks({ clock: systemClock, logger: logTo(lines), metrics }, 'failed-tokens');
+    const blocks = new LimitBlocks({ clock: systemClock, logger: logTo(lines), metrics }, 'address', 'failed-tokens');
     expect(blocks.refuse('203.0.113.7')).to.equal(undefined);
-    blocks.begin('203.0.113.7', 0.1);
-    for (let i = 0; i < 7; i++) expect(blocks.refuse('203.0.113.7')).to.include({ resetInSeconds: 1 });
+    blocks.begin('203.0.113.7', 100);
+    for (let i = 0; i < 7; i++) expect(blocks.refuse('203.0.113.7')).to.be.within(0, 100);
     expect(blocks.refuse('203.0.113.8')).to.equal(undefined);
     await eventually(() => !blocks.has('203.0.113.7'));
     expect(lines).to.have.length(1);

@@ -1,4 +1,5 @@
 import type { RATE_LIMITS } from '@gateway/contracts/limits';
+import { tokenLimitKey } from '@gateway/contracts/redis-keys';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { linkDevice } from './support/device-owner.js';
@@ -47,6 +48,24 @@ describe('rate limits (429)', () => {
     expectLimited(await other.call('POST', '/send', { token, json: TEXT }));
     expect((await api.call('POST', '/send', { json: TEXT })).status, 'another token').to.equal(202);
     expect(await api.metrics()).to.match(/gateway_rate_limited_requests_total\{bucket="send".*\} 1/);
+  });
+
+  it('asks Redis no more about a token that is over its limit, and tells it the same as Redis would', async () => {
+    const { value: token, token: record } = await api.newToken();
+    const key = tokenLimitKey(space.store.space, 'main', 'status', record.keyId);
+    let last: Answer | undefined;
+    for (let request = 1; request <= 21; request++) last = await api.call('GET', '/status', { token });
+    expectLimited(last!);
+    const counted = await space.clients.commands.get(key);
+    for (let request = 0; request < 5; request++) {
+      const answer = await api.call('GET', '/status', { token });
+      expectLimited(answer);
+      expect(limitsOf(answer).limit).to.equal(20);
+      expect(limitsOf(answer).reset).to.be.within(limitsOf(last!).reset - 1, limitsOf(last!).reset);
+    }
+    expect(await space.clients.commands.get(key)).to.equal(counted);
+    expectLimited(await other.call('GET', '/status', { token }));
+    expect((await api.call('POST', '/send', { token, json: TEXT })).status, 'another limit').to.equal(409);
   });
 
   it('lets exactly 30 of 60 simultaneous requests through', async () => {

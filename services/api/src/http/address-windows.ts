@@ -39,11 +39,16 @@ export class AddressWindows {
     return {
       isTooMany: window.requests > this.#limit,
       waitMs,
-      headers: {
-        'X-RateLimit-Limit': String(this.#limit),
-        'X-RateLimit-Remaining': String(Math.max(0, this.#limit - window.requests)),
-        'X-RateLimit-Reset': String(Math.ceil((this.#clock.nowMs() + waitMs) / 1000)),
-      },
+      headers: limitHeaders(this.#clock, this.#limit, this.#limit - window.requests, waitMs),
     };
   }
+}
+
+/** What an answer says of a limit that begins anew in `waitMs`. */
+export function limitHeaders(clock: Clock, limit: number, remaining: number, waitMs: number): Record<string, string> {
+  return {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(Math.max(0, remaining)),
+    'X-RateLimit-Reset': String(Math.ceil((clock.nowMs() + waitMs) / 1000)),
+  };
 }

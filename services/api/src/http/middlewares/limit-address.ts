@@ -2,7 +2,7 @@ import { ApiError } from '@gateway/runtime/errors';
 import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import type { ApiDeps } from '../../api-deps.js';
-import { AddressBlocks, tooMany } from '../address-blocks.js';
+import { LimitBlocks, tooMany } from '../limit-blocks.js';
 import { localsOf } from '../request-locals.js';
 
 /** A limit of requests by address. Beyond it an address is refused by this process alone until the limit begins anew. */
@@ -13,17 +13,17 @@ export interface AddressLimit {
 
 /** @param limit counts by `addressOf`, and refuses what is beyond. */
 export function limitAddress(deps: ApiDeps, bucket: string, limit: RequestHandler): AddressLimit {
-  const blocks = new AddressBlocks(deps, bucket);
+  const blocks = new LimitBlocks(deps, 'address', bucket);
   return {
     count(req, res, next) {
       const address = addressOf(req);
-      const refusal = blocks.refuse(address);
-      if (refusal) {
+      const waitMs = blocks.refuse(address);
+      if (waitMs !== undefined) {
         localsOf(res).isQuiet = true;
-        return next(refusal);
+        return next(tooMany(waitMs));
       }
       return limit(req, res, (error) => {
-        if (error instanceof ApiError && error.resetInSeconds) blocks.begin(address, error.resetInSeconds);
+        if (error instanceof ApiError && error.resetInSeconds) blocks.begin(address, error.resetInSeconds * 1000);
         next(error);
       });
     },

@@ -5,7 +5,8 @@ import type { Request, RequestHandler } from 'express';
 import { type Options, type RateLimitInfo, rateLimit, type Store } from 'express-rate-limit';
 import { type RedisReply, RedisStore } from 'rate-limit-redis';
 import type { ApiDeps } from '../../api-deps.js';
-import { tooMany } from '../address-blocks.js';
+import { limitHeaders } from '../address-windows.js';
+import { LimitBlocks, tooMany } from '../limit-blocks.js';
 import { localsOf } from '../request-locals.js';
 import { type AddressLimit, addressOf, limitAddress, limitHere } from './limit-address.js';
 
@@ -22,17 +23,7 @@ export interface RateLimits {
 export function createRateLimits(deps: ApiDeps): RateLimits {
   const { space } = deps.store;
   return {
-    byToken: (bucket) =>
-      limitRate(deps, {
-        bucket,
-        limit: RATE_LIMITS[bucket],
-        legacyHeaders: true,
-        countsAlways: true,
-        keyGenerator: (_req, res) => {
-          const { workspace, keyId } = localsOf(res).token!;
-          return tokenLimitKey(space, workspace, bucket, keyId);
-        },
-      }),
+    byToken: (bucket) => limitToken(deps, bucket),
     failedTokens: limitAddress(
       deps,
       'failed-tokens',
@@ -43,6 +34,33 @@ export function createRateLimits(deps: ApiDeps): RateLimits {
       }),
     ),
     tokenless: limitAddress(deps, 'tokenless', limitHere(deps, 'tokenless')),
+  };
+}
+
+/** Beyond it this process refuses the token alone, until the window ends: a flood is to cost little, and to fill no log. */
+function limitToken(deps: ApiDeps, bucket: RateLimitBucket): RequestHandler {
+  const { clock, store } = deps;
+  const limit = RATE_LIMITS[bucket];
+  const blocks = new LimitBlocks(deps, 'tokenId', bucket);
+  const count = limitRate(deps, {
+    ...{ bucket, limit, legacyHeaders: true, countsAlways: true },
+    keyGenerator: (_req, res) => {
+      const { workspace, keyId } = localsOf(res).token!;
+      return tokenLimitKey(store.space, workspace, bucket, keyId);
+    },
+  });
+  return (req, res, next) => {
+    const { keyId } = localsOf(res).token!;
+    const waitMs = blocks.refuse(keyId);
+    if (waitMs === undefined) {
+      return count(req, res, (error) => {
+        if (error instanceof ApiError && error.apiCode === 'rate_limited') blocks.begin(keyId, msToReset(req));
+        next(error);
+      });
+    }
+    localsOf(res).isQuiet = true;
+    res.set(limitHeaders(clock, limit, 0, waitMs));
+    return next(tooMany(waitMs));
   };
 }
 
