@@ -56,13 +56,12 @@ export const footprintBenchmark: Benchmark = {
   },
 };
 
-/** The record with its recipients and results, the device's lists of sends, and the whole queue. */
+/** The packed send and its content, the device's lists of sends, and the whole queue. */
 async function sendBytes({ space }: Stage, messageId: string): Promise<number> {
   const keys = deviceKeys(space, ADDRESS);
-  const { record } = sendKeys(space, ADDRESS, parseMessageId(messageId)!.tag);
+  const { record, content } = sendKeys(space, ADDRESS, parseMessageId(messageId)!.tag);
   const patterns = [
-    `${escapeGlob(record)}*`,
-    ...[keys.openSends, keys.erasures, keys.backlog, keys.pace].map(escapeGlob),
+    ...[record, content, keys.openSends, keys.backlog, keys.pace].map(escapeGlob),
     `${escapeGlob(`${queuePrefix(space)}:${queueName(ADDRESS)}`)}:*`,
   ];
   const sizes = await Promise.all(patterns.map((pattern) => measureMemory(space.clients.commands, pattern)));

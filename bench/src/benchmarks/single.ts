@@ -83,11 +83,11 @@ async function deviceBytes({ space }: Stage): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** As when its time is over: a field of the record of each send. */
+/** As when its time is over. */
 async function eraseContent({ space }: Stage): Promise<void> {
   const redis = space.clients.commands;
-  const match = `${escapeGlob(deviceKeys(space, ADDRESS).base)}:send:*`;
-  for await (const keys of redis.scanStream({ match, count: 1_000, type: 'hash' })) {
-    await Promise.all((keys as string[]).map((key) => redis.hdel(key, 'content')));
+  const match = `${escapeGlob(deviceKeys(space, ADDRESS).base)}:c:*`;
+  for await (const keys of redis.scanStream({ match, count: 1_000 })) {
+    await Promise.all((keys as string[]).map((key) => redis.unlink(key)));
   }
 }

@@ -110,8 +110,6 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
      * -> ms at which an ended send is forgotten.
      */
     keptSends: `${base}:kept`,
-    /** ZSET tag -> ms at which the content of a sent OTP is erased. */
-    erasures: `${base}:erasures`,
     /** STRING: messages queued in open sends. */
     backlog: `${base}:backlog`,
     /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */
@@ -188,16 +186,14 @@ export function restOfKey({ prefix }: KeySpace, key: string): string | undefined
   return /^\{(?:#\d+\}:[a-z0-9-]+\/[a-z0-9-]+|[a-z0-9-]+\}):(.*)$/s.exec(key.slice(prefix.length + 1))?.[1];
 }
 
-/** Keys of one send, by its tag: a message id and each of its platform ids lead here without an index. */
+/** Keys of one send, by its tag: a message id and each of its platform ids lead here without an index. Short, for there are many. */
 export function sendKeys(space: KeySpace, address: DeviceAddress, tag: SendTag) {
-  const base = `${deviceKeys(space, address).base}:send:${tag}`;
+  const { base } = deviceKeys(space, address);
   return {
-    /** HASH: content once, counts, times. */
-    record: base,
-    /** STRING: packed recipients, immutable. */
-    recipients: `${base}:to`,
-    /** STRING: fixed-width results, one per recipient. */
-    results: `${base}:results`,
+    /** STRING: the packed send (sends/send-layout.ts); with a TTL from its end on. */
+    record: `${base}:s:${tag}`,
+    /** STRING with a TTL: what it says, and what it answers, sealed. */
+    content: `${base}:c:${tag}`,
   };
 }
 

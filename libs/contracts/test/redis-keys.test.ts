@@ -56,7 +56,6 @@ describe('the keys in Redis', () => {
         openSends: ':open-sends',
       },
       ...{
-        erasures: ':erasures',
         backlog: ':backlog',
         quarantinedCreds: ':creds:quarantined',
       },
@@ -74,7 +73,7 @@ describe('the keys in Redis', () => {
     });
     expect(deviceKeys(space, address).idempotency('a', 'b', 0)).to.equal(`${base}:idempotency:a:b`);
     expect(sendKeys(space, address, 'tag')).to.deep.equal({
-      ...{ record: `${base}:send:tag`, recipients: `${base}:send:tag:to`, results: `${base}:send:tag:results` },
+      ...{ record: `${base}:s:tag`, content: `${base}:c:tag` },
     });
     const workspace = Object.fromEntries(
       Object.entries(workspaceKeys(space, 'main')).map(([name, key]) => [name, namesOf({ key })[0]]),

@@ -3,7 +3,6 @@ import { paceDurationMs } from '@gateway/contracts/devices/pace';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { maskPhoneNumber, spellingsOf } from '@gateway/contracts/people/phone-number';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
-import { emptyResults, packRecipients, readResult, unpackRecipients } from '@gateway/contracts/sends/send-layout';
 import { type StatusCounts, sendStatus } from '@gateway/contracts/sends/statuses';
 import { expect } from 'chai';
 
@@ -72,27 +71,6 @@ describe('the status of a device', () => {
   it('falls back to the phone where the account has no name', () => {
     const { name: _, ...nameless } = open;
     expect(deriveStatus(linked, nameless, true)).to.include({ name: '491511' });
-  });
-});
-
-describe('the layout of a send', () => {
-  it('keeps numbers of 7 to 15 digits', () => {
-    const numbers = ['1234567', '999999999999999', '4915112345678'];
-    expect(unpackRecipients(packRecipients(numbers))).to.deep.equal(numbers);
-  });
-  it('starts with everybody queued', () => {
-    const results = emptyResults(3, 1_700_000_000_123);
-    expect(readResult(results, 2)).to.deep.equal({
-      ...{
-        status: 'queued',
-        attempts: 0,
-        partsInFlight: 0,
-        partsAcked: 0,
-        partsInDoubt: 0,
-        errorCode: 0,
-        atMs: 1_700_000_000_123,
-      },
-    });
   });
 });
 

@@ -9,13 +9,6 @@ import { JOB_SCHEMAS, sendJobId } from '@gateway/contracts/jobs';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { digitsOfHiddenId } from '@gateway/contracts/people/opt-outs';
 import { isNetworkCode, ownErrorCode, recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
-import {
-  emptyResults,
-  packRecipients,
-  RESULT_BYTES,
-  readResult,
-  unpackRecipients,
-} from '@gateway/contracts/sends/send-layout';
 import { expect } from 'chai';
 import { getCountries, getExampleNumber, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import examples from 'libphonenumber-js/mobile/examples';
@@ -105,40 +98,6 @@ describe('what processes tell each other', () => {
 });
 
 describe('what is stored of a send', () => {
-  it('reads back numbers, also in place of those that were taken out, and no half of one', () => {
-    const numbers = ['1234567', '999999999999999'];
-    const packed = packRecipients(numbers);
-    expect(packed).to.have.length(16);
-    expect(unpackRecipients(packed)).to.deep.equal(numbers);
-    expect(unpackRecipients(Buffer.concat([Buffer.alloc(8), packed.subarray(0, 12)]))).to.deep.equal([
-      'forgotten',
-      '1234567',
-    ]);
-  });
-
-  it('reads each field of a result from its place', () => {
-    const at = 1_700_000_000_123;
-    const results = emptyResults(2, at);
-    expect(results).to.have.length(2 * RESULT_BYTES);
-    const empty = {
-      status: 'queued',
-      attempts: 0,
-      partsInFlight: 0,
-      partsAcked: 0,
-      errorCode: 0,
-      atMs: at,
-      partsInDoubt: 0,
-    };
-    expect([readResult(results, 0), readResult(results, 1)]).to.deep.equal([empty, empty]);
-    results.set([4, 2, 3, 5, 1, 207], RESULT_BYTES);
-    results[RESULT_BYTES + 14] = 9;
-    expect(readResult(results, 1)).to.deep.equal({
-      ...{ status: 'failed', attempts: 2, partsInFlight: 3, partsAcked: 5, errorCode: 463, atMs: at, partsInDoubt: 9 },
-    });
-    results[0] = 7;
-    expect(() => readResult(results, 0)).to.throw('unknown recipient status code 7');
-  });
-
   it('has a second part only where a medium has a text of its own', () => {
     const text = { kind: 'text', text: 'hello' } as const;
     const media = {

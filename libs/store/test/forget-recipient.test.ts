@@ -1,6 +1,6 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { sendKeys } from '@gateway/contracts/redis-keys';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
@@ -56,15 +56,14 @@ describe('a person in sends', () => {
     const { messageId, tag } = await accept([TYPED]);
     await claim(tag, 0);
     await hear(tag, 0, 'delivered');
-    const { recipients } = { recipients: `${space.prefix}:{#34}:main/a:send:${tag}:to` };
-    const diesAt = await space.store.redis.pexpiretime(recipients);
+    const { record, content } = sendKeys(space.store.space, address, tag);
+    const diesAt = await space.store.redis.pexpiretime(record);
     expect(await forget(tag)).to.equal(1);
     expect(await show(tag)).to.deep.equal(['forgotten delivered']);
     expect((await readSend(space.store, address, messageId))!.counts).to.include({ delivered: 1, cancelled: 0 });
     expect(await readContent(space.store, address, tag)).to.equal(undefined);
-    const { record } = sendKeys(space.store.space, address, tag);
-    expect(await space.store.redis.hmget(record, 'content', 'reply')).to.deep.equal([null, null]);
-    expect(await space.store.redis.pexpiretime(recipients)).to.equal(diesAt);
+    expect(await space.store.redis.exists(content)).to.equal(0);
+    expect(await space.store.redis.pexpiretime(record)).to.equal(diesAt);
   });
 
   it('takes the content along as the last of several who are forgotten', async () => {
@@ -91,13 +90,14 @@ describe('a person in sends', () => {
   });
 
   it('leaves a code that has gone out to the others to be erased, as it would be without them', async () => {
-    const { messageId, tag } = await accept([TYPED, OTHER], { kind: 'otp' });
+    const { tag } = await accept([TYPED, OTHER], { kind: 'otp' });
+    const { content } = sendKeys(space.store.space, address, tag);
+    const ttlMs = () => space.store.redis.pttl(content);
     await claim(tag, 1);
     await hear(tag, 1, 'acked');
-    const { erasures } = deviceKeys(space.store.space, address);
-    expect(await space.store.redis.zscore(erasures, messageId)).to.equal(null);
+    expect(await ttlMs()).to.be.above(10 * 60_000);
     await forget(tag);
-    expect(await space.store.redis.zscore(erasures, messageId)).to.not.equal(null);
+    expect(await ttlMs()).to.be.within(10 * 60_000 - 5_000, 10 * 60_000);
   });
 
   it('is found in every send that is kept', async () => {

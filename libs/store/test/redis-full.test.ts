@@ -46,7 +46,6 @@ import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/st
 import {
   cancelSend,
   claimRecipient,
-  eraseSpentOtps,
   expireSends,
   forgetRecipient,
   recordResults,
@@ -101,10 +100,15 @@ describe('a full Redis', () => {
     const refusal = await store.redis.set(`${redis.space.prefix}:new`, 'x').catch((error: Error) => error.message);
     expect(refusal).to.match(/^OOM /);
   };
-  const accept = async (options: { kind?: 'text' | 'otp'; expiresAtMs?: number } = {}) => {
+  const accept = async (
+    options: { kind?: 'text' | 'otp'; expiresAtMs?: number; blob?: string; holder?: string } = {},
+  ) => {
+    const { blob, holder: blobHolder = 'holder' } = options;
     const { messageId } = await acceptSend(store, address, {
       kind: options.kind ?? 'text',
-      content: { kind: 'text', text: 'hello' },
+      content: blob
+        ? { kind: 'media', type: 'image', mimeType: 'image/png', blob, blobHolder, sizeBytes: 4 }
+        : { kind: 'text', text: 'hello' },
       parts: 1,
       recipients: options.kind === 'otp' ? PEOPLE.slice(0, 1) : PEOPLE,
       owner: 't',
@@ -168,10 +172,8 @@ describe('a full Redis', () => {
     await store.run('forget-ended-send', [...places, keptSends], ['t', ended!]);
     expect(await store.redis.exists(...places)).to.equal(0);
     await settle(otp.tag, 'acked', [0]);
-    await eraseSpentOtps(store, address, Date.now() + HOUR_MS);
-    expect(await store.redis.hexists(`${deviceKeys(store.space, address).base}:send:${otp.tag}`, 'content')).to.equal(
-      0,
-    );
+    await settle(otp.tag, 'read', [0]);
+    expect(await store.redis.exists(sendKeys(store.space, address, otp.tag).content)).to.equal(0);
   });
 
   it('lets people be forgotten', async () => {

@@ -7,7 +7,6 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import {
   cancelSend,
   claimRecipient,
-  eraseSpentOtps,
   expireSends,
   type RecipientEvent,
   recordResults,
@@ -15,6 +14,7 @@ import {
 import { readBacklog, readContent, readSend } from '@gateway/store/sends/read-send';
 import { endSessionOf, giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };
@@ -148,7 +148,7 @@ describe('the rules of a send', () => {
     const { messageId, tag } = await accept();
     expect(await space.clients.commands.pttl(keysOf(tag).record)).to.equal(-1);
     await record(tag, 'acked');
-    for (const key of [keysOf(tag).record, keysOf(tag).recipients, keysOf(tag).results]) {
+    for (const key of Object.values(keysOf(tag))) {
       expect(await space.clients.commands.pttl(key), key).to.be.within(RETENTION_MS - 60_000, RETENTION_MS);
     }
     expect(await space.clients.commands.zscore(device().openSends, messageId)).to.equal(null);
@@ -179,20 +179,15 @@ describe('the rules of a send', () => {
     const { tag } = await accept({ kind: 'otp' });
     await record(tag, 'acked');
     await record(tag, 'acked', { atMs: nowMs + ERASURE_MS - 1 });
-    await eraseSpentOtps(space.store, address, nowMs + ERASURE_MS - 1);
+    expect(await space.clients.commands.pexpiretime(keysOf(tag).content)).to.equal(nowMs + ERASURE_MS);
     expect(await hasContent(tag)).to.equal(true);
-    await eraseSpentOtps(space.store, address, nowMs + ERASURE_MS);
-    expect(await hasContent(tag)).to.equal(false);
-    expect(await space.clients.commands.zcard(device().erasures)).to.equal(0);
   });
 
-  it('is erased at once when an OTP is delivered, and owes no erasure then', async () => {
+  it('is erased at once when an OTP is delivered', async () => {
     const { tag } = await accept({ kind: 'otp' });
     await record(tag, 'acked');
-    expect(await space.clients.commands.zcard(device().erasures)).to.equal(1);
     await record(tag, 'delivered');
     expect(await hasContent(tag)).to.equal(false);
-    expect(await space.clients.commands.zcard(device().erasures)).to.equal(0);
   });
 
   it('keeps its content while it is no OTP, or its OTP is still to be sent', async () => {
@@ -211,17 +206,16 @@ describe('the rules of a send', () => {
 
   it('never takes the place of another send', async () => {
     const { messageId, tag } = await accept();
-    const { record: key, recipients, results } = keysOf(tag);
-    const again = ['msg_other', 0, nowMs, nowMs, 1, 'to', 'results', '', '', '', 't', 0, 1, 'kind', 'text'];
+    const again = ['msg_other', 0, nowMs, nowMs, 1, 'packed', 'sealed', nowMs, '', '', '', 't', 0, 1];
     const { openSends, backlog, keptSends, device: ofDevice, owner } = device();
-    const places = [key, recipients, results, openSends, due(), backlog, keptSends, ofDevice, owner];
+    const places = [...Object.values(keysOf(tag)), openSends, due(), backlog, keptSends, ofDevice, owner];
     expect(await space.store.run('accept-send', places, again)).to.deep.equal([0]);
     expect((await read(messageId)).messageId).to.equal(messageId);
   });
 
   it('lets no message out once it is marked as cancelled, also where its recipient is not yet', async () => {
-    const { tag } = await accept();
-    await space.clients.commands.hset(keysOf(tag).record, 'cancelledAtMs', nowMs);
+    const { messageId, tag } = await accept();
+    await rewriteHead(space.store, address, messageId, { cancelledAt: nowMs });
     expect(await claim(tag)).to.equal('cancelled');
   });
 

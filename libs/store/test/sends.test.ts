@@ -1,5 +1,4 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { sendKeys } from '@gateway/contracts/redis-keys';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -14,6 +13,7 @@ import {
 } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };
@@ -69,10 +69,8 @@ describe('sends', () => {
     const { messageId, tag } = await openedSend();
     const numberOf = (recipient: number) => readRecipientNumber(space.store, address, { tag, recipient });
     expect(await Promise.all([0, 1, 2, 3].map(numberOf))).to.deep.equal([...recipients, undefined]);
-    const { record: key } = sendKeys(space.store.space, address, tag);
-    await space.store.redis.hset(key, 'messageId', 'another');
-    expect(await readSend(space.store, address, messageId)).to.equal(undefined);
-    await space.store.redis.hset(key, 'v', '99');
+    expect(await readSend(space.store, address, `${messageId.slice(0, -1)}0`)).to.equal(undefined);
+    await rewriteHead(space.store, address, messageId, { version: 99 });
     const thrown = await readSend(space.store, address, messageId).catch((error: Error) => error.message);
     expect(thrown).to.match(/unknown version 99/);
   });
@@ -147,8 +145,8 @@ describe('sends', () => {
     await record(tag, acked(2));
     expect(await listOpenSends(space.store, address)).to.deep.equal([]);
     expect((await readBacklog(space.store, address)).messages).to.equal(0);
-    const keys = await space.clients.commands.keys(`${space.prefix}:*:send:*`);
-    expect(keys).to.have.length(3);
+    const keys = await space.clients.commands.keys(`${space.prefix}:*:[sc]:*`);
+    expect(keys).to.have.length(2);
     for (const key of keys) expect(await space.clients.commands.pttl(key)).to.be.greaterThan(6 * 86_400_000);
     expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');
   });

@@ -78,7 +78,7 @@ describe('the vault', () => {
 
   it('opens for no other purpose than it was sealed for, with the same key in the same place', () => {
     const vault = createVaultOf({ credentials: [oldKey], contents: [oldKey] });
-    const purposes = ['account', 'session', 'content', 'reply', 'file', 'upload', 'received', 'idKey'] as const;
+    const purposes = ['account', 'session', 'content', 'file', 'upload', 'received', 'idKey'] as const;
     for (const purpose of purposes) {
       const sealed = vault.seal('x', purpose, PLACE);
       for (const other of purposes.filter((each) => each !== purpose)) {

@@ -48,6 +48,7 @@ describe('the active sends of a device', () => {
       record: {
         ...{ messageId, tag: messageId, state: 'open', kind, total: 1, parts: 1 },
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+        ...{ priority: kind === 'otp' ? 'otp' : 'bulk', accountEpoch: 0, blob: '' },
       },
       recipients: people.map((to, index) => ({
         ...{ index, to, status: 'queued', attempts: 0, atMs: 0 },

@@ -1,10 +1,10 @@
-import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { Simulator } from '@gateway/simulator/start-simulator';
 import { node } from '@gateway/simulator/wire/nodes';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
+import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
@@ -170,8 +170,7 @@ describe('degraded modes of the sender', function () {
     const [first, second] = makeNumbers(2, series);
     fault({ on: 'message', do: { delayMs: 300 } });
     const spoiled = await send([first!], 'spoiled');
-    const { record } = sendKeys(space.store.space, { workspace: 'main', device }, parseMessageId(spoiled)!.tag);
-    await space.clients.commands.hset(record, 'v', 99);
+    await rewriteHead(space.store, { workspace: 'main', device }, spoiled, { version: 99 });
     const messageId = await send([second!], 'fine');
     await waitFor(messageId, { read: 1 });
     expect(spoiled).not.to.equal(messageId);

@@ -1,11 +1,11 @@
 import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
-import { sendKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';
 import { ADDRESS, useScheduler } from './support/scheduler-stage.js';
 
@@ -200,8 +200,7 @@ describe('dispatching a message', () => {
   });
 
   it('drops all others of a send when it finds that it was cancelled', async () => {
-    const { record } = sendKeys(stage.space.store.space, ADDRESS, send.tag);
-    await stage.space.clients.commands.hset(record, 'cancelledAtMs', 1);
+    await rewriteHead(stage.space.store, ADDRESS, send.messageId, { cancelledAt: 1 });
     expect(await dispatch(makeDeps())).to.equal('not sent');
     expect(send.nextReady).to.equal(undefined);
     expect(send.isDone).to.equal(true);

@@ -60,8 +60,8 @@ describe('loading a send', () => {
   it('whose content cannot be read fails it as a whole, and its recipients are counted', async () => {
     const { store } = space;
     const messageId = await accept();
-    const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-    await store.redis.hset(record, 'content', JSON.stringify({ kind: 'text', text: 'not sealed' }));
+    const { content } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
+    await store.redis.set(content, JSON.stringify({ kind: 'text', text: 'not sealed' }));
     const registry = createMetrics('test');
     expect(await load(store, messageId, registry)).to.equal(undefined);
     expect((await readSend(store, address, messageId))!.counts).to.include({ queued: 0, failed: 2 });

@@ -1,6 +1,6 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createProducer, type Producer } from '@gateway/queue/producer';
@@ -16,7 +16,7 @@ import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { readStarts } from '@gateway/store/fleet/starts/count-starts';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { claimRecipient } from '@gateway/store/sends/change-send';
-import { readContent, readSend } from '@gateway/store/sends/read-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
@@ -162,22 +162,6 @@ describe('the owner of a device', function () {
     const order = stanzas.filter((stanza) => stanza.startsWith('written ') || isConfirmed(stanza));
     expect(order.slice(0, 2), order.join()).to.deep.equal(steps.map((step) => `written ${step}`));
     expect(await findOptOut(space.store, 'main', DORA)).to.not.equal(undefined);
-  });
-
-  it('erases a one-time password whose time is over', async () => {
-    const messageId = await accept(ADA, 'otp');
-    const { tag } = parseMessageId(messageId)!;
-    const { record } = sendKeys(space.store.space, device.address, tag);
-    // As sent by an owner before this one.
-    await space.clients.commands.hset(record, { state: 'open', queued: 0, sent: 1 });
-    await space.clients.commands.zadd(
-      deviceKeys(space.store.space, device.address).erasures,
-      Date.now() - 1,
-      messageId,
-    );
-    expect((await readContent(space.store, device.address, tag)) !== undefined).to.equal(true);
-    owner.look();
-    await eventually(async () => (await readContent(space.store, device.address, tag)) === undefined);
   });
 
   it('lets a message go out with nothing else under way that was in flight when several owners ended', async () => {

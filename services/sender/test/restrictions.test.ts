@@ -1,5 +1,4 @@
-import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { listOpenSends } from '@gateway/store/sends/read-send';
@@ -7,6 +6,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';
 
 type Restrictions = ReturnType<Simulator['network']['accounts']['ensure']>['restrictions'];
@@ -152,8 +152,7 @@ describe('an account that the network restricts', function () {
       expect(status).to.equal(202);
       const { messageId } = body.data;
       await waitForHeld(messageId, 1);
-      const { record } = sendKeys(space.store.space, address, parseMessageId(messageId)!.tag);
-      await space.clients.commands.hset(record, 'expiresAtMs', Date.now());
+      await rewriteHead(space.store, address, messageId, { expiresAt: Date.now() });
       await space.clients.commands.zadd(deviceKeys(space.store.space, address).openSends, Date.now(), messageId);
       const done = await waitFor(messageId, { expired: 1 });
       expect(done.recipients[0]).to.include({ status: 'expired', error: 'new_contacts_held' });

@@ -24,6 +24,7 @@ describe('holding recipients back', () => {
       record: {
         ...{ messageId: 'msg_1', tag: '0', state: 'open', kind, total: 3, parts: 1 },
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+        ...{ priority: kind === 'otp' ? 'otp' : 'bulk', accountEpoch: 0, blob: '' },
       },
       recipients: [0, 1, 2].map((index) => ({
         ...{ index, to: `49151000000${index}`, status: 'queued', attempts: 0, errorCode, atMs: 0 },

@@ -18,6 +18,7 @@ function openSend(
     record: {
       ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'text', total: recipients.length, parts: 1 },
       ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+      ...{ priority: 'bulk', accountEpoch: 0, blob: '' },
     },
     recipients,
     content: { kind: 'text', text: 'hello' },
@@ -265,6 +266,7 @@ describe('SendProgress', () => {
         record: {
           ...{ messageId: 'msg_1', tag: '0', state: 'open', kind: 'media', total: recipients.length, parts: 2 },
           ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
+          ...{ priority: 'bulk', accountEpoch: 0, blob: '' },
         },
         recipients,
         content: {

@@ -81,10 +81,10 @@ describe('a key that this process does not have', () => {
 
   it('still fails what is broken', async () => {
     const messageId = await accept(both);
-    const key = `${space.prefix}:{#54}:main/shop:send:${parseMessageId(messageId)!.tag}`;
-    const content = (await space.store.redis.hgetBuffer(key, 'content'))!;
+    const key = `${space.prefix}:{#54}:main/shop:c:${parseMessageId(messageId)!.tag}`;
+    const content = (await space.store.redis.getBuffer(key))!;
     content.writeUInt8(content.at(-1)! ^ 1, content.length - 1);
-    await space.store.redis.hset(key, 'content', content);
+    await space.store.redis.set(key, content);
     await load(both, messageId);
     expect((await readSend(both, address, messageId))!.counts).to.include({ queued: 0, failed: 2 });
   });

@@ -1,6 +1,5 @@
-import { parseMessageId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import { queueName, queuePrefix, sendKeys } from '@gateway/contracts/redis-keys';
+import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
 import { createProducer, type Producer } from '@gateway/queue/producer';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { WakeJobs } from '@gateway/sender/device/wake-jobs';
@@ -9,6 +8,7 @@ import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'a' };
@@ -99,8 +99,7 @@ describe('sends without a job', () => {
 
   it('do not keep each other from getting one when a record cannot be read', async () => {
     const [broken] = await openMany(2);
-    const { record } = sendKeys(space.store.space, address, parseMessageId(broken!)!.tag);
-    await space.clients.commands.hset(record, 'v', 99);
+    await rewriteHead(space.store, address, broken!, { version: 99 });
     await wakeJobs.addMissing(sends, { isStart: true });
     expect(await jobs()).to.equal(1);
   });

@@ -5,8 +5,9 @@ import { type TextContent, textContentSchema } from './text-content.js';
 
 /**
  * The kinds of content. A new one is a file beside this one, a line here and in `SCHEMAS`, and an entry in each table that
- * does not compile without it: `CONTENT_INPUTS` (services/api, how it is requested) and `WIRE` (libs/messenger, how it
- * goes out). The simulator, which shares nothing with the gateway, reads it in `phones/read-content.ts`.
+ * does not compile without it: `KIND_CODES` (`sends/send-layout.ts`, its code in Redis), `CONTENT_INPUTS` (services/api, how
+ * it is requested) and `WIRE` (libs/messenger, how it goes out). The simulator, which shares nothing with the gateway, reads it
+ * in `phones/read-content.ts`.
  */
 export interface Contents {
   text: TextContent;

@@ -1,19 +1,65 @@
-import { RECIPIENT_STATUSES, type RecipientStatus } from './statuses.js';
+import type { SendKind } from '../content/message-content.js';
+import type { StatusCounts } from './statuses.js';
 
 /**
- * The binary layout of a send. A list of 10,000 costs 80 kB of recipients and 160 kB of results; one JSON job per
- * recipient would cost 11 MB. Lua is given the same layout when its files are loaded
- * (libs/store/src/core/scripts/lua-constants.ts). Another layout has another `RECORD_VERSION`.
+ * The binary layout of a send, one string from its acceptance on: a head of fixed-width fields, a place for each recipient (the
+ * number and the result), then a few texts. Where the place of a recipient begins follows from its index alone, so one result is
+ * read and written without the others. A list of 10,000 is 230 kB; one JSON job per recipient would be 11 MB. Lua is given the
+ * same layout when its files are loaded (libs/store/src/core/scripts/lua-constants.ts). Another layout has another
+ * `RECORD_VERSION`, and that stays the first byte.
  *
  * A part is one message of a send to one recipient (media, then its text); there are at most `MAX_PARTS`.
- *
- * recipient: 8 bytes, the number as an unsigned big-endian integer; zero where it was taken out.
  */
-export const RECORD_VERSION = 1;
+export const RECORD_VERSION = 2;
 export const MAX_PARTS = 8;
+
+/** Fields in their order, with their bytes: unsigned, big-endian. */
+type Layout = Readonly<Record<string, number>>;
+
+/** What a send begins with. Times in ms; those that have not come are zero. */
+export const HEAD_LAYOUT = {
+  version: 1,
+  /** A code: see statuses.ts. */
+  state: 1,
+  /** A code: see `KIND_CODES`. */
+  kind: 1,
+  /** A code: see `PRIORITIES`. */
+  priority: 1,
+  parts: 1,
+  /** Recipients; then how many of them have each status. */
+  total: 2,
+  ...({ queued: 2, sent: 2, delivered: 2, read: 2, failed: 2, expired: 2, cancelled: 2 } satisfies StatusCounts),
+  createdAt: 6,
+  expiresAt: 6,
+  cancelledAt: 6,
+  /** When the network accepted it; OTPs only. */
+  sentAt: 6,
+  /** Of the account that it was accepted for. */
+  accountEpoch: 4,
+  /** What it takes in Redis, as it was counted for its token. */
+  bytes: 4,
+  /** Of all texts at the end, with their lengths. */
+  textBytes: 2,
+} as const;
+export const HEAD_BYTES = widthOf(HEAD_LAYOUT);
+export type HeadField = keyof typeof HEAD_LAYOUT;
+
+/** The texts at the end, in their order, each behind a byte that says how long it is. All are there from the beginning, and stay. */
+export const TEXT_FIELDS = [
+  'messageId',
+  /** Id of the token that it was accepted from. */
+  'owner',
+  'requestId',
+  /** What it holds of a blob; empty without one. */
+  'blob',
+] as const;
+export type TextField = (typeof TEXT_FIELDS)[number];
+const MOST_TEXT_BYTES = TEXT_FIELDS.length * 256;
+
+/** The number of a recipient as an unsigned big-endian integer; zero where it was taken out. */
 export const RECIPIENT_BYTES = 8;
 
-/** The fields of a result in their order, with their bytes; unsigned, big-endian. Those of parts have a bit for each. */
+/** What follows the number in the place of a recipient. Fields of parts have a bit for each. */
 export const RESULT_LAYOUT = {
   /** A code: see statuses.ts. */
   status: 1,
@@ -32,15 +78,20 @@ export const RESULT_LAYOUT = {
   read: 1,
   /** Parts: an earlier attempt was never answered, so the phone may have it whatever came later. */
   doubt: 1,
-  /** Zero. */
-  unused: 1,
 } as const;
 export type ResultField = keyof typeof RESULT_LAYOUT;
-export const RESULT_BYTES = Object.values(RESULT_LAYOUT).reduce((sum, bytes) => sum + bytes, 0);
-const OFFSETS = resultOffsets(RESULT_LAYOUT);
+export const PLACE_BYTES = RECIPIENT_BYTES + widthOf(RESULT_LAYOUT);
 
-/** Where each field of a result begins. */
-export function resultOffsets<F extends string>(layout: Readonly<Record<F, number>>): Record<F, number> {
+/** The storage code of each kind: a new one gets the next number. */
+export const KIND_CODES: Readonly<Record<SendKind, number>> = { text: 0, media: 1, otp: 2 };
+
+/** The bytes of all fields together. */
+export function widthOf(layout: Layout): number {
+  return Object.values(layout).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Where each field begins. */
+export function offsetsOf<F extends string>(layout: Readonly<Record<F, number>>): Record<F, number> {
   let next = 0;
   const offsets = Object.entries<number>(layout).map(([field, bytes]) => {
     next += bytes;
@@ -49,57 +100,15 @@ export function resultOffsets<F extends string>(layout: Readonly<Record<F, numbe
   return Object.fromEntries(offsets);
 }
 
-export interface RecipientResult {
-  status: RecipientStatus;
-  attempts: number;
-  partsInFlight: number;
-  partsAcked: number;
-  partsInDoubt: number;
-  errorCode: number;
-  atMs: number;
+/** The bytes from `start` to `end`, as `GETRANGE` counts: both are among them. */
+export interface ByteRange {
+  start: number;
+  end: number;
 }
-
-/** @param numbers digits, 7 to 15 of them: they fit into 53 bits. */
-export function packRecipients(numbers: readonly string[]): Buffer {
-  const packed = Buffer.alloc(numbers.length * RECIPIENT_BYTES);
-  numbers.forEach((number, index) => {
-    packed.writeBigUInt64BE(BigInt(number), index * RECIPIENT_BYTES);
-  });
-  return packed;
-}
-
-/** In the place of a number that was taken out: zero in the packed form. */
-const FORGOTTEN = 'forgotten';
-
-export function unpackRecipients(packed: Buffer): string[] {
-  const numbers: string[] = [];
-  for (let at = 0; at + RECIPIENT_BYTES <= packed.length; at += RECIPIENT_BYTES) {
-    const number = packed.readBigUInt64BE(at);
-    numbers.push(number === 0n ? FORGOTTEN : number.toString());
-  }
-  return numbers;
-}
-
-/** Results of a send that no owner has worked on: all zero, which reads as `queued`. */
-export function emptyResults(recipients: number, nowMs: number): Buffer {
-  const results = Buffer.alloc(recipients * RESULT_BYTES);
-  for (let at = 0; at < results.length; at += RESULT_BYTES) {
-    results.writeUIntBE(nowMs, at + OFFSETS.at, RESULT_LAYOUT.at);
-  }
-  return results;
-}
-
-export function readResult(results: Buffer, index: number): RecipientResult {
-  const read = (field: ResultField) => results.readUIntBE(index * RESULT_BYTES + OFFSETS[field], RESULT_LAYOUT[field]);
-  const status = RECIPIENT_STATUSES[read('status')];
-  if (!status) throw new Error(`unknown recipient status code ${read('status')}`);
-  return {
-    status,
-    attempts: read('attempts'),
-    partsInFlight: read('inFlight'),
-    partsAcked: read('acked'),
-    errorCode: read('err'),
-    atMs: read('at'),
-    partsInDoubt: read('doubt'),
-  };
+export const HEAD_RANGE: ByteRange = { start: 0, end: HEAD_BYTES - 1 };
+/** All texts are in these, whatever the length of the send. */
+export const TEXT_RANGE: ByteRange = { start: -MOST_TEXT_BYTES, end: -1 };
+/** The places of recipients `from` to `from + limit`; behind the last of them texts. */
+export function placeRange(from: number, limit: number): ByteRange {
+  return { start: HEAD_BYTES + from * PLACE_BYTES, end: HEAD_BYTES + (from + limit) * PLACE_BYTES - 1 };
 }

@@ -17,8 +17,7 @@ interface Place {
 const PLACES: Record<SealPurpose, Place> = {
   account: { keys: /^creds(?::quarantined)?$/ },
   session: { keys: /^keys:.+:\d+$/, fields: 'all' },
-  content: { keys: /^send:[^:]+$/, fields: ['content'] },
-  reply: { keys: /^send:[^:]+$/, fields: ['reply'] },
+  content: { keys: /^c:[^:]+$/ },
   file: { keys: /^blob:[^:]+:\d+$/ },
   upload: { keys: /^blob-upload:/ },
   received: { keys: /^received$/, fields: 'all' },

@@ -21,7 +21,7 @@ const writeAlwaysStep = defineScript({
 });
 
 /** The data model's version. A process refuses to start on another one. */
-const SCHEMA = '5';
+const SCHEMA = '6';
 
 export function createStore(options: { redis: Redis; space: KeySpace; keyRings: KeyRings }): Store {
   return {

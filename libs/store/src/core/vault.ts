@@ -14,7 +14,6 @@ export const RINGS = {
   account: 'credentials',
   session: 'credentials',
   content: 'contents',
-  reply: 'contents',
   file: 'contents',
   upload: 'contents',
   received: 'contents',

@@ -3,5 +3,6 @@
 -- Output: how many recipients were cancelled, or -1 when there is no such send.
 --- @include cancel
 --- @include former
-local is_former = is_of_former_account(record_key, device_key)
+if not send then return -1 end
+local is_former = is_of_former_account()
 return cancel(function(r) return is_former or not may_be_shown(r) end)

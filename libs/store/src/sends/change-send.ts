@@ -2,7 +2,7 @@ import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
-import { packRecipients } from '@gateway/contracts/sends/send-layout';
+import { packNumber } from '@gateway/contracts/sends/packed-send';
 import { RECIPIENT_STATUSES, type RecipientEventName, type RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
@@ -17,7 +17,7 @@ const claimStep = defineScript({
   whenFull: 'runs',
   isFenced: true,
   readsSend: true,
-  keys: ['record', 'results', 'device'],
+  keys: ['record', 'device'],
   args: { nowMs: number, recipient: number, part: number },
   reply: oneOf('claimed', 'settled', 'cancelled', 'expired'),
 });
@@ -53,14 +53,6 @@ const expireStep = defineScript({
   readsSend: true,
   keys: SEND_AND_DEVICE,
   args: { nowMs: number, messageId: text },
-  reply: nothing,
-});
-const eraseStep = defineScript({
-  name: 'erase-content',
-  whenFull: 'runs',
-  readsSend: true,
-  keys: ['record', 'erasures'],
-  args: { messageId: text },
   reply: nothing,
 });
 const takePaceStep = defineScript({
@@ -139,7 +131,7 @@ export async function forgetRecipient(
   phone: string,
   nowMs = systemClock.nowMs(),
 ): Promise<number> {
-  const numbers = spellingsOf(phone).map((spelling) => packRecipients([spelling]));
+  const numbers = spellingsOf(phone).map(packNumber);
   return forgetRecipientStep(store, { ...keysOfSend(store, address, tag), nowMs, numbers });
 }
 
@@ -153,15 +145,6 @@ export async function expireSends(store: Store, ownership: Ownership, nowMs: num
     if (await isMade(step)) ended.push(messageId);
   }
   return ended;
-}
-
-/** Forgets the contents of OTPs that were sent a while ago. Needs no owner: what is spent is spent. */
-export async function eraseSpentOtps(store: Store, address: DeviceAddress, nowMs: number): Promise<void> {
-  const { erasures } = deviceKeys(store.space, address);
-  for (const messageId of await store.redis.zrangebyscore(erasures, '-inf', nowMs)) {
-    const { record } = sendKeys(store.space, address, parseMessageId(messageId)!.tag);
-    await isMade(eraseStep(store, { record, erasures, messageId }));
-  }
 }
 
 /** Asks the pace for one message: 0 to go ahead, else the ms to wait before asking again. */

@@ -4,17 +4,7 @@ import { shardOf } from '@gateway/contracts/shards';
 import type { Store } from '../core/store.js';
 
 /** What a step touches that may end a send. */
-export const SEND_KEYS = [
-  'record',
-  'recipients',
-  'results',
-  'open',
-  'backlog',
-  'erasures',
-  'released',
-  'kept',
-  'due',
-] as const;
+export const SEND_KEYS = ['record', 'content', 'open', 'backlog', 'released', 'kept', 'due'] as const;
 /** The same, and where it stands which account is linked. */
 export const SEND_AND_DEVICE = [...SEND_KEYS, 'device'] as const;
 
@@ -24,8 +14,8 @@ export function keysOfSend(
   address: DeviceAddress,
   tag: SendTag,
 ): Record<(typeof SEND_AND_DEVICE)[number], string> {
-  const { openSends, backlog, erasures, releasedBlobs, keptSends, device } = deviceKeys(store.space, address);
+  const { openSends, backlog, releasedBlobs, keptSends, device } = deviceKeys(store.space, address);
   const { due } = shardKeys(store.space, shardOf(address));
-  const places = { open: openSends, backlog, erasures, released: releasedBlobs, kept: keptSends, due, device };
+  const places = { open: openSends, backlog, released: releasedBlobs, kept: keptSends, due, device };
   return { ...sendKeys(store.space, address, tag), ...places };
 }

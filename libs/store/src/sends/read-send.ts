@@ -1,35 +1,28 @@
-import type { MessageContent, Reply, SendKind } from '@gateway/contracts/content/message-content';
+import type { MessageContent, Reply } from '@gateway/contracts/content/message-content';
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import {
-  RECIPIENT_BYTES,
-  RECORD_VERSION,
-  RESULT_BYTES,
   type RecipientResult,
-  readResult,
-  unpackRecipients,
+  type SendHead,
+  type SendTexts,
+  unpackHead,
+  unpackPlaces,
+  unpackTexts,
+} from '@gateway/contracts/sends/packed-send';
+import {
+  type ByteRange,
+  HEAD_RANGE,
+  placeRange,
+  RECORD_VERSION,
+  TEXT_RANGE,
 } from '@gateway/contracts/sends/send-layout';
-import { RECIPIENT_STATUSES, type SendState, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 import { cancelSend } from './change-send.js';
 
 /** A send without its recipients. */
-export interface SendRecord {
-  messageId: MessageId;
+export interface SendRecord extends SendHead, SendTexts {
   tag: SendTag;
-  state: SendState;
-  kind: SendKind;
-  total: number;
-  parts: number;
-  owner: string;
-  requestId: string;
-  createdAtMs: number;
-  expiresAtMs: number;
-  cancelledAtMs?: number;
-  /** When the network accepted it; OTPs only. */
-  sentAtMs?: number;
-  counts: StatusCounts;
 }
 
 export interface RecipientView extends RecipientResult {
@@ -37,22 +30,6 @@ export interface RecipientView extends RecipientResult {
   /** Digits. */
   to: string;
 }
-
-const FIELDS = [
-  'v',
-  'messageId',
-  'state',
-  'kind',
-  'total',
-  'parts',
-  'owner',
-  'requestId',
-  'createdAtMs',
-  'expiresAtMs',
-  'cancelledAtMs',
-  'sentAtMs',
-  'accountEpoch',
-] as const;
 
 /**
  * The send of a message id, `undefined` when there is none (any more). One for an account that has left is cancelled by then.
@@ -74,46 +51,28 @@ export async function readSendByTag(
   address: DeviceAddress,
   tag: SendTag,
 ): Promise<SendRecord | undefined> {
-  const [found, accountEpoch] = await Promise.all([
+  const [send, accountEpoch] = await Promise.all([
     readRecord(store, address, tag),
     store.redis.hget(deviceKeys(store.space, address).device, 'accountEpoch'),
   ]);
-  if (found?.send.state !== 'open' || found.accountEpoch === accountEpoch) return found?.send;
+  if (send?.state !== 'open' || send.accountEpoch === Number(accountEpoch ?? 0)) return send;
   // The process that took the other account did not live to cancel what was open.
-  await cancelSend(store, address, found.send.messageId);
-  return (await readRecord(store, address, tag))?.send;
+  await cancelSend(store, address, send.messageId);
+  return readRecord(store, address, tag);
 }
 
-interface FoundRecord {
-  send: SendRecord;
-  /** Of the account that it was accepted for; the first has none. */
-  accountEpoch: string | null;
+/** As it is written, whichever account is linked. Throws `UnknownVersionError`. */
+export async function readRecord(store: Store, address: DeviceAddress, tag: SendTag): Promise<SendRecord | undefined> {
+  const [head, texts] = await Promise.all(
+    [HEAD_RANGE, TEXT_RANGE].map((range) => readBytes(store, address, tag, range)),
+  );
+  if (!head?.length || !texts?.length) return undefined;
+  if (head[0] !== RECORD_VERSION) throw new UnknownVersionError({ version: `${head[0]}` });
+  return { tag, ...unpackHead(head), ...unpackTexts(texts, head) };
 }
 
-async function readRecord(store: Store, address: DeviceAddress, tag: SendTag): Promise<FoundRecord | undefined> {
-  const { record } = sendKeys(store.space, address, tag);
-  const values = await store.redis.hmget(record, ...FIELDS, ...RECIPIENT_STATUSES);
-  const [v, messageId, state, kind, total, parts, owner, requestId, createdAtMs, expiresAtMs, ...more] = values;
-  const [cancelledAtMs, sentAtMs, accountEpoch = null] = more;
-  if (!messageId) return undefined;
-  if (Number(v) !== RECORD_VERSION) throw new UnknownVersionError({ version: v ?? undefined });
-  const counts = values.slice(FIELDS.length).map(Number);
-  const send: SendRecord = {
-    messageId,
-    tag,
-    state: state as SendState,
-    kind: kind as SendKind,
-    total: Number(total),
-    parts: Number(parts),
-    owner: owner ?? '',
-    requestId: requestId ?? '',
-    createdAtMs: Number(createdAtMs),
-    expiresAtMs: Number(expiresAtMs),
-    counts: Object.fromEntries(RECIPIENT_STATUSES.map((status, i) => [status, counts[i]])) as StatusCounts,
-  };
-  if (cancelledAtMs) send.cancelledAtMs = Number(cancelledAtMs);
-  if (sentAtMs) send.sentAtMs = Number(sentAtMs);
-  return { send, accountEpoch };
+function readBytes(store: Store, address: DeviceAddress, tag: SendTag, { start, end }: ByteRange): Promise<Buffer> {
+  return store.redis.getrangeBuffer(sendKeys(store.space, address, tag).record, start, end);
 }
 
 /** Recipients `from` to `from + limit`, in the order of the request. */
@@ -121,15 +80,14 @@ export async function readRecipients(
   store: Store,
   address: DeviceAddress,
   tag: SendTag,
-  page: { from: number; limit: number },
+  { from, limit }: { from: number; limit: number },
 ): Promise<RecipientView[]> {
-  const keys = sendKeys(store.space, address, tag);
-  const to = page.from + page.limit;
-  const [packed, results] = await Promise.all([
-    store.redis.getrangeBuffer(keys.recipients, page.from * RECIPIENT_BYTES, to * RECIPIENT_BYTES - 1),
-    store.redis.getrangeBuffer(keys.results, page.from * RESULT_BYTES, to * RESULT_BYTES - 1),
-  ]);
-  return unpackRecipients(packed).map((number, i) => ({ index: page.from + i, to: number, ...readResult(results, i) }));
+  const [head, places] = await Promise.all(
+    [HEAD_RANGE, placeRange(from, limit)].map((range) => readBytes(store, address, tag, range)),
+  );
+  if (head?.[0] !== RECORD_VERSION || !places) return [];
+  const count = Math.max(0, Math.min(limit, unpackHead(head).total - from));
+  return unpackPlaces(places, count).map((place, i) => ({ index: from + i, ...place }));
 }
 
 /** The number of one recipient, as it was asked for; `undefined` when there is no such send or recipient. */
@@ -138,10 +96,7 @@ export async function readRecipientNumber(
   address: DeviceAddress,
   { tag, recipient }: { tag: SendTag; recipient: number },
 ): Promise<string | undefined> {
-  const { recipients } = sendKeys(store.space, address, tag);
-  const from = recipient * RECIPIENT_BYTES;
-  const packed = await store.redis.getrangeBuffer(recipients, from, from + RECIPIENT_BYTES - 1);
-  return unpackRecipients(packed)[0];
+  return (await readRecipients(store, address, tag, { from: recipient, limit: 1 }))[0]?.to;
 }
 
 export interface StoredContent {
@@ -156,23 +111,19 @@ export async function readContent(
   address: DeviceAddress,
   tag: SendTag,
 ): Promise<StoredContent | undefined> {
-  const { record } = sendKeys(store.space, address, tag);
-  const [content, reply] = await store.redis.hmgetBuffer(record, 'content', 'reply');
-  if (!content) return undefined;
-  const open = (sealed: Buffer, field: 'content' | 'reply') =>
-    JSON.parse(store.vault.open(sealed, field, `${record}/${field}`).toString());
-  return { content: open(content, 'content'), ...(reply && { reply: open(reply, 'reply') }) };
+  const { content: key } = sendKeys(store.space, address, tag);
+  const sealed = await store.redis.getBuffer(key);
+  return sealed ? JSON.parse(store.vault.open(sealed, 'content', key).toString()) : undefined;
 }
 
 /** The tags of all sends of a device that are kept, with work left or not, in no order; one may come twice. */
 export async function* findSends(store: Store, address: DeviceAddress): AsyncGenerator<SendTag> {
-  const { recipients } = sendKeys(store.space, address, '*');
-  const [before, after] = recipients.split('*') as [string, string];
+  const { record } = sendKeys(store.space, address, '*');
   let cursor = '0';
   do {
-    const [next, keys] = await store.redis.scan(cursor, 'MATCH', recipients, 'COUNT', 1_000);
+    const [next, keys] = await store.redis.scan(cursor, 'MATCH', record, 'COUNT', 1_000);
     cursor = next;
-    yield* keys.map((key) => key.slice(before.length, key.length - after.length));
+    yield* keys.map((key) => key.slice(record.length - 1));
   } while (cursor !== '0');
 }
 
@@ -181,10 +132,10 @@ export async function listOpenSends(store: Store, address: DeviceAddress): Promi
   return store.redis.zrange(deviceKeys(store.space, address).openSends, '0', '-1');
 }
 
-/** Whether a device has sends with work left, or something to be forgotten. */
+/** Whether a device has sends with work left, or files to let go of. */
 export async function hasUnfinished(store: Store, address: DeviceAddress): Promise<boolean> {
-  const { openSends, erasures, releasedBlobs } = deviceKeys(store.space, address);
-  return (await store.redis.exists(openSends, erasures, releasedBlobs)) > 0;
+  const { openSends, releasedBlobs } = deviceKeys(store.space, address);
+  return (await store.redis.exists(openSends, releasedBlobs)) > 0;
 }
 
 /** Messages that wait on the device. */

@@ -2,12 +2,10 @@
 -- `events` are (recipient, part, event, error code) ...; what they mean: libs/contracts/src/sends/statuses.ts.
 -- Output: the status code of each recipient after its event, -1 where there is none; nothing when the send is gone.
 --- @include settle
---- @include erase
 --- @constants QUEUED SENT DELIVERED READ FAILED CANCELLED
 --- @constants EVENT_FAILED EVENT_REVOKED EVENT_RETURNED EVENT_HELD EVENT_ACKED EVENT_DELIVERED EVENT_READ OTP
-local parts, kind, cancelled = unpack(redis.call('HMGET', record_key, 'parts', 'kind', 'cancelledAtMs'))
-if not parts then return {} end
-local full = bit.lshift(1, tonumber(parts)) - 1
+if not send then return {} end
+local full = bit.lshift(1, send.parts) - 1
 
 local function next_status(r, event)
   if event == EVENT_FAILED then
@@ -15,7 +13,7 @@ local function next_status(r, event)
   end
   if event == EVENT_REVOKED then return r.status == SENT and FAILED or r.status end
   if event == EVENT_RETURNED or event == EVENT_HELD then
-    return (r.status == QUEUED and cancelled and not may_be_shown(r)) and CANCELLED or r.status
+    return (r.status == QUEUED and send.cancelled_at > 0 and not may_be_shown(r)) and CANCELLED or r.status
   end
   if r.status == FAILED or r.status == CANCELLED then return r.status end
   if r.read == full then return READ end
@@ -27,7 +25,7 @@ end
 local reply = {}
 for i = before_events + 1, #ARGV, 4 do
   local index, mask, event = tonumber(ARGV[i]), bit.lshift(1, tonumber(ARGV[i + 1])), ARGV[i + 2]
-  local r = load_result(results_key, index)
+  local r = load_result(index)
   if not r then
     reply[#reply + 1] = -1
   else
@@ -42,13 +40,14 @@ for i = before_events + 1, #ARGV, 4 do
       r.at = tonumber(now_ms)
       r.err = r.status == FAILED and tonumber(ARGV[i + 3]) or 0
       -- A caller waits to be told when an OTP was accepted, and its delivery may come before that one looks.
-      if kind == OTP and r.status ~= FAILED and r.status ~= CANCELLED then redis.call('HSETNX', record_key, 'sentAtMs', now_ms) end
-      move_counts(record_key, backlog_key, before, r.status, 1)
+      if send.kind == OTP and send.sent_at == 0 and r.status ~= FAILED and r.status ~= CANCELLED then
+        send.sent_at = tonumber(now_ms)
+      end
+      move_counts(before, r.status, 1)
     end
-    save_result(results_key, index, r)
+    save_result(index, r)
     reply[#reply + 1] = r.status
   end
 end
-erase_spent_otp(record_key, erasures_key, now_ms)
-close_when_settled(record_key, recipients_key, results_key, open_key, released_key, kept_key, now_ms)
+save_send()
 return reply

@@ -9,7 +9,6 @@ import {
   RETENTION_MS,
   report,
   type Send,
-  withoutErasure,
 } from './send-model.js';
 
 const KEY_MS = 24 * 3_600_000;
@@ -104,8 +103,6 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
     }
     case 'expire':
       return expireDue(device, isOwner);
-    case 'eraseSpent':
-      return { device: eraseSpent(device), reply: undefined };
     case 'forgetPerson': {
       const forgotten = forgetPerson(device.sends[event.send]!, event.person, device.nowMs);
       return change(event.send, forgotten.send, forgotten.reply);
@@ -140,7 +137,7 @@ function mapSends(device: Device, change: (send: Send, index: number) => Send): 
   return { ...device, sends: device.sends.map(change) };
 }
 
-/** Sends that have ended are kept for seven days, what a key stands for a day. */
+/** Sends that have ended are kept for seven days, contents as long as they are needed, what a key stands for a day. */
 function pass(device: Device, ms: number): Device {
   const nowMs = device.nowMs + ms;
   const keys = Object.entries(device.keys).map(([name, { use, ...key }]) => {
@@ -148,11 +145,12 @@ function pass(device: Device, ms: number): Device {
     return [name, isKept ? { ...key, use } : key] as const;
   });
   return mapSends({ ...device, nowMs, keys: Object.fromEntries(keys) }, (send) =>
-    send.stage === 'closed' && send.closedAtMs! + RETENTION_MS <= nowMs ? gone(send) : send,
+    send.stage === 'closed' && send.closedAtMs! + RETENTION_MS <= nowMs
+      ? gone(send)
+      : { ...send, hasContent: send.hasContent && nowMs < send.contentDiesAtMs },
   );
 }
 
-/** An erasure that is owed may come to nothing. */
 function gone(send: Send): Send {
   return { ...send, stage: 'gone', hasContent: false };
 }
@@ -188,14 +186,6 @@ function expireDue(device: Device, isOwner: boolean): Step {
   const due = device.sends.flatMap((send, index) => (isDue(send) ? [index] : []));
   if (due.length > 0 && !isOwner) return { device, reply: 'fenced' };
   return { device: mapSends(device, (send) => (isDue(send) ? expire(send, device.nowMs) : send)), reply: due };
-}
-
-function eraseSpent(device: Device): Device {
-  return mapSends(device, (send) =>
-    send.eraseAtMs !== undefined && send.eraseAtMs <= device.nowMs
-      ? { ...withoutErasure(send), hasContent: false }
-      : send,
-  );
 }
 
 /** What was accepted for one account never goes out from another, whatever became of it. */

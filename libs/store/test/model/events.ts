@@ -39,7 +39,6 @@ export type ModelEvent =
   | { do: 'report'; ownership: number; send: number; news: readonly News[] }
   | { do: 'cancel'; send: number }
   | { do: 'expire'; ownership: number }
-  | { do: 'eraseSpent' }
   | { do: 'forgetPerson'; send: number; person: number }
   | { do: 'takeAccount'; ownership: number; account: number }
   | { do: 'logOut'; ownership: number }

@@ -31,7 +31,7 @@ export class Invariants {
       const was = before?.sends[index];
       if (was !== undefined) mayBecome(stageOf(was), stageOf(send));
       if (send === 'gone') return;
-      checkSend(send);
+      checkSend(send, now.nowMs);
       const cancelsTried = event.do === 'takeAccount';
       if (was !== undefined && was !== 'gone') this.checkMoves(index, { was, send, cancelsTried });
     });
@@ -40,13 +40,14 @@ export class Invariants {
     this.before = now;
   }
 
-  /** When all expiries and erasures are over. */
+  /** When all expiries are over. */
   static checkEnd(now: Snapshot): void {
     const isOver = now.sends.every((send) => stageOf(send) === 'closed' || stageOf(send) === 'gone');
     must(isOver, 'every send ends');
-    const rest = { ...now.open, ...now.erasures };
-    must(now.backlog === 0 && Object.keys(rest).length === 0, 'nothing is owed to sends that have ended');
-    const codes = now.sends.filter((send) => send !== 'gone' && send.kind === 'otp' && send.hasContent);
+    must(now.backlog === 0 && Object.keys(now.open).length === 0, 'nothing is owed to sends that have ended');
+    const codes = now.sends.filter(
+      (send) => send !== 'gone' && send.kind === 'otp' && send.contentDiesAtMs !== undefined,
+    );
     must(codes.length === 0, 'no code outlives its time');
   }
 
@@ -108,7 +109,8 @@ function messagesOf(send: SendView | 'gone'): number {
   return send === 'gone' ? 0 : send.recipients.filter(isQueued).length * send.parts;
 }
 
-function checkSend({ stage, total, counts, recipients, diesAtMs, hasContent }: SendView): void {
+function checkSend(send: SendView, nowMs: number): void {
+  const { stage, total, counts, recipients, expiresAtMs, diesAtMs, contentDiesAtMs } = send;
   const sum = Object.values(counts).reduce((all, count) => all + count, 0);
   must(sum === total && recipients.length === total, 'counts sum up to the number of recipients');
   for (const [status, count] of Object.entries(counts)) {
@@ -116,10 +118,9 @@ function checkSend({ stage, total, counts, recipients, diesAtMs, hasContent }: S
   }
   const waits = recipients.some(isQueued);
   must((stage === 'open') === waits, 'a send is open while a recipient is queued');
-  must(!waits || hasContent, 'there is content for all that are queued');
-  const isMortal = diesAtMs.every((time) => time !== 'never');
-  must(isMortal || diesAtMs.every((time) => time === 'never'), 'the keys of a send die together');
-  must(isMortal === (stage === 'closed'), 'a send that has ended dies, and no other');
+  must(!waits || nowMs >= expiresAtMs || contentDiesAtMs !== undefined, 'there is content for all that are queued');
+  must((diesAtMs !== 'never') === (stage === 'closed'), 'a send that has ended dies, and no other');
+  must(diesAtMs === 'never' || (contentDiesAtMs ?? 0) <= diesAtMs, 'no content outlives its send');
 }
 
 function mayClaim({ send, recipient, part, ownership }: Extract<ModelEvent, { do: 'claim' }>, before: Snapshot): void {

@@ -14,7 +14,6 @@ const END: readonly ModelEvent[] = [
   { do: 'pass', ms: 25 * 3_600_000 },
   { do: 'expire', ownership: 0 },
   { do: 'pass', ms: 11 * 60_000 },
-  { do: 'eraseSpent' },
 ];
 
 /** There is room for it if what has ended is counted right: all of that is forgotten for it. Then it ends, too. */

@@ -42,8 +42,8 @@ export interface Send {
   /** When the network accepted a code. */
   sentAtMs?: number;
   closedAtMs?: number;
-  /** When the content of a code is erased. */
-  eraseAtMs?: number;
+  /** When its content dies by itself, if it has not gone before. */
+  contentDiesAtMs: number;
 }
 
 const UNSENT: Part = {
@@ -73,6 +73,7 @@ export function newSend(
     createdAtMs: nowMs,
     expiresAtMs: nowMs + expiresInMs,
     hasContent: true,
+    contentDiesAtMs: nowMs + expiresInMs + (kind === 'otp' ? ERASURE_MS : RETENTION_MS),
     recipients,
   };
 }
@@ -212,19 +213,19 @@ function tidyUp(send: Send, nowMs: number): Send {
 function eraseCode(send: Send, nowMs: number): Send {
   const status = send.recipients[0]?.status;
   if (send.kind !== 'otp' || status === 'queued') return send;
-  if (status === 'sent') return { ...send, eraseAtMs: send.eraseAtMs ?? nowMs + ERASURE_MS };
-  return { ...withoutErasure(send), hasContent: false };
+  return status === 'sent' ? letContentDie(send, nowMs + ERASURE_MS) : { ...send, hasContent: false };
 }
 
-export function withoutErasure({ eraseAtMs: _, ...send }: Send): Send {
-  return send;
+/** Nothing puts it off. */
+function letContentDie(send: Send, atMs: number): Send {
+  return { ...send, contentDiesAtMs: Math.min(send.contentDiesAtMs, atMs) };
 }
 
 /** A send has ended when no recipient is queued. Content that no phone can have is of no more use. */
 function close(send: Send, nowMs: number): Send {
   if (send.stage !== 'open' || send.recipients.some(({ status }) => status === 'queued')) return send;
   return {
-    ...send,
+    ...letContentDie(send, nowMs + RETENTION_MS),
     stage: 'closed',
     closedAtMs: nowMs,
     hasContent: send.hasContent && send.recipients.some(mayBeShown),

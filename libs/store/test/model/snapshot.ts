@@ -6,11 +6,11 @@ import { RETENTION_MS, type Recipient, type Send } from './send-model.js';
 export interface Snapshot {
   ownership: { number: number; ttlMs: number } | undefined;
   account: number | undefined;
+  nowMs: number;
   /** Messages that wait. */
   backlog: number;
-  /** By send: when it expires, is to be erased. */
+  /** By send: when it expires. */
   open: Readonly<Record<number, number>>;
-  erasures: Readonly<Record<number, number>>;
   sends: readonly (SendView | 'gone')[];
   /** Those that are claimed, or stand for a send. */
   keys: Readonly<Record<number, KeyView>>;
@@ -27,9 +27,9 @@ export interface SendView {
   expiresAtMs: number;
   cancelledAtMs: number | undefined;
   sentAtMs: number | undefined;
-  hasContent: boolean;
-  /** When its keys are forgotten, each of them. */
-  diesAtMs: readonly (number | 'never')[];
+  /** When its content is forgotten, while it has any. */
+  contentDiesAtMs: number | undefined;
+  diesAtMs: number | 'never';
   recipients: readonly RecipientView[];
 }
 
@@ -51,8 +51,6 @@ export interface KeyView {
   use: { send: number; ttlHours: number } | undefined;
 }
 
-const KEYS_OF_A_SEND = 3;
-
 export function describeModel(device: Device): Snapshot {
   const timesOf = (time: (send: Send) => number | undefined) =>
     Object.fromEntries(device.sends.flatMap((send, i) => (time(send) === undefined ? [] : [[i, time(send)!]])));
@@ -60,9 +58,9 @@ export function describeModel(device: Device): Snapshot {
     ownership:
       device.sessionTtlMs === undefined ? undefined : { number: device.ownerships, ttlMs: device.sessionTtlMs },
     account: device.account,
+    nowMs: device.nowMs,
     backlog: device.sends.reduce((sum, send) => sum + (send.stage === 'open' ? messagesOf(send) : 0), 0),
     open: timesOf(({ stage, expiresAtMs }) => (stage === 'open' ? expiresAtMs : undefined)),
-    erasures: timesOf(({ eraseAtMs }) => eraseAtMs),
     sends: device.sends.map((send) => (send.stage === 'gone' ? 'gone' : describeSend(send))),
     keys: Object.fromEntries(
       Object.entries(device.keys)
@@ -83,15 +81,15 @@ function messagesOf({ recipients }: Send): number {
 }
 
 function describeSend(send: Send): SendView {
-  const { kind, createdAtMs, expiresAtMs, cancelledAtMs, sentAtMs, hasContent, recipients } = send;
+  const { kind, createdAtMs, expiresAtMs, cancelledAtMs, sentAtMs, recipients } = send;
   const countOf = (wanted: RecipientStatus) => recipients.filter(({ status }) => status === wanted).length;
-  const diesAtMs = send.closedAtMs === undefined ? 'never' : send.closedAtMs + RETENTION_MS;
   return {
     stage: send.stage as SendView['stage'],
-    ...{ kind, createdAtMs, expiresAtMs, cancelledAtMs, sentAtMs, hasContent },
+    ...{ kind, createdAtMs, expiresAtMs, cancelledAtMs, sentAtMs },
+    contentDiesAtMs: send.hasContent ? send.contentDiesAtMs : undefined,
+    diesAtMs: send.closedAtMs === undefined ? 'never' : send.closedAtMs + RETENTION_MS,
     ...{ total: recipients.length, parts: recipients[0]!.parts.length },
     counts: Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, countOf(status)])) as StatusCounts,
-    diesAtMs: Array.from({ length: KEYS_OF_A_SEND }, () => diesAtMs),
     recipients: recipients.map(describeRecipient),
   };
 }

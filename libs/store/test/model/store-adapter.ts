@@ -24,7 +24,6 @@ import {
 import {
   cancelSend,
   claimRecipient,
-  eraseSpentOtps,
   expireSends,
   forgetRecipient,
   recordResults,
@@ -41,7 +40,7 @@ const LASTING = /:(device|owner|epoch|backlog|devices|short-device-ids|opt-out-c
 type EventName = ModelEvent['do'];
 /** What changes what, if it is not said by the event itself. At the end of a sequence everything is looked at. */
 const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventName[]> = {
-  sends: ['pass', 'accept', 'expire', 'eraseSpent', 'takeAccount'],
+  sends: ['pass', 'accept', 'expire', 'takeAccount'],
   account: ['takeAccount', 'logOut'],
   optedOut: ['optOut', 'optIn'],
   keys: [
@@ -125,8 +124,6 @@ export class StoreAdapter {
         return (await cancelSend(store, address, messageId, { nowMs }))?.cancelled;
       case 'expire':
         return (await expireSends(store, ownership!, nowMs)).map((id) => this.sends.indexOf(id)).sort((a, b) => a - b);
-      case 'eraseSpent':
-        return eraseSpentOtps(store, address, nowMs);
       case 'forgetPerson':
         return forgetRecipient(store, address, tag, phoneOf(event.person), nowMs);
       case 'takeAccount':
@@ -160,7 +157,7 @@ export class StoreAdapter {
     const { store, address, nowMs } = this;
     const { accountEpoch } = await readDeviceState(store, address);
     const send = {
-      accountEpoch: event.isLate ? accountEpoch - 1 : accountEpoch,
+      accountEpoch: event.isLate ? accountEpoch + 1 : accountEpoch,
       ...{ kind: event.kind, content: { kind: 'text', text: 'hello' } as const, parts: event.parts },
       ...{ recipients: event.people.map(phoneOf), owner: OWNER, requestId: 'r', nowMs },
       expiresAtMs: nowMs + event.expiresInMs,
@@ -239,8 +236,8 @@ export class StoreAdapter {
   }
 
   private keysOf(messageId: MessageId): string[] {
-    const { record, recipients, results } = sendKeys(this.store.space, this.address, tagOf(messageId));
-    return [record, recipients, results];
+    const { record, content } = sendKeys(this.store.space, this.address, tagOf(messageId));
+    return [record, content];
   }
 
   /** @param after without it at everything; else at what the event may have changed, to save time. */
@@ -249,11 +246,10 @@ export class StoreAdapter {
     const { redis } = store;
     const keys = deviceKeys(store.space, address);
     const token = await this.readToken();
-    const [ttlMs, { messages }, open, erasures, account, optedOut, ofKeys, sends] = await Promise.all([
+    const [ttlMs, { messages }, open, account, optedOut, ofKeys, sends] = await Promise.all([
       token === null ? 0 : redis.pttl(sessionKeyOf(store, { address, token })),
       readBacklog(store, address),
       this.readTimes(keys.openSends),
-      this.readTimes(keys.erasures),
       mayChange('account', after) ? this.lookAtAccount() : last?.account,
       mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
       mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
@@ -262,7 +258,8 @@ export class StoreAdapter {
     this.last = {
       // An owner whose session has ended (-2) is none.
       ownership: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
-      ...{ account, backlog: messages, open, erasures, sends, keys: ofKeys, optedOut },
+      nowMs: this.nowMs - this.startMs,
+      ...{ account, backlog: messages, open, sends, keys: ofKeys, optedOut },
     };
     return this.last;
   }
@@ -305,14 +302,14 @@ export class StoreAdapter {
   private async lookAtSend(messageId: MessageId): Promise<SendView | 'gone'> {
     const { store, address } = this;
     const tag = tagOf(messageId);
-    const [send, recipients, stored, ...diesAt] = await Promise.all([
+    const [send, recipients, stored, diesAt = -2, contentDiesAt = -2] = await Promise.all([
       readSend(store, address, messageId),
       readRecipients(store, address, tag, { from: 0, limit: PEOPLE }),
       readContent(store, address, tag),
       ...this.keysOf(messageId).map((key) => store.redis.pexpiretime(key)),
     ]);
     if (!send) {
-      if (diesAt.some((time) => time !== -2)) throw new Error('a part of a send is left without its record');
+      if (diesAt !== -2 || contentDiesAt !== -2) throw new Error('a part of a send is left without its record');
       return 'gone';
     }
     const since = <Time extends number | undefined>(ms: Time) =>
@@ -324,8 +321,8 @@ export class StoreAdapter {
       expiresAtMs: since(send.expiresAtMs),
       cancelledAtMs: since(send.cancelledAtMs),
       sentAtMs: since(send.sentAtMs),
-      hasContent: stored !== undefined,
-      diesAtMs: diesAt.map((time) => (time < 0 ? 'never' : since(time))),
+      contentDiesAtMs: stored && since(contentDiesAt),
+      diesAtMs: diesAt < 0 ? 'never' : since(diesAt),
       recipients: recipients.map(
         ({ to, status, attempts, partsInFlight, partsAcked, partsInDoubt, errorCode, atMs }): RecipientView => ({
           ...{ person: to === FORGOTTEN ? 'forgotten' : Number(to.at(-1)), status, attempts },

@@ -8,7 +8,7 @@ import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
 import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
-import { eraseSpentOtps, expireSends } from '@gateway/store/sends/change-send';
+import { expireSends } from '@gateway/store/sends/change-send';
 
 export interface SweepDeps {
   store: Store;
@@ -36,7 +36,6 @@ async function sweepDevice({ store, keeper, clock }: SweepDeps, address: DeviceA
   try {
     const nowMs = clock.nowMs();
     await expireSends(store, ownership, nowMs);
-    await eraseSpentOtps(store, address, nowMs);
     await releaseBlobs(store, address);
   } finally {
     await keeper.release(ownership);

@@ -6,7 +6,7 @@ import type { MessengerSession } from '@gateway/messenger/session/session-types'
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { eraseSpentOtps, expireSends } from '@gateway/store/sends/change-send';
+import { expireSends } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
@@ -133,7 +133,6 @@ export class DeviceScheduler {
   async refresh(): Promise<void> {
     const { store, ownership, clock } = this.deps;
     for (const messageId of await expireSends(store, ownership, clock.nowMs())) this.sends.drop(messageId);
-    await eraseSpentOtps(store, ownership.address, clock.nowMs());
     await releaseBlobs(store, ownership.address);
     const dropCancelled = async (send: SendProgress) => {
       const record = await readSend(store, ownership.address, send.messageId);

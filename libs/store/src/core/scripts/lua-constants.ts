@@ -1,12 +1,23 @@
-import type { SendKind } from '@gateway/contracts/content/message-content';
 import { WANTS } from '@gateway/contracts/devices/device-state';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
-import { RECIPIENT_BYTES, RECORD_VERSION, RESULT_LAYOUT, resultOffsets } from '@gateway/contracts/sends/send-layout';
+import {
+  HEAD_LAYOUT,
+  KIND_CODES,
+  offsetsOf,
+  RECIPIENT_BYTES,
+  RECORD_VERSION,
+  RESULT_LAYOUT,
+  TEXT_FIELDS,
+  widthOf,
+} from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_EVENTS, RECIPIENT_STATUSES, SEND_STATES } from '@gateway/contracts/sends/statuses';
 import { SEALED_VERSION } from '../vault.js';
 import type { LuaConstants } from './lua-source.js';
+
+/** Fields and their bytes: see send-layout.ts. */
+type Layout = Readonly<Record<string, number>>;
 
 /** The parts of the contract that Lua gets. */
 export const CONTRACT = {
@@ -14,8 +25,10 @@ export const CONTRACT = {
   states: SEND_STATES as readonly string[],
   events: RECIPIENT_EVENTS as readonly string[],
   wants: WANTS as readonly string[],
-  otp: 'otp' satisfies SendKind,
-  resultLayout: RESULT_LAYOUT as Readonly<Record<string, number>>,
+  kinds: KIND_CODES as Readonly<Record<string, number>>,
+  headLayout: HEAD_LAYOUT as Layout,
+  resultLayout: RESULT_LAYOUT as Layout,
+  textFields: TEXT_FIELDS as readonly string[],
   recipientBytes: RECIPIENT_BYTES,
   recordVersion: RECORD_VERSION,
   sealedVersion: SEALED_VERSION,
@@ -30,20 +43,24 @@ export const CONTRACT = {
 
 /**
  * The codes, the names, the layout and the limits that Lua files ask for (`--- @constants NAME ...`), so that none of the
- * contract is spelled in Lua. An encoded result is a table there: status, attempts, in_flight, ...
+ * contract is spelled in Lua. A head, a result and the texts are tables there: status, attempts, in_flight, ...
  */
 export function luaConstants(contract: typeof CONTRACT): LuaConstants {
-  const { statuses, resultLayout, limits } = contract;
-  const fields = Object.keys(resultLayout).map(toSnakeCase);
-  const offsets = Object.entries(resultOffsets(resultLayout));
-  // As `struct` of Redis writes integers of so many bytes.
-  const format = `'>${Object.values(resultLayout)
-    .map((bytes) => `I${bytes}`)
-    .join('')}'`;
+  const { statuses, headLayout, resultLayout, limits } = contract;
+  const resultBytes = widthOf(resultLayout);
   const numbers: Record<string, number> = {
     ...Object.fromEntries(statuses.map((status, code) => [status.toUpperCase(), code])),
-    ...Object.fromEntries(offsets.map(([field, offset]) => [`${toSnakeCase(field).toUpperCase()}_AT`, offset])),
-    RESULT_BYTES: Object.values(resultLayout).reduce((sum, bytes) => sum + bytes, 0),
+    ...Object.fromEntries(
+      Object.entries(offsetsOf(resultLayout)).map(([field, offset]) => [
+        `${toSnakeCase(field).toUpperCase()}_AT`,
+        offset,
+      ]),
+    ),
+    ...Object.fromEntries(contract.states.map((state, code) => [state.toUpperCase(), code])),
+    OTP: contract.kinds.otp!,
+    HEAD_BYTES: widthOf(headLayout),
+    PLACE_BYTES: contract.recipientBytes + resultBytes,
+    RESULT_BYTES: resultBytes,
     MOST_ATTEMPTS: 256 ** resultLayout.attempts! - 1,
     RECIPIENT_BYTES: contract.recipientBytes,
     RECORD_VERSION: contract.recordVersion,
@@ -57,21 +74,44 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     TAKEN_IN_MS: limits.takenInSeconds * 1000,
   };
   const names: Record<string, string> = {
-    ...Object.fromEntries(contract.states.map((state) => [state.toUpperCase(), state])),
     ...Object.fromEntries(contract.events.map((event) => [`EVENT_${event.toUpperCase()}`, event])),
     ...Object.fromEntries(contract.wants.map((want) => [`WANT_${want.toUpperCase()}`, want])),
-    OTP: contract.otp,
   };
   return {
     ...Object.fromEntries(Object.entries(names).map(([name, value]) => [name, `'${value}'`])),
     ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)])),
     STATUS_NAMES: `{ ${statuses.map((status, code) => `[${code}] = '${status}'`).join(', ')} }`,
-    decode_result: `function(bytes)
-  local ${fields.join(', ')} = struct.unpack(${format}, bytes)
-  return { ${fields.map((field) => `${field} = ${field}`).join(', ')} }
-end`,
-    encode_result: `function(r) return struct.pack(${format}, ${fields.map((field) => `r.${field}`).join(', ')}) end`,
+    decode_head: decoder(headLayout),
+    encode_head: encoder(headLayout),
+    decode_result: decoder(resultLayout),
+    encode_result: encoder(resultLayout),
+    decode_texts: decoderInto(contract.textFields, `>${'Bc0'.repeat(contract.textFields.length)}`),
   };
+}
+
+/** Of the fields that lie from the byte `at` on, the first unless told. */
+function decoder(layout: Layout): string {
+  return decoderInto(Object.keys(layout), formatOf(layout));
+}
+
+function decoderInto(names: readonly string[], format: string): string {
+  const fields = names.map(toSnakeCase);
+  return `function(bytes, at)
+  local ${fields.join(', ')} = struct.unpack('${format}', bytes, at or 1)
+  return { ${fields.map((field) => `${field} = ${field}`).join(', ')} }
+end`;
+}
+
+function encoder(layout: Layout): string {
+  const values = Object.keys(layout).map((field) => `t.${toSnakeCase(field)}`);
+  return `function(t) return struct.pack('${formatOf(layout)}', ${values.join(', ')}) end`;
+}
+
+/** As `struct` of Redis writes integers of so many bytes. */
+function formatOf(layout: Layout): string {
+  return `>${Object.values(layout)
+    .map((bytes) => `I${bytes}`)
+    .join('')}`;
 }
 
 function toSnakeCase(name: string): string {

@@ -8,7 +8,6 @@ end
 
 local function is_due(base)
   return is_there(redis.pcall('ZCOUNT', base .. ':open-sends', '-inf', now_ms))
-    or is_there(redis.pcall('ZCOUNT', base .. ':erasures', '-inf', now_ms))
     or redis.call('EXISTS', base .. ':released-blobs') == 1
 end
 

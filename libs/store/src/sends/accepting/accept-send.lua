@@ -1,20 +1,19 @@
 -- Writes a send down, and promises it: it is open, counted, and due to be looked at if no owner takes it in.
 -- With an idempotency key the same step makes the key stand for this send, so that a repeat cannot come in between.
--- `quota_bytes` is what the sends of this owner may take (0: any), `is_bounded` whether it may be refused for them, `fields`
--- are field, value, ... of its record.
+-- `quota_bytes` is what the sends of this owner may take (0: any), `is_bounded` whether it may be refused for them.
 -- Output: { 1, session of the owner of the device that lives, or '', ended send to be forgotten for room ... },
 --   { 0 } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when open
 --   sends of this owner take all that they may, { -3 } when another account was linked since `account_epoch`
+--- @include head
 --- @include book
 --- @include due
---- @constants IDEMPOTENCY_MS TAKEN_IN_MS
---- @constants OPEN
+--- @constants IDEMPOTENCY_MS TAKEN_IN_MS decode_head
 local MOST_FORGOTTEN = 200
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
 if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
 if redis.call('EXISTS', record_key) == 1 then return { 0 } end
 local quota = tonumber(quota_bytes)
-local ended, bytes = ended_key(kept_key, owner), bytes_key(kept_key, owner)
+local ended, bytes = ended_key(owner), bytes_key(owner)
 local function size_of(entry) return tonumber(string.match(entry, ' (%d+)$')) end
 -- Of sends whose time is over: their keys have died by themselves.
 for _, dead in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', now_ms, 'LIMIT', 0, MOST_FORGOTTEN)) do
@@ -29,13 +28,14 @@ for _, entry in ipairs(excess > 0 and redis.call('ZRANGE', ended, 0, MOST_FORGOT
 end
 -- Counted, and not only looked for: of sends that come together, each is told of the same ended ones.
 if is_bounded == '1' and excess > 0 and #spent < MOST_FORGOTTEN then return { -2 } end
-redis.call('HSET', record_key, 'messageId', message_id, 'state', OPEN, unpack(ARGV, before_fields + 1))
-redis.call('SET', recipients_key, packed_recipients)
-redis.call('SET', results_key, empty_results)
-redis.call('ZADD', open_key, expires_at_ms, message_id)
+local send = decode_head(packed)
+redis.call('SET', record_key, packed)
+redis.call('SET', content_key, sealed, 'PXAT', content_dies_at_ms)
+measure_send(send, owner, { record_key, content_key })
+save_head(send)
+redis.call('ZADD', open_key, send.expires_at, message_id)
 redis.call('ZADD', due_key, redis_now_ms() + TAKEN_IN_MS, due_entry(record_key))
-redis.call('INCRBY', backlog_key, messages)
-measure_send(kept_key, record_key, recipients_key, results_key)
+redis.call('INCRBY', backlog_key, send.queued * send.parts)
 if idempotency_key then
   redis.call('HSET', idempotency_key, 'messageId', message_id, 'fingerprint', fingerprint, 'answer', answer)
   redis.call('PEXPIRE', idempotency_key, IDEMPOTENCY_MS)

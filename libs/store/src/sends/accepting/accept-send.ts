@@ -1,27 +1,28 @@
 import type { MessageContent, Reply, SendKind } from '@gateway/contracts/content/message-content';
 import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
-import { priorityOf } from '@gateway/contracts/jobs';
+import { type Priority, priorityOf } from '@gateway/contracts/jobs';
+import { LIMITS } from '@gateway/contracts/limits';
 import { deviceKeys, sendKeys, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
-import { emptyResults, packRecipients, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
-import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
+import { packSend } from '@gateway/contracts/sends/packed-send';
 import { shardOf } from '@gateway/contracts/shards';
 import { holdOf } from '../../blobs/blobs.js';
-import { bytes, defineScript, flag, mixed, number, text } from '../../core/scripts/define-script.js';
+import { bytes, defineScript, flag, number, text } from '../../core/scripts/define-script.js';
 import { nothing } from '../../core/scripts/replies.js';
 import { isMade } from '../../core/scripts/unknown-version-error.js';
 import type { Store } from '../../core/store.js';
 import { processOf } from '../../fleet/process-of.js';
 import { keysOfSend } from '../keys-of-send.js';
+import type { StoredContent } from '../read-send.js';
 import { type NewRepeat, repeatFields } from './idempotency.js';
 
 const acceptStep = defineScript({
   name: 'accept-send',
   whenFull: 'refused',
-  keys: ['record', 'recipients', 'results', 'open', 'due', 'backlog', 'kept', 'device', 'deviceOwner', 'idempotency?'],
+  keys: ['record', 'content', 'open', 'due', 'backlog', 'kept', 'device', 'deviceOwner', 'idempotency?'],
   args: {
-    ...{ messageId: text, accountEpoch: number, nowMs: number, expiresAtMs: number, messages: number },
-    ...{ packedRecipients: bytes, emptyResults: bytes, fingerprint: bytes, answer: text, sessionPrefix: text },
-    ...{ owner: text, quotaBytes: number, isBounded: flag, '...fields': mixed },
+    ...{ messageId: text, accountEpoch: number, nowMs: number, packed: bytes, sealed: bytes, contentDiesAtMs: number },
+    ...{ fingerprint: bytes, answer: text, sessionPrefix: text },
+    ...{ owner: text, quotaBytes: number, isBounded: flag },
   },
   reply: (reply) => reply as [outcome: 1 | 0 | -1 | -2 | -3, session: string, ...spent: string[]],
 });
@@ -29,13 +30,15 @@ const forgetEndedStep = defineScript({
   name: 'forget-ended-send',
   whenFull: 'runs',
   readsSend: true,
-  keys: ['record', 'recipients', 'results', 'kept'],
+  keys: ['record', 'content', 'kept'],
   args: { owner: text, entry: text },
   reply: nothing,
 });
 
 export interface NewSend {
   kind: SendKind;
+  /** Without it, that of its kind. */
+  priority?: Priority;
   /** Sealed at rest. */
   content: MessageContent;
   /** Messages per recipient. */
@@ -101,18 +104,22 @@ async function writeSend(
   repeat?: NewRepeat,
 ): Promise<AcceptedSend | undefined> {
   const sessionPrefix = sessionKeyPrefix(store.space, shardOf(address));
-  const { accountEpoch = 0, nowMs, expiresAtMs, recipients, parts } = send;
-  const quota = { owner: send.owner, quotaBytes: send.quotaBytes ?? 0, isBounded: priorityOf(send) !== 'otp' };
+  const { kind, parts, recipients, owner, requestId, nowMs, expiresAtMs, accountEpoch = 0 } = send;
+  const { priority = priorityOf(send), quotaBytes = 0 } = send;
+  const blob = send.content.kind === 'media' ? holdOf(send.content) : '';
   for (let attempt = 0; attempt < MAX_TAG_ATTEMPTS; attempt++) {
     const messageId = makeMessageId(address);
     const keys = keysOfSend(store, address, parseMessageId(messageId)!.tag);
     const [outcome, session, ...spent] = await acceptStep(store, {
       ...{ ...keys, deviceOwner: deviceKeys(store.space, address).owner, sessionPrefix },
-      ...{ messageId, accountEpoch, nowMs, expiresAtMs, messages: recipients.length * parts, ...quota },
-      packedRecipients: packRecipients(recipients),
-      emptyResults: emptyResults(recipients.length, nowMs),
+      ...{ messageId, accountEpoch, nowMs, owner, quotaBytes, isBounded: priority !== 'otp' },
+      packed: packSend({
+        ...{ state: 'open', kind, priority, parts, recipients, nowMs, expiresAtMs, accountEpoch },
+        texts: { messageId, owner, requestId, blob },
+      }),
+      sealed: sealContent(store, keys.content, send),
+      contentDiesAtMs: contentDiesAt(send),
       ...(repeat ? repeatFields(store, repeat) : { fingerprint: '', answer: '' }),
-      fields: recordFields(store, keys.record, send),
     });
     if (outcome === -3) throw new OtherAccountError();
     if (outcome === -2) throw new SendsFullError();
@@ -142,17 +149,18 @@ async function forgetEnded(
   return forgotten.filter((isForgotten) => isForgotten).length;
 }
 
-function recordFields(store: Store, recordKey: string, send: NewSend) {
-  const total = send.recipients.length;
-  const counts = RECIPIENT_STATUSES.flatMap((status) => [status, status === 'queued' ? total : 0]);
-  return [
-    ...['v', RECORD_VERSION, 'kind', send.kind, 'total', total, 'parts', send.parts],
-    ...['content', store.vault.seal(JSON.stringify(send.content), 'content', `${recordKey}/content`)],
-    ...(send.content.kind === 'media' ? ['blob', holdOf(send.content)] : []),
-    ...(send.reply ? ['reply', store.vault.seal(JSON.stringify(send.reply), 'reply', `${recordKey}/reply`)] : []),
-    ...['owner', send.owner, 'requestId', send.requestId],
-    ...(send.accountEpoch ? ['accountEpoch', send.accountEpoch] : []),
-    ...['createdAtMs', send.nowMs, 'expiresAtMs', send.expiresAtMs],
-    ...counts,
-  ];
+function sealContent(store: Store, place: string, { content, reply }: NewSend): Buffer {
+  return store.vault.seal(
+    JSON.stringify({ content, ...(reply && { reply }) } satisfies StoredContent),
+    'content',
+    place,
+  );
+}
+
+/**
+ * When nothing needs what a send says any more, however it ends: a phone that comes online late may ask for it again. The end of a
+ * send brings this forward, and nothing puts it off.
+ */
+function contentDiesAt({ kind, expiresAtMs }: NewSend): number {
+  return expiresAtMs + (kind === 'otp' ? LIMITS.otpErasureSeconds : LIMITS.sendRetentionSeconds) * 1000;
 }

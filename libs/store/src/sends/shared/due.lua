@@ -1,6 +1,6 @@
 -- What is due in a shard: `workspace/device/tag` of each open send, by the time of Redis.
 local function due_entry(record_key)
-  local device, tag = string.match(record_key, '([^:]+):send:([^:]+)$')
+  local device, tag = string.match(record_key, '([^:]+):s:([^:]+)$')
   return device .. '/' .. tag
 end
 

@@ -1,5 +1,5 @@
 -- Whether a send was accepted for an account that was linked before the one of now: none of it goes out any more, for it would
--- come from someone else. There is no epoch on either side while a device has its first account.
-local function is_of_former_account(record_key, device_key)
-  return redis.call('HGET', record_key, 'accountEpoch') ~= redis.call('HGET', device_key, 'accountEpoch')
+-- come from someone else. A device with its first account has no epoch.
+local function is_of_former_account()
+  return send.account_epoch ~= tonumber(redis.call('HGET', device_key, 'accountEpoch') or 0)
 end

@@ -1,15 +1,22 @@
--- The fixed-width results of a send, by the layout of libs/contracts/src/sends/send-layout.ts.
---- @constants RESULT_BYTES decode_result encode_result
-
-local function load_result(results_key, index)
-  local from = index * RESULT_BYTES
-  local bytes = redis.call('GETRANGE', results_key, from, from + RESULT_BYTES - 1)
-  if #bytes < RESULT_BYTES then return nil end
-  return decode_result(bytes)
+-- The results of a send, by the layout of libs/contracts/src/sends/send-layout.ts.
+--- @constants HEAD_BYTES PLACE_BYTES RECIPIENT_BYTES RESULT_BYTES decode_result encode_result
+local function result_at(index)
+  return HEAD_BYTES + index * PLACE_BYTES + RECIPIENT_BYTES
 end
 
-local function save_result(results_key, index, r)
-  redis.call('SETRANGE', results_key, index * RESULT_BYTES, encode_result(r))
+local function load_result(index)
+  -- Behind the last place there are texts.
+  if not send or index >= send.total then return nil end
+  local from = result_at(index)
+  return decode_result(redis.call('GETRANGE', record_key, from, from + RESULT_BYTES - 1))
+end
+
+local function save_result(index, r)
+  redis.call('SETRANGE', record_key, result_at(index), encode_result(r))
+end
+
+local function load_places()
+  return redis.call('GETRANGE', record_key, HEAD_BYTES, HEAD_BYTES + send.total * PLACE_BYTES - 1)
 end
 
 -- Whether the phone may show any part of the message, as far as we know: that is never called cancelled.
