@@ -54,7 +54,7 @@ describe('changing the encryption keys, in three steps', function () {
     // 2. In front: it seals from now on. Then what the old one has sealed is sealed again.
     await gateway().roll(settings(NEW, OLD));
     const second = await fixture.send(makeNumbers(5, 2), 'hello again');
-    expect((await cli('keys retire old --ring contents')).stderr).to.include('values are sealed with old');
+    expect((await cli('keys retire old --ring contents')).stderr).to.include('values are encrypted with old');
     expect(await cli('keys reseal --json')).to.deep.include({ code: 0, stderr: '' });
     const used = JSON.parse((await cli('keys status --json')).stdout) as {
       keyId: string;
@@ -62,8 +62,8 @@ describe('changing the encryption keys, in three steps', function () {
       values: number;
     }[];
     expect(used.filter(({ values }) => values > 0).map(({ keyId, use }) => `${keyId} ${use}`)).to.deep.equal([
-      'new encrypts',
-      'new encrypts',
+      'new seals',
+      'new seals',
     ]);
     // 3. Nothing needs the old one any more.
     for (const ring of ['credentials', 'contents']) {
