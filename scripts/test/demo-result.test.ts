@@ -28,7 +28,7 @@ describe('the figures of the demo', () => {
     });
   });
 
-  it('count a recipient as lost whose phone shows nothing, whatever the gateway says', () => {
+  it('count a recipient as lost if the phone shows nothing, whatever the gateway reports', () => {
     expect(countOutcomes([outcome({ deliveries: [{ ...delivery, to: '10' }] })])).to.include({ lost: 1, read: 2 });
   });
 

@@ -98,7 +98,7 @@ describe('the lint rules', () => {
     });
   });
 
-  it('let nobody but config files read the environment', () => {
+  it('let only config files read the environment', () => {
     expect(complaints).to.include('noProcessEnv services/api/src/env.ts');
     expect(complaints).not.to.include('noProcessEnv services/api/src/config.ts');
     expect(complaints).to.include('noRestrictedImports libs/store/src/env.ts');

@@ -93,7 +93,7 @@ describe('names', () => {
     for (const id of [...numbers, ...disguised, ...mixed]) expect(takeOrMakeRequestId(id), id).to.match(/^req_/);
   });
 
-  it('of requests that machines made are taken as they are, whatever digits they have by chance', () => {
+  it('of requests that machines made are accepted, whatever digits they contain by chance', () => {
     for (let i = 0; i < 2_000; i++) {
       const [trace, span] = [randomBytes(16).toString('hex'), `a${randomBytes(8).toString('hex').slice(1)}`];
       const uuid = randomUUID();

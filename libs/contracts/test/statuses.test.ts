@@ -30,7 +30,7 @@ describe('the status of a device', () => {
   const linked = { want: 'linked' as const };
   const open = { status: 'connected' as const, phone: '491511', name: 'Shop', sinceMs: 0 };
 
-  it('is connected only while somebody holds the ownership', () => {
+  it('is connected only while a process owns it', () => {
     expect(deriveStatus(linked, open, true)).to.deep.equal({ status: 'connected', phone: '491511', name: 'Shop' });
     expect(deriveStatus(linked, open, false)).to.deep.equal({ status: 'connecting', reason: 'owner_lost' });
   });

@@ -71,7 +71,7 @@ describe('names in URLs of strangers', () => {
     expect(await codeOf(resolve('none.test'))).to.equal('ENOTFOUND');
   });
 
-  it('are looked for in the hosts file first, whatever their case', async () => {
+  it('are looked up in the hosts file first, in upper or lower case', async () => {
     const hosts = '# comment\n10.9.8.7\tfiles  Files.Internal # more\n::5 files\nnonsense files\n1.2.3.4 v4.test\n';
     expect(await resolve('files', { hosts })).to.deep.equal(['10.9.8.7', '::5']);
     expect(await resolve('FILES.internal.', { hosts })).to.deep.equal(['10.9.8.7']);

@@ -45,7 +45,7 @@ describe('the ownerships of a process', () => {
     }
   });
 
-  it('that are over in Redis are noticed with the next beat, in one shard; the rest goes on, and the shard begins anew', async () => {
+  it('that are over in Redis are noticed with the next beat, in one shard; the rest goes on, and the shard begins again', async () => {
     const [lost, kept] = await takeBoth();
     await endSessionOf(space.store, lost!);
     keeper.start();

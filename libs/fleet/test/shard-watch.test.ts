@@ -100,7 +100,7 @@ describe('what a process knows of linked devices', () => {
     await eventually(() => linked.orphans().length === 2);
   });
 
-  it('is read anew when doorbells may have been lost with the connection', async () => {
+  it('is read again when doorbells may have been lost with the connection', async () => {
     await start();
     await link('one');
     space.clients.subscriber.disconnect(true);

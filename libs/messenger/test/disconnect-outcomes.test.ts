@@ -50,7 +50,7 @@ describe('outcomes of a disconnect', () => {
     });
   });
 
-  it('takes the HTTP status of a failed upgrade for a network failure: a proxy bans nobody', () => {
+  it('takes the HTTP status of a failed upgrade for a network failure: a proxy cannot ban an account', () => {
     for (const code of [401, 402, 403, 405, 500]) {
       const error = boom(code, new Error(`Unexpected server response: ${code}`));
       expect(toDisconnectOutcome({ error, nowMs: NOW_MS })).to.include({ kind: 'reconnect', backoff: 'network' });
@@ -71,7 +71,7 @@ describe('outcomes of a disconnect', () => {
     expect(toDisconnectOutcome({ ...ended, linking: { codesLeft: 2 } })).to.include({ kind: 'reconnect' });
   });
 
-  it('reads a log-out or an unknown error of an attempt as its refusal, and a restart as what it is', () => {
+  it('reads a logout or an unknown error of an attempt as its refusal, and a restart as a restart', () => {
     const linking = { codesLeft: 3 };
     for (const code of [401, 406, 500]) {
       expect(toDisconnectOutcome({ error: boom(code), linking, nowMs: NOW_MS })).to.deep.equal({

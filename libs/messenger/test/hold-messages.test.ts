@@ -131,7 +131,7 @@ describe('receiving a message', () => {
     await eventually(() => !ids.some(isKept));
   });
 
-  it("is nobody else's business: not that of the account itself, nor of its other devices", async () => {
+  it('ignores messages of the account itself and of its other devices', async () => {
     const test = await open();
     const other = await sessions.link(device.phone);
     const sibling = await sessions.open(other.keyStore);

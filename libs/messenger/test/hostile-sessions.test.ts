@@ -136,7 +136,7 @@ describe('the session with a hostile contact', () => {
     expect(slowestMs).to.be.below(MOST_MS);
   });
 
-  it('loses what was closed longest when it is made anew again and again, and goes on', async () => {
+  it('loses the oldest closed sessions when it is replaced repeatedly, and goes on', async () => {
     let largest = 0;
     const late: Sealed[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {

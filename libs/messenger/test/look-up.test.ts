@@ -12,7 +12,7 @@ interface Counters {
   keyBundles: number;
 }
 
-describe('looking numbers up', () => {
+describe('looking up numbers', () => {
   const sessions = useSessions();
   let test: TestSession & { phone: string };
   const counters = () => sessions.admin<Counters>('GET', 'counters');
@@ -36,14 +36,14 @@ describe('looking numbers up', () => {
     expect(after.iqs - before.iqs).to.equal(2);
   });
 
-  it('knows under which number the network has somebody whose number is written in two ways', async () => {
+  it('knows the number that the network uses for a person whose number can be written in two ways', async () => {
     expect(test.session.numberOf('5531987654321'), 'before').to.equal('5531987654321');
     await test.session.lookUp(['5531987654321', '5511987654321']);
     expect(test.session.numberOf('5531987654321')).to.equal('553187654321');
     expect(test.session.numberOf('5511987654321')).to.equal('5511987654321');
   });
 
-  it('knows a hidden identifier from the keys when the look-up is forgotten, however the number is written', async () => {
+  it('knows a hidden identifier from the keys when the lookup has expired, in any spelling of the number', async () => {
     const number = '5531987654322';
     expect(await test.session.hiddenIdOf(number), 'before').to.equal(undefined);
     await test.session.lookUp([number]);

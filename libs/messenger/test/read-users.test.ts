@@ -17,7 +17,7 @@ const devices = (...list: Record<string, string>[]) =>
     ),
   ]);
 
-describe('reading the answer to a look-up', () => {
+describe('reading the answer to a lookup', () => {
   it('reads a contact with its LID and devices', () => {
     const [user] = readUsers(
       answer([

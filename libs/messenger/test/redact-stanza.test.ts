@@ -50,7 +50,7 @@ describe('a stanza in a trace', () => {
     );
   });
 
-  it('lets nothing of people through, wherever it stands', () => {
+  it('removes everything about people, in every place', () => {
     const secrets = [NUMBER, LID, 'Ada Lovelace', 'see you at noon', 'c2VjcmV0IGtleSBtYXRlcmlhbA==', 'K7QX-2M9P'];
     for (const secret of secrets) {
       const places = [
@@ -68,7 +68,7 @@ describe('a stanza in a trace', () => {
     }
   });
 
-  it('has no tags and lines but its own, whatever a person is called', () => {
+  it('has only its own tags and lines, whatever the name of a person', () => {
     const name = "x'>\n<failure reason='401'";
     const node = {
       tag: 'message',

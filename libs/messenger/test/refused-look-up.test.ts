@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, useSessions } from './support/session-fixture.js';
 
-describe('look-ups that the network refuses', () => {
+describe('lookups that the network refuses', () => {
   const sessions = useSessions();
 
   it('say nothing about whether a number is on the messenger, and are not remembered', async () => {

@@ -57,7 +57,7 @@ describe('resolving numbers', () => {
     expect(queries).to.have.length(2);
   });
 
-  it('asks by jid where a server knows no look-up by number at all', async () => {
+  it('asks by jid if a server has no lookup by number', async () => {
     const { sock } = serverOf(({ id }) => (id ? element('user', { jid: id }, [deviceList()]) : undefined));
     const resolved = await resolveNumbers(sock, ['49171']);
     expect(resolved.get('49171')).to.deep.equal({

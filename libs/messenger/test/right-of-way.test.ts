@@ -18,7 +18,7 @@ describe('right of way', () => {
     expect(steps).to.deep.equal(['second', 'first', 'long']);
   });
 
-  it('lets work go on that nobody stands in the way of', async () => {
+  it('lets work go on when nothing urgent waits', async () => {
     await new RightOfWay().giveWay();
   });
 });

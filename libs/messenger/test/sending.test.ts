@@ -139,7 +139,7 @@ describe('sending a text', () => {
     });
   }
 
-  it('knows a contact from the first accepted message on, and not from a look-up or a refusal', async () => {
+  it('knows a contact from the first accepted message on, and not from a lookup or a refusal', async () => {
     const [to, other, refused] = makeNumbers(3) as [string, string, string];
     await test.session.lookUp([to, other, refused]);
     expect(await test.session.findAcquainted([to, other])).to.deep.equal(new Set());

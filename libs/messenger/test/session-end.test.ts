@@ -67,7 +67,7 @@ describe('the end of a session', () => {
     expect(await other.next('closed')).to.include({ kind: 'reconnect', backoff: 'network' });
   });
 
-  it('says that nobody is there', async () => {
+  it('reports that there is no linked account', async () => {
     const { keyStore } = await sessions.link();
     const endpoint = { url: 'ws://127.0.0.1:9/ws/chat', trust: { kind: 'insecure' } as const };
     const test = await sessions.open(keyStore, { endpoint });

@@ -14,7 +14,7 @@ describe('the sockets of a process', () => {
     expect(burden()).to.equal(before);
   });
 
-  it('leave the storages of everybody else alone', async () => {
+  it('leave the storages of others alone', async () => {
     const { AsyncLocalStorage: original } = asyncHooks;
     await openLinked();
     expect(asyncHooks.AsyncLocalStorage).to.equal(original);

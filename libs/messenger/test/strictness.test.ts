@@ -41,7 +41,7 @@ describe('what a session does not accept', () => {
     expect(() => pairWith(tampered)).to.throw('Failed to verify account signature');
   });
 
-  it("a phone's keys with a false signature: nothing is encrypted for whoever made them", async () => {
+  it("a phone's keys with a wrong signature: nothing is encrypted for them", async () => {
     const test = await sessions.openLinked();
     const [forged, honest] = makeNumbers(2) as [string, string];
     sessions.simulator.network.phones.keyring.keysOf(forged).signedPreKey.signature[3]! ^= 1;
@@ -79,7 +79,7 @@ describe('what a session does not accept', () => {
     await tap.close();
   });
 
-  it('to take the process down, whatever moment it is closed at', async () => {
+  it('to crash the process, at whatever moment it is closed', async () => {
     const unhandled: unknown[] = [];
     const note = (thrown: unknown) => void unhandled.push(thrown);
     const others = process.listeners('unhandledRejection');

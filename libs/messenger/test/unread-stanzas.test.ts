@@ -69,7 +69,7 @@ describe('what no session reads', () => {
     expect(ackOf(ids[7]!)).to.include({ class: 'message', to: GROUP, participant });
   });
 
-  it('of groups no key is kept, whatever message of a contact brings it', async () => {
+  it('no group keys are stored, whichever message brings them', async () => {
     const [friend] = makeNumbers(1) as [string];
     const ordinary = { groupId: GROUP, axolotlSenderKeyDistributionMessage: groupKey() };
     for (const groupId of [GROUP, 'invented@g.us']) {
@@ -119,7 +119,7 @@ describe('what no session reads', () => {
     expect(answers()).to.deep.equal(['ping-1', 'ping-3']);
   });
 
-  it('a connection that ends for want of an ack is made anew, as one that broke', async () => {
+  it('a connection that ends for lack of an ack is opened again, like one that broke', async () => {
     device().connection!.send(node('stream:error', {}, [node('ack', { class: 'status' })]));
     expect(await test.next('closed')).to.include({ kind: 'reconnect', backoff: 'network' });
   });

@@ -24,7 +24,7 @@ describe('errors', () => {
     expect(new FencedError({ device: 'a' })).to.include({ code: 'fenced', name: 'FencedError' });
   });
 
-  it('are made of whatever was thrown', () => {
+  it('are made from any thrown value', () => {
     const original = new TypeError('a');
     expect(toError(original)).to.equal(original);
     expect(toError('plain text').message).to.equal('plain text');

@@ -100,7 +100,7 @@ describe('runUntilSignal', () => {
       .that.matches(/^port \d+ of 127\.0\.0\.1 is taken$/);
   });
 
-  it('stops and exits with 1 when nobody handles a rejection', async () => {
+  it('stops and exits with 1 after an unhandled rejection', async () => {
     const { ended, output } = run('service', 'unhandled');
     expect(await ended).to.equal(1);
     expect(output()).to.include('nobody caught me').and.to.include('stopped first');

@@ -58,7 +58,7 @@ describe('createLogger', () => {
     expect(error.cause).to.include({ message: 'refused', code: 'ECONNREFUSED' });
   });
 
-  it('never writes secrets, wherever they stand', () => {
+  it('never writes secrets, in any place', () => {
     const { logger, text } = capture();
     const secret = 'swordfish';
     logger.info('all of them', {

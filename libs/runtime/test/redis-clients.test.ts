@@ -25,7 +25,7 @@ describe('Redis clients', () => {
     return { clients, proxy };
   }
 
-  it('are ready when Redis answers, and closed for good', async () => {
+  it('are ready when Redis answers, and stay closed', async () => {
     clients = createRedisClients({ url: testRedisUrl(), logger });
     await clients.waitForReady();
     expect(await clients.commands.ping()).to.equal('PONG');

@@ -28,7 +28,7 @@ describe('logins of another client with the keys of a device', () => {
     return found;
   }
 
-  it('are too many at the third within ten minutes; then they are counted anew', async () => {
+  it('are too many at the third within ten minutes; then they are counted again', async () => {
     expect(await countAt(0, 1, TEN_MINUTES_MS - 1)).to.deep.equal(['once', 'once', 'tooOften']);
     expect(await countAt(TEN_MINUTES_MS, TEN_MINUTES_MS)).to.deep.equal(['once', 'once']);
   });

@@ -75,7 +75,7 @@ describe('the rules of a device', () => {
     expect(await desired(), 'nothing is left of the one before').not.to.have.property('phone');
   });
 
-  it('a linked device is linked anew only by force', async () => {
+  it('a linked device is linked again only by force', async () => {
     await becomeLinked();
     expect((await link('two')).outcome).to.equal('alreadyLinked');
     expect((await link('two', { forceNew: true })).outcome).to.equal('started');

@@ -39,12 +39,12 @@ describe('the state of a device', () => {
     });
   }
 
-  it('is empty for a device that nobody has asked anything of', async () => {
+  it('is empty for a device without requests', async () => {
     await giveDeviceBack(space.store, ownership);
     expect(await read()).to.deep.equal({ isOwned: false, hasKeys: false, accountEpoch: 0 });
   });
 
-  it('joins callers who ask for the same link, and starts anew for another one', async () => {
+  it('joins callers who ask for the same link, and starts again for another one', async () => {
     expect(await link('att_1')).to.deep.equal({ outcome: 'started', attemptId: 'att_1' });
     expect(await link('att_2')).to.deep.equal({ outcome: 'inProgress', attemptId: 'att_1' });
     const pairing = { method: 'pairingCode', phone: '491511' } as const;
@@ -55,7 +55,7 @@ describe('the state of a device', () => {
     expect((await read()).desired, 'nothing is left of the attempt before').not.to.have.property('phone');
   });
 
-  it('does not link anew what is linked, unless it is forced', async () => {
+  it('does not link again what is linked, unless it is forced', async () => {
     await linked();
     expect((await link('att_2')).outcome).to.equal('alreadyLinked');
     expect((await link('att_3', { forceNew: true })).outcome).to.equal('started');
@@ -120,7 +120,7 @@ describe('the state of a device', () => {
     expect((await read()).observed).to.include({ status: 'connected' });
   });
 
-  it('ends an attempt that nobody answered, but not the one that follows it, nor a link', async () => {
+  it('ends an unanswered attempt, but neither the next one nor a link', async () => {
     const cancel = (attemptId: string) => cancelLink(space.store, address, { attemptId, reason: 'link_timeout' });
     await link('att_1');
     await link('att_2', { forceNew: true });

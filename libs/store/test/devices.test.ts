@@ -19,7 +19,7 @@ describe('the devices of a workspace', () => {
   const { address, space } = useOwnedDevice();
   const named = (device: string) => ({ ...address, device });
 
-  it('are made once, whoever asks, and keep what they have', async () => {
+  it('are created once, by any caller, and keep their values', async () => {
     const before = Date.now();
     await Promise.all([ensureDevice(space.store, address), ensureDevice(space.store, address)]);
     const [made, key] = [await readDevice(space.store, address), await readIdKey(space.store, address)];

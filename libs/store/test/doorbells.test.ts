@@ -20,7 +20,7 @@ describe('doorbells', () => {
     await space.close();
   });
 
-  it('reach everybody who listens', async () => {
+  it('reach all listeners', async () => {
     const heard: Doorbell[][] = [[], []];
     for (const each of heard) listener.on((doorbell) => each.push(doorbell));
     await ringDoorbell(space.store, bell);
@@ -28,7 +28,7 @@ describe('doorbells', () => {
     expect(heard).to.deep.equal([[bell], [bell]]);
   });
 
-  it('leave alone whoever has stopped listening', async () => {
+  it('do not reach former listeners', async () => {
     const [stayed, gone]: Doorbell[][] = [[], []];
     const stop = listener.on((doorbell) => gone!.push(doorbell));
     listener.on((doorbell) => stayed!.push(doorbell));
@@ -51,7 +51,7 @@ describe('doorbells', () => {
     expect(heard).to.deep.equal([bell]);
   });
 
-  it('never fail whoever rings', async () => {
+  it('never fail the caller', async () => {
     const gone = await openRedisSpace();
     await gone.close();
     await ringDoorbell(gone.store, bell);

@@ -71,7 +71,7 @@ describe('an owner whose ownership has passed on', () => {
 
   it('is refused by every step of an owner, whatever it asks for', () => isFencedEverywhere(stale));
 
-  it('is refused as well while no one else has the device yet, once its session has ended', async () => {
+  it('is refused as well before another process has the device, once its session has ended', async () => {
     const other = { ...address, device: 'b' };
     const ownership = (await takeDevice(space.store, other, { owner: 'a', ttlMs: 60_000 }))!;
     await endSessionOf(space.store, ownership);

@@ -74,7 +74,7 @@ describe('a person in sends', () => {
     expect(await readContent(space.store, address, tag)).to.equal(undefined);
   });
 
-  it('takes along what they have on their phones, too, when no one else is left', async () => {
+  it('also deletes content that phones have, when no other recipient is left', async () => {
     const { tag } = await accept([TYPED, OTHER]);
     for (const recipient of [0, 1]) await hear(tag, recipient, 'delivered');
     await forget(tag);
@@ -83,7 +83,7 @@ describe('a person in sends', () => {
     expect(await readContent(space.store, address, tag)).to.equal(undefined);
   });
 
-  it('ends a send of which no one else is left', async () => {
+  it('ends a send without other recipients', async () => {
     const { messageId, tag } = await accept([KNOWN]);
     await forget(tag);
     expect((await readSend(space.store, address, messageId))!.state).to.equal('closed');

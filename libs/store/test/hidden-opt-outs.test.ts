@@ -58,7 +58,7 @@ describe('opt-outs of people whose number is hidden', () => {
     expect(await findOptOut(space.store, 'main', PHONE)).to.include({ source: 'reply', atMs: AT_MS });
   });
 
-  it('are joined once, in whatever order the two names come', async () => {
+  it('are joined once, in either order of the two names', async () => {
     await stop({ hiddenId: HIDDEN });
     await addOptOuts(space.store, 'main', { numbers: [PHONE], source: 'cli', atMs: AT_MS });
     expect(await count()).to.equal(2);

@@ -38,7 +38,7 @@ describe('members', () => {
     expect(await beat(member('b'))).to.deep.equal([member('b')]);
   });
 
-  it('do not count a load whose process is gone: its devices would be assigned to nobody', async () => {
+  it('do not count the load of a process that is gone: its devices would stay unassigned', async () => {
     const { memberLoads } = memberKeys(space.store.space);
     await space.clients.commands.hset(memberLoads, 'ghost', '{"held":0,"capacity":1000}');
     expect(await beat(member('a'))).to.deep.equal([member('a')]);

@@ -65,7 +65,7 @@ describe('joining the names of people who opted out', () => {
     await allJoined();
   });
 
-  it('asks again for those of whom the network says nothing, and for no one else', async () => {
+  it('asks again only about people for whom the network gave no answer', async () => {
     const network = new Network(new Map(NUMBERS.slice(0, 3).map((number, i) => [number, i + 1])));
     joins.attach(network);
     joins.numbersKnown(PEOPLE);

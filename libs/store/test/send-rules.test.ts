@@ -133,7 +133,7 @@ describe('the rules of a send', () => {
     expect(await claim(tag)).to.equal('settled');
   });
 
-  it('expires for no one before its time, and for no one who has it', async () => {
+  it('never expires early, nor for recipients who have it', async () => {
     const { messageId, tag } = await accept({ recipients: ['4915112345670', '4915112345671'] });
     await record(tag, 'acked');
     await space.clients.commands.zadd(device().openSends, nowMs - 1, messageId);

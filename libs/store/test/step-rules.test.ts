@@ -45,7 +45,7 @@ describe('a step in Redis', () => {
     expect([await note(100_000), await note(159_999), await note(160_000)]).to.deep.equal([1, 0, 1]);
   });
 
-  it('takes no one off the list of opt-outs who only leads to another entry', async () => {
+  it('removes no opt-out that only points to another entry', async () => {
     await redis().hset(key('bucket'), '-7', '-4915112345670');
     await redis().set(key('count'), 1);
     expect(await run('remove-opt-out', ['count', 'buckets', 'bucket'], ['-7', 0, ''])).to.equal(0);

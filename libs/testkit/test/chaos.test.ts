@@ -31,7 +31,7 @@ describe('the account of a chaos run', () => {
     ...{ id: 'x', to, text, shown, arrivals: shown, deliveredAt: null, readAt: null },
   });
 
-  it('finds what is lost, doubled, failed and expired', () => {
+  it('finds lost, duplicate, failed and expired messages', () => {
     const promised = [message('a'), message('b'), message('c'), message('d', 'failed'), message('e', 'expired')];
     const shown = new Map([['1', [row('a', 1), row('b', 2), row('c', 1, 'another text')]]]);
     expect(accountFor(promised, shown)).to.deep.equal({
@@ -46,12 +46,12 @@ describe('the account of a chaos run', () => {
     expect(message('b', 'failed')).to.include({ status: 'failed', error: 'network_463', attempts: 1 });
   });
 
-  it('does not call lost what the fault plan refused, unless nobody was told that it failed', () => {
+  it('does not count messages as lost that the fault plan refused, unless their failure was not reported', () => {
     const account = accountFor([message('a', 'failed', true), message('b', 'sent', true)], new Map());
     expect(account).to.include({ failed: 1, lost: 1 });
   });
 
-  it('counts a message that came under two ids as doubled', () => {
+  it('counts a message that came under two ids as a duplicate', () => {
     const shown = new Map([['1', [row('a', 1), { ...row('a', 1), id: 'y' }]]]);
     expect(accountFor([message('a')], shown).duplicates).to.equal(1);
   });

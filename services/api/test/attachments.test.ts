@@ -300,7 +300,7 @@ describe('POST /send with an attachment', () => {
     ]);
   });
 
-  it('keeps no file that no one is to get any more', async () => {
+  it('keeps no file without remaining recipients', async () => {
     const file = { attachment: inline('document', Buffer.from('offer')) };
     const sendFile = (to: string) => api.call('POST', '/send', { json: { to, ...file } });
     const [first, second] = [await sendFile(TO), await sendFile('447700900002')];

@@ -125,7 +125,7 @@ describe('GET|POST /connect', () => {
     }
   });
 
-  it('links anew with forceNew, although there is an account', async () => {
+  it('links again with forceNew, although there is an account', async () => {
     await owner.observe({ status: 'connected', phone: ACCOUNT }, 'linked');
     const answer = api.call('POST', '/connect?forceNew=true&rawQrCode=true');
     await whenWanted('linking');
@@ -167,7 +167,7 @@ describe('GET|POST /connect', () => {
     expect(body.details).to.deep.equal([{ path: [], message }]);
   });
 
-  it('ends when somebody disconnects meanwhile (409)', async () => {
+  it('ends when the device is disconnected meanwhile (409)', async () => {
     const answer = api.call('POST', '/connect');
     await whenWanted('linking');
     await requestUnlink(space.store, DEFAULT, { attemptId: 'att_x' });

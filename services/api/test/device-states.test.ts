@@ -33,7 +33,7 @@ describe('the states of devices that requests read', () => {
     await before;
   });
 
-  it('are read anew after a failure', async () => {
+  it('are read again after a failure', async () => {
     const { run } = space.store;
     space.store.run = () => Promise.reject(new Error('Redis is away'));
     const failed = await states.read(DEFAULT).catch((error: Error) => error);

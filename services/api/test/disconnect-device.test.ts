@@ -47,7 +47,7 @@ describe('POST /disconnect', () => {
     expect(messages).to.include('Disconnected and logged out.');
   });
 
-  it('does not wait any longer when somebody links anew', async () => {
+  it('stops waiting when a new link is requested', async () => {
     await linkDevice(space.store);
     const answer = api.call('POST', '/disconnect');
     await eventually(async () => (await readDeviceState(space.store, DEFAULT)).desired?.want === 'unlinked');

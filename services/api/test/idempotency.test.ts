@@ -179,7 +179,7 @@ describe('Idempotency-Key', () => {
     };
     const isFetching = () => eventually(async () => waiting.length > 0);
 
-    it('leaves the key to it: whatever else comes is a 409, and fetches nothing', async () => {
+    it('keeps the key: further requests get 409 and fetch nothing', async () => {
       const first = ask();
       await isFetching();
       await linkDevice(space.store, { workspace: 'main', device: 'shop' });
@@ -236,7 +236,7 @@ describe('Idempotency-Key', () => {
       await linkDevice(space.store, BRANCH);
     });
 
-    it('gives the first answer again, from whatever device it was sent', async () => {
+    it('gives the first answer again, whichever device sent it', async () => {
       const first = await send('order-7');
       for (const device of [SHOP, BRANCH, DEFAULT]) {
         await makeDefault(device);

@@ -28,7 +28,7 @@ describe('changing the encryption keys, in three steps', function () {
   this.timeout(180_000);
   const { gateway, ...fixture } = useKeys();
 
-  it('loses nothing and fails no one of a list that runs all the while', async () => {
+  it('loses and fails no message of a list that runs meanwhile', async () => {
     // The test itself looks at codes in Redis.
     fixture.parts().space.store.vault = createVault(readKeyRings(settings(OLD, NEW, LOST)));
     await gateway().link(ACCOUNT);
@@ -94,7 +94,7 @@ describe('changing the encryption keys, in three steps', function () {
     expect(fixture.shown(ACCOUNT, 'hello again').sort()).to.deep.equal(makeNumbers(5, 2).sort());
   });
 
-  it('links the same device anew when the old keys are gone for good', async () => {
+  it('links the same device again when the old keys are lost', async () => {
     await gateway().roll(settings(LOST));
     await eventually(async () => (await gateway().call('GET', '/status')).body.reason === 'keys_unreadable', {
       timeoutMs: 30_000,

@@ -45,7 +45,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
     });
   }
 
-  it('shows a send that nobody has worked on', async () => {
+  it('shows a send that no sender has taken yet', async () => {
     const id = await send(2);
     const { status, body } = await show(id);
     expect(status).to.equal(200);
@@ -93,7 +93,7 @@ describe('GET and DELETE /messages/{messageId}', () => {
     }
   });
 
-  it('says of those who wait for the pace of the device that they do, and of no one once the pace lets them go', async () => {
+  it('shows which recipients wait for the pace of the device, until the pace allows them', async () => {
     const pace = { messagesPerMinute: 1, burst: 2, jitter: 0 };
     await setPace(space.store, DEFAULT, pace);
     const id = await send(3);

@@ -64,7 +64,7 @@ describe('previews', () => {
     expect(children(), 'one file after the other').to.have.length(1);
   });
 
-  it('are made of JPEG, PNG, WebP and GIF only, whatever a file is called', async () => {
+  it('are made from JPEG, PNG, WebP and GIF only, whatever the name of the file', async () => {
     start();
     expect(await describeIt(SVG, 'document', 'image/svg+xml')).to.deep.equal({});
     expect(await describeIt(SVG, 'image', 'image/png')).to.deep.equal({});

@@ -47,7 +47,7 @@ describe('room in Redis', () => {
     expect(await headroom.hasRoom()).to.equal(true);
   });
 
-  it('is what is left when everybody who waits has got 1.4 kB of keys', async () => {
+  it('is what is left after 1.4 kB of keys for each waiting recipient', async () => {
     expect(await hasRoom(memory(0, 1_000_000, 500), 'lists', 107), '607 people').to.equal(true);
     expect(await hasRoom(memory(0, 1_000_000, 500), 'lists', 108), '608 people').to.equal(false);
   });

@@ -63,7 +63,7 @@ describe('a person whom the gateway is to forget', function () {
     expect(await findOptOut(space.store, 'main', person)).to.not.equal(undefined);
   });
 
-  it('is a stranger to the sender that holds the device, too: what it writes to them next begins anew', async () => {
+  it('is a stranger to the sender that owns the device, too: its next message to them starts a new session', async () => {
     const { gateway, simulator } = fixture;
     const [person] = makeNumbers(1, 6) as [string];
     const write = async (text: string) => {

@@ -86,7 +86,7 @@ describe('the connection controller', () => {
     await device.becomes('unlinked', { status: 'disconnected', logout: 'confirmed' });
   });
 
-  it('keeps the keys of an account when it is stopped before the network has heard of the log-out', async () => {
+  it('keeps the keys of an account when it is stopped before the network has heard of the logout', async () => {
     const first = await linked();
     simulator.network.faults.add({ on: 'login', match: { account: device.number }, do: { silent: true } });
     await device.askToUnlink();

@@ -122,7 +122,7 @@ describe('the life of a device, end to end', function () {
     await gateway.waitForStatus('connected', device);
   });
 
-  it('logs the old session out before it links anew with forceNew', async () => {
+  it('logs the old session out before it links again with forceNew', async () => {
     await gateway.link(number, device);
     const [old] = accountOf(number)!.devices.keys();
     const { body } = await connect('&forceNew=true');

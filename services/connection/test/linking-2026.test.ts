@@ -48,7 +48,7 @@ describe('linking on the network of 2026, end to end', function () {
     expect((await gateway.waitForStatus('connected', 'twice')).phone).to.equal(number);
   });
 
-  it('answers a call for the next code with the news that the account asks for its passkey, and starts anew on demand', async () => {
+  it('answers a call for the next code with the news that the account asks for its passkey, and starts again on demand', async () => {
     const number = numbers.pop()!;
     const response = await fetch(`${simulator.adminUrl}/admin/accounts/${number}`, {
       method: 'PUT',

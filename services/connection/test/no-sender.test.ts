@@ -84,7 +84,7 @@ describe('the connection controller', () => {
     }
     const logins = () => simulator.network.counters.logins;
 
-    it('a log-out says that the phone may still list the device', async () => {
+    it('a logout says that the phone may still list the device', async () => {
       await paused(60_000);
       const before = logins();
       await start();
@@ -94,7 +94,7 @@ describe('the connection controller', () => {
       expect(await device.keysLeft()).to.deep.equal([]);
     });
 
-    it('a log-out waits for one that is about to end', async () => {
+    it('a logout waits for one that is about to end', async () => {
       const notBeforeMs = await paused(700);
       const login = simulator.network.faults.add({
         on: 'login',

@@ -184,7 +184,7 @@ describe('the active sends of a device', () => {
     expect(sends.has('broken')).to.equal(false);
   });
 
-  it('sets a send aside of which everybody waits for the end of a restriction, and takes it up again', async () => {
+  it('sets a send aside whose recipients all wait for the end of a restriction, and takes it up again', async () => {
     await fill();
     const ended = [sends.handleJob(job('otp-1')), sends.handleJob(job('next'))];
     await eventually(() => active().length === PLACES + 1);
@@ -252,7 +252,7 @@ describe('the active sends of a device', () => {
     expect(active()).to.have.members(['list-3', 'list-4']);
   });
 
-  describe('of which everybody was refused for now', () => {
+  describe('whose recipients were all refused for now', () => {
     const find = (name: string) => sends.inTurn().find(({ messageId }) => messageId === name)!;
     /** Its people are tried, and the network is busy. Returns how many were due. */
     function refuse(name: string): number {
@@ -323,7 +323,7 @@ describe('the active sends of a device', () => {
       await eventually(() => active().includes('next'));
     });
 
-    it('frees the slots of the worker, of OTPs too, and keeps its place while no one wants it', async () => {
+    it('frees the slots of the worker, also for OTPs, and keeps its place while no other send needs it', async () => {
       const ended = [sends.handleJob(job('otp-1')), sends.handleJob(job('list-1'))];
       await eventually(() => active().length === 2);
       for (const name of active()) refuse(name);

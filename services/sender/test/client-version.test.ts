@@ -67,7 +67,7 @@ describe('the version of the client, end to end', function () {
     expect((await status('one')).status).to.equal('connecting');
   });
 
-  it('set anew on the command line, all devices log in again at once, with that version', async () => {
+  it('set again on the command line, all devices log in again at once, with that version', async () => {
     simulator.network.settings.clientExpirationMs = 1_800_000_000_000;
     const shown = JSON.parse(await cli('--json', 'version', 'set', '2.3000.1043999999'));
     expect(shown).to.include({ version: '2.3000.1043999999', source: 'runtime', refused: false });

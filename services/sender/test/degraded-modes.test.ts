@@ -96,7 +96,7 @@ describe('degraded modes of the sender', function () {
     ]);
   });
 
-  it('gives a message to no one but its recipient, nor believes anyone else that it was read', async () => {
+  it('gives a message only to its recipient, and believes only them that it was read', async () => {
     const [to, thief] = makeNumbers(2, series) as [string, string];
     await fetch(`${simulator.adminUrl}/admin/phones/${to}`, {
       method: 'PUT',
@@ -166,7 +166,7 @@ describe('degraded modes of the sender', function () {
     await expectShownOnce([fine!, fine!]);
   });
 
-  it('goes on with other sends beside a poison job and a record that nobody can read', async () => {
+  it('goes on with other sends despite a poison job and an unreadable record', async () => {
     const [first, second] = makeNumbers(2, series);
     fault({ on: 'message', do: { delayMs: 300 } });
     const spoiled = await send([first!], 'spoiled');

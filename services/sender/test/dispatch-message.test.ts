@@ -91,7 +91,7 @@ describe('dispatching a message', () => {
     expect(stage.sent[0]!.platformId).to.equal(stage.ids.make({ tag: send.tag, recipient: 0, part: 0 }));
   });
 
-  it('is nothing when it is no one’s turn', async () => {
+  it('is nothing when no recipient is next', async () => {
     expect(await dispatch(makeDeps({ pick: () => undefined }))).to.equal('nothing');
     expect(order).to.deep.equal([]);
   });
@@ -133,7 +133,7 @@ describe('dispatching a message', () => {
     expect(order).to.deep.equal([]);
   });
 
-  it('claims no one who lost their turn while the gates were asked', async () => {
+  it('claims no recipient who lost their turn while the gates were checked', async () => {
     stage.steps.between = async (step, run) => {
       order.push(step);
       send.forgetLookUps();
@@ -144,7 +144,7 @@ describe('dispatching a message', () => {
     expect(send.takeForLookUp(10, 0).map(({ to }) => to)).to.deep.equal([ADA, BEN]);
   });
 
-  it('holds no one who lost their turn while the gates were asked', async () => {
+  it('holds no recipient who lost their turn while the gates were checked', async () => {
     isRestricted = true;
     stage.network.isAcquainted = () => {
       send.forgetLookUps();
@@ -154,7 +154,7 @@ describe('dispatching a message', () => {
     expect(order).to.deep.equal([]);
   });
 
-  it('claims no one of whom it is not known who they are: they are looked up again', async () => {
+  it('claims no recipient whose identity is unknown: they are looked up again', async () => {
     for (const lookUp of [() => ({ exists: false as const }), () => ({ error: 408 })]) {
       stage.network.lookUp = lookUp;
       expect(await dispatch(makeDeps())).to.equal('not sent');

@@ -74,7 +74,7 @@ describe('the hold of messages to new contacts, when the network does not answer
     expect(await stored()).to.equal(undefined);
   });
 
-  it('fails no one for a trial that is refused: they wait again, and the next is tried a quarter of an hour later', async () => {
+  it('fails no recipient for a refused trial: they wait again, and the next trial is a quarter of an hour later', async () => {
     const hold = await held();
     await pass(hold, 10 * MINUTE_MS);
     expect(await hold.wasRefused('17', 463), 'the network has not said that it knows of no restriction').to.equal(true);
@@ -127,7 +127,7 @@ describe('the hold of messages to new contacts, when the network does not answer
     next.stop();
   });
 
-  it('tries no one sooner because the device was handed over', async () => {
+  it('makes no earlier attempt because of a hand-over', async () => {
     const first = await held();
     await pass(first, 10 * MINUTE_MS);
     expect(await first.wasRefused('17', 463)).to.equal(true);
@@ -139,7 +139,7 @@ describe('the hold of messages to new contacts, when the network does not answer
     next.stop();
   });
 
-  it('begins anew after an answer, for the next owner too', async () => {
+  it('begins again after an answer, for the next owner too', async () => {
     const first = await held();
     stage.said = { kind: 'reach_out_time_lock' };
     await pass(first, 6 * MINUTE_MS);
@@ -152,7 +152,7 @@ describe('the hold of messages to new contacts, when the network does not answer
     next.stop();
   });
 
-  it('lets go of no one for an owner that is stale', async () => {
+  it('releases no recipient for a stale owner', async () => {
     const hold = await held();
     const { redis, space } = stage.store;
     await redis.set(deviceKeys(space, ADDRESS).owner, 'b:2');

@@ -115,7 +115,7 @@ describe('people who opted out, end to end', function () {
     expect(await countOptOuts(space.store, 'main')).to.equal(before + 1);
   });
 
-  it('are known under a hidden identifier also when all look-ups are forgotten in mid-list', async () => {
+  it('are known under a hidden identifier also when all lookups are forgotten in mid-list', async () => {
     await setPace(space.store, ADDRESS, { messagesPerMinute: 1_000, burst: 1, jitter: 0 });
     const [number, ofAnother, ...others] = makeNumbers(13, 90) as [string, string, ...string[]];
     const [person, another] = ['lid:144000000000090', 'lid:144000000000091'];

@@ -29,7 +29,7 @@ describe('ReconnectBackoff', () => {
     expect(make().nextDelayMs(-5)).to.be.within(250, 500);
   });
 
-  it('starts anew after a connection that lasted a minute, not after one that merely opened', () => {
+  it('starts again after a connection that lasted a minute, not after one that merely opened', () => {
     const backoff = make();
     for (let i = 0; i < 5; i++) backoff.nextDelayMs();
     open(backoff, 59_999);

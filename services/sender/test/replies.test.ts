@@ -72,7 +72,7 @@ describe('replies, end to end', function () {
     expect(second!.details).to.include({ quoted: first!.id, quotedText: 'first' });
   });
 
-  it('quote what somebody wrote to the account', async () => {
+  it('quote what a person wrote to the account', async () => {
     const [friend] = makeNumbers(1, 72) as [string];
     const written = await fetch(`${simulator.adminUrl}/admin/phones/${friend}/messages`, {
       method: 'POST',

@@ -26,7 +26,7 @@ describe('more sends than places, each refused for now', function () {
     return messageId;
   }
 
-  it('let later lists pass, and reach everybody once when the network takes them, over a kill too', async () => {
+  it('let later lists pass, and reach each recipient once when the network accepts them, also after a kill', async () => {
     const busy = makeNumbers(PLACES);
     const later = makeNumbers(5, 1);
     const { faults } = simulator.network;

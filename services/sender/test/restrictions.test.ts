@@ -309,7 +309,7 @@ describe('an account that the network restricts', function () {
     return { ...account, list };
   });
   // Behind the others, and not beside them: a kill is felt by all the devices of a sender.
-  it('is remembered by the next owner: nobody is tried again after a kill, and it ends in time', async () => {
+  it('is remembered by the next owner: there is no new attempt after a kill, and it ends in time', async () => {
     const survivor = await startHeld();
     const { device, list, known, strangers, refusals, waitFor } = survivor;
     const before = refusals();

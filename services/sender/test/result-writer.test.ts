@@ -69,13 +69,13 @@ describe('ResultWriter', () => {
     expect((await readSend(space.store, address, other.messageId))!.state).to.equal('closed');
   });
 
-  it('says of news for nobody that there is nobody', async () => {
+  it('reports that a result has no recipient', async () => {
     const { tag } = await send(1);
     expect(await writer.write(tag, acked(7)), 'no such recipient').to.equal(undefined);
     expect(await writer.write('0000000000000', acked(0)), 'no such send').to.equal(undefined);
   });
 
-  it('tells everybody who waits when the ownership is gone, and writes nothing', async () => {
+  it('rejects all waiting calls when the ownership is lost, and writes nothing', async () => {
     const { messageId, tag } = await send(2);
     await giveDeviceBack(space.store, ownership);
     const refused = await Promise.allSettled([writer.write(tag, acked(0)), writer.write(tag, acked(1))]);

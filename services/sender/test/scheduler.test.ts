@@ -70,7 +70,7 @@ describe('the scheduler of a device', () => {
     expect(recipients().slice(1)).to.deep.equal(inTurn);
   });
 
-  it('sends no faster than its pace, and picks anew when the pace lets the next one go', async () => {
+  it('sends no faster than its pace, and picks again when the pace allows the next message', async () => {
     const { scheduler } = open({ pace: { messagesPerMinute: 60, burst: 1, jitter: 0 } });
     void stage.start(scheduler, await stage.accept([BEN, CLEO]));
     await stage.sentTo(1);
@@ -276,7 +276,7 @@ describe('the scheduler of a device', () => {
     });
 
     for (const isHidden of [false, true]) {
-      it(`lets the one go who writes${isHidden ? ', once their number is known,' : ''} and no one else`, async () => {
+      it(`releases the person who writes${isHidden ? ', once their number is known,' : ''} and no other`, async () => {
         const { scheduler, list } = await hold();
         stage.network.isAcquainted = (number) => number !== DORA;
         stage.network.answer = ({ to }) => (to === DORA ? { kind: 'restricted', code: 463 } : ACCEPTED);

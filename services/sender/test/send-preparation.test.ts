@@ -47,7 +47,7 @@ describe('holding recipients back', () => {
     } as unknown as PreparationDeps).holdBack(send, send.takeForLookUp(10, 0));
   const waiting = (send: SendProgress) => send.takeForLookUp(10, 0).map(({ index }) => index);
 
-  it('lets those go of whom it is written when the restriction has ended, whoever looks at the send meanwhile', async () => {
+  it('releases recipients with a stored hold when the restriction has ended, even if the send is read meanwhile', async () => {
     const send = makeSend();
     onWrite = (recipient) => {
       if (recipient === 1) hold.isOn = false;
@@ -90,7 +90,7 @@ describe('holding recipients back', () => {
     expect(waiting(send)).to.deep.equal([0, 1, 2]);
   });
 
-  it('does not hold somebody who writes to us while it is written', async () => {
+  it('does not hold a person who writes to us while the hold is being stored', async () => {
     const send = makeSend();
     onWrite = () => {
       hold.met = ['491510000001'];

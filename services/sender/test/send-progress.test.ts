@@ -35,7 +35,7 @@ function take(send: SendProgress, nowMs = 0) {
 }
 
 describe('SendProgress', () => {
-  it('moves no one to where they cannot go, and says so', () => {
+  it('makes no illegal move, and reports it', () => {
     const send = openSend();
     const [first] = lookUp(send, { limit: 2 });
     expect(() => send.addReady([2]), 'not looked up')
@@ -61,7 +61,7 @@ describe('SendProgress', () => {
     expect(lookUp(send)).to.deep.equal([2, 0, 3]);
   });
 
-  it('is done when everybody is settled, and not before', () => {
+  it('is done when all recipients are settled, and not before', () => {
     const send = openSend([recipient(0)]);
     expect(send.isDone).to.equal(false);
     const item = take(send)!;
@@ -72,7 +72,7 @@ describe('SendProgress', () => {
     expect(openSend([recipient(0, 'read', 1)]).isDone, 'nothing to do').to.equal(true);
   });
 
-  it('hands nobody out twice', () => {
+  it('hands out no recipient twice', () => {
     const send = openSend();
     expect(lookUp(send)).to.deep.equal([0, 1, 2]);
     expect(lookUp(send)).to.deep.equal([]);
@@ -94,7 +94,7 @@ describe('SendProgress', () => {
     expect(lookUp(send, { limit: 2 })).to.deep.equal([2]);
   });
 
-  it('tries whose message nobody knows of again before all others', () => {
+  it('first retries recipients whose outcome is unknown', () => {
     const send = openSend();
     const { recipient: lost } = take(send)!;
     send.forgetLookUps();
@@ -193,7 +193,7 @@ describe('SendProgress', () => {
       expect(lookUp(send, { nowMs: 4_000 })).to.deep.equal([0]);
     });
 
-    it('is suspect as a whole with two of them: after a pause everybody goes out alone, and they last', () => {
+    it('is suspect as a whole with two of them: after a pause all go out alone, the suspects last', () => {
       const send = openSend([lost(0, 5), lost(1, 3, 10), recipient(2), lost(3, 1)]);
       expect([send.isSuspect, send.suspicion]).to.deep.equal([true, 2]);
       expect(lookUp(send, { nowMs: 16_009 })).to.deep.equal([]);
@@ -229,7 +229,7 @@ describe('SendProgress', () => {
       expect(take(send)?.recipient).to.equal(0);
     });
 
-    it('looks up anew with the others who are to go out alone, and drops them when its time is over', () => {
+    it('looks up again, with the others, those who must go out alone, and drops them when it expires', () => {
       const send = openSend([lost(0, 3)]);
       send.addReady(lookUp(send, { nowMs: 2_000 }));
       send.forgetLookUps();
@@ -251,7 +251,7 @@ describe('SendProgress', () => {
     expect(send.isDone).to.equal(true);
   });
 
-  it('looks everybody up anew for another session, in the same order', () => {
+  it('looks up all recipients again for another session, in the same order', () => {
     const send = openSend();
     send.addReady(lookUp(send, { limit: 2 }));
     send.forgetLookUps();

@@ -44,7 +44,7 @@ describe('the sweeper', () => {
   const ownerOf = (device: string) =>
     space.clients.commands.get(deviceKeys(space.store.space, { workspace, device }).owner);
 
-  it('ends what is over on a device that nobody owns, and gives the ownership back', async () => {
+  it('ends what is over on a device without an owner, and releases the ownership', async () => {
     const [over, going] = [await send('a', { lifeMs: -1 }), await send('a')];
     await run();
     expect(await stateOf('a', over)).to.equal('closed');
@@ -52,7 +52,7 @@ describe('the sweeper', () => {
     expect(await ownerOf('a')).to.equal(null);
   });
 
-  it('takes no ownership where there is nothing to do: whoever links must not have to wait', async () => {
+  it('takes no ownership where there is nothing to do, so that a link need not wait', async () => {
     await send('a');
     await run();
     expect(
@@ -60,7 +60,7 @@ describe('the sweeper', () => {
     ).to.equal(0);
   });
 
-  it('leaves a device alone that somebody owns', async () => {
+  it('leaves a device with an owner alone', async () => {
     const over = await send('a', { lifeMs: -1 });
     const ownership = await takeDevice(space.store, { workspace, device: 'a' }, { owner: 'owner', ttlMs: 60_000 });
     await run();

@@ -62,7 +62,7 @@ describe('a key that this process does not have', () => {
     return { send, metrics: await registry.metrics() };
   }
 
-  it('lets the recipients of a send wait, says why, and fails no one', async () => {
+  it('lets the recipients of a send wait, shows why, and fails none', async () => {
     const messageId = await accept(both);
     const { send, metrics } = await load(old, messageId);
     expect(send, 'nothing to send now').to.equal(undefined);
@@ -101,7 +101,7 @@ describe('a key that this process does not have', () => {
     expect(await deviceKeyStore(both, ownership).readCreds()).to.equal('{}');
   });
 
-  it('is replaced in the ids of a device when it is linked anew, and nothing of before is tried again', async () => {
+  it('is replaced in the ids of a device when it is linked again, and nothing of before is tried again', async () => {
     const link = (store: Store) => takeAccount(store, ownership, { phone: '491700000001', nowMs: Date.now() });
     await link(old);
     const messageId = await accept(old);

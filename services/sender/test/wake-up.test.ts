@@ -4,14 +4,14 @@ import { expect } from 'chai';
 const LONG_MS = 60_000;
 
 describe('WakeUp', () => {
-  it('ends a wait at once when somebody rings', async () => {
+  it('ends a wait at once when it is rung', async () => {
     const wakeUp = new WakeUp();
     const waiting = wakeUp.wait(LONG_MS);
     wakeUp.ring();
     await waiting;
   });
 
-  it('remembers a ring that came while nobody waited, once', async () => {
+  it('remembers, once, a ring that came without a waiter', async () => {
     const wakeUp = new WakeUp();
     wakeUp.ring();
     wakeUp.ring();

@@ -20,7 +20,7 @@ describe('linking a client', () => {
     expect(client.state.creds.account).to.have.property('deviceSignature');
   });
 
-  it('takes an unused number when nobody says which', async () => {
+  it('takes an unused number by default', async () => {
     const [one, two] = [await network.link(), await network.link()];
     expect(one.number).not.to.equal(two.number);
   });
@@ -70,7 +70,7 @@ describe('linking a client', () => {
     expect({ status, body }).to.deep.equal({ status: 409, body: { error: 'code is not known or used up' } });
   });
 
-  it('links nobody while a fault says that phones refuse', async () => {
+  it('links no client while a fault makes phones refuse', async () => {
     await network.admin('PUT', '/admin/faults', [{ on: 'pairing', do: { refuse: true }, count: 1 }]);
     const state = newState();
     const attempt = network.connect(state);
@@ -89,7 +89,7 @@ describe('linking a client', () => {
   });
 });
 
-describe('a linking attempt that nobody answers', () => {
+describe('an unanswered linking attempt', () => {
   const network = useSimulator({ qrCodes: 1, firstQrMs: 300 });
 
   it('ends when its codes are used up', async () => {

@@ -66,7 +66,7 @@ describe('logins', () => {
     expect(second.state.creds.me?.id).to.equal('4915100000010:2@s.whatsapp.net');
   });
 
-  it('cuts all connections on demand, and everybody comes back', async () => {
+  it('cuts all connections on demand, and all clients come back', async () => {
     const client = await network.link();
     const { body } = await network.admin('POST', '/admin/restart-sockets');
     expect((body as { closed: number }).closed).to.be.above(0);

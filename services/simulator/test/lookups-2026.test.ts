@@ -12,7 +12,7 @@ import { csToken } from './support/privacy-tokens.js';
 import { useSimulator } from './support/simulator-fixture.js';
 import type { Linked } from './support/stock-client.js';
 
-describe('look-ups of the profile 2026', () => {
+describe('lookups of the profile 2026', () => {
   const network = useSimulator({ profile: '2026' });
   const me = '4923000000001';
   let client: Linked;

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { useSimulator } from './support/simulator-fixture.js';
 import type { Linked } from './support/stock-client.js';
 
-describe('look-ups', () => {
+describe('lookups', () => {
   const network = useSimulator();
   let client: Linked;
 

@@ -66,7 +66,7 @@ describe('messages to phones', () => {
     expect(row?.text).to.equal('by lid');
   });
 
-  it('acknowledges what somebody writes to who has blocked them, and shows it nowhere', async () => {
+  it('acknowledges a message to a person who has blocked the sender, and shows it nowhere', async () => {
     const [alice, bob] = await Promise.all([network.link(), network.link()]);
     const heard: string[] = [];
     bob.socket.ev.on('messages.upsert', ({ messages }) => {

@@ -31,7 +31,7 @@ describe('presence', () => {
     });
   }
 
-  it('says that somebody left whose connection is gone', async () => {
+  it('reports as gone a person whose connection is gone', async () => {
     const here = nextPresence(alice.jid);
     await alice.socket.sendPresenceUpdate('available');
     await here;

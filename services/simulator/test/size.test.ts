@@ -12,7 +12,7 @@ describe('what things weigh', () => {
     return JSON.parse(stdout);
   }
 
-  it('nothing, for a million numbers that nobody wrote to', async () => {
+  it('nothing, for a million unused numbers', async () => {
     const { bytesEach, phones } = await weigh('numbers');
     expect(bytesEach).to.be.below(1);
     expect(phones).to.equal(0);

@@ -70,7 +70,7 @@ describe('what phones and server do not accept', () => {
     expect(rows.every(({ shown }) => shown === 0)).to.equal(true);
   });
 
-  it('tells clients that a phone was set up anew, and reads what they send afterwards', async () => {
+  it('tells clients that a phone was set up again, and reads what they send afterwards', async () => {
     const client = await network.link();
     const number = '4916000000003';
     const jid = `${number}@s.whatsapp.net`;
