@@ -66,3 +66,44 @@ describe('large heads of requests that wait for their answers', () => {
     await eventually(() => large().endsWith('now'));
   });
 });
+
+describe('heads that do not come to their end', () => {
+  const CONNECTIONS = 900;
+  const UNFINISHED = `GET / HTTP/1.1\r\nA: ${'x'.repeat(15_000)}`;
+  let server: HttpServer;
+  const sockets: Socket[] = [];
+  before(async () => {
+    server = await startHttpServer({
+      ...{ host: '127.0.0.1', port: 0, requestTimeoutMs: 10_000, backlog: 1_024, maxConnections: 2_000 },
+      onDrop: () => {},
+      tokenless: new AddressWindows(systemClock, 60),
+      app: (_req, res) => void res.end('done'),
+    });
+  });
+  after(async () => {
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  });
+
+  async function begin(localAddress: string, bytes: string): Promise<Socket> {
+    const socket = connect({ port: server.port, host: '127.0.0.1', localAddress }).on('error', () => {});
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.resume().write(bytes);
+    return socket;
+  }
+
+  it('hold eight megabytes at most, at the cost of the address with the most', async () => {
+    const other = await begin('127.0.0.2', UNFINISHED);
+    const many = await Promise.all(Array.from({ length: CONNECTIONS }, () => begin('127.0.0.1', UNFINISHED)));
+    const open = () => many.filter(({ closed }) => !closed).length;
+    await eventually(() => open() * UNFINISHED.length <= 8 * 1024 * 1024);
+    expect(open(), 'of those that fit').to.be.at.least(200);
+    let received = '';
+    other.on('data', (data) => {
+      received += data;
+    });
+    other.write('\r\n\r\n');
+    await eventually(() => received.endsWith('done'));
+  });
+});

@@ -271,3 +271,40 @@ describe('a full house', () => {
     expect(received).not.to.match(/^connection: close\r$/im);
   });
 });
+
+describe('the places of one address', () => {
+  const PLACES = 6;
+  const { api } = useTestApi({ linked: true, maxConnections: 20, maxPerAddress: PLACES });
+  const sockets: Socket[] = [];
+  afterEach(() => sockets.splice(0).forEach((socket) => void socket.destroy()));
+
+  async function open(localAddress: string, bytes: string): Promise<Socket> {
+    const socket = connect({ port: api.port, host: '127.0.0.1', localAddress }).on('error', () => {});
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.write(bytes);
+    return socket;
+  }
+  const isServed = async () => expect((await api.call('GET', '/status')).status).to.equal(200);
+
+  it('are those of its idle connections, of which the oldest goes', async () => {
+    const first = await open('127.0.0.2', DOCUMENT);
+    await once(first, 'data');
+    first.resume();
+    for (let i = 0; i < PLACES; i++) (await open('127.0.0.2', 'GET / HT')).resume();
+    await eventually(() => first.closed);
+    await isServed();
+    expect(await api.metrics()).not.to.match(/gateway_dropped_connections_total\{[^}]*\} [1-9]/);
+  });
+
+  it('are no more while each waits for an answer: the next is closed, and that of another address served', async () => {
+    const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.token}\r\nContent-Type: application/json\r\n`;
+    for (let i = 0; i < PLACES; i++) {
+      await once(await open('127.0.0.2', `${head}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`), 'data');
+    }
+    const more = (await open('127.0.0.2', DOCUMENT)).resume();
+    await eventually(() => more.closed);
+    await isServed();
+    expect(await api.metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
+  });
+});

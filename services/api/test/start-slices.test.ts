@@ -76,4 +76,22 @@ describe('requests that come at once on many connections', () => {
       expect(order.filter((url) => url.startsWith(`/${at}/`))).to.deep.equal([`/${at}/1`, `/${at}/2`]);
     }
   });
+
+  it('are begun in turn with those of other addresses, which come after them', async () => {
+    order.length = 0;
+    let received = '';
+    const ask = (url: string, localAddress: string) => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', localAddress });
+      socket.on('data', (data) => {
+        received += data;
+      });
+      socket.write(`GET ${url} HTTP/1.1\r\n\r\n`);
+      return socket;
+    };
+    const sockets = Array.from({ length: 3 * CONNECTIONS }, () => ask('/many', '127.0.0.1'));
+    sockets.push(ask('/one', '127.0.0.2'));
+    await eventually(() => received.split('done').length > 3 * CONNECTIONS + 1);
+    for (const socket of sockets) socket.destroy();
+    expect(order.indexOf('/one'), 'of 301').to.be.below(2 * CONNECTIONS);
+  });
 });

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '@gateway/runtime/errors';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { breakBody } from './body/broken-bodies.js';
-import { dropHead, HeadBudget } from './head-budget.js';
+import { CAPACITY_BYTES, dropHead, HeadBudget } from './head-budget.js';
 import { IdleConnections } from './idle-connections.js';
 import { MAX_HEADER_LINES, ParserBounds } from './parser-bounds.js';
 
@@ -21,6 +21,8 @@ const COUNTED_FOR_MS = 1_000;
  * itself no one can take anything.
  */
 const UNREAD_CHECKS = 10;
+/** In which few heads can grow by much: of each turn of the event loop one more connection is accepted. */
+const HEADS_CHECK_MS = 100;
 /** Tells Node's parser that no body comes, and that what follows is not HTTP. */
 const STOP = 2;
 /** Kept free for those who come next, of all places: at least one. */
@@ -28,11 +30,11 @@ const FREE_SHARE = 0.1;
 
 interface Connection {
   socket: Socket;
-  /** Of IPv6 the network: a caller has more addresses of it than anybody can count. */
   address: string;
   /** Of the latest of its requests, and of all that are not answered. */
   latest?: ServerResponse;
   waiting: Set<ServerResponse>;
+  readBytes: number;
   /** What it asks from now on is not answered. */
   isClosing: boolean;
   /** Nor does it matter whether that is HTTP: what came already was the last. */
@@ -40,6 +42,13 @@ interface Connection {
   /** What it had taken when it last took something, and how often it was looked at since. */
   takenBytes: number;
   unreadChecks: number;
+}
+
+interface ConnectionBounds {
+  unreadMs: number;
+  maxConnections: number;
+  maxPerAddress: number;
+  onDrop: () => void;
 }
 
 /**
@@ -57,22 +66,58 @@ export class Connections {
   readonly #parsers = new ParserBounds((req) => this.#refuseBody(req));
   readonly #unreadMs: number;
   readonly #places: number;
+  readonly #ofAddress = new Map<string, number>();
+  readonly #maxPerAddress: number;
+  readonly #onDrop: () => void;
   /** Requests that came while another of their connection waited for its answer, and wait now or did lately. */
   #behind = 0;
 
   /**
    * @param unreadMs how long a caller may leave what is written to it where it is; for half of that it may go on sending
    * what was refused.
-   * @param maxConnections what the server takes.
+   * @param maxConnections what the server takes, and `maxPerAddress` of them from one address.
+   * @param onDrop called for each that is closed because its address has all of its places, none of them idle.
    */
-  constructor(server: Server, { unreadMs, maxConnections }: { unreadMs: number; maxConnections: number }) {
+  constructor(server: Server, { unreadMs, maxConnections, maxPerAddress, onDrop }: ConnectionBounds) {
     this.#unreadMs = unreadMs;
+    this.#maxPerAddress = maxPerAddress;
+    this.#onDrop = onDrop;
     this.#places = maxConnections - Math.ceil(maxConnections * FREE_SHARE);
-    server.on('connection', (socket: Socket) => this.#add(socket));
     // Anyone who took the last places may have asked for nothing yet.
     server.on('drop', () => this.#idle.closeOne());
     const timer = setInterval(() => this.#closeUnread(), unreadMs / UNREAD_CHECKS).unref();
-    server.once('close', () => clearInterval(timer));
+    const heads = setInterval(() => this.#idle.closeHeadsBeyond(CAPACITY_BYTES), HEADS_CHECK_MS).unref();
+    server.once('close', () => {
+      clearInterval(timer);
+      clearInterval(heads);
+    });
+  }
+
+  /** Makes room for a connection that was just accepted. `false` when it is closed. */
+  admit(socket: Socket): boolean {
+    const address = addressOf(socket);
+    const theirs = this.#ofAddress.get(address) ?? 0;
+    if (theirs >= this.#maxPerAddress && !this.#idle.closeOneOf(address)) {
+      this.#onDrop();
+      socket.destroy();
+      return false;
+    }
+    // One that was closed to make room is counted until it is gone.
+    this.#ofAddress.set(address, theirs + 1);
+    socket.once('close', () => this.#leave(address));
+    this.#add(socket, address);
+    return true;
+  }
+
+  /** Of a connection that was admitted: Node has given it a parser. */
+  watch(socket: Socket): void {
+    this.#parsers.watch(socket);
+  }
+
+  #leave(address: string): void {
+    const left = this.#ofAddress.get(address)! - 1;
+    if (left > 0) this.#ofAddress.set(address, left);
+    else this.#ofAddress.delete(address);
   }
 
   /**
@@ -151,11 +196,12 @@ export class Connections {
     });
   }
 
-  #add(socket: Socket): void {
+  #add(socket: Socket, address: string): void {
     const connection: Connection = {
       socket,
-      address: ipKeyGenerator(socket.remoteAddress ?? ''),
+      address,
       waiting: new Set(),
+      readBytes: 0,
       isClosing: false,
       isDeaf: false,
       takenBytes: 0,
@@ -163,7 +209,6 @@ export class Connections {
     };
     if (this.#open.size >= this.#places) this.#idle.closeOne();
     this.#open.set(socket, connection);
-    this.#parsers.watch(socket);
     this.#idle.add(connection);
     socket.once('close', () => {
       this.#open.delete(socket);
@@ -195,6 +240,11 @@ export class Connections {
       } else if (++connection.unreadChecks === UNREAD_CHECKS) socket.destroy();
     }
   }
+}
+
+/** Where a connection comes from. Of IPv6 the network: a caller has more addresses of it than anybody can count. */
+export function addressOf({ remoteAddress = '' }: Socket): string {
+  return ipKeyGenerator(remoteAddress);
 }
 
 function busy(): ApiError {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Of heads that wait for their answers, together. */
-const CAPACITY_BYTES = 8 * 1024 * 1024;
+/** Of heads that wait for their answers, together; of those that have not come to their end as much. */
+export const CAPACITY_BYTES = 8 * 1024 * 1024;
 /** A head that takes less is never refused: those of real callers do. */
 const SMALL_BYTES = 4 * 1024;
 /** Of a name or a value, beside its letters, and of its place in a list. */

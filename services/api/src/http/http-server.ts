@@ -11,12 +11,11 @@ import type { Duplex } from 'node:stream';
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
 import { takeOrMakeRequestId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
-import { ipKeyGenerator } from 'express-rate-limit';
 import { sendAnswer } from '../sends/send-answer.js';
 import type { AddressWindows } from './address-windows.js';
 import { breakBody } from './body/broken-bodies.js';
 import { dropRest } from './body/drop-rest.js';
-import { Connections } from './connections.js';
+import { addressOf, Connections } from './connections.js';
 import { MAX_HEADER_LINES } from './parser-bounds.js';
 import { StartSlices } from './start-slices.js';
 
@@ -30,7 +29,9 @@ export interface HttpServerOptions {
   backlog: number;
   /** More of them are closed at once; before there are as many, idle ones are closed. */
   maxConnections: number;
-  /** Called for each of these. */
+  /** Of these, from one address. Default: all. */
+  maxPerAddress?: number;
+  /** Called for each that is closed at once. */
   onDrop: () => void;
   /** Counts requests that are refused before anyone looks for their token. */
   tokenless: AddressWindows;
@@ -54,17 +55,8 @@ const LAST_HEADS_MS = 500;
 
 /** Listens, with bounds on whatever a caller may do slowly. Rejects when the port is taken. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const {
-    host,
-    port,
-    requestTimeoutMs,
-    backlog,
-    maxConnections,
-    onDrop,
-    tokenless,
-    unreadMs = UNREAD_MS,
-    app,
-  } = options;
+  const { host, port, requestTimeoutMs, backlog, maxConnections, onDrop, tokenless, app } = options;
+  const { unreadMs = UNREAD_MS, maxPerAddress = maxConnections } = options;
   const server = createServer({
     headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
@@ -77,14 +69,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.maxHeadersCount = MAX_HEADER_LINES + 1;
   server.maxConnections = maxConnections;
   server.on('drop', onDrop);
-  const connections = new Connections(server, { unreadMs, maxConnections });
+  const connections = new Connections(server, { unreadMs, maxConnections, maxPerAddress, onDrop });
   const slices = new StartSlices();
-  const limitsOf = (socket: Duplex) => tokenless.count(ipKeyGenerator((socket as Socket).remoteAddress ?? '')).headers;
-  server.on('connection', () => slices.accepted());
+  const limitsOf = (socket: Duplex) => tokenless.count(addressOf(socket as Socket)).headers;
+  acceptInTurn(server, connections, slices);
   const answer: RequestListener = (req, res) => {
     const verdict = connections.begin(req, res);
     if (!verdict) return;
-    slices.run(() => {
+    slices.run(addressOf(req.socket), () => {
       // By then it may have been answered as broken, or its caller be gone.
       if (res.headersSent || res.closed) return;
       if (verdict === true) app(req, res);
@@ -102,6 +94,26 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   await listen(server, { port, host, backlog });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server, connections) };
+}
+
+/**
+ * Accepting is cheap, and what comes after it is not: a parser, and soon a request. So addresses take turns for it, and
+ * those who come after a thousand connections of one address are not the thousandth.
+ */
+function acceptInTurn(server: Server, connections: Connections, slices: StartSlices): void {
+  const [giveParser] = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  Object.assign(server, { pauseOnConnect: true });
+  server.on('connection', (socket: Socket) => {
+    slices.accepted();
+    if (!connections.admit(socket)) return;
+    slices.run(addressOf(socket), () => {
+      if (socket.destroyed) return;
+      giveParser!.call(server, socket);
+      connections.watch(socket);
+      socket.resume();
+    });
+  });
 }
 
 function listen(server: Server, options: ListenOptions): Promise<void> {

@@ -5,13 +5,15 @@ const TURNS_FOR_ACCEPTING = 4;
 
 /**
  * Begins what comes at once a slice at a time. One look at the sockets may find a request on each of thousands of
- * connections; begun all together they would hold up everything else until the last of them.
+ * connections; begun all together they would hold up everything else until the last of them. Callers take turns: one who
+ * comes with thousands keeps no other waiting for longer than one of them takes.
  *
  * A turn also accepts one connection, and no more. While any wait for that, turns are kept short: else those who came
  * first would have all their answers before the last are even heard.
  */
 export class StartSlices {
-  readonly #waiting: (() => void)[] = [];
+  /** What waits, by caller. The caller whose turn is next comes first; none is without anything. */
+  readonly #waiting = new Map<string, (() => void)[]>();
   #usedMs = 0;
   /** Of this turn. */
   #sliceMs = SLICE_MS;
@@ -24,10 +26,12 @@ export class StartSlices {
     this.#turnsSinceAccepted = 0;
   }
 
-  /** Begins it now, or in a later turn after those that wait already. */
-  run(start: () => void): void {
+  /** Begins it now, or in a later turn: after what waits of the same caller, and in turn with others. */
+  run(caller: string, start: () => void): void {
     this.#countThisTurn();
-    if (this.#waiting.length > 0 || this.#usedMs >= this.#sliceMs) this.#waiting.push(start);
+    const theirs = this.#waiting.get(caller);
+    if (theirs) theirs.push(start);
+    else if (this.#waiting.size > 0 || this.#usedMs >= this.#sliceMs) this.#waiting.set(caller, [start]);
     else this.#begin(start);
   }
 
@@ -39,7 +43,7 @@ export class StartSlices {
     this.#sliceMs = this.#turnsSinceAccepted++ < 2 ? this.#whileAccepting() : SLICE_MS;
     setImmediate(() => {
       this.#isCounting = false;
-      if (this.#waiting.length > 0) this.#goOn();
+      if (this.#waiting.size > 0) this.#goOn();
     });
   }
 
@@ -50,9 +54,14 @@ export class StartSlices {
 
   #goOn(): void {
     this.#countThisTurn();
-    let begun = 0;
-    while (begun < this.#waiting.length && this.#usedMs < this.#sliceMs) this.#begin(this.#waiting[begun++]!);
-    this.#waiting.splice(0, begun);
+    for (const [caller, theirs] of this.#waiting) {
+      if (this.#usedMs >= this.#sliceMs) return;
+      this.#waiting.delete(caller);
+      const start = theirs.shift()!;
+      // Behind the others: this loop comes to it again.
+      if (theirs.length > 0) this.#waiting.set(caller, theirs);
+      this.#begin(start);
+    }
   }
 
   #begin(start: () => void): void {

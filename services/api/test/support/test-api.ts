@@ -65,6 +65,7 @@ export interface TestApiOptions {
   trustedProxies?: number;
   requestTimeoutMs?: number;
   maxConnections?: number;
+  maxPerAddress?: number;
   unreadMs?: number;
   bodyBudgetBytes?: number;
   fetchPolicy?: FetchPolicy;
@@ -105,6 +106,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
     backlog: 4_096,
     maxConnections: options.maxConnections ?? 5_000,
+    ...(options.maxPerAddress !== undefined && { maxPerAddress: options.maxPerAddress }),
     onDrop: () => metrics.droppedConnections.inc(),
     ...(options.unreadMs !== undefined && { unreadMs: options.unreadMs }),
     tokenless,

@@ -27,7 +27,7 @@ export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): Req
     next();
   };
   return (req, res, next) =>
-    CHECKS.run(() => {
+    CHECKS.run(localsOf(res).token!.keyId, () => {
       try {
         check(req, res, next);
       } catch (thrown) {
