@@ -177,7 +177,7 @@ async function readBody(
   if (statusCode !== 200) throw new EgressError('status', hostname);
   if (!isPlain(headers)) throw new EgressError('encoding', hostname);
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw new EgressError('too_large', hostname);
-  const collected = new CollectedBytes();
+  const collected = new CollectedBytes(maxBytes);
   const pieces = new PieceCount();
   const startedAt = performance.now();
   const pace = setInterval(() => {
@@ -194,6 +194,9 @@ async function readBody(
       onBytes?.(piece.length);
       collected.push(piece);
     });
+  } catch (thrown) {
+    collected.free();
+    throw thrown;
   } finally {
     clearInterval(pace);
   }

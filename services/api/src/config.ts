@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { type Networks, parseNat64Prefixes, parseNetworks } from '@gateway/egress/address-rules';
 import { type GatewayConfig, gatewayKeys, type PaceConfig, paceKeys } from '@gateway/runtime/config/gateway-config';
 import { readConfig } from '@gateway/runtime/config/read-config';
@@ -21,11 +22,17 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
    * ones are closed, of the address with the most. Default 5,000.
    */
   MAX_CONNECTIONS: number;
+  /**
+   * Of these, from one address (of IPv6: one network). Beyond it the connection of that address which has been idle longest
+   * is closed, or the new one if none is. Default: half of them, or all with `TRUST_PROXY`: that one address is the proxy.
+   */
+  MAX_CONNECTIONS_PER_ADDRESS: number;
   /** How long a caller may take to send a whole request, body included. Default 60. */
   REQUEST_TIMEOUT_SECONDS: number;
   /**
-   * Bytes of request bodies and fetched files that one process holds at a time, a quarter of them for one token; beyond it
-   * callers get a 503, but for bodies below 64 kB. Default 256 MiB.
+   * Bytes of memory that one process uses for request bodies and fetched files at a time, a quarter of them for one token;
+   * beyond it callers get a 503, but for bodies below 64 kB. Default: a quarter of the memory that the process may have
+   * (of its container, else of the machine), at least 64 MiB and at most 256 MiB.
    */
   BODY_BUDGET_BYTES: number;
   /** Ports that the URL of an attachment may name. Default `80,443`. */
@@ -62,6 +69,10 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   CONTACT_CHECKS_PER_DAY: number;
 }
 
+/** A quarter of it is the largest body. */
+const LEAST_BODY_BUDGET_BYTES = 64 * 1024 * 1024;
+const MOST_BODY_BUDGET_BYTES = 256 * 1024 * 1024;
+
 const schema = Joi.object<ApiConfig>({
   ...gatewayKeys,
   ...paceKeys,
@@ -70,11 +81,9 @@ const schema = Joi.object<ApiConfig>({
   TRUST_PROXY: Joi.number().integer().min(0).max(10).default(0),
   LISTEN_BACKLOG: Joi.number().integer().min(1).max(65_535).default(4_096),
   MAX_CONNECTIONS: Joi.number().integer().min(1).max(1_000_000).default(5_000),
+  MAX_CONNECTIONS_PER_ADDRESS: Joi.number().integer().min(1).max(1_000_000).default(defaultPerAddress),
   REQUEST_TIMEOUT_SECONDS: Joi.number().integer().min(1).max(600).default(60),
-  BODY_BUDGET_BYTES: Joi.number()
-    .integer()
-    .min(64 * 1024 * 1024)
-    .default(256 * 1024 * 1024),
+  BODY_BUDGET_BYTES: Joi.number().integer().min(LEAST_BODY_BUDGET_BYTES).default(defaultBodyBudget()),
   ATTACHMENT_PORTS: Joi.string().custom(parsePorts).default([80, 443]),
   ATTACHMENT_NETWORKS: Joi.string().custom(parseNetworks).default([]),
   ATTACHMENT_DENIED_NETWORKS: Joi.string().custom(parseNetworks).default([]),
@@ -90,6 +99,17 @@ const schema = Joi.object<ApiConfig>({
 /** Throws an error that names every variable with a problem. */
 export function readApiConfig(): ApiConfig {
   return readConfig(schema, process.env);
+}
+
+function defaultPerAddress({ MAX_CONNECTIONS, TRUST_PROXY }: ApiConfig): number {
+  return TRUST_PROXY > 0 ? MAX_CONNECTIONS : Math.ceil(MAX_CONNECTIONS / 2);
+}
+
+function defaultBodyBudget(): number {
+  // Without a limit it is 0, or more than there is.
+  const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  const share = Math.floor(Math.min(limit, totalmem()) / 4);
+  return Math.min(Math.max(share, LEAST_BODY_BUDGET_BYTES), MOST_BODY_BUDGET_BYTES);
 }
 
 function parsePorts(list: string): number[] {

@@ -51,6 +51,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
     requestTimeoutMs: config.REQUEST_TIMEOUT_SECONDS * 1000,
     backlog: config.LISTEN_BACKLOG,
     maxConnections: config.MAX_CONNECTIONS,
+    maxPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
     onDrop: () => metrics.droppedConnections.inc(),
     tokenless,
     app: createApp({

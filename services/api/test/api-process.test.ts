@@ -94,6 +94,7 @@ describe('the process of the API, with few places', () => {
       ...env,
       LISTEN_BACKLOG: String(BACKLOG),
       MAX_CONNECTIONS: String(PLACES),
+      MAX_CONNECTIONS_PER_ADDRESS: String(PLACES),
     });
     port = Number((await api.waitForLog(({ message }) => message === 'api listens')).port);
   });

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { makeApiToken } from '@gateway/contracts/api-token';
 import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
 import { sleep } from '@gateway/runtime/clock';
+import { readBlob } from '@gateway/store/blobs/blobs';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import {
@@ -17,7 +18,9 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/bombs.js';
+import { BODIES, file, largest, SVG } from './support/costly-bodies.js';
 import { acknowledgeAll, linkDevice } from './support/device-owner.js';
+import { LargeFile } from './support/large-file.js';
 import { type Harm, longestTurnMs, measureHarm, readDelays, WATCH_TURNS, watchMemory } from './support/neighbours.js';
 import { BASE } from './support/test-api.js';
 
@@ -32,46 +35,10 @@ const ATTACK_MS = 3_000;
 /** Of a container: all memory of the process, and of those that it starts. */
 const CONTAINER_BYTES = 512 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
-const MAX_BODY_BYTES = 16_000_000;
-
-const SVG =
-  '<svg xmlns="http://www.w3.org/2000/svg" width="9000" height="9000"><filter id="f"><feGaussianBlur stdDeviation="900"/></filter>' +
-  `${'<rect width="9000" height="9000" filter="url(#f)"/>'.repeat(500)}</svg>`;
 
 const TEXT = { to: '447700900001', text: 'hello' };
 /** What each token of the pool asks before the next takes over: less than any limit. */
 const PER_TOKEN = 6;
-
-/** Repeats `piece` until the body is as long as one may be. */
-function fill(piece: string, before = '', after = ''): Buffer {
-  const times = Math.floor((MAX_BODY_BYTES - before.length - after.length) / piece.length);
-  return Buffer.from(before + piece.repeat(times) + after);
-}
-
-const file = (base64: string) =>
-  Buffer.from(`{"to":"447700900001","attachment":{"type":"document","base64":"${base64}"}}`);
-const largest = Buffer.alloc(LIMITS.maxAttachmentBytes, 'file').toString('base64');
-
-/** What is sent, and the answer it gets. */
-const BODIES: Record<string, () => [body: Buffer, status: number]> = {
-  'sixteen megabytes of [': () => [fill('['), 400],
-  'five million empty lists': () => [fill('[],', '[', '[]]'), 400],
-  'more than a million names': () => [fill('"k1234567":1,', '{', '"k":1}'), 400],
-  'nesting inside the attachment': () => [fill('[', '{"to":"447700900001","attachment":{"base64":'), 400],
-  'names inside the attachment': () => [fill('"k1234567":1,', '{"to":"447700900001","attachment":{', '"k":1}}'), 400],
-  'a text without end': () => [fill('x', '{"to":"447700900001","text":"', '"}'), 413],
-  'a megabyte of wrong numbers': () => [Buffer.from(JSON.stringify({ to: Array(10_000).fill('x'.repeat(95)) })), 400],
-  'a megabyte with a byte that is no UTF-8': () => [
-    Buffer.from(`{"text":"${'x'.repeat(1_000_000)}\xff"}`, 'latin1'),
-    400,
-  ],
-  'base64 that is none': () => [
-    fill('AAA*', '{"to":"447700900001","attachment":{"type":"document","base64":"', '"}}'),
-    400,
-  ],
-  'the largest file': () => [file(largest), 202],
-  'a file that is all escapes': () => [file('\\u0041'.repeat(2_600_000)), 202],
-};
 
 describe('what one caller can do to the others', function () {
   this.timeout(90_000);
@@ -246,6 +213,40 @@ describe('what one caller can do to the others', function () {
     });
   }
 
+  const UNFINISHED: Record<string, string> = {
+    'many lines': `GET / HTTP/1.1\r\n${lines(125, 'y'.repeat(115))}`,
+    'one line': `GET / HTTP/1.1\r\nA: ${'x'.repeat(15_800)}`,
+  };
+  for (const [what, head] of Object.entries(UNFINISHED)) {
+    it(`with heads of ${what} on 4,500 connections, none of which ends: nothing`, async () => {
+      await expectNoHarm(async () => {
+        const sockets = await flood(4_500, head);
+        await sleep(ATTACK_MS / 3);
+        for (const socket of sockets) socket.destroy();
+      });
+    });
+  }
+
+  it('with 4,000 connections at once, and a request on each: nothing', async () => {
+    const request = `GET ${BASE}/status HTTP/1.1\r\nAuthorization: Bearer wrong\r\n\r\n`;
+    await expectNoHarm(async () => {
+      const sockets = await flood(4_000, request);
+      await sleep(ATTACK_MS / 3);
+      for (const socket of sockets) socket.destroy();
+    });
+  });
+
+  /** Of another address than the neighbours have. Resolves when the first are open. */
+  async function flood(connections: number, bytes: string): Promise<Socket[]> {
+    const sockets = Array.from({ length: connections }, () => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }).on('error', () => {});
+      socket.resume().write(bytes);
+      return socket;
+    });
+    await once(sockets[0]!, 'connect');
+    return sockets;
+  }
+
   it('with ten files that are cut off before their end: nothing', async () => {
     const attacker = await newToken();
     const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attacker}\r\nContent-Type: application/json\r\n`;
@@ -274,6 +275,39 @@ describe('what one caller can do to the others', function () {
       const answers = await Promise.all(bodies.map((body) => post('/send', attacker, body)));
       expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 202));
     });
+  });
+
+  it('with a hundred of the largest files at once: what is accepted is whole, and memory is what the settings say', async () => {
+    const [, budget] = /gateway_body_budget_bytes\{kind="capacity".*?\} (\d+)/.exec(await api.metrics()) ?? [];
+    const budgetMb = Number(budget) / MEGABYTE;
+    if (bound) expect(budgetMb).to.equal(CONTAINER_BYTES / MEGABYTE / 4);
+    for (const [tokens, files] of [
+      [5, 6],
+      [10, 10],
+    ] as const) {
+      const accepted: LargeFile[] = [];
+      const harm = await measureHarm(api, askAsOthers, async () => {
+        const attackers = await Promise.all(Array.from({ length: tokens }, newToken));
+        const requests = attackers.flatMap((attacker) =>
+          Array.from({ length: files }, async () => {
+            const sent = new LargeFile();
+            const { status, retryAfter } = await sent.post(`${origin}/send`, attacker);
+            if (status === 202) accepted.push(sent);
+            else expect([status, retryAfter]).to.deep.equal([503, '1']);
+          }),
+        );
+        await Promise.all(requests);
+      });
+      console.log(`        ${JSON.stringify({ accepted: accepted.length, budgetMb, ...harm })}`);
+      expect(accepted.length).to.be.at.least(tokens / 2);
+      for (const { hash, sizeBytes } of accepted) {
+        expect(await readBlob(space.store, 'main', { hash, sizeBytes }), 'whole').to.have.length(sizeBytes);
+      }
+      expect([api.isRunning, bound?.kills() ?? 0]).to.deep.equal([true, 0]);
+      expect(Object.keys(harm.neighbours), JSON.stringify(harm)).to.have.members(['200', '202', '400']);
+      expect(harm.memoryMb, JSON.stringify(harm)).to.be.at.most(budgetMb + MAX_MEMORY_MB / 2);
+      expect(harm.loopDelayMs, JSON.stringify(harm)).to.be.at.most(MAX_LOOP_DELAY_MS);
+    }
   });
 
   it('with URLs of files that never come: nothing', async () => {

@@ -1,11 +1,12 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { EgressError } from '@gateway/egress/egress-error';
 import { fetchUrl } from '@gateway/egress/fetch-url';
+import { freeBytes } from '@gateway/runtime/bytes/collected-bytes';
 import { ApiError, toError } from '@gateway/runtime/errors';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 
-export type FetchCall = Pick<Call<unknown, unknown>, 'hold' | 'logger' | 'signal' | 'token'>;
+export type FetchCall = Pick<Call<unknown, unknown>, 'account' | 'logger' | 'signal' | 'token'>;
 export type FetchDeps = Pick<ApiDeps, 'fetchPolicy' | 'fetchTurns' | 'metrics'>;
 
 /** The rest of the promised time is for the fetch itself. */
@@ -23,18 +24,20 @@ export async function fetchFile(
   call: FetchCall,
   { fetchPolicy, fetchTurns, metrics }: FetchDeps,
 ): Promise<Buffer> {
-  const { signal } = call;
+  const { signal, account } = call;
   const startedAt = performance.now();
   const endTurn = await fetchTurns.take(call.token.keyId, TURN_WAIT_MS, signal);
   if (!endTurn) throw new ApiError('unavailable', { headers: { 'Retry-After': '5' } });
   try {
-    return await fetchUrl(url, fetchPolicy, {
+    const bytes = await fetchUrl(url, fetchPolicy, {
       signal,
       timeoutMs: LIMITS.attachmentFetchSeconds * 1000 - Math.round(performance.now() - startedAt),
       maxBytes: LIMITS.maxAttachmentBytes,
       maxRedirects: LIMITS.maxAttachmentRedirects,
-      onBytes: call.hold,
+      onBytes: account.take,
     });
+    account.onEnd(() => freeBytes(bytes));
+    return bytes;
   } catch (thrown) {
     if (signal.aborted) throw new ApiError('unavailable', { cause: toError(thrown) });
     if (!(thrown instanceof EgressError)) throw thrown;

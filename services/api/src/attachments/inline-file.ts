@@ -16,7 +16,7 @@ export class InlineFile {
   }
 }
 
-/** Four characters are three bytes; the same number of them each time but the last. */
+/** What comes in smaller pieces is collected: decoding has a price of its own. */
 const BATCH_CHARACTERS = 64 * 1024;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const CUT_ESCAPE = /\\(?:u[0-9A-Fa-f]{0,3})?$/;
@@ -26,47 +26,59 @@ const CUT_ESCAPE = /\\(?:u[0-9A-Fa-f]{0,3})?$/;
  * parser are ever in memory. Takes it as it is written in JSON: some libraries escape `/` and `+`.
  */
 export class InlineFileReader {
-  #waiting = new CollectedBytes();
+  #waiting = new CollectedBytes(BATCH_CHARACTERS);
   /** Rest of a batch: an escape that is cut in two, or fewer than four characters. */
   #cutEscape = '';
   #cutQuad = '';
   #isPadded = false;
   #isBroken = false;
-  readonly #decoded: Buffer[] = [];
-  #bytes = 0;
+  readonly #decoded = new CollectedBytes(LIMITS.maxAttachmentBytes);
 
   /** Throws 413 when the file is too large. */
   push(piece: Buffer): void {
     // What is broken already stays so: nothing of it is kept.
     if (this.#isBroken) return;
-    this.#waiting.push(piece);
-    if (this.#waiting.length >= BATCH_CHARACTERS) this.#decodeWaiting();
+    if (this.#waiting.length + piece.length < BATCH_CHARACTERS) {
+      this.#waiting.push(piece);
+      return;
+    }
+    this.#decodeWaiting();
+    this.#decode(piece);
   }
 
   /** Of what has come by now. */
   finish(): InlineFile {
     this.#decodeWaiting();
     if (this.#isBroken || this.#cutEscape !== '' || this.#cutQuad !== '') return new InlineFile(undefined);
-    return new InlineFile(Buffer.concat(this.#decoded.splice(0), this.#bytes));
+    return new InlineFile(this.#decoded.toBuffer());
+  }
+
+  /** The bytes of its file, too. */
+  free(): void {
+    this.#decoded.free();
   }
 
   #decodeWaiting(): void {
-    const written = this.#cutEscape + this.#waiting.toBuffer().toString('latin1');
-    this.#waiting = new CollectedBytes();
+    const waiting = this.#waiting.toBuffer();
+    this.#waiting = new CollectedBytes(BATCH_CHARACTERS);
+    this.#decode(waiting);
+  }
+
+  #decode(piece: Buffer): void {
+    const written = this.#cutEscape + piece.toString('latin1');
     this.#cutEscape = CUT_ESCAPE.exec(written)?.[0] ?? '';
     const text = this.#cutQuad + readEscapes(written.slice(0, written.length - this.#cutEscape.length));
     const whole = text.slice(0, text.length - (text.length % 4));
     this.#cutQuad = text.slice(whole.length);
     this.#isBroken ||= (this.#isPadded && text !== '') || !BASE64.test(whole);
     if (this.#isBroken) {
-      this.#decoded.length = 0;
+      this.#decoded.free();
       return;
     }
     this.#isPadded ||= whole.endsWith('=');
-    const decoded = Buffer.from(whole, 'base64');
-    this.#bytes += decoded.length;
-    if (this.#bytes > LIMITS.maxAttachmentBytes) throw new ApiError('payload_too_large');
-    this.#decoded.push(decoded);
+    const bytes = Buffer.byteLength(whole, 'base64');
+    if (this.#decoded.length + bytes > LIMITS.maxAttachmentBytes) throw new ApiError('payload_too_large');
+    this.#decoded.pushBase64(whole);
   }
 }
 

@@ -7,6 +7,7 @@ import type { DeviceState } from '@gateway/store/devices/device-state';
 import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 import type { ObjectSchema } from 'joi';
 import type { ApiDeps } from '../api-deps.js';
+import type { BodyAccount } from './body/body-budget.js';
 
 export type HttpMethod = 'get' | 'post' | 'delete';
 
@@ -27,11 +28,8 @@ export interface Call<Query, Body> {
   /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
   signal: AbortSignal;
   logger: Logger;
-  /**
-   * Counts bytes that have come and that the request keeps in memory beside its body, until its answer is out. Throws 503
-   * when this process, or the share of the token, has no room.
-   */
-  hold(bytes: number): void;
+  /** Memory for what the request keeps beside its body, until its answer is out. */
+  account: Pick<BodyAccount, 'take' | 'onEnd'>;
 }
 
 /** `success: true` is added on the way out. */

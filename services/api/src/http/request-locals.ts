@@ -14,8 +14,10 @@ export interface RequestLocals {
   isQuiet?: boolean;
   /** Of the device that the token acts on, once asked for. */
   state?: Promise<Readonly<DeviceState>>;
-  /** What the request holds in memory; given back when its answer is out. */
+  /** What the request holds in memory. */
   account?: BodyAccount;
+  /** Called by the last of its steps. */
+  endSteps?: () => void;
   /** Of an endpoint's query and body, once validated. */
   query?: unknown;
   body?: unknown;
@@ -31,13 +33,16 @@ export function isOver(res: Response): boolean {
   return res.closed || res.req.socket.destroyed;
 }
 
-/** What a request with a token holds of the budget, from its first byte to the end of its answer. Throws when that is past. */
+/**
+ * What a request with a token holds of the budget, from its first byte until its answer is out and the last of its steps
+ * has ended: a caller who leaves does not stop the one that stores a file.
+ */
 export function accountOf(res: Response, budget: BodyBudget): BodyAccount {
-  if (isOver(res)) throw endedEarly();
   const locals = localsOf(res);
   if (!locals.account) {
     locals.account = budget.account(locals.token!.keyId);
-    res.once('close', locals.account.release);
+    locals.endSteps = locals.account.join();
+    if (!isOver(res)) res.once('close', locals.account.join());
   }
   return locals.account;
 }

@@ -23,6 +23,11 @@ export class BodyReader {
     this.#scan.push(chunk);
   }
 
+  /** All but the file. */
+  get textBytes(): number {
+    return this.#scan.restBytes;
+  }
+
   /** `undefined` when there was none. */
   finish(): unknown {
     const rest = this.#scan.rest();
@@ -30,6 +35,11 @@ export class BodyReader {
     const body = parseJson(rest);
     if (this.#file) putFile(body, this.#file);
     return body;
+  }
+
+  /** What is large of it; the body is of no use any more. */
+  free(): void {
+    this.#file?.free();
   }
 
   #takeFile(piece: Buffer): void {

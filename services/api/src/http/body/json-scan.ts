@@ -25,7 +25,7 @@ const MAX_NAME_BYTES = 60;
  */
 export class JsonScan {
   readonly #bounds: JsonBounds;
-  readonly #rest = new CollectedBytes();
+  readonly #rest: CollectedBytes;
   /** Of each level, whether it is an object, and the name that was read last in it. */
   readonly #levels: { isObject: boolean; name: string }[] = [];
   #entries = 0;
@@ -38,11 +38,16 @@ export class JsonScan {
 
   constructor(bounds: JsonBounds) {
     this.#bounds = bounds;
+    this.#rest = new CollectedBytes(bounds.maxBytes);
   }
 
   /** How often the long value was met: more than once if its name is. */
   get longValues(): number {
     return this.#longValues;
+  }
+
+  get restBytes(): number {
+    return this.#rest.length;
   }
 
   /** Everything but the long value. */

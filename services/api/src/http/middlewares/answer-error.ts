@@ -14,7 +14,8 @@ import { localsOf } from '../request-locals.js';
 export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
   return (thrown: unknown, req, res, _next) => {
     const error = toApiError(toError(thrown));
-    const { requestId, route } = localsOf(res);
+    const { requestId, route, endSteps } = localsOf(res);
+    endSteps?.();
     if (error.status >= 500) {
       const log = error.apiCode === 'internal' ? logger.error : logger.warn;
       log('request failed with an error', { requestId, route, reason: error.apiCode, error: error.cause ?? error });

@@ -4,11 +4,13 @@ import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
+import { SMALL_BODY_BYTES } from '../body/body-budget.js';
 import { bodyLength, UNTIL_TOLD } from '../body/body-length.js';
 import { BodyReader } from '../body/body-reader.js';
 import { BROKEN, brokenBy } from '../body/broken-bodies.js';
 import type { Endpoint } from '../endpoint.js';
-import { accountOf, endedEarly } from '../request-locals.js';
+import { accountOf, endedEarly, isOver, localsOf } from '../request-locals.js';
+import { StartSlices } from '../start-slices.js';
 
 /**
  * Check 4: the body, read only now that the caller is known and within the limits. Leaves `req.body` parsed, or
@@ -25,8 +27,10 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
     if (req.get('expect')?.toLowerCase() === '100-continue') res.writeContinue();
     const broken = brokenBy(req);
     if (broken) throw broken;
+    if (isOver(res)) throw endedEarly();
     const account = accountOf(res, bodies);
     const reader = new BodyReader({ maxBytes: maxBodyBytes, hasFile: hasFile ?? false });
+    account.onEnd(() => reader.free());
     const pieces = new PieceCount();
     let bytes = 0;
     await receive(req, res, {
@@ -36,9 +40,10 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
         bytes += chunk.length;
         if (bytes > maxBodyBytes) throw new ApiError('payload_too_large');
         account.take(chunk.length);
-        reader.push(chunk);
       },
+      read: (chunk) => reader.push(chunk),
     });
+    if (reader.textBytes > SMALL_BODY_BYTES) account.take(reader.textBytes * (PARSED_COST - 1));
     req.body = reader.finish();
     next();
   };
@@ -48,6 +53,10 @@ type BodyDeps = Pick<ApiDeps, 'bodies' | 'waits'>;
 type BodyKind = Pick<Endpoint, 'maxBodyBytes' | 'hasFile'>;
 
 const SPEED_CHECK_MS = 1_000;
+/** Bytes of memory for one of JSON, of which the parser makes a text, and of that what the text says. */
+const PARSED_COST = 4;
+/** Of what comes on a hundred connections at once, each has a piece read in its turn: together they are megabytes. */
+const READS = new StartSlices();
 
 function refusal(message: string): ApiError {
   return new ApiError('invalid_request', { details: [{ path: [], message }] });
@@ -73,37 +82,64 @@ function isJson(req: Request): boolean {
 interface Receiver {
   /** From then on it must have brought `minBodyBytesPerSecond` on average: who trickles holds memory for ever. */
   slowStartMs: number;
+  /** Called at once. */
   take(chunk: Buffer): void;
+  /** Called with the same when there is time for it; until then no more is let in. */
+  read(chunk: Buffer): void;
 }
 
 /** Rejects as soon as it is clear that the body will not be taken. What comes of it after that is kept nowhere. */
-function receive(req: Request, res: Response, { slowStartMs, take }: Receiver): Promise<void> {
+function receive(req: Request, res: Response, { slowStartMs, take, read }: Receiver): Promise<void> {
   const startedAtMs = performance.now();
   let bytes = 0;
   return new Promise((resolve, reject) => {
+    let hasEnded = false;
+    let isReading = false;
+    let isWhole = false;
     const end = (refusal?: unknown) => {
+      hasEnded = true;
       clearTimeout(timer);
-      req.off('data', onData).off('end', end).off('close', onGone).off(BROKEN, end);
+      req.off('data', onData).off('end', onWhole).off('close', onGone).off(BROKEN, end);
       res.off('close', onGone);
       if (refusal === undefined) resolve();
       else reject(refusal);
     };
     const onData = (chunk: Buffer) => {
       bytes += chunk.length;
+      attempt(() => take(chunk));
+      if (hasEnded) return;
+      isReading = true;
+      req.pause();
+      READS.run(localsOf(res).token!.keyId, () => {
+        isReading = false;
+        if (!hasEnded) attempt(() => read(chunk));
+        if (hasEnded) return;
+        if (isWhole) end();
+        else req.resume();
+      });
+    };
+    // Of a body that was there already it is heard with the last piece, though that was to pause it; and so is the close.
+    const onWhole = () => {
+      isWhole = true;
+      if (!isReading) end();
+    };
+    const attempt = (step: () => void) => {
       try {
-        take(chunk);
+        step();
       } catch (refusal) {
         end(refusal);
       }
     };
-    const onGone = () => end(endedEarly());
+    const onGone = () => {
+      if (!isWhole) end(endedEarly());
+    };
     const checkSpeed = () => {
       const elapsedSeconds = (performance.now() - startedAtMs) / 1000;
       if (bytes < elapsedSeconds * LIMITS.minBodyBytesPerSecond) end(new ApiError('request_timeout'));
       else timer = setTimeout(checkSpeed, SPEED_CHECK_MS);
     };
     let timer = setTimeout(checkSpeed, slowStartMs);
-    req.on('data', onData).on('end', end).on('close', onGone).on('error', onGone).on(BROKEN, end);
+    req.on('data', onData).on('end', onWhole).on('close', onGone).on('error', onGone).on(BROKEN, end);
     // A request that was answered as broken or too slow gets no event of its own any more: Node has let go of it.
     res.on('close', onGone);
   });

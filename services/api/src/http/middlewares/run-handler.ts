@@ -13,8 +13,12 @@ export function runHandler<Query, Body>(
   states: DeviceStates,
 ): RequestHandler {
   return async (req, res) => {
-    const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, states), deps);
-    sendAnswer(res, { ...answer, body: { success: true, ...body } });
+    try {
+      const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, states), deps);
+      sendAnswer(res, { ...answer, body: { success: true, ...body } });
+    } finally {
+      localsOf(res).endSteps?.();
+    }
   };
 }
 
@@ -49,7 +53,9 @@ async function toCall<Query, Body>(
     get logger() {
       return deps.logger.child({ requestId });
     },
-    hold: (bytes) => accountOf(res, deps.bodies).take(bytes),
+    get account() {
+      return accountOf(res, deps.bodies);
+    },
   };
 }
 
