@@ -2,37 +2,42 @@ import type { Clock } from '@gateway/runtime/clock';
 
 export interface DrainDeps<Device> {
   clock: Clock;
-  /** Gives a device up: resolves when another process can claim it. Must not reject. */
+  /** Gives a device up, for another process to claim. Must not reject. */
   release(device: Device): Promise<unknown>;
-  /** Resolves when another process has it, or after `ms`. Must not reject. */
-  untilTaken(device: Device, ms: number): Promise<unknown>;
+  /** Resolves when another process has it connected, or after `ms`. Must not reject. */
+  untilConnected(device: Device, ms: number): Promise<unknown>;
   /** Whether there are processes that can take devices. */
   hasTakers(): boolean;
 }
 
-/** How many devices are without an owner at a time. */
+/** How many devices are without a connection at a time, at least; of many devices a 40th, so that the time is enough. */
 const AT_ONCE = 4;
-/** One that no process takes must not keep the others here. */
-const TAKEN_MS = 3_000;
+const ROUNDS = 40;
+/** One that no process connects must not keep the others here. */
+const CONNECTED_MS = 8_000;
 /** In all, below what is left of `terminationGracePeriodSeconds` (90) when sockets are closed and queues given back. */
 const DRAIN_MS = 70_000;
 
 /**
- * Gives up the devices of a process that ends, only as fast as others open them: all at once would be without a connection
+ * Gives up the devices of a process that ends, only as fast as others connect them: all at once would be without a connection
  * until the last of them has logged in. Without takers, or when the time is over, nothing is waited for.
  */
-export async function drainDevices<Device>(devices: Iterable<Device>, deps: DrainDeps<Device>): Promise<void> {
-  const { clock, release, untilTaken, hasTakers } = deps;
+export async function drainDevices<Device>(devices: readonly Device[], deps: DrainDeps<Device>): Promise<void> {
+  const { clock, release, untilConnected, hasTakers } = deps;
   const untilMs = clock.monotonicMs() + DRAIN_MS;
   const left = [...devices];
+  const released: Promise<unknown>[] = [];
   const mayWait = () => hasTakers() && clock.monotonicMs() < untilMs;
   const drain = async () => {
     while (left.length > 0 && mayWait()) {
       const device = left.shift()!;
-      await release(device);
-      if (mayWait()) await untilTaken(device, TAKEN_MS);
+      const connected = untilConnected(device, CONNECTED_MS);
+      // It is another's before all that it had here has ended.
+      released.push(release(device));
+      await connected;
     }
-    await Promise.all(left.splice(0).map(release));
+    released.push(...left.splice(0).map(release));
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, drain));
+  await Promise.all(Array.from({ length: Math.max(AT_ONCE, Math.ceil(devices.length / ROUNDS)) }, drain));
+  await Promise.all(released);
 }

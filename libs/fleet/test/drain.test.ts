@@ -8,45 +8,51 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe('a process that ends', () => {
   let nowMs: number;
   let released: number[];
-  let taken: Map<number, Deferred<void>>;
+  let connected: Map<number, Deferred<void>>;
   let takers: boolean;
   let waitedMs: number[];
 
   beforeEach(() => {
-    [nowMs, released, taken, takers, waitedMs] = [0, [], new Map(), true, []];
+    [nowMs, released, connected, takers, waitedMs] = [0, [], new Map(), true, []];
   });
 
-  const drain = () =>
-    drainDevices(devices, {
+  const drain = (all = devices) =>
+    drainDevices(all, {
       clock: { nowMs: Date.now, monotonicMs: () => nowMs },
       release: async (device) => released.push(device),
-      untilTaken: (device, ms) => {
+      untilConnected: (device, ms) => {
         waitedMs.push(ms);
-        taken.set(device, defer());
-        return taken.get(device)!.promise;
+        connected.set(device, defer());
+        return connected.get(device)!.promise;
       },
       hasTakers: () => takers,
     });
 
-  it('gives up four devices at a time, the next when another process has one of them', async () => {
+  it('gives up four devices at a time, the next when another process has connected one of them', async () => {
     const drained = drain();
     await turn();
     expect(released).to.deep.equal([0, 1, 2, 3]);
-    taken.get(2)!.resolve();
+    connected.get(2)!.resolve();
     await turn();
     expect(released).to.deep.equal([0, 1, 2, 3, 4]);
     for (let i = 0; i < devices.length; i++) {
-      for (const { resolve } of taken.values()) resolve();
+      for (const { resolve } of connected.values()) resolve();
       await turn();
     }
     await drained;
     expect(released).to.deep.equal(devices);
   });
 
-  it('waits three seconds for one at most', async () => {
+  it('waits eight seconds for one at most', async () => {
     void drain();
     await turn();
-    expect(waitedMs).to.deep.equal([3_000, 3_000, 3_000, 3_000]);
+    expect(waitedMs).to.deep.equal([8_000, 8_000, 8_000, 8_000]);
+  });
+
+  it('gives up a 40th of many at a time: a thousand in as many rounds', async () => {
+    void drain(Array.from({ length: 1_000 }, (_, i) => i));
+    await turn();
+    expect(released).to.have.length(25);
   });
 
   it('gives all up at once where there is no other', async () => {
@@ -60,7 +66,7 @@ describe('a process that ends', () => {
     const drained = drain();
     await turn();
     nowMs = 70_000;
-    for (const { resolve } of taken.values()) resolve();
+    for (const { resolve } of connected.values()) resolve();
     await drained;
     expect(released).to.have.members(devices);
     expect(waitedMs).to.have.length(4);

@@ -2,7 +2,7 @@ import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { createProducer, type Producer } from '@gateway/queue/producer';
-import { systemClock } from '@gateway/runtime/clock';
+import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { SenderPool } from '@gateway/sender/fleet/sender-pool';
@@ -33,11 +33,13 @@ describe('the devices of several senders', () => {
   let logins: number;
   let connected: number;
   let passedMs: number;
+  /** What each login takes. */
+  let loginMs: number;
   const clock = { nowMs: systemClock.nowMs, monotonicMs: () => performance.now() + passedMs };
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    [senders, logins, connected, passedMs] = [[], 0, 0, 0];
+    [senders, logins, connected, passedMs, loginMs] = [[], 0, 0, 0, 0];
     doorbells = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
     producer = createProducer({ connection: space.clients.queue, space: space.store.space });
     await Promise.all(DEVICES.map((device) => link(device)));
@@ -71,6 +73,7 @@ describe('the devices of several senders', () => {
       metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
       endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
       openSession: async (options) => {
+        await sleep(loginMs);
         [logins, connected] = [logins + 1, connected + 1];
         const onEvent: typeof options.onEvent = (event) => {
           if (event.kind === 'closed') connected -= 1;
@@ -154,11 +157,12 @@ describe('the devices of several senders', () => {
     expect(logins).to.equal(12 + 5);
   });
 
-  it('go to the new sender one by one when theirs ends: one login each, and four without a connection at most', async () => {
+  it('go to the new sender one by one when theirs ends: one login each, and four without a connection at most, however long logins take', async () => {
     const old = addSender('a');
     await become([12]);
     addSender('b');
     await haveMet('a', 'b');
+    loginMs = 300;
     let fewest = connected;
     const watch = setInterval(() => {
       fewest = Math.min(fewest, connected);

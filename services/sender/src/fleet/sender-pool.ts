@@ -2,16 +2,16 @@ import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import { chooseOrphans, countSurplus, type Fleet } from '@gateway/fleet/assignment';
 import { drainDevices } from '@gateway/fleet/drain';
 import { LinkedDevices } from '@gateway/fleet/linked-devices';
-import { countPlaces, makeRoom } from '@gateway/fleet/make-room';
+import { Room } from '@gateway/fleet/make-room';
 import { ShardWatch } from '@gateway/fleet/shard-watch';
 import { StableMembership } from '@gateway/fleet/stable-membership';
-import { sleep } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import { beatHeart, leaveMembers, type Member, mostDevices } from '@gateway/store/fleet/members';
 import type { ProcessDeps } from '../deps.js';
 import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
 import { WakeUp } from '../scheduling/wake-up.js';
+import { Successors } from './successors.js';
 
 export interface PoolDeps extends ProcessDeps {
   /** Of this process, in sessions and in the member set. */
@@ -28,7 +28,6 @@ export const TICK_MS = 1_000;
 const REST_AFTER_FAILURE_MS = 5_000;
 /** Devices that move for balance alone, per tick. */
 const MOVES_PER_TICK = 2;
-const LOOK_FOR_TAKER_MS = 100;
 
 /**
  * The devices of one sender process. On every tick, and when it sees devices without an owner, it claims its part of them;
@@ -36,22 +35,23 @@ const LOOK_FOR_TAKER_MS = 100;
  * that ends says first that it takes no more, and gives its devices up as fast as others open them.
  */
 export class SenderPool {
-  /** By `workspace/device`, as all below. */
+  /** By `workspace/device`, as all maps here. */
   private readonly owners = new Map<string, DeviceOwner>();
   private readonly tickMs: number;
   private readonly wakeUp = new WakeUp();
   private readonly membership: StableMembership;
   private readonly linked: LinkedDevices;
   private readonly watch: ShardWatch;
+  private readonly room: Room;
+  private readonly successors: Successors;
   private members: readonly Member[] = [];
   private beatAtMs = Number.NEGATIVE_INFINITY;
   /** To be claimed here, as soon as they may open. */
   private chosen: DeviceAddress[] = [];
+  private readonly claiming = new Map<string, Promise<void>>();
   private readonly stopListening: () => void;
   /** When devices whose owner has failed may be claimed again, by the monotonic clock. */
   private readonly notBeforeMs = new Map<string, number>();
-  /** There are more devices than all senders together may hold. */
-  private isFull = false;
   private isDraining = false;
   private stopped = false;
   private readonly loop: Promise<void>;
@@ -60,6 +60,12 @@ export class SenderPool {
     this.tickMs = deps.tickMs ?? TICK_MS;
     this.membership = new StableMembership(deps.clock.monotonicMs);
     this.linked = new LinkedDevices(deps.clock);
+    this.successors = new Successors({ ...deps, exist: () => this.hasTakers() });
+    this.room = new Room({
+      monotonicMs: deps.clock.monotonicMs,
+      onFull: (shortage) =>
+        deps.logger.warn('all senders are full: each takes up to a tenth more devices than MAX_DEVICES', shortage),
+    });
     this.stopListening = deps.doorbells.on((bell) => {
       // What owners say themselves is not news to them.
       if (bell.topic === 'sends' || bell.topic === 'desired') this.ownerOf(bell)?.look();
@@ -71,7 +77,7 @@ export class SenderPool {
         if (this.linked.keep(...seen)) this.wakeUp.ring();
       },
     });
-    deps.openings.on('next', () => void this.claimChosen().catch(this.logFailure));
+    deps.openings.on('next', () => this.claimChosen());
     this.loop = this.run();
   }
 
@@ -84,22 +90,32 @@ export class SenderPool {
 
   /** Hands every device over, at the pace of those that take them. */
   async stop(): Promise<void> {
-    const { store, processId, clock } = this.deps;
+    const { store, processId } = this.deps;
     this.isDraining = true;
     await this.beat().catch(this.logFailure);
-    await drainDevices(this.owners.values(), {
-      clock,
-      release: (owner) => owner.handOver(),
-      untilTaken: ({ address }, ms) => this.untilTaken(address, ms),
-      hasTakers: () => this.hasTakers(),
-    });
+    await this.drain();
     this.stopped = true;
     this.stopListening();
+    this.successors.stop();
     this.wakeUp.ring();
     await leaveMembers(store, processId).catch(() => undefined);
-    await Promise.all([this.loop, this.watch.stop()]);
+    await Promise.all([this.loop, this.watch.stop(), ...this.claiming.values()]);
     // One may have been claimed in the moment in which the end began.
     await Promise.all([...this.owners.values()].map((owner) => owner.handOver()));
+  }
+
+  private async drain(): Promise<void> {
+    const owners = [...this.owners.values()];
+    const open = owners.filter(({ state }) => state === 'open');
+    // Those without a connection have none to lose.
+    const others = owners.filter(({ state }) => state !== 'open').map((owner) => owner.handOver());
+    await drainDevices(open, {
+      clock: this.deps.clock,
+      release: (owner) => owner.handOver(),
+      untilConnected: ({ address }, ms) => this.successors.untilConnected(address, ms),
+      hasTakers: () => this.hasTakers(),
+    });
+    await Promise.all(others);
   }
 
   private async run(): Promise<void> {
@@ -119,7 +135,7 @@ export class SenderPool {
     if (this.isDraining) return;
     const fleet = this.describeFleet();
     this.chosen = chooseOrphans(fleet, (device) => this.linked.isLate(device));
-    await this.claimChosen();
+    this.claimChosen();
     if (isBeat && this.membership.isStable(this.members)) this.giveBack(countSurplus(fleet));
   }
 
@@ -129,6 +145,7 @@ export class SenderPool {
     this.members = await beatHeart(store, { self: this.describeSelf(), ttlMs: memberTtlMs });
     const ids = new Set(this.members.map(({ id }) => id));
     for (const shard of this.linked.doubtfulShards(ids)) this.watch.look(shard);
+    if (!this.hasTakers()) this.successors.look();
   }
 
   private describeSelf(): Member {
@@ -139,30 +156,28 @@ export class SenderPool {
   private describeFleet(): Fleet<DeviceAddress> {
     const self = this.describeSelf();
     const members = this.members.map((member) => (member.id === self.id ? self : member));
-    const orphans = this.linked.orphans().filter((device) => !this.ownerOf(device) && !this.rests(device));
+    const orphans = this.linked.orphans().filter((address) => this.isFree(nameOfDevice(address)));
     const devices = this.linked.size;
-    this.noteRoom(devices, countPlaces(members));
-    return { self: self.id, members: makeRoom(members, devices), orphans, devices };
+    return { self: self.id, members: this.room.make(members, devices), orphans, devices };
   }
 
-  private noteRoom(devices: number, places: number): void {
-    const isFull = devices > places;
-    const line = 'all senders are full: each takes up to a tenth more devices than MAX_DEVICES';
-    if (isFull && !this.isFull) this.deps.logger.warn(line, { devices, places });
-    this.isFull = isFull;
-  }
-
-  /** As many as may open now; the others when one of these is open. */
-  private async claimChosen(): Promise<void> {
-    while (!this.isDraining && this.countStates().opening < this.deps.openings.concurrency) {
-      const device = this.chosen.shift();
-      if (device === undefined) return;
-      if (!this.ownerOf(device)) await this.claim(device);
+  /** As many at once as may open now; the others when one of these is open. */
+  private claimChosen(): void {
+    const { concurrency } = this.deps.openings;
+    const room = this.isDraining ? 0 : concurrency - this.claiming.size - this.countStates().opening;
+    for (const address of this.chosen.splice(0, Math.max(0, room))) {
+      const name = nameOfDevice(address);
+      const claim = this.claim(name, address)
+        .catch(this.logFailure)
+        .finally(() => {
+          this.claiming.delete(name);
+          this.claimChosen();
+        });
+      this.claiming.set(name, claim);
     }
   }
 
-  private async claim(address: DeviceAddress): Promise<void> {
-    const name = nameOfDevice(address);
+  private async claim(name: string, address: DeviceAddress): Promise<void> {
     const ownership = await this.deps.keeper.acquire(address);
     if (!ownership) return this.watch.lookAt(address);
     this.linked.noteOwner(address, this.deps.processId);
@@ -182,23 +197,13 @@ export class SenderPool {
     for (const owner of open.slice(0, Math.min(count, MOVES_PER_TICK))) void owner.handOver();
   }
 
-  private async untilTaken(address: DeviceAddress, ms: number): Promise<void> {
-    const { clock, processId } = this.deps;
-    const untilMs = clock.monotonicMs() + ms;
-    while (clock.monotonicMs() < untilMs && this.hasTakers()) {
-      const owner = this.linked.ownerOf(address);
-      if (owner !== undefined && owner !== processId) return;
-      await sleep(LOOK_FOR_TAKER_MS);
-      this.watch.lookAt(address);
-    }
-  }
-
   private hasTakers(): boolean {
     return this.members.some(({ id, held, capacity }) => id !== this.deps.processId && held < mostDevices(capacity));
   }
 
-  private rests(address: DeviceAddress): boolean {
-    return (this.notBeforeMs.get(nameOfDevice(address)) ?? 0) > this.deps.clock.monotonicMs();
+  private isFree(name: string): boolean {
+    const rests = (this.notBeforeMs.get(name) ?? 0) > this.deps.clock.monotonicMs();
+    return !rests && !this.owners.has(name) && !this.claiming.has(name);
   }
 
   private ownerOf(address: DeviceAddress): DeviceOwner | undefined {
