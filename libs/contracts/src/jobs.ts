@@ -21,9 +21,9 @@ export const PRIORITIES = { otp: 1, bulk: 10 } as const;
 /** Priority of a send, independent of its content. */
 export type Priority = keyof typeof PRIORITIES;
 
-/** A one-time password is a text with priority over everything else. */
-export function priorityOf({ kind }: { kind: SendKind }): Priority {
-  return kind === 'otp' ? 'otp' : 'bulk';
+/** Of a send that is accepted: what it asks for, else that of its kind. From then on the send says it itself. */
+export function priorityOf({ kind, priority }: { kind: SendKind; priority?: Priority }): Priority {
+  return priority ?? (kind === 'otp' ? 'otp' : 'bulk');
 }
 
 const address = {

@@ -25,10 +25,11 @@ describe('what the sends of one token take', () => {
   afterEach(() => space.close());
 
   const TEXT = randomBytes(75 * KILOBYTE).toString('base64');
-  async function accept({ owner = 't', text = TEXT, kind = 'text' as 'text' | 'otp', nowMs = Date.now() } = {}) {
+  type Options = { owner?: string; text?: string; kind?: 'text' | 'otp'; priority?: 'otp'; nowMs?: number };
+  async function accept({ owner = 't', text = TEXT, kind = 'text', nowMs = Date.now(), ...rest }: Options = {}) {
     const { messageId } = await acceptSend(space.store, address, {
       ...{ kind, content: { kind: 'text', text }, parts: 1, recipients: ['4915112345670'] },
-      ...{ owner, requestId: 'r', nowMs, expiresAtMs: nowMs + HOUR_MS, quotaBytes: QUOTA_BYTES },
+      ...{ owner, requestId: 'r', nowMs, expiresAtMs: nowMs + HOUR_MS, quotaBytes: QUOTA_BYTES, ...rest },
     });
     return messageId;
   }
@@ -105,6 +106,8 @@ describe('what the sends of one token take', () => {
     expect(waiting).to.have.length.within(8, 12);
     expect(await Promise.all(waiting.map(isKept))).not.to.include(false);
     await accept({ kind: 'otp', text: 'hello' });
+    const urgent = await accept({ priority: 'otp', text: 'hello' });
+    expect(await readSend(space.store, address, urgent)).to.include({ kind: 'text', priority: 'otp' });
     await accept({ owner: 'other' });
     await cancelSend(space.store, address, waiting[0]!);
     await cancelSend(space.store, address, waiting[1]!);

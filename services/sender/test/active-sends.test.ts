@@ -43,12 +43,12 @@ describe('the active sends of a device', () => {
   });
 
   function makeSend(messageId: string, finish: () => void, rest?: Rest): SendProgress {
-    const kind = messageId.startsWith('otp') ? 'otp' : 'text';
+    const priority = messageId.startsWith('otp') ? 'otp' : 'bulk';
     return new SendProgress({
       record: {
-        ...{ messageId, tag: messageId, state: 'open', kind, total: 1, parts: 1 },
+        ...{ messageId, tag: messageId, state: 'open', kind: 'text', total: 1, parts: 1 },
         ...{ owner: 't', requestId: 'r', createdAtMs: 0, expiresAtMs: 1, counts },
-        ...{ priority: kind === 'otp' ? 'otp' : 'bulk', accountEpoch: 0, blob: '' },
+        ...{ priority, accountEpoch: 0, blob: '' },
       },
       recipients: people.map((to, index) => ({
         ...{ index, to, status: 'queued', attempts: 0, atMs: 0 },

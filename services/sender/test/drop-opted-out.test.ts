@@ -4,8 +4,8 @@ import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { expect } from 'chai';
 
 const TYPED = '5531987654321';
-const LIST = { record: { kind: 'text' } } as SendProgress;
-const OTP = { record: { kind: 'otp' } } as SendProgress;
+const LIST = { record: { kind: 'text', priority: 'bulk' } } as SendProgress;
+const OTP = { record: { kind: 'text', priority: 'otp' } } as SendProgress;
 
 describe('who a recipient is, as they are claimed', () => {
   let known: boolean;

@@ -32,7 +32,7 @@ export async function recordSend(
 ): Promise<MessageId> {
   const accepted = await takeIn(address, deps, { send, answer, repeat });
   const { messageId, forgotten } = accepted;
-  await wakeOwner({ ...deps, logger }, address, { ...accepted, kind: send.kind, requestId });
+  await wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
   if (forgotten > 0) logger.info('finished sends deleted early to make room', { sends: forgotten });
   deps.metrics.acceptedRecipients.inc(send.recipients.length);
   logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });

@@ -144,6 +144,7 @@ function toSend({ body, token, requestId }: OtpCall, { clock }: ApiDeps): NewSen
   const nowMs = clock.nowMs();
   return {
     kind: 'otp',
+    priority: 'otp',
     content: { kind: 'text', text: otpText(body.code, body.language) },
     parts: 1,
     recipients: [body.phone],

@@ -1,7 +1,6 @@
 import { deriveStatus } from '@gateway/contracts/devices/device-state';
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { priorityOf } from '@gateway/contracts/jobs';
 import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuses';
@@ -144,7 +143,7 @@ async function turnOf(
   { send, device, state }: { send: SendRecord; device: Device | undefined; state: DeviceState },
 ): Promise<{ error?: string }> {
   const status = deriveStatus(state.desired, state.observed, state.isOwned);
-  if (status.status === 'connected' && status.reason && priorityOf(send) !== 'otp') return { error: status.reason };
+  if (status.status === 'connected' && status.reason && send.priority !== 'otp') return { error: status.reason };
   return (await waitsForPace(deps, address, device)) ? { error: 'paced' } : {};
 }
 

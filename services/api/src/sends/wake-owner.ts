@@ -1,5 +1,5 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { priorityOf, type SendJob } from '@gateway/contracts/jobs';
+import type { SendJob } from '@gateway/contracts/jobs';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
@@ -13,9 +13,9 @@ import type { ApiDeps } from '../api-deps.js';
 export async function wakeOwner(
   { store, producer, logger }: Pick<ApiDeps, 'store' | 'producer'> & { logger: Pick<Logger, 'warn'> },
   address: DeviceAddress,
-  { messageId, kind, requestId }: AcceptedSend & Pick<NewSend, 'kind' | 'requestId'>,
+  { messageId, priority, requestId }: AcceptedSend & Pick<NewSend, 'requestId'>,
 ): Promise<void> {
-  const job: SendJob = { v: 1, ...address, messageId, requestId, priority: priorityOf({ kind }) };
+  const job: SendJob = { v: 1, ...address, messageId, requestId, priority };
   try {
     await producer.addSend(job, { epoch: 0 });
     await ringDoorbell(store, { topic: 'sends', ...address });

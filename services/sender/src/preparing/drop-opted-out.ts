@@ -1,4 +1,3 @@
-import { priorityOf } from '@gateway/contracts/jobs';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { isOptedOut } from '@gateway/store/workspace/hidden-opt-outs';
@@ -64,7 +63,7 @@ async function findIn(
 
 /** OTPs go out anyway: the person has just requested one. */
 function isExempt({ record }: SendProgress): boolean {
-  return priorityOf(record) === 'otp';
+  return record.priority === 'otp';
 }
 
 /** Says of a recipient that they get nothing (more) of this send, and why. */

@@ -1,5 +1,4 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
-import { priorityOf } from '@gateway/contracts/jobs';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import { toError } from '@gateway/runtime/errors';
@@ -48,7 +47,7 @@ export class SendPreparation {
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
   lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
     for (const send of this.deps.sends.inTurn()) {
-      if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && priorityOf(send.record) !== 'otp') return;
+      if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && send.record.priority !== 'otp') return;
       const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
       if (batch.length === 0) continue;
       this.lookUps++;
@@ -75,13 +74,11 @@ export class SendPreparation {
     const allowed = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
     const wanted = await this.holdBackTokenless(session, send, allowed);
     const numbers = wanted.map(({ to }) => to);
-    const found = await session
-      .lookUp(numbers, { urgent: priorityOf(send.record) === 'otp' })
-      .catch((thrown: unknown) => {
-        const { messageId, record } = send;
-        logger.warn('lookup failed', { messageId, requestId: record.requestId, error: toError(thrown) });
-        return new Map<string, LookUpResult>();
-      });
+    const found = await session.lookUp(numbers, { urgent: send.record.priority === 'otp' }).catch((thrown: unknown) => {
+      const { messageId, record } = send;
+      logger.warn('lookup failed', { messageId, requestId: record.requestId, error: toError(thrown) });
+      return new Map<string, LookUpResult>();
+    });
     const ready: number[] = [];
     const failed: FailedLookUp[] = [];
     for (const { index, to } of wanted) {

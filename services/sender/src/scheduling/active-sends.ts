@@ -1,5 +1,5 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
-import { priorityOf, type SendJob } from '@gateway/contracts/jobs';
+import type { SendJob } from '@gateway/contracts/jobs';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import type { JobOutcome } from '@gateway/queue/consumer';
 import { toError } from '@gateway/runtime/errors';
@@ -305,11 +305,11 @@ function isDue({ rest }: Aside, nowMs: number): boolean {
 }
 
 function isOtp({ record }: SendProgress): boolean {
-  return priorityOf(record) === 'otp';
+  return record.priority === 'otp';
 }
 
 /** What wakes a send up: the same in every service. */
 export function toJob(address: DeviceAddress, record: SendRecord): SendJob {
   const { messageId, requestId } = record;
-  return { v: 1, ...address, messageId, priority: priorityOf(record), requestId };
+  return { v: 1, ...address, messageId, priority: record.priority, requestId };
 }

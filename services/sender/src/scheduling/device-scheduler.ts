@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Pace } from '@gateway/contracts/devices/pace';
-import { priorityOf } from '@gateway/contracts/jobs';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
@@ -167,7 +166,7 @@ export class DeviceScheduler {
         const { requestId } = record;
         this.failures.end(send);
         logger.info('send finished', { messageId, requestId });
-        if (priorityOf(record) === 'otp') void ringDoorbell(store, { topic: 'results', ...ownership.address });
+        if (record.priority === 'otp') void ringDoorbell(store, { topic: 'results', ...ownership.address });
       },
       onUnloadable: ({ messageId, requestId }, error) => {
         if (error instanceof FencedError) onFailed(error);

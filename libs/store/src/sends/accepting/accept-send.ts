@@ -64,6 +64,7 @@ export interface AcceptedSend {
   messageId: MessageId;
   /** The process that owns the device, and is to be told. */
   owner: string | undefined;
+  priority: Priority;
   /** How many ended sends of the same owner were forgotten for it. */
   forgotten: number;
 }
@@ -105,7 +106,8 @@ async function writeSend(
 ): Promise<AcceptedSend | undefined> {
   const sessionPrefix = sessionKeyPrefix(store.space, shardOf(address));
   const { kind, parts, recipients, owner, requestId, nowMs, expiresAtMs, accountEpoch = 0 } = send;
-  const { priority = priorityOf(send), quotaBytes = 0 } = send;
+  const { quotaBytes = 0 } = send;
+  const priority = priorityOf(send);
   const blob = send.content.kind === 'media' ? holdOf(send.content) : '';
   for (let attempt = 0; attempt < MAX_TAG_ATTEMPTS; attempt++) {
     const messageId = makeMessageId(address);
@@ -126,7 +128,7 @@ async function writeSend(
     if (outcome === -1) return undefined;
     if (outcome === 1) {
       const forgotten = await forgetEnded(store, address, { owner: send.owner, spent });
-      return { messageId, owner: session === '' ? undefined : processOf(session), forgotten };
+      return { messageId, priority, owner: session === '' ? undefined : processOf(session), forgotten };
     }
   }
   throw new Error('no free tag for a send: the random source repeats itself');
