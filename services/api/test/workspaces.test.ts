@@ -122,6 +122,19 @@ describe('two workspaces with devices, people, keys and files of the same names'
     for (const { close } of [one, other]) close();
   });
 
+  it('are told apart where tokens of both devices ask in one moment', async () => {
+    const workspaces = ['third', 'fourth'];
+    const tokens = await Promise.all(
+      workspaces.map(async (workspace) => {
+        const owner = await linkDevice(space.store, { workspace, device: 'shop' });
+        await owner.observe({ status: 'connected', phone: PHONE, name: workspace }, 'linked');
+        return (await createApiToken(space.store, workspace, { name: 'test', device: 'shop' })).value;
+      }),
+    );
+    const answers = await Promise.all(tokens.map((token) => api.call('GET', '/status', { token })));
+    expect(answers.map(({ body }) => body.name)).to.deep.equal(workspaces);
+  });
+
   it('are no label of a metric', async () => {
     const { value } = await createApiToken(space.store, 'other', { name: 'test' });
     await api.call('GET', '/status', { token: value });

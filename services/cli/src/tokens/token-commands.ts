@@ -134,6 +134,7 @@ function describe(token: ApiToken) {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
   return {
     keyId: token.keyId,
+    workspace: token.workspace,
     name: token.name,
     device: token.device,
     scopes: token.scopes,
