@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { BodyBudget } from '@gateway/api/http/body/body-budget';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { BASE } from './support/test-api.js';
@@ -82,5 +83,30 @@ describe('the memory for request bodies', () => {
     await eventually(() => answer().includes('408 Request Timeout'));
     expect(answer()).to.include('{"success":false,"error":"Request timeout"}').and.include('X-RateLimit-Remaining: 29');
     await eventually(async () => (await held()) === 0);
+  });
+
+  it('is held as long as any step needs it, though the caller is gone, and given back once', () => {
+    const budget = new BodyBudget(64 * MEGABYTE);
+    const account = budget.account('token');
+    let freed = 0;
+    account.onEnd(() => void freed++);
+    const [endAnswer, endSteps] = [account.join(), account.join()];
+    account.take(10 * MEGABYTE);
+    endAnswer();
+    endAnswer();
+    expect([freed, budget.heldBytes]).to.deep.equal([0, 10 * MEGABYTE]);
+    endSteps();
+    expect([freed, budget.heldBytes]).to.deep.equal([1, 0]);
+  });
+
+  it('never keeps small bodies waiting, nor loses one of many that are read in turn', async () => {
+    const text = { ...TEXT, text: 'x'.repeat(60_000) };
+    const tokens = await Promise.all(Array.from({ length: 10 }, () => api.newToken()));
+    const answers = await Promise.all(
+      tokens.flatMap(({ value: token }) =>
+        Array.from({ length: 15 }, () => api.call('POST', '/send', { token, json: text })),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([202]));
   });
 });
