@@ -1,5 +1,5 @@
 import { parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, queueName, queuePrefix, sendKeys } from '@gateway/contracts/redis-keys';
+import { deviceKeys, queuePrefix, sendKeys } from '@gateway/contracts/redis-keys';
 import { makeNumbers } from '@gateway/testkit/phones';
 import { addOneJobEach } from '../baselines/bullmq-baseline.js';
 import type { Benchmark } from '../support/benchmark.js';
@@ -62,7 +62,7 @@ async function sendBytes({ space }: Stage, messageId: string): Promise<number> {
   const { record, content } = sendKeys(space, ADDRESS, parseMessageId(messageId)!.tag);
   const patterns = [
     ...[record, content, keys.openSends, keys.backlog, keys.pace].map(escapeGlob),
-    `${escapeGlob(`${queuePrefix(space)}:${queueName(ADDRESS)}`)}:*`,
+    `${escapeGlob(queuePrefix(space))}:*`,
   ];
   const sizes = await Promise.all(patterns.map((pattern) => measureMemory(space.clients.commands, pattern)));
   return sizes.reduce((sum, size) => sum + size, 0);

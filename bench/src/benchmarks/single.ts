@@ -1,5 +1,5 @@
 import { RATE_LIMITS } from '@gateway/contracts/limits';
-import { deviceKeys, queueName, queuePrefix } from '@gateway/contracts/redis-keys';
+import { deviceKeys, queuePrefix } from '@gateway/contracts/redis-keys';
 import { sleep } from '@gateway/runtime/clock';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { makeNumbers } from '@gateway/testkit/phones';
@@ -77,7 +77,7 @@ function makeTokens({ space }: Stage): Promise<string[]> {
 /** All that Redis keeps of the device and its queue, without what it keeps of people. */
 async function deviceBytes({ space }: Stage): Promise<number> {
   const { base } = deviceKeys(space, ADDRESS);
-  const patterns = [`${escapeGlob(base)}:*`, `${escapeGlob(`${queuePrefix(space)}:${queueName(ADDRESS)}`)}:*`];
+  const patterns = [`${escapeGlob(base)}:*`, `${escapeGlob(queuePrefix(space))}:*`];
   const isMeant = (key: string) => !SESSION_KEYS.test(key);
   const sizes = await Promise.all(patterns.map((pattern) => measureMemory(space.clients.commands, pattern, isMeant)));
   return sizes.reduce((sum, size) => sum + size, 0);

@@ -2,7 +2,7 @@ import Joi from 'joi';
 import type { SendKind } from './content/message-content.js';
 import type { DeviceAddress, MessageId } from './ids.js';
 
-/** The kinds of work a device's queue carries. A payload is a wake-up: the record of the send is the truth. */
+/** The kinds of work that the queue of a process carries. A payload is a wake-up: the record of the send is the truth. */
 export interface JobPayloads {
   send: SendJob;
 }
@@ -46,8 +46,3 @@ export const JOB_SCHEMAS: { [Name in JobName]: Joi.ObjectSchema<JobPayloads[Name
     requestId: Joi.string().min(1).max(100).required(),
   }),
 };
-
-/** One job per send and epoch: a new owner adds its own, and the duplicate of an old one ends at once. */
-export function sendJobId(messageId: MessageId, epoch: number): string {
-  return `${messageId}-${epoch}`;
-}

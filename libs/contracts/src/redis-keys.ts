@@ -1,4 +1,4 @@
-import { type DeviceAddress, nameOfDevice, type SendTag, type Workspace } from './ids.js';
+import type { DeviceAddress, SendTag, Workspace } from './ids.js';
 import { shardOf } from './shards.js';
 
 /** Every Redis key of the gateway has its name from here. `prefix` separates installations that share a Redis (and test runs). */
@@ -199,7 +199,10 @@ export function sendKeys(space: KeySpace, address: DeviceAddress, tag: SendTag) 
 
 /** BullMQ's own prefix; queue names carry the hash tag. */
 export const queuePrefix = ({ prefix }: KeySpace) => `${prefix}:q`;
-export const queueName = (address: DeviceAddress) => `{${nameOfDevice(address)}}`;
+/** Of the queue of a process. */
+export const queueName = (processId: string) => `{${processId}}`;
+/** ZSET process id -> when its queue was last said to be of use, in ms. */
+export const queuesKey = ({ prefix }: KeySpace) => `${prefix}:queues`;
 
 /** Pub/sub channel of doorbells. */
 export const doorbellChannel = ({ prefix }: KeySpace) => `${prefix}:doorbell`;

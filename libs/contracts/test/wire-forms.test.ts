@@ -5,7 +5,7 @@ import { otpText } from '@gateway/contracts/content/otp-text';
 import { isClientVersion, versionNumbers } from '@gateway/contracts/devices/client-version';
 import { MAX_TRACE_SECONDS, parseOwnerQuestion } from '@gateway/contracts/devices/owner-questions';
 import { decodeDoorbell, encodeDoorbell } from '@gateway/contracts/doorbell';
-import { JOB_SCHEMAS, sendJobId } from '@gateway/contracts/jobs';
+import { JOB_SCHEMAS } from '@gateway/contracts/jobs';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { digitsOfHiddenId } from '@gateway/contracts/people/opt-outs';
 import { isNetworkCode, ownErrorCode, recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
@@ -58,7 +58,6 @@ describe('what processes tell each other', () => {
     for (const [field, values] of Object.entries(wrong)) {
       for (const value of values) expect(problemOf({ [field]: value }), `${field} ${String(value)}`).to.equal(field);
     }
-    expect(sendJobId('msg_x', 7)).to.equal('msg_x-7');
   });
 
   it('in questions is one of those that this version knows', () => {

@@ -1,88 +1,85 @@
-import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
-import { PRIORITIES, type SendJob, sendJobId } from '@gateway/contracts/jobs';
+import { PRIORITIES, type SendJob } from '@gateway/contracts/jobs';
 import { type KeySpace, queueName, queuePrefix } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { NOTE_EVERY_MS, noteQueue } from './queues.js';
 
 export interface Producer {
-  /** Puts the wake-up of a send into its device's queue. Safe to repeat: the same send and epoch is one job. */
-  addSend(job: SendJob, options: { epoch: number }): Promise<void>;
-  /** Whether the job that was added with the send itself (epoch 0) is still there. */
-  hasSend(address: DeviceAddress, messageId: MessageId): Promise<boolean>;
+  /** Wakes the owner of a send, by the queue of its process. Safe to repeat: while the job waits it is one. */
+  addSend(processId: string, job: SendJob): Promise<void>;
   close(): Promise<void>;
 }
 
+interface Handle {
+  queue: Queue;
+  notedAtMs: number;
+}
+
 /** Queue handles kept per process; one costs next to nothing, and they all share the connection. */
-const MAX_HANDLES = 1_000;
-/** Failed jobs are bad payloads: a few are kept for whoever looks. */
-const KEEP_FAILED = { count: 100 };
-/** BullMQ keeps 512 kB of events per queue by default; nobody reads ours. */
+const MAX_HANDLES = 200;
+/** BullMQ keeps 512 kB of events per queue by default; no one reads ours. */
 const MAX_EVENTS = 100;
 
 /**
- * Adds jobs to the queues of devices.
+ * Adds jobs to the queues of processes.
  * @param connection shared and never closed here; how it behaves while Redis is away is its maker's choice.
  */
 export function createProducer({ connection, space }: { connection: Redis; space: KeySpace }): Producer {
-  const handles = new Map<string, Queue>();
+  const handles = new Map<string, Handle>();
 
-  function queueOf(address: DeviceAddress): Queue {
-    const name = queueName(address);
-    const known = handles.get(name);
-    if (known) return known;
-    const queue = new Queue(name, {
+  /** The queue of a process that takes no jobs, or has ended, is found by this note, and removed. */
+  async function open(processId: string): Promise<Handle> {
+    const nowMs = systemClock.monotonicMs();
+    const known = handles.get(processId);
+    if (known && nowMs - known.notedAtMs < NOTE_EVERY_MS) return known;
+    await noteQueue({ connection, space }, processId);
+    const handle = { queue: known?.queue ?? makeQueue(processId), notedAtMs: nowMs };
+    handles.set(processId, handle);
+    if (handles.size > MAX_HANDLES) void closeOldest();
+    return handle;
+  }
+
+  function makeQueue(processId: string): Queue {
+    const queue = new Queue(queueName(processId), {
       connection,
       prefix: queuePrefix(space),
       streams: { events: { maxLen: MAX_EVENTS } },
-      defaultJobOptions: { removeOnComplete: true, removeOnFail: KEEP_FAILED },
+      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    // Errors of the connection reach whoever calls; without a listener they would end the process.
+    // Errors of the connection reach who calls; without a listener they would end the process.
     queue.on('error', () => {});
-    handles.set(name, queue);
-    if (handles.size > MAX_HANDLES) void closeOldest();
     return queue;
-  }
-
-  /** A handle whose first steps failed stays broken for ever: after any failure the next call makes another. */
-  async function useQueue<Result>(address: DeviceAddress, work: (queue: Queue) => Promise<Result>): Promise<Result> {
-    refuseWhileAway(connection);
-    const queue = queueOf(address);
-    try {
-      return await work(queue);
-    } catch (error) {
-      if (handles.get(queue.name) === queue) handles.delete(queue.name);
-      throw error;
-    }
   }
 
   async function closeOldest(): Promise<void> {
     const [oldest] = handles;
     if (!oldest) return;
     handles.delete(oldest[0]);
-    await oldest[1].close().catch(() => {});
+    await oldest[1].queue.close().catch(() => {});
   }
 
   return {
-    async addSend(job, { epoch }) {
-      const jobId = sendJobId(job.messageId, epoch);
-      await useQueue(job, async (queue) => {
-        // A job that failed is kept, and its id with it: it gives way, or this send would never be woken again.
-        if (epoch > 0) await queue.remove(jobId);
-        await queue.add('send', job, { jobId, priority: PRIORITIES[job.priority] });
-      });
-    },
-    async hasSend(address, messageId) {
-      return (await useQueue(address, (queue) => queue.getJob(sendJobId(messageId, 0)))) !== undefined;
+    async addSend(processId, job) {
+      refuseWhileAway(connection);
+      const handle = await open(processId);
+      try {
+        await handle.queue.add('send', job, { jobId: job.messageId, priority: PRIORITIES[job.priority] });
+      } catch (error) {
+        // A handle whose first steps failed stays broken for ever: after any failure the next call makes another.
+        if (handles.get(processId) === handle) handles.delete(processId);
+        throw error;
+      }
     },
     async close() {
-      await Promise.all([...handles.values()].map((queue) => queue.close()));
+      await Promise.all([...handles.values()].map(({ queue }) => queue.close()));
       handles.clear();
     },
   };
 }
 
-/** BullMQ waits for a connection however long it takes; whoever asked for one that fails fast does not. */
+/** BullMQ waits for a connection however long it takes; who asked for one that fails fast does not. */
 function refuseWhileAway({ options, status }: Redis): void {
   if (options.enableOfflineQueue || status === 'ready') return;
   throw new GatewayError({ code: 'redis_away', message: 'Redis does not answer' });

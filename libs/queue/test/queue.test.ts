@@ -1,24 +1,27 @@
 import type { SendJob } from '@gateway/contracts/jobs';
-import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
+import { queueName, queuePrefix, queuesKey } from '@gateway/contracts/redis-keys';
 import { type Consumer, createConsumer, type JobHandlers } from '@gateway/queue/consumer';
 import { createProducer, type Producer } from '@gateway/queue/producer';
+import { removeSilentQueues } from '@gateway/queue/queues';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { Queue } from 'bullmq';
 import { expect } from 'chai';
 
-const address = { workspace: 'main', device: 'phone-1' };
+const PROCESS = 'sender-host-1';
+const HOUR_MS = 3_600_000;
 
-describe('the queue of a device', () => {
+describe('the queue of a process', () => {
   let space: RedisSpace;
   let producer: Producer;
   let consumers: Consumer[];
+  let errors: string[];
 
   beforeEach(async () => {
     space = await openRedisSpace();
     producer = createProducer({ connection: space.clients.commands, space: space.store.space });
-    consumers = [];
+    [consumers, errors] = [[], []];
   });
   afterEach(async () => {
     await Promise.all(consumers.map((consumer) => consumer.close()));
@@ -26,94 +29,96 @@ describe('the queue of a device', () => {
     await space.close();
   });
 
-  function consume(handlers: JobHandlers): void {
-    const logger = createLogger({ service: 'test', level: 'error', destination: process.stderr });
-    const quiet = { ...logger, error: () => {} };
+  const queues = () => ({ connection: space.clients.commands, space: space.store.space });
+  function consume(send: JobHandlers['send'], { processId = PROCESS, concurrency = 10 } = {}): void {
+    const logger = {
+      ...createLogger({ service: 'test', level: 'error' }),
+      error: (_line: string, { error }: { error?: Error }) => void errors.push(error!.message),
+    };
     consumers.push(
-      createConsumer({
-        ...{
-          connection: space.clients.commands,
-          space: space.store.space,
-          address,
-          handlers,
-          concurrency: 10,
-          logger: quiet,
-        },
-      }),
+      createConsumer({ ...queues(), processId, handlers: { send }, concurrency, logger: logger as never }),
     );
   }
-  const job = (n: number): SendJob => ({
-    priority: 'bulk',
-    v: 1,
-    ...address,
+  const job = (n: number, device = 'phone-1'): SendJob => ({
+    ...{ v: 1, workspace: 'main', device, requestId: 'r', priority: 'bulk' },
     messageId: `msg_${String(n).padStart(24, '0')}`,
-    requestId: 'r',
   });
-  const remember =
-    (seen: string[]): JobHandlers['send'] =>
-    async ({ messageId }) => {
-      seen.push(messageId);
-      return { kind: 'done' };
-    };
-  const _noteIn =
-    (seen: string[]) =>
-    async ({ messageId }: SendJob) => {
-      seen.push(messageId);
-      return { kind: 'done' as const };
-    };
-  const bullQueue = () =>
-    new Queue(queueName(address), { connection: space.clients.commands, prefix: queuePrefix(space.store.space) });
+  const add = (n: number, device?: string) => producer.addSend(PROCESS, job(n, device));
+  const keysOf = (processId: string) =>
+    space.clients.commands.keys(`${queuePrefix(space.store.space)}:${queueName(processId)}:*`);
+  const bullQueue = () => new Queue(queueName(PROCESS), { ...queues(), prefix: queuePrefix(space.store.space) });
 
-  it('hands every job over once and leaves nothing behind', async () => {
+  it('hands over the jobs of all its devices, each once, and leaves nothing behind', async () => {
     const seen: string[] = [];
-    for (const n of [1, 2, 2]) await producer.addSend(job(n), { epoch: 0 });
-    expect(await producer.hasSend(address, job(1).messageId)).to.equal(true);
-    consume({ send: remember(seen) });
-    await eventually(async () => !(await producer.hasSend(address, job(2).messageId)));
-    expect(seen).to.deep.equal([job(1).messageId, job(2).messageId]);
-    expect((await bullQueue().getJobs()).length).to.equal(0);
+    for (const n of [1, 2, 2]) await add(n);
+    await add(3, 'phone-2');
+    consume(async ({ device, messageId }) => void seen.push(`${device} ${messageId.at(-1)}`));
+    await eventually(async () => seen.length === 3 && (await bullQueue().getJobs()).length === 0);
+    expect(seen).to.deep.equal(['phone-1 1', 'phone-1 2', 'phone-2 3']);
   });
 
-  it('gives a job back when its handler says later, without counting an attempt', async () => {
-    let tries = 0;
-    await producer.addSend(job(1), { epoch: 0 });
-    consume({ send: async () => (++tries < 8 ? { kind: 'later', delayMs: 0 } : { kind: 'done' }) });
-    await eventually(async () => tries === 8 && !(await producer.hasSend(address, job(1).messageId)));
+  it('has a connection for any number of devices', async () => {
+    const clients = async () => {
+      const list = (await space.clients.commands.client('LIST')) as string;
+      return list.split('\n').filter((line) => line.includes(`${queueName(PROCESS)}`)).length;
+    };
+    let taken = 0;
+    consume(async () => void taken++);
+    for (let n = 0; n < 50; n++) await add(n, `phone-${n}`);
+    await eventually(() => taken === 50);
+    expect(await clients()).to.be.at.most(1);
   });
 
   it('fails a poison job with a clear error while the others go on', async () => {
     const seen: string[] = [];
-    const queue = bullQueue();
-    await queue.add('send', { nonsense: true }, { jobId: 'poison-1', priority: 1 });
-    await queue.add('no-such-job', {}, { jobId: 'poison-2', priority: 1 });
-    await producer.addSend(job(1), { epoch: 0 });
-    consume({ send: remember(seen) });
-    await eventually(async () => seen.length === 1 && (await queue.getFailedCount()) === 2);
-    expect((await queue.getJob('poison-1'))!.failedReason).to.match(/^invalid payload: v is required/);
-    expect((await queue.getJob('poison-2'))!.failedReason).to.equal('no such kind of job');
+    await bullQueue().add('send', { nonsense: true }, { jobId: 'poison-1', priority: 1 });
+    await bullQueue().add('no-such-job', {}, { jobId: 'poison-2', priority: 1 });
+    await add(1);
+    consume(async ({ messageId }) => void seen.push(messageId));
+    await eventually(() => seen.length === 1 && errors.length === 2);
+    expect(errors[0]).to.match(/^invalid payload: v is required/);
+    expect(errors[1]).to.equal('no such kind of job');
   });
 
-  it('wakes a send again whose job of this epoch has failed: a failed job keeps its id', async () => {
-    let tries = 0;
-    await producer.addSend(job(1), { epoch: 7 });
-    consume({
-      send: async () => {
-        if (++tries === 1) throw new Error('Redis is loading');
-        return { kind: 'done' };
-      },
+  it('takes a wake-up again whose handler has failed', async () => {
+    let attempts = 0;
+    consume(async () => {
+      if (++attempts === 1) throw new Error('Redis is loading');
     });
-    await eventually(async () => (await bullQueue().getFailedCount()) === 1);
-    await producer.addSend(job(1), { epoch: 7 });
-    await eventually(() => tries === 2);
-    expect(await bullQueue().getFailedCount()).to.equal(0);
+    await add(1);
+    await eventually(() => errors.length === 1);
+    await eventually(async () => {
+      await add(1);
+      return attempts >= 2;
+    });
   });
 
   it('lets a job of higher priority overtake', async () => {
     const seen: string[] = [];
-    for (const n of [1, 2]) await producer.addSend(job(n), { epoch: 0 });
-    await producer.addSend({ ...job(3), priority: 'otp' }, { epoch: 0 });
-    consume({ send: remember(seen) });
+    for (const n of [1, 2]) await add(n);
+    await producer.addSend(PROCESS, { ...job(3), priority: 'otp' });
+    consume(async ({ messageId }) => void seen.push(messageId), { concurrency: 1 });
     await eventually(() => seen.length === 3);
     expect(seen[0]).to.equal(job(3).messageId);
+  });
+
+  it('is removed when its process has ended; one that was only frozen goes on', async () => {
+    let taken = 0;
+    await producer.addSend('dead', job(1));
+    consume(async () => void taken++);
+    await add(2);
+    await eventually(
+      async () => taken === 1 && (await space.clients.commands.zcard(queuesKey(space.store.space))) === 2,
+    );
+    await removeSilentQueues(queues());
+    expect(await keysOf('dead'), 'in use a moment ago').not.to.deep.equal([]);
+    for (const processId of ['dead', PROCESS]) {
+      await space.clients.commands.zadd(queuesKey(space.store.space), Date.now() - HOUR_MS, processId);
+    }
+    await removeSilentQueues(queues());
+    expect(await keysOf('dead')).to.deep.equal([]);
+    expect(await space.clients.commands.zcard(queuesKey(space.store.space))).to.equal(0);
+    await add(3);
+    await eventually(() => taken === 2);
   });
 });

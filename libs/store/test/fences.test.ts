@@ -24,7 +24,15 @@ const address = { workspace: 'main', device: 'phone-1' };
 const FENCED = [
   ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
   ...['forget-names', 'forget-session', 'note-end', 'note-replaced', 'note-start', 'record-observed'],
-  ...['record-received', 'record-restriction', 'record-results', 'retire-keys', 'take-pace', 'take-questions'],
+  ...[
+    'record-received',
+    'record-restriction',
+    'record-results',
+    'retire-keys',
+    'take-in-send',
+    'take-pace',
+    'take-questions',
+  ],
 ];
 
 async function fencedScripts(): Promise<string[]> {

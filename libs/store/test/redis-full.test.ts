@@ -52,6 +52,7 @@ import {
   takePace,
 } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
@@ -157,6 +158,7 @@ describe('a full Redis', () => {
     await fill();
     const pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
     expect(await takePace(store, ownership, { pace, nowMs: Date.now() })).to.equal(0);
+    expect(await takeInSend(store, ownership, { tag: list.tag, nowMs: Date.now() })).to.have.property('record');
     const message = { tag: list.tag, recipient: 0, part: 0, nowMs: Date.now() };
     expect(await claimRecipient(store, ownership, message)).to.equal('claimed');
     await settle(list.tag, 'acked');

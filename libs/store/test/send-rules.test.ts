@@ -11,7 +11,8 @@ import {
   type RecipientEvent,
   recordResults,
 } from '@gateway/store/sends/change-send';
-import { readBacklog, readContent, readSend } from '@gateway/store/sends/read-send';
+import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { endSessionOf, giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { rewriteHead } from '@gateway/testkit/rewrite-head';
@@ -165,6 +166,21 @@ describe('the rules of a send', () => {
     expect(Number(dueMs)).to.be.within(nowMs + 2_000, Date.now() + 2_000);
     await cancelSend(space.store, address, messageId);
     expect(await redis.zcard(due())).to.equal(0);
+  });
+
+  it('is due at its end when its owner has taken it in, which gives all there is to know of it', async () => {
+    const { messageId, tag } = await accept({ parts: 2, recipients: ['4915112345670', '4915112345671'] });
+    const takeIn = () => takeInSend(space.store, ownership, { tag, nowMs });
+    const taken = await takeIn();
+    expect(taken?.record).to.deep.equal(await read(messageId));
+    expect(taken?.recipients).to.deep.equal(await readRecipients(space.store, address, tag, { from: 0, limit: 10 }));
+    expect(taken?.stored).to.deep.equal({ content: { kind: 'text', text: 'hello' } });
+    expect(await space.store.redis.zrange(due(), '0', '-1', 'WITHSCORES')).to.deep.equal([
+      ...[`main/phone-1/${tag}`, String(nowMs + 60_000)],
+    ]);
+    await cancelSend(space.store, address, messageId);
+    expect(await takeIn(), 'nothing is left to do').to.equal(undefined);
+    expect(await space.store.redis.zcard(due())).to.equal(0);
   });
 
   it('tells who accepts it which process is to hear of it: the owner, while its session lives', async () => {

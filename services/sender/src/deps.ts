@@ -4,10 +4,8 @@ import type { HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { OpenSessionOptions } from '@gateway/messenger/session/open-session';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { Endpoint } from '@gateway/messenger/socket/trust';
-import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
-import type { RedisClients } from '@gateway/runtime/redis/redis-clients';
 import type { Store } from '@gateway/store/core/store';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type PQueue from 'p-queue';
@@ -18,9 +16,6 @@ import type { SenderMetrics } from './sender-metrics.js';
 export interface ProcessDeps {
   store: Store;
   keeper: SessionKeeper;
-  producer: Producer;
-  /** For the workers of all devices. */
-  queueConnection: RedisClients['queue'];
   clock: Clock;
   logger: Logger;
   metrics: SenderMetrics;

@@ -1,7 +1,7 @@
 import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { joinFleet } from '@gateway/fleet/join-fleet';
 import { openSession } from '@gateway/messenger/session/open-session';
-import { createProducer } from '@gateway/queue/producer';
+import { createConsumer } from '@gateway/queue/consumer';
 import { systemClock } from '@gateway/runtime/clock';
 import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
@@ -23,6 +23,11 @@ const MAX_UPLOADS = 4;
 const MAX_OPENINGS = 8;
 /** Below `terminationGracePeriodSeconds`, which is 90. */
 const DRAIN_MS = 80_000;
+
+/** Jobs at a time: each ends when its send is loaded. So that an OTP always finds a slot among long lists. */
+const QUEUE_CONCURRENCY = 50;
+/** A worker that cannot reach Redis does not keep us. */
+const QUEUE_CLOSE_MS = 2_000;
 
 /** The Redis connections of a sender. */
 export const SENDER_CONNECTIONS = ['commands', 'failFast', 'queue', 'subscriber'] as const;
@@ -48,8 +53,6 @@ export async function runSender(
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of sender', async () => doorbells.close());
-  const producer = createProducer({ connection: clients.queue, space });
-  lifecycle.add('producer of sender', producer.close);
   const { processId } = host;
   const { keeper, formerProcessId } = await joinFleet(host, store, config);
   if (formerProcessId) await leaveMembers(store, formerProcessId);
@@ -60,11 +63,11 @@ export async function runSender(
     help: 'Devices of this process beyond MAX_DEVICES, taken because all senders are full.',
     collect: (gauge) => gauge.set(Math.max(0, sumOf(pool.countStates()) - config.MAX_DEVICES)),
   });
-  const shared = { store, keeper, producer, clock: systemClock, logger };
+  const shared = { store, keeper, clock: systemClock, logger };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   const pool: SenderPool = new SenderPool({
-    ...{ ...shared, ...parts, metrics, doorbells, processId, clientVersion, queueConnection: clients.queue },
+    ...{ ...shared, ...parts, metrics, doorbells, processId, clientVersion },
     endpoint: { url: config.MESSENGER_URL, trust: config.MESSENGER_TRUST },
     defaultPace: defaultPace(config.PACE_PER_MINUTE),
     maxDevices: config.MAX_DEVICES,
@@ -73,7 +76,12 @@ export async function runSender(
     uploads: new PQueue({ concurrency: MAX_UPLOADS }),
     openings: new PQueue({ concurrency: MAX_OPENINGS }),
   });
+  const consumer = createConsumer({
+    ...{ connection: clients.queue, space, processId, logger, concurrency: QUEUE_CONCURRENCY },
+    handlers: { send: (job) => pool.takeJob(job) },
+  });
   // Stopped in reverse: nothing is waited for before the devices are handed over.
+  lifecycle.add('queue', consumer.close, { timeoutMs: QUEUE_CLOSE_MS });
   lifecycle.add('sweeper', startSweeper(shared));
   lifecycle.add('devices', () => pool.stop(), { timeoutMs: DRAIN_MS });
   logger.info('ready', { processId, opsPort: host.opsPort });

@@ -31,10 +31,10 @@ describe('the active sends of a device', () => {
       address,
       monotonicMs: () => nowMs,
       nowMs: () => nowMs,
-      load: async (messageId, { finish, rest }) => {
+      load: async (messageId, { rest }) => {
         loaded.push(messageId);
         if (messageId.includes('broken')) throw new Error('unreadable');
-        return messageId.includes('gone') ? undefined : makeSend(messageId, finish, rest);
+        return messageId.includes('gone') ? undefined : makeSend(messageId, rest);
       },
       onLoaded: () => sends.settle(),
       onFinished: ({ messageId }) => finished.push(messageId),
@@ -42,7 +42,7 @@ describe('the active sends of a device', () => {
     });
   });
 
-  function makeSend(messageId: string, finish: () => void, rest?: Rest): SendProgress {
+  function makeSend(messageId: string, rest?: Rest): SendProgress {
     const priority = messageId.startsWith('otp') ? 'otp' : 'bulk';
     return new SendProgress({
       record: {
@@ -57,7 +57,6 @@ describe('the active sends of a device', () => {
         ...(index < (suspects.get(messageId) ?? 0) && { partsInFlight: 1, attempts: 3 }),
       })),
       content: { kind: 'text', text: 'hello' },
-      finish,
       rest,
     });
   }
@@ -76,22 +75,22 @@ describe('the active sends of a device', () => {
     sends.settle();
   }
   async function fill(): Promise<void> {
-    for (const name of names(PLACES)) void sends.handleJob(job(name));
+    for (const name of names(PLACES)) void sends.takeIn(job(name));
     await eventually(() => active().length === PLACES);
   }
 
   /** Its people turn out to be strangers under a restriction. */
   async function hold(messageId: string): Promise<void> {
-    void sends.handleJob(job(messageId));
+    void sends.takeIn(job(messageId));
     const send = await eventually(() => sends.inTurn().find((one) => one.messageId === messageId));
     send.hold(send.takeForLookUp(10, 0).map(({ index }) => index));
     sends.settle();
   }
 
   it('keeps lists back from the job of an OTP until its message goes out, a second at most', async () => {
-    void sends.handleJob(job('list-1'));
+    void sends.takeIn(job('list-1'));
     expect(sends.otpWaits).to.equal(false);
-    void sends.handleJob(job('otp-1'));
+    void sends.takeIn(job('otp-1'));
     expect(sends.otpWaits).to.equal(true);
     await eventually(() => active().includes('otp-1'));
     for (const send of sends.inTurn()) {
@@ -104,20 +103,21 @@ describe('the active sends of a device', () => {
     expect(sends.otpWaits).to.equal(false);
     expect(sends.hasReady({ otpOnly: true })).to.equal(false);
 
-    void sends.handleJob(job('otp-stuck'));
+    void sends.takeIn(job('otp-stuck'));
     expect(sends.otpWaits).to.equal(true);
     nowMs += 1_000;
     expect(sends.otpWaits).to.equal(false);
   });
 
-  it('ends the jobs of lists without a place, and gives them one in the order of their arrival', async () => {
+  it('parks lists without a place, and gives them one in the order of their arrival', async () => {
     await fill();
     const waiting = names(1_000, PLACES);
-    for (const name of waiting) expect(await sends.handleJob(job(name))).to.deep.equal({ kind: 'done' });
+    for (const name of waiting) await sends.takeIn(job(name));
     expect(active()).to.have.length(PLACES);
     expect(loaded, 'nothing of them is read').to.have.length(PLACES);
     expect(waiting.every((name) => sends.has(name))).to.equal(true);
-    expect(await sends.handleJob(job(waiting[5]!)), 'a second job').to.deep.equal({ kind: 'done' });
+    await sends.takeIn(job(waiting[5]!));
+    expect(active(), 'a second job').to.have.length(PLACES);
     for (const name of names(3)) finish(name);
     await eventually(() => active().length === PLACES);
     expect(active().slice(-3)).to.deep.equal(waiting.slice(0, 3));
@@ -127,7 +127,7 @@ describe('the active sends of a device', () => {
   describe('whose owners ended one after the other', () => {
     const isCareful = true;
     async function open(...messageIds: string[]): Promise<void> {
-      for (const messageId of messageIds) void sends.handleJob(job(messageId));
+      for (const messageId of messageIds) void sends.takeIn(job(messageId));
       await eventually(() => active().length === messageIds.length);
       for (const send of sends.inTurn()) send.addReady(send.takeForLookUp(10, nowMs).map(({ index }) => index));
     }
@@ -167,33 +167,36 @@ describe('the active sends of a device', () => {
 
   it('always has a place for an OTP', async () => {
     await fill();
-    const done = sends.handleJob(job('otp-1'));
-    await eventually(() => active()[0] === 'otp-1');
+    await sends.takeIn(job('otp-1'));
+    expect(active()[0]).to.equal('otp-1');
     finish('otp-1');
-    expect(await done).to.deep.equal({ kind: 'done' });
+    expect(sends.has('otp-1')).to.equal(false);
   });
 
   it('gives the place of one that cannot be loaded, or is over, to the next', async () => {
     await fill();
-    for (const name of ['broken', 'gone', 'expired', 'last']) await sends.handleJob(job(name));
+    for (const name of ['broken', 'gone', 'expired', 'last']) await sends.takeIn(job(name));
     sends.drop('expired');
     finish('list-0');
     await eventually(() => active().includes('last'));
     expect(broken).to.deep.equal(['broken of r']);
     expect(loaded).not.to.include('expired');
-    expect(sends.has('broken')).to.equal(false);
+    loaded = [];
+    nowMs += 59_999;
+    sends.wake();
+    expect(loaded).to.deep.equal([]);
+    finish('last');
+    nowMs += 1;
+    sends.wake();
+    await eventually(() => loaded.includes('broken'));
   });
 
   it('sets a send aside whose recipients all wait for the end of a restriction, and takes it up again', async () => {
     await fill();
-    const ended = [sends.handleJob(job('otp-1')), sends.handleJob(job('next'))];
-    await eventually(() => active().length === PLACES + 1);
+    await Promise.all([sends.takeIn(job('otp-1')), sends.takeIn(job('next'))]);
+    expect(active()).to.have.length(PLACES + 1);
     for (const send of sends.inTurn().slice(0, 11)) send.hold(send.takeForLookUp(10, 0).map(({ index }) => index));
     sends.settle();
-    expect(await Promise.all(ended), 'they take no slot of the worker').to.deep.equal([
-      { kind: 'done' },
-      { kind: 'done' },
-    ]);
     await eventually(() => active().includes('next'));
     expect(active()).to.have.length(PLACES - 9);
     expect(sends.has('otp-1')).to.equal(true);
@@ -210,7 +213,7 @@ describe('the active sends of a device', () => {
     expect(active()).to.deep.equal([]);
     expect(sends.findHeld(() => true)).to.equal('4915100000');
     people = ['4915100001', '4915100002'];
-    void sends.handleJob(job('list-1'));
+    void sends.takeIn(job('list-1'));
     const send = await eventually(() => sends.inTurn().find(({ messageId }) => messageId === 'list-1'));
     expect(
       sends.findHeld(() => true),
@@ -231,7 +234,7 @@ describe('the active sends of a device', () => {
     people = [3, 4, 5].map(number);
     await hold('list-3');
     people = ['4915100000', '5511987654324'];
-    void sends.handleJob(job('list-4'));
+    void sends.takeIn(job('list-4'));
     await eventually(() => active().includes('list-4'));
     const [other, met] = sends.inTurn()[0]!.takeForLookUp(10, 0);
     sends.inTurn()[0]!.hold([other!.index, met!.index]);
@@ -271,7 +274,7 @@ describe('the active sends of a device', () => {
     it('gives its place to a list that waits for one, and comes back when it is due', async () => {
       await refuseAll();
       expect(active(), 'no one waits for a place').to.have.length(PLACES);
-      for (const name of ['next', 'after it']) await sends.handleJob(job(name));
+      for (const name of ['next', 'after it']) await sends.takeIn(job(name));
       await eventually(() => active().includes('after it'));
       expect(active()).to.include('next');
       expect(active()).to.have.length(PLACES);
@@ -299,7 +302,7 @@ describe('the active sends of a device', () => {
       for (const [i, waitMs] of [2_000, 4_000, 8_000].entries()) {
         const others = active().filter((name) => name !== 'list-0');
         expect(refuse('list-0'), `refusal ${i}`).to.equal(1);
-        await sends.handleJob(job(`next-${i}`));
+        await sends.takeIn(job(`next-${i}`));
         await eventually(() => active().includes(`next-${i}`));
         expect(active()).to.have.members([...others, `next-${i}`]);
         finish(others[0]!);
@@ -317,23 +320,21 @@ describe('the active sends of a device', () => {
       await fill();
       refuse('list-0');
       nowMs += 2_000;
-      await sends.handleJob(job('next'));
+      await sends.takeIn(job('next'));
       expect(active()).to.include('list-0').and.not.include('next');
       expect(refuse('list-0')).to.equal(1);
       await eventually(() => active().includes('next'));
     });
 
-    it('frees the slots of the worker, also for OTPs, and keeps its place while no other send needs it', async () => {
-      const ended = [sends.handleJob(job('otp-1')), sends.handleJob(job('list-1'))];
-      await eventually(() => active().length === 2);
+    it('keeps its place while no other send needs it', async () => {
+      await Promise.all([sends.takeIn(job('otp-1')), sends.takeIn(job('list-1'))]);
       for (const name of active()) refuse(name);
-      expect(await Promise.all(ended)).to.deep.equal([{ kind: 'done' }, { kind: 'done' }]);
       expect(active()).to.deep.equal(['otp-1', 'list-1']);
     });
 
     it('is over when its time is over', async () => {
       await refuseAll();
-      await sends.handleJob(job('next'));
+      await sends.takeIn(job('next'));
       await eventually(() => active().includes('next'));
       sends.drop('list-0');
       expect(sends.has('list-0')).to.equal(false);
@@ -355,7 +356,7 @@ describe('the active sends of a device', () => {
         takeReady(send);
         send.retryLater(busy!.index, nowMs);
       }
-      await sends.handleJob(job('next'));
+      await sends.takeIn(job('next'));
       await eventually(() => active().includes('next'));
       expect(active()).not.to.include('list-0');
       finish('next');
@@ -367,11 +368,13 @@ describe('the active sends of a device', () => {
     });
   });
 
-  it('gives its jobs back when it stops', async () => {
-    const given = sends.handleJob(job('list-0'));
-    await eventually(() => active().length === 1);
+  it('takes nothing in when it has stopped: the next owner finds it', async () => {
+    await sends.takeIn(job('list-0'));
+    const loading = sends.takeIn(job('list-1'));
     sends.stop();
-    expect(await given).to.deep.equal({ kind: 'later', delayMs: 0 });
-    expect(await sends.handleJob(job('list-1'))).to.deep.equal({ kind: 'later', delayMs: 0 });
+    await loading;
+    await sends.takeIn(job('list-2'));
+    expect(active()).to.deep.equal([]);
+    expect(loaded).to.deep.equal(['list-0', 'list-1']);
   });
 });

@@ -2,7 +2,6 @@ import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
-import { createProducer, type Producer } from '@gateway/queue/producer';
 import { defer } from '@gateway/runtime/deferred';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
@@ -34,7 +33,6 @@ const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignor
 /** Its life, whatever the network: what goes over a real socket is tested with the wiring. */
 describe('the owner of a device, on a script', () => {
   let space: RedisSpace;
-  let producer: Producer;
   let keeper: SessionKeeper;
   let ownership: HeldDevice;
   let owner: DeviceOwner;
@@ -63,7 +61,6 @@ describe('the owner of a device, on a script', () => {
     };
     const store = { ...space.store, run };
     keeper = new SessionKeeper({ store, clock, logger, owner: 'test', ttlMs: 3_600_000 });
-    producer = createProducer({ connection: space.clients.queue, space: store.space });
     await ensureDevice(store, ADDRESS);
     ownership = (await keeper.acquire(ADDRESS))!;
     await requestLink(store, ADDRESS, { attemptId: 'one', method: 'qrCode', forceNew: false });
@@ -73,7 +70,7 @@ describe('the owner of a device, on a script', () => {
     start = () => {
       owner = new DeviceOwner(
         {
-          ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
+          ...{ store, keeper, clock, logger },
           metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
           endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
           openSession: async (options) => {
@@ -94,7 +91,6 @@ describe('the owner of a device, on a script', () => {
   afterEach(async () => {
     await owner.handOver();
     keeper.stop();
-    await producer.close();
     await space.close();
   });
 
@@ -113,10 +109,7 @@ describe('the owner of a device, on a script', () => {
       ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: to },
       ...{ owner: 't', requestId: 'r', nowMs: nowMs(), expiresAtMs: nowMs() + 3_600_000 },
     });
-    await producer.addSend(
-      { v: 1, ...ADDRESS, messageId, priority: 'bulk', requestId: 'r' },
-      { epoch: ownership.epoch },
-    );
+    await owner.takeJob({ v: 1, ...ADDRESS, messageId, priority: 'bulk', requestId: 'r' });
     return messageId;
   }
   /** There would be five looks in that time. */

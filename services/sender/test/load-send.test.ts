@@ -40,7 +40,7 @@ describe('loading a send', () => {
       metrics: createSenderMetrics(registry, () => ({})),
       ids: platformIds(Buffer.alloc(16)),
     };
-    return loadSend(deps as Parameters<typeof loadSend>[0], messageId, { finish: () => {} });
+    return loadSend(deps as Parameters<typeof loadSend>[0], messageId, {});
   }
 
   it('of another account than the one that is linked now sends nothing, also where its api died right after the step', async () => {

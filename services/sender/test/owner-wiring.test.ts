@@ -3,7 +3,6 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { openSession } from '@gateway/messenger/session/open-session';
-import { createProducer, type Producer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
@@ -40,7 +39,6 @@ describe('the owner of a device', function () {
   let space: RedisSpace;
   let simulator: Simulator;
   let device: TestDevice;
-  let producer: Producer;
   let keeper: SessionKeeper;
   let ownership: HeldDevice;
   let owner: DeviceOwner;
@@ -61,10 +59,8 @@ describe('the owner of a device', function () {
     device = new TestDevice(space, simulator, 'default', ACCOUNT);
     await device.link();
     await controller.stop();
-    producer = createProducer({ connection: space.clients.queue, space: space.store.space });
   });
   after(async () => {
-    await producer.close();
     await simulator.close();
     await space.close();
   });
@@ -80,7 +76,7 @@ describe('the owner of a device', function () {
     ownership = (await keeper.acquire(device.address))!;
     owner = new DeviceOwner(
       {
-        ...{ store, keeper, producer, clock, logger, queueConnection: space.clients.queue },
+        ...{ store, keeper, clock, logger },
         metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
         endpoint: {
           url: simulator.socketUrl,
@@ -110,10 +106,7 @@ describe('the owner of a device', function () {
     return messageId;
   }
   const addJob = (messageId: string) =>
-    producer.addSend(
-      { v: 1, workspace: 'main', device: 'default', messageId, priority: 'bulk', requestId: 'r' },
-      { epoch: 1 },
-    );
+    owner.takeJob({ v: 1, workspace: 'main', device: 'default', messageId, priority: 'bulk', requestId: 'r' });
   const isRead = (messageId: string, recipients = 1) =>
     eventually(async () => (await readSend(space.store, device.address, messageId))?.counts.read === recipients);
 

@@ -31,7 +31,6 @@ describe('holding recipients back', () => {
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
       })),
       content: { kind: 'text', text: 'hello' },
-      finish: () => {},
     });
   }
   const holdBackAll = (send: SendProgress) =>

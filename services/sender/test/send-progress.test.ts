@@ -22,7 +22,6 @@ function openSend(
     },
     recipients,
     content: { kind: 'text', text: 'hello' },
-    finish: () => {},
     ...(onIllegalMove && { onIllegalMove }),
   });
 }
@@ -273,7 +272,6 @@ describe('SendProgress', () => {
           ...{ kind: 'media', type: 'sticker', mimeType: 'image/webp', blob: 'b', blobHolder: 'h', sizeBytes: 1 },
           followingText: 'and this',
         },
-        finish: () => {},
       });
 
     it('hands nothing out before the file is at the network', () => {

@@ -1,7 +1,6 @@
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
-import { createProducer, type Producer } from '@gateway/queue/producer';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
@@ -28,7 +27,6 @@ const DEVICES = Array.from({ length: 12 }, (_, i) => `device-${i}`);
 describe('the devices of several senders', () => {
   let space: RedisSpace;
   let doorbells: DoorbellListener;
-  let producer: Producer;
   let senders: { pool: SenderPool; stop(): Promise<void> }[];
   let logins: number;
   let connected: number;
@@ -41,13 +39,11 @@ describe('the devices of several senders', () => {
     space = await openRedisSpace();
     [senders, logins, connected, passedMs, loginMs] = [[], 0, 0, 0, 0];
     doorbells = await DoorbellListener.listen(space.clients.subscriber, space.store.space);
-    producer = createProducer({ connection: space.clients.queue, space: space.store.space });
     await Promise.all(DEVICES.map((device) => link(device)));
   });
   afterEach(async () => {
     await Promise.all(senders.map(({ stop }) => stop()));
     doorbells.close();
-    await producer.close();
     await space.close();
   });
 
@@ -68,7 +64,7 @@ describe('the devices of several senders', () => {
     const keeper = new SessionKeeper({ store, clock, logger, owner: id, ttlMs: 3_600_000 });
     const logIn = logInOnScript({}, ACCOUNT);
     const pool = new SenderPool({
-      ...{ store, keeper, producer, clock, logger, doorbells, queueConnection: space.clients.queue },
+      ...{ store, keeper, clock, logger, doorbells },
       ...{ processId: id, maxDevices: 100, memberTtlMs: 60_000, tickMs: 100 },
       metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
       endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },

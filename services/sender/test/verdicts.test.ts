@@ -41,7 +41,7 @@ describe('a stranger whom the network refuses, and knows of no restriction', () 
       metrics,
       ids: platformIds(Buffer.alloc(16, 7)),
     };
-    send = (await loadSend(deps, messageId, { finish: () => {} }))!;
+    send = (await loadSend(deps, messageId, {})) as SendProgress;
     hold = attached();
     verdicts = new Verdicts({
       ...{ ...deps, hold, results: new ResultWriter(deps), failures: new FailureLines(logger) },

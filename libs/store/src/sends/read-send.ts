@@ -113,7 +113,12 @@ export async function readContent(
 ): Promise<StoredContent | undefined> {
   const { content: key } = sendKeys(store.space, address, tag);
   const sealed = await store.redis.getBuffer(key);
-  return sealed ? JSON.parse(store.vault.open(sealed, 'content', key).toString()) : undefined;
+  return sealed ? openContent(store, key, sealed) : undefined;
+}
+
+/** What lies under this key. Throws when it cannot be opened. */
+export function openContent(store: Store, key: string, sealed: Buffer): StoredContent {
+  return JSON.parse(store.vault.open(sealed, 'content', key).toString());
 }
 
 /** The tags of all sends of a device that are kept, with work left or not, in no order; one may come twice. */

@@ -6,6 +6,7 @@ import {
   type Want,
 } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { SendJob } from '@gateway/contracts/jobs';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import { disconnectPolicy } from '@gateway/messenger/codes/disconnect-policy';
@@ -90,6 +91,11 @@ export class DeviceOwner {
     this.isQuiet = false;
     this.wakeUp.ring();
     void this.work?.refreshPace();
+  }
+
+  /** A send of this device was accepted. Without work there is nothing to tell: it reads what is open when it begins. */
+  async takeJob(job: SendJob): Promise<void> {
+    await this.work?.takeJob(job);
   }
 
   /** Another process has a question for the owner: called on doorbells. */
@@ -351,7 +357,7 @@ export class DeviceOwner {
 
   /**
    * Releases in an order in which the next owner waits only for the last acks: no more work, the socket closed and
-   * its keys written, then the ownership. The queue worker ends behind it; jobs that it still takes are given back.
+   * its keys written, then the ownership.
    */
   private async release(): Promise<void> {
     const { keeper, store } = this.deps;
@@ -363,7 +369,6 @@ export class DeviceOwner {
     if (this.isCounted && !this.failed) void noteEnded(store, this.ownership).catch(() => {});
     await keeper.release(this.ownership);
     await ringDoorbell(store, { topic: 'owner', ...this.address });
-    await this.work?.ended();
   }
 
   private fail(error: Error): void {

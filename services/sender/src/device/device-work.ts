@@ -1,15 +1,13 @@
+import type { SendJob } from '@gateway/contracts/jobs';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
-import { type Consumer, createConsumer } from '@gateway/queue/consumer';
-import { sleep } from '@gateway/runtime/clock';
-import { toError } from '@gateway/runtime/errors';
 import { type Device, readDevice } from '@gateway/store/devices/devices';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import type { DeviceDeps, ProcessDeps } from '../deps.js';
 import { MediaUploads } from '../preparing/media-uploads.js';
 import { DeviceScheduler } from '../scheduling/device-scheduler.js';
+import { takeInOpenSends } from './open-sends.js';
 import { QuestionDesk } from './question-desk.js';
 import { SessionPruner } from './session-pruner.js';
-import { WakeJobs } from './wake-jobs.js';
 
 export interface WorkDeps extends ProcessDeps, DeviceDeps {
   device: Device;
@@ -19,20 +17,14 @@ export interface WorkDeps extends ProcessDeps, DeviceDeps {
   onStalled(session: MessengerSession): void;
 }
 
-const QUEUE_CONCURRENCY = 200;
-const CONSUMER_CLOSE_MS = 2_000;
-
-/** The sends of one device: the worker of its queue, the scheduler that sends, and the sends that lost their job. */
+/** The sends of one device, and what else its owner does for it. */
 export class DeviceWork {
   readonly scheduler: DeviceScheduler;
-  private readonly wakeJobs: WakeJobs;
   private readonly pruner: SessionPruner;
   private readonly desk: QuestionDesk;
   readonly joins: OptOutJoins;
   private lastRefresh: Promise<void> = Promise.resolve();
   private nextRefresh: Promise<void> | undefined;
-  private consumer: Consumer | undefined;
-  private consumerClosed: Promise<void> | undefined;
 
   constructor(private readonly deps: WorkDeps) {
     this.scheduler = new DeviceScheduler({
@@ -40,7 +32,6 @@ export class DeviceWork {
       uploads: new MediaUploads(deps),
       pace: deps.device.pace ?? deps.defaultPace,
     });
-    this.wakeJobs = new WakeJobs(deps);
     this.pruner = new SessionPruner(deps);
     this.joins = new OptOutJoins(deps);
     this.desk = new QuestionDesk({
@@ -52,20 +43,15 @@ export class DeviceWork {
     });
   }
 
-  /** Jobs first: a worker takes what is there without being woken, and a wake-up may go to a frozen former owner. */
+  /** Jobs come from now on: what was accepted before is found here. */
   async start(): Promise<void> {
-    const { store, queueConnection, ownership, logger } = this.deps;
     await this.scheduler.hold.load();
-    await this.compareSends({ isStart: true });
-    this.consumer = createConsumer({
-      connection: queueConnection,
-      space: store.space,
-      address: ownership.address,
-      handlers: { send: (job) => this.scheduler.sends.handleJob(job) },
-      concurrency: QUEUE_CONCURRENCY,
-      logger,
-    });
+    await this.compareSends();
     this.desk.look();
+  }
+
+  takeJob(job: SendJob): Promise<void> {
+    return this.scheduler.sends.takeIn(job);
   }
 
   attach(session: MessengerSession): void {
@@ -112,9 +98,9 @@ export class DeviceWork {
     return this.pruner.tick();
   }
 
-  private async compareSends(options: { isStart?: boolean } = {}): Promise<void> {
+  private async compareSends(): Promise<void> {
     await this.scheduler.refresh();
-    await this.wakeJobs.addMissing(this.scheduler.sends, options);
+    await takeInOpenSends(this.scheduler.sends, this.deps);
   }
 
   /** Another process has a question for the owner. */
@@ -122,18 +108,9 @@ export class DeviceWork {
     this.desk.look();
   }
 
-  /** No more messages; resolves when the last acks are in, or late. The worker takes no more jobs either. */
+  /** No more messages; resolves when the last acks are in, or late. */
   async stop(): Promise<void> {
-    // The worker first: it would take the jobs again that the scheduler gives back.
-    this.consumerClosed = this.consumer?.close().catch((thrown: unknown) => {
-      this.deps.logger.warn('queue worker not closed', { error: toError(thrown) });
-    });
     this.desk.stop();
     await this.scheduler.stop();
-  }
-
-  /** Resolves when the worker has ended; one that cannot reach Redis does not keep us. */
-  async ended(): Promise<void> {
-    await Promise.race([this.consumerClosed, sleep(CONSUMER_CLOSE_MS)]);
   }
 }

@@ -1,4 +1,5 @@
 import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
+import type { SendJob } from '@gateway/contracts/jobs';
 import { chooseOrphans, countSurplus, type Fleet } from '@gateway/fleet/assignment';
 import { drainDevices } from '@gateway/fleet/drain';
 import { LinkedDevices } from '@gateway/fleet/linked-devices';
@@ -86,6 +87,11 @@ export class SenderPool {
     const counts = { backingOff: 0, opening: 0, open: 0, waiting: 0, ended: 0 };
     for (const { state } of this.owners.values()) counts[state]++;
     return counts;
+  }
+
+  /** A send was accepted for a device of this process. The next owner of one that is not here finds it by itself. */
+  async takeJob(job: SendJob): Promise<void> {
+    await this.ownerOf(job)?.takeJob(job);
   }
 
   /** Hands every device over, at the pace of those that take them. */

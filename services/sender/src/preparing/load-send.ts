@@ -1,18 +1,10 @@
 import { contentOfPart, isMessageContent } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
-import { LIMITS } from '@gateway/contracts/limits';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
-import { toError } from '@gateway/runtime/errors';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import { recordResults } from '@gateway/store/sends/change-send';
-import {
-  type RecipientView,
-  readContent,
-  readRecipients,
-  readSend,
-  type SendRecord,
-  type StoredContent,
-} from '@gateway/store/sends/read-send';
+import type { RecipientView, SendRecord, StoredContent } from '@gateway/store/sends/read-send';
+import { type TakenSend, takeInSend } from '@gateway/store/sends/take-in-send';
 import type { DeviceDeps } from '../deps.js';
 import type { LoadOptions } from '../scheduling/active-sends.js';
 import type { IllegalMoveError } from '../scheduling/places.js';
@@ -22,27 +14,22 @@ import { loadQuotes } from './load-quotes.js';
 type LoadDeps = Pick<DeviceDeps, 'store' | 'ownership' | 'clock' | 'logger' | 'metrics' | 'ids'>;
 
 /**
- * Reads a send as its scheduler works on it; `undefined` when nothing is left to do. One whose content cannot be read fails as a whole, or it would
- * come back for ever; but one that is sealed with a key of others waits: a minute later it is loaded again (`WakeJobs`), and
- * at once by a process that has the key.
+ * Takes a send in, as its scheduler works on it; `undefined` when nothing is left to do. One whose content cannot be read
+ * fails as a whole, or it would come back for ever; but one that is sealed with a key of others waits (`later`): it is loaded
+ * again, and at once by a process that has the key.
  */
 export async function loadSend(
   deps: LoadDeps,
   messageId: string,
   options: LoadOptions,
-): Promise<SendProgress | undefined> {
-  const { store, ownership } = deps;
+): Promise<SendProgress | 'later' | undefined> {
+  const { store, ownership, clock } = deps;
   const tag = parseMessageId(messageId)?.tag;
-  if (!tag) return undefined;
-  // One connection keeps them in this order, in one packet: an OTP has no time for three round trips.
-  const [record, recipients, stored] = await Promise.all([
-    readSend(store, ownership.address, messageId),
-    readRecipients(store, ownership.address, tag, { from: 0, limit: LIMITS.maxRecipients }),
-    readContent(store, ownership.address, tag).catch(toError),
-  ]);
-  if (!record || record.state === 'closed') return undefined;
-  const loaded = await checkContent(deps, { record, recipients, stored });
-  if (!loaded) return undefined;
+  const taken = tag && (await takeInSend(store, ownership, { tag, nowMs: clock.nowMs() }));
+  if (!taken || taken.record.messageId !== messageId) return undefined;
+  const { record, recipients } = taken;
+  const loaded = await checkContent(deps, taken);
+  if (!loaded || loaded === 'later') return loaded;
   const { content, reply } = loaded;
   await noteKeyIsThere(deps, record, recipients);
   const quoteFor = await loadQuotes({ store, address: ownership.address, ids: deps.ids }, reply);
@@ -54,23 +41,15 @@ export async function loadSend(
 
 async function checkContent(
   deps: LoadDeps,
-  {
-    record,
-    recipients,
-    stored,
-  }: {
-    record: SendRecord;
-    recipients: readonly RecipientView[];
-    stored: StoredContent | Error | undefined;
-  },
-): Promise<StoredContent | undefined> {
+  { record, recipients, stored }: TakenSend,
+): Promise<StoredContent | 'later' | undefined> {
   const { logger, metrics } = deps;
   const queued = recipients.filter(({ status }) => status === 'queued').map(({ index }) => index);
   if (stored instanceof UnknownKeyError) {
     logger.warn('send waits for the encryption key of its content', { messageId: record.messageId, ...stored.fields });
     metrics.countAwaitingKey();
     await settleRecipients(deps, record, queued, { event: 'held', errorCode: AWAITING_KEY });
-    return undefined;
+    return 'later';
   }
   if (stored instanceof Error) {
     logger.error('content of a send cannot be read', { messageId: record.messageId, error: stored });

@@ -1,7 +1,6 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
-import type { JobOutcome } from '@gateway/queue/consumer';
 import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
@@ -11,18 +10,16 @@ export interface ActiveSendsDeps {
   address: DeviceAddress;
   monotonicMs(): number;
   nowMs(): number;
-  /** `undefined`: nothing is left to do. */
-  load(messageId: string, options: LoadOptions): Promise<SendProgress | undefined>;
+  /** `undefined`: nothing is left to do. `later`: what it needs is not there. */
+  load(messageId: string, options: LoadOptions): Promise<SendProgress | 'later' | undefined>;
   /** A send is active, or its place is free: `settle` is due. */
   onLoaded(): void;
   onFinished(send: SendProgress): void;
-  /** One that got a place without a job cannot be loaded: it waits for a job. */
+  /** It cannot be loaded: it is loaded again a minute later. */
   onUnloadable(job: SendJob, error: Error): void;
 }
 
 export interface LoadOptions {
-  /** Ends what brought the send here. */
-  finish: () => void;
   /** Of a send that gave up its place. */
   rest?: Rest | undefined;
 }
@@ -42,8 +39,10 @@ interface Return {
   first?: ReadonlySet<string>;
 }
 
-/** So that of 200 slots of the queue worker an OTP always finds one. */
+/** Each is in memory as a whole. */
 const MAX_LISTS = 150;
+/** One that could not be loaded is loaded again. */
+const AGAIN_MS = 60_000;
 /** So long after its job came an OTP has the device to itself. Longer, and one that is stuck would hold up the lists. */
 const OTP_FIRST_MS = 1_000;
 
@@ -56,8 +55,7 @@ const OTP_FIRST_MS = 1_000;
  *                               waits for the place, for the end of a pause)
  *
  * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs next to
- * nothing in this process and nothing in the queue: its job is done, and should this process end, the next owner finds
- * the record.
+ * nothing in this process; should it end, the next owner finds the record.
  * OTPs are never parked.
  */
 export class ActiveSends {
@@ -81,20 +79,16 @@ export class ActiveSends {
     return Math.max(0, MAX_LISTS - this.active.size - this.loading.size);
   }
 
-  /** Works on a send until nothing is left to do for now, or until this owner ends. */
-  async handleJob(job: SendJob): Promise<JobOutcome> {
-    if (this.stopped) return { kind: 'later', delayMs: 0 };
-    if (this.has(job.messageId)) return { kind: 'done' };
-    if (job.priority === 'otp' || this.room > 0) await this.work(job);
-    else {
-      this.park(job);
-      this.fillPlaces();
-    }
-    return this.stopped ? { kind: 'later', delayMs: 0 } : { kind: 'done' };
+  /** Takes a send in, if it is not here yet: resolves when it is loaded, or parked. Never rejects. */
+  async takeIn(job: SendJob): Promise<void> {
+    if (this.stopped || this.has(job.messageId)) return;
+    if (job.priority === 'otp' || this.room > 0) return this.work(job);
+    this.park(job);
+    this.fillPlaces();
   }
 
   /** Gives a send a place behind those that have come before. */
-  park(job: SendJob, back: Return = NEW): void {
+  private park(job: SendJob, back: Return = NEW): void {
     this.parked.set(job.messageId, { job, ...back });
   }
 
@@ -160,8 +154,6 @@ export class ActiveSends {
       if (send.lookingUp || send.file.uploading) continue;
       if (send.isHeld) this.setAside(send);
       else if (send.isDone) this.end(send);
-      // Its job is done: the slots of the worker are for those that have something to do.
-      else if (send.rests) send.finish();
     }
     this.fillPlaces();
   }
@@ -171,7 +163,7 @@ export class ActiveSends {
       if (this.room === 0) this.freePlace();
       if (this.room === 0) return;
       this.parked.delete(job.messageId);
-      this.start(job, back);
+      void this.work(job, back);
     }
   }
 
@@ -219,10 +211,9 @@ export class ActiveSends {
     return undefined;
   }
 
-  /** Gives all jobs back. */
+  /** Takes no more. */
   stop(): void {
     this.stopped = true;
-    for (const send of this.active.values()) send.finish();
     this.active.clear();
     this.parked.clear();
     this.aside.clear();
@@ -244,13 +235,11 @@ export class ActiveSends {
     this.aside.set(send.messageId, { job: toJob(this.deps.address, send.record), held, rest });
     this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
     this.active.delete(send.messageId);
-    send.finish();
   }
 
   private end(send: SendProgress): void {
     this.active.delete(send.messageId);
     this.deps.onFinished(send);
-    send.finish();
   }
 
   private takeAside(isWanted: (aside: Aside) => boolean): Aside[] {
@@ -260,41 +249,38 @@ export class ActiveSends {
   }
 
   private restart(job: SendJob, back: Return): void {
-    if (job.priority === 'otp' || this.room > 0) this.start(job, back);
+    if (job.priority === 'otp' || this.room > 0) void this.work(job, back);
     else this.park(job, back);
-  }
-
-  private start(job: SendJob, back: Return): void {
-    this.work(job, back).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
   }
 
   private async work(job: SendJob, back = NEW): Promise<void> {
     const { messageId, device, requestId } = job;
     if (job.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
-    await runInContext({ requestId, messageId, device }, async () => {
-      await new Promise<void>((resolve, reject) => {
-        this.load(job, { ...back, finish: resolve }).then((isActive) => {
-          if (!isActive) resolve();
-        }, reject);
-      });
-    });
+    await runInContext({ requestId, messageId, device }, () => this.load(job, back));
   }
 
-  private async load(
-    { messageId, priority }: SendJob,
-    { finish, rest, first }: Return & { finish: () => void },
-  ): Promise<boolean> {
+  private async load(job: SendJob, { rest, first }: Return): Promise<void> {
+    const { messageId, priority } = job;
     this.loading.set(messageId, priority);
     try {
-      const send = await this.deps.load(messageId, { finish, rest });
-      if (!send || this.stopped) return false;
+      const send = await this.deps.load(messageId, { rest });
+      if (!send || this.stopped) return;
+      if (send === 'later') return this.loadAgain(job);
       if (first) send.putFirst(first);
       this.active.set(messageId, send);
-      return true;
+    } catch (thrown) {
+      this.deps.onUnloadable(job, toError(thrown));
+      if (!this.stopped) this.loadAgain(job);
     } finally {
       this.loading.delete(messageId);
       this.deps.onLoaded();
     }
+  }
+
+  private loadAgain(job: SendJob): void {
+    const untilMs = this.deps.nowMs() + AGAIN_MS;
+    this.aside.set(job.messageId, { job, held: new Float64Array(), rest: { untilMs, attempts: 0, uploadAttempts: 0 } });
+    this.wakeAtMs = Math.min(this.wakeAtMs, untilMs);
   }
 }
 

@@ -141,7 +141,7 @@ export class DeviceScheduler {
     this.settleAll();
   }
 
-  /** Takes no more work, waits a moment for acks that are under way, and gives all jobs back. */
+  /** Takes no more work, and waits a moment for acks that are under way. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.wakeUp.ring();

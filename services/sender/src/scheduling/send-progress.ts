@@ -48,8 +48,6 @@ export class SendProgress {
   readonly tag: SendTag;
   readonly record: SendRecord;
   readonly content: MessageContent;
-  /** Ends the job that brought this send here. */
-  readonly finish: () => void;
   /** A lookup of recipients of this send is under way. */
   lookingUp = false;
   readonly file: FileProgress;
@@ -75,7 +73,6 @@ export class SendProgress {
     recipients: readonly RecipientView[];
     content: MessageContent;
     quoteFor?: QuoteFor;
-    finish: () => void;
     rest?: Rest | undefined;
     /** Reports a defect; by default it throws. */
     onIllegalMove?: (error: IllegalMoveError) => void;
@@ -84,7 +81,6 @@ export class SendProgress {
     this.messageId = options.record.messageId;
     this.tag = options.record.tag;
     this.content = options.content;
-    this.finish = options.finish;
     this.quoteFor = options.quoteFor ?? (() => undefined);
     this.numbers = options.recipients.map(({ to }) => to);
     this.places = new Places(options.recipients.length, options.onIllegalMove ?? raise);

@@ -5,7 +5,7 @@ import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { OnSessionEvent } from '@gateway/messenger/session/session-events';
 import type { OutgoingMessage } from '@gateway/messenger/session/session-types';
-import { systemClock } from '@gateway/runtime/clock';
+import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { MediaUploads } from '@gateway/sender/preparing/media-uploads';
@@ -146,9 +146,11 @@ async function openStage() {
       sessions.push(session);
       return session;
     },
-    /** A send is accepted, and its job comes: resolves when its job ends. */
+    /** A send is accepted, and its job comes: resolves when there is nothing left to do for it, or nothing for now. */
     async start(scheduler: DeviceScheduler, messageId: MessageId, priority: 'otp' | 'bulk' = 'bulk'): Promise<void> {
-      await scheduler.sends.handleJob({ v: 1, ...ADDRESS, messageId, priority, requestId: 'r' });
+      await scheduler.sends.takeIn({ v: 1, ...ADDRESS, messageId, priority, requestId: 'r' });
+      const hasWork = () => scheduler.sends.inTurn().some((send) => send.messageId === messageId && !send.rests);
+      while (hasWork()) await sleep(1);
     },
     /** Of each recipient. */
     async statuses(messageId: string): Promise<string[]> {

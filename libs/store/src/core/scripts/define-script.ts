@@ -31,6 +31,8 @@ interface Definition<K extends string, A extends Record<string, WriteArgument>, 
   isFenced?: true;
   /** It reads or changes the send of its key `record`. Throws `UnknownVersionError`, having changed nothing, for one of another version. */
   readsSend?: true;
+  /** Its texts come as bytes. */
+  repliesBytes?: true;
   /**
    * In this order: in Lua `openSends` is `open_sends_key`. `name?` may be left out, and is then `nil`; of `...names` there are
    * any number, from `KEYS[before_names + 1]` on.
@@ -76,6 +78,7 @@ export interface Script {
   isFenced: boolean;
   /** Without that of the ownership. */
   keys: readonly string[];
+  repliesBytes: boolean;
   lua: string;
   sha: string;
 }
@@ -96,10 +99,11 @@ export function defineScript<const K extends string, A extends Record<string, Wr
   definition: Definition<K, A, R> & { isFenced?: never },
 ): Step<Input<K, A>, R>;
 export function defineScript(definition: AnyDefinition): unknown {
-  const { name, whenFull, isFenced = false, keys } = definition;
+  const { name, whenFull, isFenced = false, repliesBytes = false, keys } = definition;
   if (scripts.has(name)) throw new Error(`two definitions of ${name}`);
   const lua = writeLua(definition);
-  scripts.set(name, { name, whenFull, isFenced, keys, lua, sha: createHash('sha1').update(lua).digest('hex') });
+  const sha = createHash('sha1').update(lua).digest('hex');
+  scripts.set(name, { name, whenFull, isFenced, keys, repliesBytes, lua, sha });
   if (!isFenced) return (host: ScriptHost, input: Record<string, unknown>) => call(definition, host, input);
   return (host: ScriptHost, { address, token }: ScriptOwner, input: Record<string, unknown>) =>
     call(definition, host, input, { ...ownerKeys(host.space, address, token), token });

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import { Command, type Redis } from 'ioredis';
 import { definedScripts, type RunScript } from './define-script.js';
 
 /**
@@ -9,11 +9,16 @@ export function loadScripts(redis: Redis): RunScript {
   return async (name, keys, args) => {
     const script = definedScripts().get(name);
     if (!script) throw new Error(`no Lua script named ${name}`);
+    const { sha, lua, repliesBytes } = script;
+    const send = (command: 'evalsha' | 'eval', which: string) =>
+      redis.sendCommand(
+        new Command(command, [which, keys.length, ...keys, ...args], { replyEncoding: repliesBytes ? null : 'utf8' }),
+      );
     try {
-      return await redis.evalsha(script.sha, keys.length, ...keys, ...args);
+      return await send('evalsha', sha);
     } catch (thrown) {
       if (!isForgotten(thrown)) throw thrown;
-      return redis.eval(script.lua, keys.length, ...keys, ...args);
+      return send('eval', lua);
     }
   };
 }

@@ -1,0 +1,44 @@
+import { type KeySpace, queueName, queuePrefix, queuesKey } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+
+export interface QueuesDeps {
+  connection: Redis;
+  space: KeySpace;
+}
+
+/** Who uses a queue says so as often as this. */
+export const NOTE_EVERY_MS = 60_000;
+/** A queue that no one has used for so long is that of a process which has ended, or takes no jobs. */
+const SILENT_MS = 5 * NOTE_EVERY_MS;
+
+/** The queue of this process is in use. */
+export async function noteQueue({ connection, space }: QueuesDeps, processId: string): Promise<void> {
+  await connection.zadd(queuesKey(space), systemClock.nowMs(), processId);
+}
+
+/**
+ * Removes the queues that no process uses any more. Should one of them be that of a process that was only frozen, nothing is
+ * lost: jobs are wake-ups, the records of sends are the truth, and the next job makes the queue anew.
+ */
+export async function removeSilentQueues(deps: QueuesDeps): Promise<void> {
+  const { connection, space } = deps;
+  const beforeMs = systemClock.nowMs() - SILENT_MS;
+  for (const processId of await connection.zrangebyscore(queuesKey(space), '-inf', beforeMs)) {
+    await removeQueue(deps, processId);
+    await connection.zrem(queuesKey(space), processId);
+  }
+}
+
+async function removeQueue({ connection, space }: QueuesDeps, processId: string): Promise<void> {
+  const queue = new Queue(queueName(processId), { connection, prefix: queuePrefix(space), skipMetasUpdate: true });
+  queue.on('error', () => {});
+  try {
+    await queue.obliterate({ force: true });
+    // What it leaves of a worker.
+    await connection.unlink(...['marker', 'stalled', 'stalled-check'].map((name) => queue.toKey(name)));
+  } finally {
+    await queue.close();
+  }
+}

@@ -1,0 +1,16 @@
+-- An owner takes a send in: from now on it is due when its time is over, and no one need wake its owner before that.
+-- One of a former account is cancelled.
+-- Output: { packed send, sealed content }, or nothing when nothing is left to do.
+--- @include cancel
+--- @include former
+--- @constants OPEN
+if not send or send.state ~= OPEN then
+  redis.call('ZREM', due_key, due_entry(record_key))
+  return false
+end
+if is_of_former_account() then
+  cancel(function() return true end)
+  return false
+end
+redis.call('ZADD', due_key, send.expires_at, due_entry(record_key))
+return { redis.call('GET', record_key), redis.call('GET', content_key) }

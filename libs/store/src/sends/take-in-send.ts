@@ -1,0 +1,55 @@
+import type { SendTag } from '@gateway/contracts/ids';
+import { unpackHead, unpackPlaces, unpackTexts } from '@gateway/contracts/sends/packed-send';
+import { HEAD_BYTES } from '@gateway/contracts/sends/send-layout';
+import { toError } from '@gateway/runtime/errors';
+import { defineScript, number } from '../core/scripts/define-script.js';
+import type { Store } from '../core/store.js';
+import type { Ownership } from '../fleet/ownership.js';
+import { keysOfSend, SEND_AND_DEVICE } from './keys-of-send.js';
+import { openContent, type RecipientView, type SendRecord, type StoredContent } from './read-send.js';
+
+const takeInStep = defineScript({
+  name: 'take-in-send',
+  whenFull: 'runs',
+  isFenced: true,
+  readsSend: true,
+  repliesBytes: true,
+  keys: SEND_AND_DEVICE,
+  args: { nowMs: number },
+  reply: (reply) => reply as [packed: Buffer, sealed: Buffer | null] | null,
+});
+
+/** A send with all that its owner works with. */
+export interface TakenSend {
+  record: SendRecord;
+  recipients: RecipientView[];
+  /** `undefined` when it is gone; the error when it cannot be opened. */
+  stored: StoredContent | Error | undefined;
+}
+
+/**
+ * Takes a send in, in one step: its owner needs no wake-up any more. `undefined` when nothing is left to do for it. Safe to
+ * repeat. Throws `FencedError` for a stale owner, `UnknownVersionError`.
+ */
+export async function takeInSend(
+  store: Store,
+  ownership: Ownership,
+  { tag, nowMs }: { tag: SendTag; nowMs: number },
+): Promise<TakenSend | undefined> {
+  const keys = keysOfSend(store, ownership.address, tag);
+  const taken = await takeInStep(store, ownership, { ...keys, nowMs });
+  if (!taken) return undefined;
+  const [packed, sealed] = taken;
+  const record: SendRecord = { tag, ...unpackHead(packed), ...unpackTexts(packed, packed) };
+  const places = unpackPlaces(packed.subarray(HEAD_BYTES), record.total);
+  const recipients = places.map((place, index) => ({ index, ...place }));
+  return { record, recipients, stored: sealed ? tryToOpen(store, keys.content, sealed) : undefined };
+}
+
+function tryToOpen(store: Store, key: string, sealed: Buffer): StoredContent | Error {
+  try {
+    return openContent(store, key, sealed);
+  } catch (thrown) {
+    return toError(thrown);
+  }
+}
