@@ -1,4 +1,4 @@
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import { type DeviceAddress, nameOfDevice } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 
@@ -13,12 +13,12 @@ export class DeviceStates {
 
   /** Read-only: it may be shared with other requests. */
   read(address: DeviceAddress): Promise<Readonly<DeviceState>> {
-    const key = `${address.workspace}/${address.device}`;
-    const shared = this.ofThisTurn.get(key);
+    const name = nameOfDevice(address);
+    const shared = this.ofThisTurn.get(name);
     if (shared) return shared;
     if (this.ofThisTurn.size === 0) setImmediate(() => this.ofThisTurn.clear());
     const state = readDeviceState(this.store, address);
-    this.ofThisTurn.set(key, state);
+    this.ofThisTurn.set(name, state);
     return state;
   }
 }
