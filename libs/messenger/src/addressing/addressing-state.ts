@@ -10,13 +10,13 @@ export type Namespace = 'lid' | 'pn';
  */
 export interface AddressingState {
   namespace: Namespace | 'unknown';
-  /** Only the account's phone, or a message refused in both, has said so: the network has taken no message in it since. */
+  /** Known only from the account's phone, or from a message refused in both: the network has not accepted a message in it since. */
   isTold?: true;
   /** When the network last refused a message in both, and whether it showed a token: the other one rests for a while. */
   bothRefused?: { atMs: number; withToken: boolean };
 }
 
-/** A message without a token is refused in either namespace: that says little, and is not to be repeated soon. */
+/** A message without a token is refused in either namespace: that proves little, and should not be repeated soon. */
 const REST_MS = { withToken: 30 * 60_000, withoutToken: 6 * 60 * 60_000 };
 const WRONG_NUMBER = 463;
 const WRONG_HIDDEN = 400;
@@ -38,9 +38,9 @@ export function mayProbe(
 }
 
 /**
- * What is known of an account after the network has refused a message in both namespaces. Where nothing was known, 400 by
+ * What is known about an account after the network has refused a message in both namespaces. If nothing was known, 400 by
  * hidden identifier says that the account has not migrated, and 463 by it that it has: a number would be refused with
- * 463 for want of a token, too. Neither is proven by that. What was known stays: 400 can also be about the one message.
+ * 463 for lack of a token, too. This proves neither. What was known stays: 400 can also be about the one message.
  */
 export function afterBothRefused(state: AddressingState, hiddenCode: number, bothRefused: Refusals): AddressingState {
   if (state.namespace !== 'unknown') return { ...state, bothRefused };
@@ -69,14 +69,14 @@ export function mayMeanAddress(
 /** Credentials as stored: the library keeps fields that it does not know. */
 export type StoredCreds = AuthenticationCreds & {
   addressing?: AddressingState;
-  /** What the network last said of `MIGRATION_SETTING`. */
+  /** Last value of `MIGRATION_SETTING` from the network. */
   isMigrationEnabled?: boolean;
 };
 
 /** Whether the account's conversations may be by hidden identifier (`lid_one_on_one_migration_enabled`). */
 export const MIGRATION_SETTING = '9435';
 
-/** What is stored with the credentials; anything else is an account of which nothing is known. */
+/** The state stored with the credentials; anything else means that nothing is known about the account. */
 export function readAddressing(creds: AuthenticationCreds): AddressingState {
   const { namespace, isTold, bothRefused } = (creds as StoredCreds).addressing ?? {};
   return {
@@ -87,7 +87,7 @@ export function readAddressing(creds: AuthenticationCreds): AddressingState {
 }
 
 /**
- * The namespace in which messages go out now. Where nothing is known the network's setting says which one is tried first;
+ * The namespace in which messages go out now. If nothing is known, the network's setting decides which one is tested first;
  * without it hidden identifiers, as official clients do since July 2026.
  */
 export function namespaceOf(creds: StoredCreds): Namespace {

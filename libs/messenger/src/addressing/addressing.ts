@@ -28,7 +28,7 @@ export interface AddressingDeps {
 /** One message in one namespace. */
 export interface Attempt {
   readonly namespace: Namespace;
-  /** Called with what the network said; resolves with the verdict that counts. */
+  /** Called with the network's verdict; resolves with the final one. */
   settle(verdict: AckOutcome, message: SentMessage): Promise<AckOutcome>;
   /** Nothing was written. */
   cancel(): void;
@@ -75,7 +75,7 @@ export class Addressing {
     await this.#save({ namespace, isTold: true });
   }
 
-  /** The network says whether the account may have migrated: that decides nothing, but which name is tried first. */
+  /** The network reports whether the account may have migrated: that only decides which name is tested first. */
   async noteMigrationSetting(isEnabled: boolean): Promise<void> {
     if (this.#creds.isMigrationEnabled === isEnabled) return;
     this.#creds.isMigrationEnabled = isEnabled;
@@ -157,10 +157,10 @@ export class Addressing {
     return mayProbe(this.state, { nowMs: this.#deps.nowMs(), withToken });
   }
 
-  /** The network's word: the account's namespace is the one in which it takes messages. */
+  /** Proof from the network: the account's namespace is the one in which it accepts messages. */
   async #accepted(used: Namespace): Promise<void> {
     const { namespace, isTold, bothRefused } = this.state;
-    // One of before the phone's word proves nothing against it.
+    // A message from before the phone's report proves nothing against it.
     if (namespace !== 'unknown' && !(isTold && namespace === used)) return;
     this.#deps.logger.info('namespace of the account is proven', { namespace: used });
     // A message that shows no token is no better a witness than before.

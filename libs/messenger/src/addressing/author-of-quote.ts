@@ -3,7 +3,7 @@ import { jidNormalizedUser } from '../socket/baileys.js';
 import type { Namespace } from './addressing-state.js';
 import { inNamespace, type StoredNames } from './other-name.js';
 
-/** What is known of the names of people: the account's own, and the pairs in its keys. The network is not asked. */
+/** Known names of people: the account's own, and the pairs in its keys. The network is not asked. */
 export interface NameBook {
   own: { id: string; lid?: string } | undefined;
   keys: StoredNames;

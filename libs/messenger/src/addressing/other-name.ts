@@ -6,7 +6,7 @@ export type StoredNames = Pick<AuthenticationState['keys'], 'get'>;
 
 type JidServer = Parameters<typeof jidEncode>[1];
 
-/** What the same device is called in the other namespace. */
+/** The jid of the same device in the other namespace. */
 const OTHER_SERVER: ReadonlyMap<string, { namespace: Namespace; other: JidServer }> = new Map([
   ['s.whatsapp.net', { namespace: 'pn', other: 'lid' }],
   ['hosted', { namespace: 'pn', other: 'hosted.lid' }],

@@ -15,9 +15,9 @@ import { MIGRATION_SETTING, type Namespace } from './addressing-state.js';
 
 export interface WatchMigrationDeps {
   onNamespace(namespace: Namespace): Promise<void>;
-  /** The network says at a login whether the account may have migrated. */
+  /** The network reports at login whether the account may have migrated. */
   onSetting(isEnabled: boolean): Promise<void>;
-  /** Called with what could not be stored: the session must end. */
+  /** Called with the error if storing failed: the session must end. */
   onFailed(error: Error): void;
 }
 

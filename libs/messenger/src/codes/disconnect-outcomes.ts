@@ -3,7 +3,7 @@ import { KeysUnreadableError, TimeoutError, UntrustedServerError } from '../sess
 import { DisconnectReason } from '../socket/baileys.js';
 import { meaningOfEnd } from './network-codes.js';
 
-/** Why a session ended. `disconnectPolicy` says what follows. */
+/** Why a session ended. `disconnectPolicy` decides what follows. */
 export type DisconnectOutcome =
   /** `close()` was called. */
   | { kind: 'closedByUs' }
@@ -11,9 +11,9 @@ export type DisconnectOutcome =
   | { kind: 'stalled' }
   /** The device was removed from the account. Its keys are worthless: quarantine them, stop. */
   | { kind: 'loggedOut'; code: number }
-  /** Stop until then; `undefined` when the network did not say. */
+  /** Stop until then; `undefined` if the network gave no time. */
   | { kind: 'temporarilyBanned'; code: number; untilMs: number | undefined }
-  /** Stop, and tell people. */
+  /** Stop, and report it. */
   | { kind: 'banned'; code: number }
   /** The network refuses this version of the client: 405 from every device, 409 from this one. */
   | { kind: 'clientOutdated'; code: number }
@@ -55,7 +55,7 @@ export interface Ending {
 /** Library and network both count the time of the last code: whichever is first hangs up. */
 const USED_UP: ReadonlySet<number> = new Set([DisconnectReason.timedOut, DisconnectReason.connectionClosed]);
 
-/** What an end of the library's socket means. Never throws. */
+/** Classifies an end of the library's socket. Never throws. */
 export function toDisconnectOutcome({ error, linking, nowMs }: Ending): DisconnectOutcome {
   if (error instanceof UntrustedServerError) return { kind: 'untrusted' };
   if (isAboutAck(error)) return broken(DisconnectReason.connectionLost);
@@ -75,23 +75,23 @@ export function isHangUp(error: unknown): boolean {
   return end.kind === 'reconnect' && end.backoff === 'network' && end.code !== DisconnectReason.timedOut;
 }
 
-/** Whether the network said that it ends the connection; else it may have broken on the way. */
+/** Whether the network announced the end; otherwise the path may have broken. */
 export function hasSpoken(error: unknown): boolean {
   const { data } = (error ?? {}) as LibraryError;
   return data !== undefined && data !== null && !(data instanceof Error);
 }
 
-/** What a failed read or write of keys means. Never throws. */
+/** Classifies a failed read or write of keys. Never throws. */
 export function toFailureOutcome(error: unknown): DisconnectOutcome {
   if (error instanceof FencedError) return { kind: 'fenced' };
   if (error instanceof KeysUnreadableError) return { kind: 'keysUnreadable' };
   return { kind: 'reconnect', code: DisconnectReason.badSession, backoff: 'server' };
 }
 
-/** What the network means by refusing to give out a code: 400 is a request that it dislikes, and a throttle too. */
+/** Meaning of a refused code: 400 is a request that the network rejects, or a rate limit. */
 const CODE_REFUSALS: Record<number, 'unclear' | 'later' | 'never'> = { 400: 'unclear', 429: 'later', 452: 'never' };
 
-/** What a failed request for a code means; `undefined` when the connection failed, whose end tells more. Never throws. */
+/** Classifies a failed request for a code; `undefined` if the connection failed, whose end has the reason. Never throws. */
 export function refusalOfCode(thrown: unknown): DisconnectOutcome | undefined {
   if (thrown instanceof TimeoutError) return broken(DisconnectReason.timedOut);
   // An answer that we cannot read.

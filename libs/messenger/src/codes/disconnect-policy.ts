@@ -20,9 +20,9 @@ export interface DisconnectPolicy {
   next: NextStep;
   /** No login before, in ms from now. */
   afterMs?: number;
-  /** What people are shown while the device is not connected. */
+  /** The public reason while the device is not connected. */
   reason: Reason;
-  /** What the log says of it: a constant sentence. */
+  /** The log line: a constant sentence. */
   log: string;
 }
 
@@ -31,7 +31,7 @@ const REFUSED_OF_ALL = 405;
 const LONG_MS = 5 * 60_000;
 const REPLACED_MS = 10_000;
 
-/** What follows from the end of a session, for whichever service owns the device. */
+/** What follows the end of a session, in either service. */
 export function disconnectPolicy(outcome: DisconnectOutcome, nowMs: number): DisconnectPolicy {
   const row = POLICIES[outcome.kind] as Row<DisconnectOutcome>;
   return typeof row === 'function' ? row(outcome, nowMs) : row;

@@ -1,6 +1,6 @@
 import type { DisconnectReason } from '../socket/baileys.js';
 
-/** What the network means by a code, in terms of what we do next. */
+/** Meaning of the network's codes, by what we do next. */
 type AckMeaning = 'refused' | 'retryLater' | 'restricted' | 'staleDevices';
 type EndMeaning =
   | { kind: 'loggedOut' | 'banned' | 'clientOutdated' | 'notMultiDevice' | 'replaced' | 'restart' | 'unknown' }

@@ -6,7 +6,7 @@ import { within } from '../session/within.js';
 import { type BaileysSocket, type BinaryNode, getBinaryNodeChild } from '../socket/baileys.js';
 
 const TIMEOUT_MS = 5_000;
-/** No word about the limit: an answer that cannot be read, none in time, a closed connection. 429 is "later". */
+/** No answer about the limit: an unreadable one, a timeout, a closed connection. 429 is "later". */
 const NO_ANSWER: ReadonlySet<number> = new Set([400, 408, 428, 429]);
 /** Of those, the ones with which another question would fare no better. */
 const SILENT: ReadonlySet<number> = new Set([408, 428, 429]);
@@ -29,7 +29,7 @@ const QUOTA: Omit<MexQuestion, 'queryId'> = {
 /** The id that the web client of September 2026 has for it, and the one before. */
 const QUOTA_IDS = ['27910975521856601', '24503548349331633'] as const;
 
-/** What the network says of one limit: `none` also when it knows no such limit. */
+/** The network's answer about one limit: `none` also if it knows no such limit. */
 type Said = { kind: 'restricted'; restriction: Restriction } | { kind: 'none' } | { kind: 'unknownToNetwork' };
 export type Answer = Said | { kind: 'unanswered'; error: unknown };
 
@@ -113,7 +113,7 @@ async function toAnswer(asked: Promise<Said>): Promise<Answer> {
   }
 }
 
-/** Whether the network would say the same to the next attempt. */
+/** Whether the network would refuse the next attempt, too. */
 function isUnknownToNetwork(code = 0): boolean {
   return code >= 400 && code < 500 && !NO_ANSWER.has(code);
 }

@@ -16,7 +16,7 @@ export interface FetchDeps {
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAC_BYTES = 10;
 
-/** Where a file lies, and how it is sealed. */
+/** Location and encryption keys of a file. */
 type SealedFile = Pick<WaitingHistory, 'directPath' | 'mediaKey' | 'fileEncSha256'>;
 
 /**

@@ -12,7 +12,7 @@ export interface WaitingHistory {
   attempts: number;
 }
 
-/** What histories leave in the credentials: the library keeps what it does not know. */
+/** What histories store in the credentials: the library keeps unknown fields. */
 export type HistoryCreds = AuthenticationCreds & {
   /** Base64. The salt for tokens to strangers; some accounts have none. */
   nctSalt?: string;
@@ -27,6 +27,6 @@ export type HistoryCreds = AuthenticationCreds & {
   linkedAtMs?: number;
   /** Messages to strangers that were refused in a row, while there was no salt. */
   strangersRefused?: number;
-  /** Which tokens the network wants to see with messages, as far as it has said so: those that people gave, those made for strangers. */
+  /** Which tokens the network requires, as far as known: those that people gave, those made for strangers. */
   showsTokens?: { given?: boolean; made?: boolean };
 };

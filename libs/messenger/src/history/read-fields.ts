@@ -16,8 +16,8 @@ const FIXED_32 = 5;
 const MOST_VARINT_BYTES = 10;
 
 /**
- * The fields of a protobuf message, one level deep: what is not looked at is stepped over and never decoded. Throws on
- * bytes that are none, and when the budget is spent. Numbers above 2^53 lose their last digits.
+ * The fields of a protobuf message, one level deep: unused fields are skipped and never decoded. Throws on
+ * invalid bytes, and when the budget is spent. Numbers above 2^53 lose their last digits.
  */
 export function* readFields(bytes: Uint8Array, budget?: FieldBudget): Generator<WireField> {
   let at = 0;

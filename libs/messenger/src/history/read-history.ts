@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { type FieldBudget, readFields } from './read-fields.js';
 
-/** What we want to know of a history: nothing of what people wrote, nor their names. */
+/** The parts of a history that we read: no messages and no names. */
 export interface HistoryFacts {
-  /** What tokens for strangers are made of. */
+  /** The salt of tokens for strangers. */
   salt?: Buffer;
   /** When the account's phone went over to hidden identifiers, Unix seconds. */
   lidMigrationTimestamp?: number;

@@ -19,7 +19,7 @@ const KEYS_PER_COMMIT = 500;
 type TokenEntries = Awaited<ReturnType<typeof readTokens>>;
 
 /**
- * Keeps what a history says with the account's keys. A history may be old: what is known already, or newer, stays.
+ * Stores data of a history with the account's keys. A history may be old: existing and newer values stay.
  * Safe to repeat. Rejects when the key store fails; then the session ends.
  */
 export async function storeHistory(deps: StoreHistoryDeps, facts: HistoryFacts): Promise<void> {
@@ -32,14 +32,14 @@ export async function storeHistory(deps: StoreHistoryDeps, facts: HistoryFacts):
   await deps.auth.saveCreds();
 }
 
-/** The phone's word, and not yet the network's: what that has said since is newer than what the phone remembers. */
+/** From the phone only: what the network has reported since is newer. */
 function noteMigration(creds: AuthenticationCreds, timestamp: number): void {
   (creds as HistoryCreds).lidMigrationTimestamp = timestamp;
   const { namespace, ...rest } = readAddressing(creds);
   if (namespace === 'unknown') (creds as StoredCreds).addressing = { ...rest, namespace: 'lid', isTold: true };
 }
 
-/** Only pairs of which neither side is known: what the network says in messages and answers is newer. */
+/** Only pairs of which neither side is known: pairs from messages and answers of the network are newer. */
 async function seedLids(
   { auth: { creds, keys }, caches, onEvent }: StoreHistoryDeps,
   pairs: [pn: string, lid: string][],

@@ -25,7 +25,7 @@ export interface AuthStateDeps {
   onFailure(error: Error): void;
 }
 
-/** The library's view of the key store, and what it does not know about it. */
+/** The library's view of the key store, and our additions. */
 export interface AuthState extends AuthenticationState {
   /** Writes the credentials as they are now; nothing before the device is linked. Resolves when they are stored. */
   saveCreds(): Promise<void>;
@@ -144,7 +144,7 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
 
 /**
  * The library keeps one list of all contacts with a privacy token and rewrites it at each new one, 37 ms at 100,000.
- * It merges what it reads with what is new: shown an empty list, it writes what is new, which the store adds to a set.
+ * It merges what it reads with new entries: given an empty list, it writes only new ones, which the store adds to a set.
  * (Only its pruning needs the whole list, and that runs for clients that appear online.)
  */
 function isContactIndex(type: KeyType, id: string): boolean {

@@ -83,7 +83,7 @@ function hmac(key: Buffer, byte: number): Buffer {
   return createHmac('sha256', key).update(Buffer.of(byte)).digest();
 }
 
-/** The record goes on with the session object that it has. Fields may have gone. */
+/** The record keeps its session object. Fields may have been removed. */
 function become(session: object, attempt: object): void {
   for (const field of Object.keys(session)) delete (session as Record<string, unknown>)[field];
   Object.assign(session, attempt);

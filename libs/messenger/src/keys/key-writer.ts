@@ -65,7 +65,7 @@ export class KeyWriter {
   #openBatch(): Batch {
     const batch: Batch = { keys: new Map(), contacts: new Set(), done: Promise.resolve() };
     batch.done = this.#running.then(() => this.#commit(batch));
-    // Who waits for the batch gets its error; who comes after it asks for `#failure`.
+    // Callers that wait for the batch get its error; later ones check `#failure`.
     this.#running = batch.done.catch(() => {});
     return batch;
   }

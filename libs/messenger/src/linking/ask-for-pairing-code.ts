@@ -16,7 +16,7 @@ import {
 } from '../socket/baileys.js';
 import type { BrowserName } from '../socket/socket-settings.js';
 
-/** Who waits for a code waits no longer than twice this. */
+/** Callers wait for a code no longer than twice this. */
 const ANSWER_MS = 8_000;
 /** Makes eight characters. */
 const CODE_BYTES = 5;

@@ -22,7 +22,7 @@ export interface Linking {
   codesLeft(): number;
 }
 
-/** What shows the codes of an attempt, and what the network may ask of it. */
+/** The source of an attempt's codes, with the requests that the network may make. */
 export interface CodeDisplay extends Linking {
   /** The network has retired the secret that the code on the screen advertises. */
   retireSecret(): void;

@@ -1,5 +1,5 @@
 /**
- * Whether stored credentials are those of a linked device. Only `account` says so: it is what the phone signed. Pairing
+ * Whether stored credentials are those of a linked device. Only `account` proves it: the phone signed it. Pairing
  * by code sets `me` before anyone has agreed to anything, and `registered` is never set by a QR code.
  * Throws on credentials that are not JSON.
  */

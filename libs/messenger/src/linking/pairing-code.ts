@@ -13,7 +13,7 @@ import { FIRST_CODE_MS, NEXT_CODE_MS } from './qr-codes.js';
 /** A code can be typed for this long, and this often. */
 const CODE_MS = 180_000;
 const MAX_TRIES = 3;
-/** After a code was typed, the phone's word comes within this time or not at all. */
+/** After a code was typed, the phone accepts within this time or not at all. */
 const FINISH_MS = 60_000;
 /** Of new codes that the network may ask for in one attempt. */
 const MAX_REFRESHES = 5;
@@ -98,7 +98,7 @@ export class PairingCode implements CodeDisplay {
     }
   }
 
-  /** Whether this try still counts; the last one is followed by the phone's word, or by nothing. */
+  /** Whether this attempt still counts; after the last one the phone accepts, or nothing follows. */
   private countTry(): boolean {
     const nowMs = systemClock.nowMs();
     const { code } = this;

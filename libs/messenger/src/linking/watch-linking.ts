@@ -25,7 +25,7 @@ export function watchLinking(deps: LinkingDeps): Linking {
   sock.ws.on('CB:notification', async (node: BinaryNode) => {
     const type = SERVER.has(node.attrs.from ?? '') && !auth.creds.account ? node.attrs.type : undefined;
     if (type === 'link_code_companion_reg' && codes.takeStep(node) === 'ours') return sock.sendMessageAck(node);
-    // The library confirms what it does not know, too.
+    // The library confirms unknown stanzas, too.
     await Promise.all(library.map((listener) => listener(node)));
     if (type === 'companion_reg_refresh' && asksForNewSecret(node)) codes.retireSecret();
     if (type === 'passkey_prologue_request') deps.onEnded({ kind: 'passkeyRequired' });

@@ -7,7 +7,7 @@ const MAX_QUERIES = 48;
 
 export interface AnswersInParts<Item, Answer> {
   answers: Answer[];
-  /** Those that the network refuses to say anything about, with its code; past `MAX_QUERIES` also their neighbours. */
+  /** Those that the network refuses to answer, with its code; past `MAX_QUERIES` also their neighbours. */
   refused: Map<Item, number>;
 }
 

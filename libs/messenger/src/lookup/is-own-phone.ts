@@ -1,6 +1,6 @@
 import { jidDecode, jidNormalizedUser } from '../socket/baileys.js';
 
-/** The account's own number and hidden identifier, as users of jids: what its phone says of other people is not about them. */
+/** The account's own number and hidden identifier, as users of jids. */
 export function ownUsers(me: { id: string; lid?: string } | undefined): Set<string | undefined> {
   return new Set([jidDecode(me?.id)?.user, jidDecode(me?.lid)?.user]);
 }

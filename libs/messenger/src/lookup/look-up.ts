@@ -25,7 +25,7 @@ interface Found {
   account: Account & { ttl?: number };
 }
 
-/** What was known of a person when the network said that they have another hidden identifier. */
+/** The known data of a person at the time the network reported another hidden identifier. */
 interface DevicesBefore {
   jid: string;
   devices: FullJid[] | undefined;
@@ -62,9 +62,9 @@ export class LookUp {
     });
   }
 
-  /** Every number gets a result: never rejects. Calls run beside each other, the chunks of one call in turn. */
+  /** Every number gets a result: never rejects. Calls run concurrently, the chunks of one call in turn. */
   lookUp(numbers: readonly string[], { urgent = false }: { urgent?: boolean } = {}): Promise<Results> {
-    // Who shares the question of another must not hold that one up.
+    // A caller that shares another's query must not delay that one.
     const isOwn = numbers.every((number) => !this.#underWay.has(number));
     return urgent && isOwn
       ? this.#rightOfWay.urgently(() => this.#lookUp(numbers, urgent))
@@ -90,7 +90,7 @@ export class LookUp {
     return results;
   }
 
-  /** What is known about a number without asking. `exists: true` means that a send to it needs no look-up. */
+  /** What is known about a number without asking. `exists: true` means that a send to it needs no lookup. */
   find(number: string): Extract<LookUpResult, { exists: boolean }> | undefined {
     const contact = this.#deps.caches.contacts.get(number);
     if (!contact?.exists) return contact;
@@ -160,7 +160,7 @@ export class LookUp {
     });
   }
 
-  /** One question. Asked for by number the network names no devices: those of a person stay what they were. */
+  /** One query. By number the network names no devices: known devices of a person stay. */
   async #refreshLid(number: string, { jid, devices, ttl }: DevicesBefore): Promise<Results> {
     const { sock, signal } = this.#deps;
     if (signal.aborted) throw new SessionEndedError();
@@ -205,7 +205,7 @@ export class LookUp {
     return new Map([...results, ...(await this.#prepare(found, urgent))]);
   }
 
-  /** Makes what a send to these accounts needs, and remembers it. */
+  /** Prepares sends to these accounts, and caches the result. */
   async #prepare(found: readonly Found[], urgent: boolean): Promise<Results> {
     const { sock, caches } = this.#deps;
     const results: Results = new Map();
@@ -224,7 +224,7 @@ export class LookUp {
     return results;
   }
 
-  /** Every message goes to our own other devices too. */
+  /** Every message also goes to our own other devices. */
   async #resolveOurselves(): Promise<Account[]> {
     const jid = this.#ownJid();
     if (this.#knowsDevices(jid)) return [];
@@ -234,7 +234,7 @@ export class LookUp {
     return [account];
   }
 
-  /** Under both names: a message goes to the one or the other, as the account's namespace says. */
+  /** Under both names: the account's namespace decides which one a message uses. */
   #rememberDevices(
     { jid, lid, ttl }: Found['account'],
     { devices, isPartial }: Extract<Prepared, { devices: FullJid[] }>,

@@ -6,7 +6,7 @@ import {
   jidDecode,
 } from '../socket/baileys.js';
 
-/** One user in the answer to a usync query. What was not asked, or not answered, is absent. */
+/** One user in the answer to a usync query. Fields that were not asked or answered are absent. */
 export interface UserAnswer {
   /** As the answer names the account: by number or by hidden identifier. */
   name: string | undefined;

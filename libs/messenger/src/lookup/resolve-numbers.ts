@@ -11,7 +11,7 @@ export interface Account {
   jid: string;
   lid: string | undefined;
   devices: UserDevice[];
-  /** The network named no device: it may tell them when it is asked again. */
+  /** The network named no device: the next query may. */
   isGuess?: true;
 }
 
@@ -129,14 +129,14 @@ function merge(first: UserAnswer | undefined, second: UserAnswer | undefined): U
 /** @param answer `isUnknown`: there was none, also where the network was asked by number. */
 function conclude(number: string, answer: UserAnswer | { isUnknown: boolean }, refused: number | undefined): Resolved {
   if ('isUnknown' in answer) {
-    // A refusal tells nothing about whether the account exists.
+    // A refusal does not tell whether the account exists.
     if (refused !== undefined) return { error: refused };
     return answer.isUnknown ? { exists: false } : { error: NO_DEVICES };
   }
   const { error, isContact, devices = [], jid, lid } = answer;
   if (error !== undefined) return { error };
   if (isContact === false) return { exists: false };
-  // Every account has a phone: a list without it is not to be believed, and no word on whether there is an account.
+  // Every account has a phone: a list without one is not trusted, and does not tell whether the account exists.
   if (devices.length === 0) return { error: refused ?? NO_DEVICES };
   return { account: { jid: jidNormalizedUser(jid ?? jidEncode(number, 's.whatsapp.net')), lid, devices } };
 }

@@ -7,7 +7,7 @@ import type { UserDevice } from './read-users.js';
 export type Contact = { exists: false } | { exists: true /** By number. */; jid: string; lid: string | undefined };
 
 /**
- * What one account's sessions remember, in bounded memory.
+ * The caches of one account's sessions, in bounded memory.
  * It outlives a connection but not an ownership: while another process owned the device, all of it may have changed.
  */
 export interface SessionCaches {
@@ -48,7 +48,7 @@ const MINUTE_MS = 60_000;
 const SENT_TTL_MS = 5 * MINUTE_MS;
 const DEVICES_TTL_MS = 60 * MINUTE_MS;
 const CONTACT_TTL_MS = 60 * MINUTE_MS;
-/** A device whose keys could not be had may have been removed, or may have them by then. */
+/** A device without keys may have been removed, or may have them later. */
 export const PARTIAL_TTL_MS = MINUTE_MS;
 /** People join. */
 export const STRANGER_TTL_MS = 5 * MINUTE_MS;
@@ -113,7 +113,7 @@ export function retryCache(caches: Pick<SessionCaches, 'retries'>): CacheStore {
 }
 
 /**
- * Forgets what is in memory about a person.
+ * Deletes what is in memory about a person.
  * @param names users: their numbers and hidden identifiers.
  */
 export function forgetCached(caches: SessionCaches, names: ReadonlySet<string>): void {

@@ -1,7 +1,7 @@
 import type { KnownPerson } from '../session/session-events.js';
 import { type BaileysSocket, jidDecode } from '../socket/baileys.js';
 
-/** Tells which numbers and hidden identifiers belong together, when that is stored, by the library or by us. */
+/** Reports pairs of number and hidden identifier when the library or we store them. */
 export function watchNumbers(sock: BaileysSocket, onKnown: (people: KnownPerson[]) => void): void {
   const { lidMapping } = sock.signalRepository;
   const store = lidMapping.storeLIDPNMappings.bind(lidMapping);

@@ -1,6 +1,6 @@
 import { type BaileysSocket, type BinaryNode, getBinaryNodeChild } from './baileys.js';
 
-/** Answers when the network asks whether the client is there; the library does not. Such a question may come without `type`. */
+/** Answers pings of the network, which the library does not. A ping may come without `type`. */
 export function answerPings(sock: BaileysSocket): void {
   sock.ws.on('CB:iq', (node: BinaryNode) => {
     const { id, from, type = 'get', xmlns } = node.attrs;

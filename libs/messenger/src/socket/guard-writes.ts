@@ -5,7 +5,7 @@ import type { BaileysSocket } from './baileys.js';
 /** The library's WebSocket client keeps the socket itself in a field that it calls protected. */
 interface RawSocket {
   readonly readyState: number;
-  /** What the frames are written to, once connected. */
+  /** The WebSocket that frames are written to, once connected. */
   readonly _socket?: { readonly writableCorked: number; cork(): void; uncork(): void };
   send(data: string | Uint8Array, done?: (error?: Error) => void): void;
   close(): void;
@@ -14,19 +14,19 @@ interface RawSocket {
 }
 
 export interface WriteGuard {
-  /** Runs `work`; `written()` says whether a frame of it has gone out, be it now or after the work was given up. */
+  /** Runs `work`; `written()` says whether a frame of it has gone out, during the work or after it was abandoned. */
   track<Result>(work: () => Promise<Result>): { result: Promise<Result>; written(): boolean };
 }
 
 export interface WriteGuardDeps {
   /** Called right before each frame of any kind; throws when nothing may be sent any more. */
   assertMayWrite(): void;
-  /** Called with what `assertMayWrite` threw. */
+  /** Called with the error of `assertMayWrite`. */
   onRefused(error: Error): void;
 }
 
 const CLOSED = 3;
-/** How long a server may take to say goodbye. The library would wait half a minute. */
+/** How long a server may take to close the connection. The library would wait half a minute. */
 const CLOSE_GRACE_MS = 500;
 
 const tracked = new AsyncValue<{ raw: RawSocket; frames: number }>();

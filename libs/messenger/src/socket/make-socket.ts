@@ -6,7 +6,7 @@ import { withTrust } from './trust.js';
 
 export interface MakeSocketOptions {
   trust: MessengerTrust;
-  /** What came from the server could not be read: the connection is of no use any more. */
+  /** Data from the server could not be read: the connection cannot be used any more. */
   onBroken(): void;
 }
 

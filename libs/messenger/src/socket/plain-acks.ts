@@ -1,7 +1,7 @@
 import { AsyncValue } from '@gateway/runtime/process/async-value';
 import { NACK_REASONS } from './baileys.js';
 
-/** What the library says of stanzas that it cannot read, or fails at. */
+/** The library's log lines about stanzas that it cannot read or handle. */
 const REASONS = ['ParsingError', 'UnhandledError', 'MissingMessageSecret'] as const;
 
 const plain = new AsyncValue<true>();

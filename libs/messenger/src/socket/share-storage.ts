@@ -1,7 +1,7 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { AsyncValue } from '@gateway/runtime/process/async-value';
 
-/** What runs in a transaction of which socket. */
+/** The transaction contexts of sockets. */
 const current = new AsyncValue<{ storage: SharedStorage; value: unknown }>();
 
 /** The part of `AsyncLocalStorage` that the library uses, kept in the one of the process. */

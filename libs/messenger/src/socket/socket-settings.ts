@@ -18,7 +18,7 @@ import {
 import { adaptLogger } from './log-adapter.js';
 import type { Endpoint } from './trust.js';
 
-/** What the phone lists the device as: a name of the library's own, or linking by code is refused. */
+/** The name of the device on the phone: must be one of the library's, or linking by code is refused. */
 export type BrowserName = [os: string, browser: string, version: string];
 
 export const DEFAULT_BROWSER: BrowserName = Browsers.macOS('Chrome');
@@ -28,7 +28,7 @@ export interface SocketSettings {
   auth: AuthenticationState;
   caches: SessionCaches;
   logger: Logger;
-  /** Gets what the library sends, while it is on. */
+  /** Receives what the library sends, while the trace is on. */
   trace?: StanzaTrace;
   browser?: BrowserName;
   link?: LinkMethod;

@@ -5,7 +5,7 @@ import { ApiError } from '@gateway/runtime/errors';
 
 /** A file that came inside its request, decoded. Its base64 was never kept. */
 export class InlineFile {
-  /** @param bytes `undefined` when what came is no base64. */
+  /** @param bytes `undefined` if the input is not base64. */
   constructor(readonly bytes: Buffer | undefined) {}
 
   /** How it counts in the fingerprint of a request. */
@@ -16,7 +16,7 @@ export class InlineFile {
   }
 }
 
-/** What comes in smaller pieces is collected: decoding has a price of its own. */
+/** Smaller pieces are collected, as each decoding has a fixed cost. */
 const BATCH_CHARACTERS = 64 * 1024;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const CUT_ESCAPE = /\\(?:u[0-9A-Fa-f]{0,3})?$/;
@@ -36,7 +36,7 @@ export class InlineFileReader {
 
   /** Throws 413 when the file is too large. */
   push(piece: Buffer): void {
-    // What is broken already stays so: nothing of it is kept.
+    // Broken input stays broken: nothing of it is kept.
     if (this.#isBroken) return;
     if (this.#waiting.length + piece.length < BATCH_CHARACTERS) {
       this.#waiting.push(piece);

@@ -8,7 +8,7 @@ import { type FetchCall, type FetchDeps, fetchFile } from './fetch-file.js';
 import { nameFile, nameGiven } from './name-file.js';
 import { sniffFile } from './sniff-file.js';
 
-/** A file that is what its sender says it is. */
+/** A file whose type was checked. */
 export interface CheckedFile {
   bytes: Buffer;
   mimeType: string;
@@ -25,7 +25,7 @@ export async function fetchRemoteFile(attachment: Attachment, call: FetchCall, d
   return checkFile(attachment, await fetchFile(attachment.url!, call, deps));
 }
 
-/** Stores the file, once whatever the number of recipients and sends, and describes it. Throws 503 when there is no room, 413 when there will be none. */
+/** Stores the file once for all recipients and sends, and examines it. Throws 503 if there is no room now, 413 if there never will be. */
 export async function storeFile(
   { address, token }: Pick<Call<unknown, unknown>, 'address' | 'token'>,
   {

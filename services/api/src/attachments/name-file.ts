@@ -6,19 +6,19 @@ import type { Attachment } from './attachment-schema.js';
 const PLAIN_NAME = /^[\p{L}\p{M}\p{N} _()+,.-]{1,100}\.[a-z0-9]{1,8}$/iu;
 
 /**
- * The name that a document is shown and saved under: that of its sender, else that of its URL, else one that tells a
+ * The name under which phones show and save a document: the caller's, else that of the URL, else one that tells a
  * phone what to open it with. Other files are shown without a name.
  */
 export function nameFile({ type, filename, url }: Attachment, mimeType: string): string | undefined {
   if (filename !== undefined || type !== 'document') return filename;
   const inUrl = nameInUrl(url);
-  // Only where its ending fits the file: what is behind `/download.php` is something else.
+  // Only if its extension fits the file: not with `/download.php`.
   if (inUrl !== undefined && lookup(inUrl) === essenceOf(mimeType)) return inUrl;
   const ending = extension(mimeType);
   return ending && ending !== 'bin' ? `file.${ending}` : 'file';
 }
 
-/** What a file is called where it comes from. */
+/** The original name of a file. */
 export function nameGiven({ filename, url }: Attachment): { name?: string } {
   const name = filename ?? nameInUrl(url);
   return name === undefined ? {} : { name };

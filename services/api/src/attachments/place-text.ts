@@ -6,8 +6,8 @@ import type { Attachment } from './attachment-schema.js';
 export type PlacedText = Pick<MediaContent, 'caption' | 'followingText'>;
 
 /**
- * What of the words goes onto a file and what follows it as a message of its own. The caption goes onto the file, else
- * the text does; with both, the text follows. Stickers and sounds take none, and no phone shows a caption past its
+ * Which text goes with a file and which follows as a message of its own. The caption goes with the file, else
+ * the text does; with both, the text follows. Stickers and audio have no caption, and no phone shows a caption past its
  * limit: then all of it follows.
  */
 export function placeText({ type, caption }: Attachment, text: string | undefined): PlacedText {

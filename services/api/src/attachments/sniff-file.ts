@@ -33,9 +33,9 @@ const SYNONYMS: Record<string, string> = {
   'application/vnd.rar': 'application/x-rar-compressed',
   'text/x-vcard': 'text/vcard',
 };
-/** Containers whose bytes do not tell whether a film or a sound is in them. */
+/** Containers whose bytes do not show whether they contain video or audio. */
 const EITHER = new Set(['video/mp4', 'video/3gpp', 'video/webm', 'video/matroska', 'audio/ogg']);
-/** Envelopes of many formats: what is inside may have a name that the bytes do not give away. */
+/** Envelopes of many formats: their bytes do not show the format inside, but the name may. */
 const ENVELOPES: Record<string, RegExp> = {
   'application/zip': /^application\//,
   'application/x-cfb': /^application\//,
@@ -45,7 +45,7 @@ const ENVELOPES: Record<string, RegExp> = {
 const UNKNOWN = 'application/octet-stream';
 
 /**
- * Looks at what a file really is, and whether that is what the caller says it is. Where the bytes do not tell, or only
+ * Detects the type of a file, and compares it with the caller's. Where the bytes do not tell, or only
  * the envelope, and the caller does not either, the ending of its name does, so that a phone knows what to open a text, a
  * table or an older office file with.
  */
@@ -107,5 +107,5 @@ function subtype(mimeType: string): string {
   return mimeType.slice(mimeType.indexOf('/') + 1);
 }
 
-/** What looks like text to it is nothing that one can rely on. */
+/** Its detection of text is not reliable. */
 const RECOGNISED = new Set([...supportedMimeTypes].map(canonical).filter((mimeType) => !mimeType.startsWith('text/')));

@@ -12,7 +12,7 @@ export interface GivenContent {
   toContent(call: Call<unknown, unknown>, deps: ApiDeps): Promise<MessageContent>;
 }
 
-/** How one kind of content comes with a request. `Fields` are those of the body that it reads. */
+/** How a request gives one kind of content. `Fields` are those of the body that it reads. */
 export interface ContentInput<Fields> {
   /** The one that brings it. */
   field: keyof Fields & string;

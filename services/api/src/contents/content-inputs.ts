@@ -3,10 +3,10 @@ import { type MediaFields, mediaInput } from '../attachments/media-input.js';
 import type { ContentInput, GivenContent } from './content-input.js';
 import { type TextFields, textInput } from './text-input.js';
 
-/** What a request may say, by the fields of its body. */
+/** The contents of a request, by the fields of its body. */
 export interface ContentFields extends TextFields, MediaFields {}
 
-/** One for each kind. The last that a request has says what is sent; a text goes with it. */
+/** One for each kind. The last one that a request has is sent; a text goes with it. */
 const CONTENT_INPUTS: { [Kind in ContentKind]: ContentInput<ContentFields> } = {
   text: textInput,
   media: mediaInput,
@@ -17,7 +17,7 @@ const INPUTS = Object.values(CONTENT_INPUTS);
 export const CONTENT_FIELDS = INPUTS.map(({ field }) => field);
 export const CONTENT_SCHEMAS = Object.fromEntries(INPUTS.map(({ field, schema }) => [field, schema]));
 
-/** Of check 5. Throws 400 with the path of what cannot be sent. */
+/** Check 5. Throws 400 with the path of the invalid field. */
 export function takeContent(fields: ContentFields): Promise<GivenContent> {
   const input = INPUTS.findLast(({ field }) => fields[field] !== undefined) ?? textInput;
   return input.take(fields);

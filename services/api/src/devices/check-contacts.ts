@@ -65,7 +65,7 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
 
   async handle(call, deps) {
     await requireLinkedDevice(deps.store, call.address);
-    // Keys for those who are found are kept, as after a send.
+    // Keys of the people found are kept, as after a send.
     await deps.headroom.refuseWithoutRoom('lists', call.body.phones.length);
     const phones = [...new Set(call.body.phones)];
     const facts = await askAbout(phones, call, deps);
@@ -82,7 +82,7 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
   },
 };
 
-/** What the owner of the device knows of each number, in their order. */
+/** The owner's answer for each number, in order. */
 async function askAbout(
   numbers: readonly string[],
   { address, signal }: Call<NoQuery, CheckBody>,

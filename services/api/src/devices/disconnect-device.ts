@@ -9,7 +9,7 @@ import { waitForDevice } from './wait-for-device.js';
 type Nothing = Record<string, never>;
 type Outcome = keyof typeof MESSAGES;
 
-/** What happened, for people. The account is off this device in every case. */
+/** The result, as a sentence. The account is no longer on this device in any case. */
 const MESSAGES = {
   nothingLinked: 'No account was linked to this device.',
   confirmed: 'Disconnected and logged out.',

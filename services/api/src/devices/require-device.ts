@@ -5,8 +5,8 @@ import type { Store } from '@gateway/store/core/store';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 
 /**
- * Check 7: an account must be linked. One whose session is being restored counts: what is accepted now goes out when it
- * is back. Answers which account it is, for what is accepted for it.
+ * Check 7: an account must be linked. One whose session is being restored counts: accepted messages go out when it
+ * is back. Returns the account for which messages are accepted.
  */
 export async function requireLinkedDevice(
   store: Store,

@@ -7,7 +7,7 @@ import { Joi } from '../http/input/input-types.js';
 
 type NoQuery = Record<string, never>;
 
-/** `GET /status`: whether the device is connected, as whom, and else why not. */
+/** `GET /status`: whether the device is connected and to which account, or why not. */
 export const showStatus: Endpoint<NoQuery, NoQuery> = {
   methods: ['get'],
   path: '/status',

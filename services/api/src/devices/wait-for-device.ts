@@ -4,7 +4,7 @@ import { type DeviceState, readDeviceState } from '@gateway/store/devices/device
 import type { ApiDeps } from '../api-deps.js';
 
 export interface DeviceWait<Found> extends Pick<Wait<Found>, 'timeoutMs' | 'signal'> {
-  /** Called with each state until it finds what is waited for. What it throws ends the wait. */
+  /** Called with each state until it returns a result. If it throws, the wait ends. */
   look(state: DeviceState): Found | undefined;
 }
 

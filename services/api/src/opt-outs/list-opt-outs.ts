@@ -12,7 +12,7 @@ interface PageQuery {
   limit: number;
 }
 
-/** `GET /opt-outs`: the list of people who want no messages, page by page. */
+/** `GET /opt-outs`: the list of opt-outs, page by page. */
 export const listOptOuts: Endpoint<PageQuery, Record<string, never>> = {
   methods: ['get'],
   path: '/opt-outs',

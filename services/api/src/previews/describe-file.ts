@@ -11,7 +11,7 @@ const MAX_PIXELS = 16_000_000;
 const MAX_DECODED_BYTES = 64_000_000;
 const BYTES_PER_SAMPLE: Record<string, number> = { uchar: 1, char: 1, ushort: 2, short: 2 };
 
-// One file is decoded once: there is nothing to remember of it.
+// Each file is decoded only once, so nothing is cached.
 sharp.cache(false);
 sharp.concurrency(1);
 // All other formats of the library are disabled, also for a file that pretends to be of another kind.
@@ -26,7 +26,7 @@ sharp.unblock({
 });
 
 /**
- * What a phone needs to show a file well before it has it. Rejects for a file that cannot be read. A stranger made the
+ * What a phone needs to show a file before the download. Rejects if the file cannot be read. A stranger made the
  * file, and it may keep its reader busy for minutes: run it where it can be ended.
  */
 export async function describeFile(bytes: Buffer, { type, mimeType }: PreviewJob): Promise<Description> {
@@ -73,7 +73,7 @@ function thumbnailOnly({ thumbnail }: Description): Description {
   return thumbnail === undefined ? {} : { thumbnail };
 }
 
-/** Counts every frame of files that do not say it. */
+/** Counts every frame of files that do not contain the number. */
 async function readLength(bytes: Buffer, mimeType: string): Promise<Description> {
   if (isMovie(bytes)) {
     const { seconds } = readMovie(bytes);

@@ -1,6 +1,6 @@
 import type { MediaContent, MediaType } from '@gateway/contracts/content/media-content';
 
-/** What a phone shows of a file before it has it. */
+/** What a phone shows of a file before the download. */
 export type Description = Pick<MediaContent, 'width' | 'height' | 'animated' | 'seconds' | 'thumbnail'>;
 
 /** Description of a file for the preview process; its bytes follow. */

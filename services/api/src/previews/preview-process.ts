@@ -12,7 +12,7 @@ export type ProcessFailure = 'no_answer' | 'too_much' | 'died';
 
 type ProcessAnswer = { kind: 'line'; line: string } | { kind: 'failed'; why: ProcessFailure };
 
-/** Of writable memory, most of it for a decoded picture; a process that wants more is refused it, and dies. */
+/** Writable memory, most of it for a decoded image; a process that needs more fails and ends. */
 const MEMORY_KILOBYTES = 256 * 1024;
 const HEAP_MEGABYTES = 128;
 /** Of processor time in its whole life: ends it, too, when the parent is gone and its own loop never turns again. */
@@ -24,7 +24,7 @@ const ENVIRONMENT = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' };
 
 /**
  * A process that reads files of strangers, one at a time. It is given no secrets, no sockets and no environment of ours, and
- * what it writes is JSON of a bounded length: taken over, it can tell a lie about a file, and no more through us. What else
+ * what it writes is JSON of a bounded length: a compromised one can only return wrong data about a file. What else
  * our user can do, it can: the image shuts our own process to that user. It is ended with SIGKILL, which native code cannot
  * hold up.
  */
@@ -47,7 +47,7 @@ export class PreviewProcess {
     this.#exited = once(this.#process, 'close').catch(() => undefined);
     this.#process.once('exit', () => this.#end('died'));
     this.#process.once('error', () => this.#end('died'));
-    // It is gone when its pipe is: `exit` says the rest.
+    // If its pipe is gone, so is the process: `exit` has the details.
     this.#process.stdin!.on('error', () => {});
     this.#process.stdout!.setEncoding('latin1').on('data', (text: string) => this.#read(text));
   }
@@ -112,7 +112,7 @@ export class PreviewProcess {
   }
 }
 
-/** Callers who wait for an answer come before previews. */
+/** Waiting callers have priority over previews. */
 function giveWay(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);

@@ -37,9 +37,9 @@ export interface FileToDescribe {
 const PROCESSES = 2;
 /** Fewer than all, so that other tokens always find a process. */
 const PROCESSES_PER_TOKEN = 1;
-/** Less than all, too: their frames may have to be counted, which takes seconds, while a picture takes a moment. */
+/** Fewer than all, too: counting their frames may take seconds, while an image takes a moment. */
 const PROCESSES_FOR_SOUNDS = 1;
-/** So that their processor time is never used up by honest work, and what a file left behind does not stay for ever. */
+/** So that normal work never exhausts their processor time, and leftovers of a file do not stay forever. */
 const FILES_PER_PROCESS = 20;
 
 /**
@@ -65,7 +65,7 @@ export class Previews {
     this.#options = { totalMs: 5_000, workMs: 3_000, idleMs: 30_000, entry, ...options };
   }
 
-  /** Never rejects: what is not known, or not in time, is left out. */
+  /** Never rejects: missing or late results are left out. */
   async describe(file: FileToDescribe): Promise<Description> {
     if (!mayHaveOne(file)) return {};
     const { outcome, description = {} } = await this.#inTurn(file);
@@ -73,7 +73,7 @@ export class Previews {
     return description;
   }
 
-  /** Ends all processes, at once; who waits goes without a preview. */
+  /** Ends all processes at once; waiting files get no preview. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#sweep);
@@ -95,7 +95,7 @@ export class Previews {
     }
   }
 
-  /** Resolves with what ends them all, or with `undefined` when one of them does not come in time. */
+  /** Resolves with a function that ends them all, or with `undefined` if one of them does not start in time. */
   async #takeTurns({ type, tokenId }: FileToDescribe, leftMs: () => number): Promise<(() => void) | undefined> {
     const lines = [
       { turns: this.#ofToken, caller: tokenId },
@@ -164,7 +164,7 @@ export class Previews {
   }
 }
 
-/** No process is started for what none would read. */
+/** No process is started for files that it would not read. */
 function mayHaveOne({ bytes, type }: FileToDescribe): boolean {
   return isTimed(type) || isPicture(bytes);
 }

@@ -5,7 +5,7 @@ import { MAX_SECONDS } from './read-movie.js';
 const MAX_SIDE_PIXELS = 65_535;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** What a process says of a file, as far as it can be so: a stranger's file may speak through it. */
+/** The plausible part of a process's answer: it may be controlled by a stranger's file. */
 export function readDescription(line: string): Description {
   const said = parse(line);
   const { animated, thumbnail } = said;

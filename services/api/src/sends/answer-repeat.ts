@@ -6,7 +6,7 @@ import { stringify } from 'safe-stable-stringify';
 import type { ApiDeps } from '../api-deps.js';
 import type { Answer, Call } from '../http/endpoint.js';
 
-/** One request that may be repeated: where its key lies, and what was asked for under it. */
+/** A request that may be retried: the place of its key, and its fingerprint. */
 export interface RepeatKey {
   key: string;
   fingerprint: Buffer;
@@ -20,15 +20,15 @@ export interface FirstRequest extends Repeat {
 }
 
 interface Handlers {
-  /** Answers what the first request under the same key was answered, or would have been. */
+  /** Returns the answer of the first request with the same key, or what it would have been. */
   again(first: FirstRequest): Promise<Answer>;
-  /** Handles a first request; under a key what it writes down goes under `repeat`. */
+  /** Handles a first request; with a key its record goes under `repeat`. */
   handle(repeat: RepeatKey | undefined): Promise<Answer>;
 }
 
 /**
  * Check 6: handles a request, but for a repeat of one that carried the same `Idempotency-Key`, whatever device the token
- * acts on by now. What a first request did not live to answer was accepted anyway. Throws 422 for another request
+ * acts on by now. A first request that got no answer may have been accepted. Throws 422 for another request
  * under the same key, 409 while the first one is being handled.
  */
 export async function handleOnce(
@@ -40,7 +40,7 @@ export async function handleOnce(
   const isBound = token.device !== undefined;
   const found = await findRepeat(deps.store, { owner: token.owner, callersKey, address, isBound });
   if (found.kind === 'claimed') throw inProgress();
-  // The order of fields, at any depth, is no part of what was asked for.
+  // The order of fields, at any depth, does not matter.
   const fingerprint = createHash('sha256').update(stringify(body)).digest();
   if (found.kind === 'free') return handleClaimed(deps, found.claim, () => handle({ key: found.key, fingerprint }));
   const { first, address: firstAddress, key } = found;

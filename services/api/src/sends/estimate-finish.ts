@@ -5,8 +5,8 @@ import { readBacklog } from '@gateway/store/sends/read-send';
 import type { ApiDeps } from '../api-deps.js';
 
 /**
- * When a device will have sent `messages` more, by its pace and what is queued already: ms since 1970. An estimate for
- * people, and for refusing what could never be sent in time.
+ * When a device will have sent `messages` more, by its pace and backlog: ms since 1970. An estimate for
+ * people, and for refusing sends that could not finish in time.
  */
 export async function estimateFinishMs(
   { store, defaultPace, clock }: Pick<ApiDeps, 'store' | 'defaultPace' | 'clock'>,

@@ -53,7 +53,7 @@ interface OwnDevice {
   token: ApiToken;
 }
 
-/** Each recipient of a list answers to what they got themselves. */
+/** Each recipient of a list quotes the message that they got. */
 async function findSend(deps: FindDeps, own: OwnDevice, id: string): Promise<Answerable | undefined> {
   const send = parseMessageId(id) && (await readSend(deps.store, own.address, id));
   if (!send || !isAnswerable(send, own)) return undefined;
@@ -69,7 +69,7 @@ async function findOwnMessage(deps: FindDeps, own: OwnDevice, platformId: string
   return { reply: { kind: 'own', ...id }, numbers };
 }
 
-/** What an account sent that was linked before, the one that is linked now cannot quote. */
+/** The account that is linked now cannot quote messages of an earlier one. */
 function isAnswerable(send: SendRecord, { device, token }: OwnDevice): boolean {
   return maySee(token, send) && send.createdAtMs >= (device.accountSinceMs ?? 0);
 }

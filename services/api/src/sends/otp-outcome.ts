@@ -13,13 +13,13 @@ import { unlessRedisIsAway } from '../http/is-redis-away.js';
 export interface Otp {
   messageId: MessageId;
   platformMessageId: string;
-  /** The device that it goes out from: of a repeat, that of the first request. */
+  /** The sending device: of a replay, that of the first request. */
   address: DeviceAddress;
   /** The Redis key of the caller's idempotency key. */
   idempotencyKey?: string;
 }
 
-/** What is answered beside the request's own fields, and kept for repeats. */
+/** The part of the answer that is not in the request; kept for replays. */
 export interface OtpAnswer {
   messageId: MessageId;
   platformMessageId: string;
@@ -28,7 +28,7 @@ export interface OtpAnswer {
 }
 
 /**
- * Waits for the network's verdict on an OTP, and settles what repeats of the request get: its success, or a new try.
+ * Waits for the network's verdict on an OTP, and settles the answer of retries: its success, or a new attempt.
  * Throws 422 when it was not sent. A process that stops answers as if the time were over, for the OTP is promised, and
  * so it does when Redis is away and stays away. When the caller is gone there is no answer, and a repeat waits for its own.
  */

@@ -39,7 +39,7 @@ export async function recordSend(
   return messageId;
 }
 
-/** Its file has the time of the send before there is a send, and goes at once when there is to be none. */
+/** Its file gets the lifetime of the send before the send exists, and is released at once if the send is refused. */
 async function takeIn(address: DeviceAddress, deps: ApiDeps, acceptance: Acceptance): Promise<AcceptedSend> {
   const { content, expiresAtMs } = acceptance.send;
   if (content.kind !== 'media') return accept(address, deps, acceptance);

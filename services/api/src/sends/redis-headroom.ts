@@ -3,8 +3,8 @@ import { ApiError } from '@gateway/runtime/errors';
 import type { Capacity } from '@gateway/store/core/capacity';
 
 /**
- * What is asked for is refused beyond these shares of `maxmemory`. What is left is for what was accepted, and between the
- * two for what is small and must not wait: one-time passwords, opt-outs, a new link.
+ * Requests are refused beyond these shares of `maxmemory`. The rest is for accepted work, and between the
+ * two for small, urgent data: one-time passwords, opt-outs, a new link.
  */
 const SHARES = { lists: 0.85, urgent: 0.95 } as const;
 const FILE_SHARE = 0.1;
@@ -12,15 +12,15 @@ const FILE_SHARE = 0.1;
 const SENDS_SHARE = 0.2;
 
 /**
- * The keys of a first message to someone (session, identity, pair of names, token), in Redis. Who of a list is known
- * already is not asked: it takes a lookup at the network to tell.
+ * The keys of a first message to a person (session, identity, pair of names, token), in Redis. Which recipients are known
+ * already is not checked: it would take a lookup in the network.
  */
 const STRANGER_BYTES = 1_400;
 const FRESH_MS = 2_000;
 
 /**
- * Tells whether Redis has room for more, now and when all that was accepted is sent. Asks it every two seconds at most,
- * whatever the number of callers; what this process accepts in between is counted at once.
+ * Whether Redis has room for more, now and when all accepted messages are sent. Asks Redis every two seconds at most,
+ * for any number of callers; what this process accepts in between is counted at once.
  */
 export class RedisHeadroom {
   readonly #read: () => Promise<Capacity>;
@@ -37,7 +37,7 @@ export class RedisHeadroom {
     this.#clock = clock;
   }
 
-  /** As Redis said last, with what those who wait will need, in bytes. */
+  /** Bytes by the last answer of Redis, including the future need of accepted recipients. */
   get known(): (Capacity & { promisedBytes: number }) | undefined {
     return this.#known && { ...this.#known, promisedBytes: this.#known.queuedMessages * STRANGER_BYTES };
   }

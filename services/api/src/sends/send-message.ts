@@ -29,7 +29,7 @@ const MAX_BODY_BYTES = Math.ceil(LIMITS.maxAttachmentBytes / 3) * 4 + 2 * 1024 *
 
 /**
  * `POST /send`: accepts a message to one recipient or to a list. Answers once it is written down and queued, with one
- * id for all recipients; what becomes of them is `GET /messages/{id}`. Repeating it sends again, unless both requests
+ * id for all recipients; `GET /messages/{id}` has their status. Repeating it sends again, unless both requests
  * carry the same `Idempotency-Key`.
  */
 export const sendMessage: Endpoint<NoQuery, SendBody> = {

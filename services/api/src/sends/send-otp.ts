@@ -113,7 +113,7 @@ async function sendOnce(call: OtpCall, deps: ApiDeps, repeat: RepeatKey | undefi
 /** Beside the wait: no step of a request takes longer. */
 const ANSWERED_WITHIN_MS = 10_000;
 
-/** The first answer, if there was one; else that of a request whose caller was gone before it came. */
+/** The first answer, if there was one; else that of a request whose caller had left before it. */
 async function answerAgain(call: OtpCall, deps: ApiDeps, first: FirstRequest): Promise<Answer> {
   const { handledUntilMs, ...kept } = first.answer as Partial<OtpAnswer> & { handledUntilMs?: number };
   if (isAnswer(kept)) return toAnswer(call, kept);

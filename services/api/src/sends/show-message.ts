@@ -126,7 +126,7 @@ function describeRecipient(recipient: RecipientView, send: SendRecord, ids: Plat
   };
 }
 
-/** One question for all of them: whose turn comes when depends on other sends, too. */
+/** One reason for all of them: the order also depends on other sends. */
 async function waitsForPace(
   { store, clock, defaultPace }: Pick<ApiDeps, 'store' | 'clock' | 'defaultPace'>,
   address: DeviceAddress,
@@ -136,7 +136,7 @@ async function waitsForPace(
   return (await readPaceWaitMs(store, address, { pace, nowMs: clock.nowMs() })) > 0;
 }
 
-/** What all of a send wait for who wait for nothing of their own. */
+/** The reason for all recipients of a send without a reason of their own. */
 async function turnOf(
   deps: Pick<ApiDeps, 'store' | 'clock' | 'defaultPace'>,
   address: DeviceAddress,
