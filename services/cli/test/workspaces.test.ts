@@ -42,7 +42,7 @@ describe('workspaces on the command line', function () {
     expect(told.map(({ stdout, stderr }) => (stdout || stderr).trim())).to.deep.equal([
       'There are no devices yet: the first call of /connect makes one.',
       'Nobody has opted out.',
-      `error: there is no token with the key ${shop.keyId}`,
+      `error: the token with the key ${shop.keyId} is in another workspace: --workspace shop`,
       'error: there is no device default',
     ]);
     expect(await statusOf(shop.token)).to.equal('connected');

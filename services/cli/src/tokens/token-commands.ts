@@ -1,8 +1,9 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, parseScopes } from '@gateway/contracts/api-token';
-import { isDeviceId } from '@gateway/contracts/ids';
+import { DEFAULT_WORKSPACE, isDeviceId } from '@gateway/contracts/ids';
 import {
   type ApiToken,
   createApiToken,
+  findWorkspacesOfTokens,
   isUsable,
   listApiTokens,
   revokeApiToken,
@@ -78,23 +79,18 @@ async function create(
   showOnce(output, value, token);
 }
 
-async function rotate(
-  { store, workspace, output }: CliContext,
-  keyId: string,
-  expires: number | undefined,
-): Promise<void> {
+async function rotate(context: CliContext, keyId: string, expires: number | undefined): Promise<void> {
+  const { store, workspace, output } = context;
   const expiresAtMs = expires === undefined ? undefined : Date.now() + expires;
-  const { value, token } = found(keyId, await rotateApiToken(store, workspace, keyId, { expiresAtMs }));
+  const { value, token } = await found(context, keyId, await rotateApiToken(store, workspace, keyId, { expiresAtMs }));
   showOnce(output, value, token);
-  output.note(`The old one works until you revoke it: token revoke ${keyId}`);
+  const where = workspace === DEFAULT_WORKSPACE ? '' : ` --workspace ${workspace}`;
+  output.note(`The old one works until you revoke it: token revoke ${keyId}${where}`);
 }
 
-async function changeScopes(
-  { store, workspace, output }: CliContext,
-  keyId: string,
-  scopes: readonly ApiTokenScope[],
-): Promise<void> {
-  output.show(describe(found(keyId, await setApiTokenScopes(store, workspace, keyId, scopes))));
+async function changeScopes(context: CliContext, keyId: string, scopes: readonly ApiTokenScope[]): Promise<void> {
+  const { store, workspace, output } = context;
+  output.show(describe(await found(context, keyId, await setApiTokenScopes(store, workspace, keyId, scopes))));
 }
 
 function showOnce(output: Output, value: string, token: ApiToken): void {
@@ -102,9 +98,14 @@ function showOnce(output: Output, value: string, token: ApiToken): void {
   output.note('\nKeep the token now: it is stored as a hash only and cannot be shown again.');
 }
 
-function found<Thing>(keyId: string, thing: Thing | undefined): Thing {
-  if (!thing) throw new Error(`there is no token with the key ${keyId}`);
-  return thing;
+async function found<Thing>({ store }: CliContext, keyId: string, thing: Thing | undefined): Promise<Thing> {
+  if (thing) return thing;
+  const [elsewhere] = await findWorkspacesOfTokens(store, [keyId]);
+  throw new Error(
+    elsewhere
+      ? `the token with the key ${keyId} is in another workspace: --workspace ${elsewhere}`
+      : `there is no token with the key ${keyId}`,
+  );
 }
 
 async function list({ store, workspace, output }: CliContext): Promise<void> {
@@ -125,8 +126,9 @@ async function list({ store, workspace, output }: CliContext): Promise<void> {
   output.list(tokens.map(describe), toRow, 'There are no tokens yet. Create one: token create --name <name>');
 }
 
-async function revoke({ store, workspace, output }: CliContext, keyId: string): Promise<void> {
-  output.show(describe(found(keyId, await revokeApiToken(store, workspace, keyId))));
+async function revoke(context: CliContext, keyId: string): Promise<void> {
+  const { store, workspace, output } = context;
+  output.show(describe(await found(context, keyId, await revokeApiToken(store, workspace, keyId))));
 }
 
 /** A token without its hash. */
