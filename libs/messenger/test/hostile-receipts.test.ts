@@ -6,6 +6,7 @@ import { makePhoneBundle, retryKeysNode } from '@gateway/simulator/phones/key-bu
 import { type BinaryNode, node } from '@gateway/simulator/wire/nodes';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { WebSocket } from 'ws';
 import { useResends } from './support/resend-fixture.js';
 import { type Device, makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
@@ -162,6 +163,24 @@ describe('a phone that speaks of messages to others', () => {
       expect(longestMs, 'ms of CPU').to.be.below(250);
     });
   }
+
+  it('says so much at once that it is heard in several turns of the event loop', async () => {
+    const { pause } = WebSocket.prototype;
+    let pauses = 0;
+    WebSocket.prototype.pause = function (this: WebSocket) {
+      pauses++;
+      pause.call(this);
+    };
+    const ids = Array.from({ length: 20 }, makePlatformId).map((id) => node('item', { id }));
+    for (let each = 0; each < 2_000; each++) {
+      post(
+        node('receipt', { id: makePlatformId(), from: jidOf(thief), type: 'read', ...stamps }, [node('list', {}, ids)]),
+      );
+    }
+    await allConfirmed(device.phone);
+    WebSocket.prototype.pause = pause;
+    expect(pauses).to.be.above(1);
+  });
 
   it('is compared with what went out lately without a look into Redis', async () => {
     const asked: string[] = [];

@@ -21,6 +21,7 @@ import { uploadMedia } from '../sending/upload-media.js';
 import { AckWatch } from '../sending/watch-acks.js';
 import { jidDecode, jidNormalizedUser } from '../socket/baileys.js';
 import { guardWrites, type WriteGuard } from '../socket/guard-writes.js';
+import { readInTurns } from '../socket/read-in-turns.js';
 import { watchServerWords } from '../socket/server-words.js';
 import { DEFAULT_BROWSER, standInAgent } from '../socket/socket-settings.js';
 import { ContactTokens } from '../tokens/contact-tokens.js';
@@ -88,6 +89,7 @@ export class Session implements MessengerSession {
     const { sock, auth, end, link } = deps;
     this.#deps = deps;
     this.#isLinked = auth.creds.account !== undefined;
+    readInTurns(sock);
     this.#guard = guardWrites(sock, {
       assertMayWrite: () => this.#assertMayWrite(),
       onRefused: (error) => end.begin(toFailureOutcome(error)),

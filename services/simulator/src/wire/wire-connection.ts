@@ -9,6 +9,8 @@ import { type ClientIdentity, NoiseResponder, type Sealed, type Transport } from
 
 /** Of WebSockets. */
 const PROTOCOL_ERROR = 1002;
+/** Of a message with several stanzas, about. */
+const MESSAGE_BYTES = 16 * 1024;
 
 export interface WireEvents {
   /** The handshake is done: who the client says it is. */
@@ -57,6 +59,8 @@ export class WireConnection {
   #lastDueMs = 0;
   #lineFreeMs = 0;
   #outgoing: Sealed[] = [];
+  #outgoingBytes = 0;
+  #isLeaving = false;
 
   constructor(socket: WebSocket, options: WireOptions, events: WireEvents) {
     this.#socket = socket;
@@ -99,17 +103,26 @@ export class WireConnection {
     this.#end();
   }
 
-  /** Stanzas of one turn of the event loop leave together: one message, one system call. */
+  /** Stanzas of one turn of the event loop leave together: one message, one system call; a flood of them as several. */
   #put(bytes: Buffer): void {
     if (!this.#transport) return;
-    if (this.#outgoing.length === 0) setImmediate(() => this.#flush());
+    if (this.#outgoing.length === 0 && !this.#isLeaving) {
+      this.#isLeaving = true;
+      setImmediate(() => {
+        this.#isLeaving = false;
+        this.#flush();
+      });
+    }
     this.#outgoing.push(this.#transport.seal(bytes));
+    this.#outgoingBytes += bytes.length;
+    if (this.#outgoingBytes >= MESSAGE_BYTES) this.#flush();
   }
 
   #flush(): void {
     if (this.#outgoing.length === 0) return;
     const sealed = this.#outgoing;
     this.#outgoing = [];
+    this.#outgoingBytes = 0;
     if (this.#socket.readyState === this.#socket.OPEN) this.#options.stream.write(joinSealed(sealed));
   }
 
