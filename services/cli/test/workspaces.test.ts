@@ -1,4 +1,3 @@
-import { listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { expect } from 'chai';
 import { ACCOUNT, linkDevice } from '../../api/test/support/device-owner.js';
 import { useTestApi } from '../../api/test/support/use-test-api.js';
@@ -10,14 +9,10 @@ describe('workspaces on the command line', function () {
   const cli = (workspace: string, args: string) => runCli(space, args.split(' '), { workspace });
 
   it('are made by name, beside the one that is there from the start', async () => {
-    expect((await cli('default', 'workspace list')).stdout).to.match(/^WORKSPACE +CREATED\ndefault +-\n$/);
     const made = await cli('default', 'workspace create shop-2');
     expect(made.stdout, made.stderr).to.match(/workspace +shop-2\n/);
-    const listed = await cli('default', 'workspace list --json');
-    expect(JSON.parse(listed.stdout)).to.deep.equal([
-      { workspace: 'default' },
-      { workspace: 'shop-2', createdAt: new Date((await listWorkspaces(space.store))[1]!.createdAtMs!).toISOString() },
-    ]);
+    const { stdout } = await cli('default', 'workspace list');
+    expect(stdout).to.match(/^WORKSPACE +CREATED\ndefault +-\nshop-2 +20\d\d-[-\d :]+\n$/);
     for (const name of ['default', 'shop-2']) {
       const { code, stderr } = await cli('default', `workspace create ${name}`);
       expect(code).to.equal(1);
@@ -37,13 +32,12 @@ describe('workspaces on the command line', function () {
     const ofShop = (await Promise.all(lists)).map(({ stdout }) => stdout).join();
     for (const found of [shop.keyId, ACCOUNT, '447700900001']) expect(ofShop).to.include(found);
     expect(ofShop).not.to.include(other.keyId);
-    const elsewhere = ['device list', 'optouts list', `token revoke ${shop.keyId}`, 'device show default'];
+    const elsewhere = ['device list', 'optouts list', `token revoke ${shop.keyId}`];
     const told = await Promise.all(elsewhere.map((list) => cli('default', list)));
     expect(told.map(({ stdout, stderr }) => (stdout || stderr).trim())).to.deep.equal([
       'There are no devices yet: the first call of /connect makes one.',
       'Nobody has opted out.',
       `error: the token with the key ${shop.keyId} is in another workspace: --workspace shop`,
-      'error: there is no device default',
     ]);
     expect(await statusOf(shop.token)).to.equal('connected');
   });
