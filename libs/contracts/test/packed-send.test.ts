@@ -33,7 +33,7 @@ describe('a packed send', () => {
   const packed = packSend(SEND);
   const head = rangeOf(packed, HEAD_RANGE);
   const read = (from: number, limit: number, count = limit) =>
-    unpackPlaces(rangeOf(packed, placeRange(from, limit)), count);
+    unpackPlaces(rangeOf(packed, placeRange(from, limit)), { from, count });
 
   it('says all that it was made with, and begins with its version', () => {
     expect(packed[0]).to.equal(RECORD_VERSION);
@@ -57,27 +57,31 @@ describe('a packed send', () => {
     const list = packSend({ ...SEND, recipients: Array.from({ length: 10_000 }, (_, i) => `${4915110000000 + i}`) });
     expect(list.length).to.be.below(231_000);
     expect(unpackTexts(rangeOf(list, TEXT_RANGE), rangeOf(list, HEAD_RANGE))).to.deep.equal(TEXTS);
-    expect(unpackPlaces(rangeOf(list, placeRange(9_999, 1)), 1)[0]?.to).to.equal('4915110009999');
+    expect(unpackPlaces(rangeOf(list, placeRange(9_999, 1)), { from: 9_999, count: 1 })[0]?.to).to.equal(
+      '4915110009999',
+    );
   });
 
   it('has a place for each recipient, who is queued, and none behind the last', () => {
-    const places = NUMBERS.map((to) => ({ to, ...NOTHING_YET, atMs: AT_MS }));
+    const places = NUMBERS.map((to, index) => ({ index, to, ...NOTHING_YET, atMs: AT_MS }));
     expect(read(0, 3)).to.deep.equal(places);
     expect(read(1, 1)).to.deep.equal(places.slice(1, 2));
     expect(read(1, 100, 2), 'and not the texts').to.deep.equal(places.slice(1));
-    expect(unpackPlaces(Buffer.alloc(PLACE_BYTES + 5), 2), 'no half of one').to.have.length(1);
+    expect(unpackPlaces(Buffer.alloc(PLACE_BYTES + 5), { from: 0, count: 2 }), 'no half of one').to.have.length(1);
   });
 
   it('reads each field of a result from its place', () => {
     const place = Buffer.concat([packNumber('1234567'), Buffer.of(4, 2, 3, 5, 1, 207, 0, 0, 0, 0, 0, 9, 6, 7, 8)]);
-    expect(unpackPlaces(place, 1)).to.deep.equal(
-      [...[{ to: '1234567', status: 'failed', attempts: 2, partsInFlight: 3, partsAcked: 5, errorCode: 463 }]].map(
-        (each) => ({ ...each, atMs: 9, partsInDoubt: 8 }),
-      ),
+    expect(unpackPlaces(place, { from: 0, count: 1 })).to.deep.equal(
+      [
+        ...[
+          { index: 0, to: '1234567', status: 'failed', attempts: 2, partsInFlight: 3, partsAcked: 5, errorCode: 463 },
+        ],
+      ].map((each) => ({ ...each, atMs: 9, partsInDoubt: 8 })),
     );
     place[8] = 7;
-    expect(() => unpackPlaces(place, 1)).to.throw('unknown code 7');
-    expect(unpackPlaces(Buffer.alloc(PLACE_BYTES), 1)[0]?.to, 'taken out').to.equal('forgotten');
+    expect(() => unpackPlaces(place, { from: 0, count: 1 })).to.throw('unknown code 7');
+    expect(unpackPlaces(Buffer.alloc(PLACE_BYTES), { from: 0, count: 1 })[0]?.to, 'taken out').to.equal('forgotten');
   });
 
   it('takes no text that is longer than its length can say', () => {

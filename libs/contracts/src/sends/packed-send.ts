@@ -139,19 +139,36 @@ export function packNumber(number: string): Buffer {
 /** In the place of a number that was taken out: zero in the packed form. */
 const FORGOTTEN = 'forgotten';
 
-/** Up to `count` recipients of the bytes of `placeRange`, which may go on with texts. */
-export function unpackPlaces(bytes: Buffer, count: number): (RecipientResult & { to: string })[] {
-  const length = Math.min(count, Math.floor(bytes.length / PLACE_BYTES));
-  return Array.from({ length }, (_, i) => unpackPlace(bytes, i * PLACE_BYTES));
+/** A recipient of a send. */
+export interface RecipientView extends RecipientResult {
+  index: number;
+  /** Digits. */
+  to: string;
 }
 
-function unpackPlace(bytes: Buffer, at: number): RecipientResult & { to: string } {
-  const number = bytes.readBigUInt64BE(at);
-  const read = (field: ResultField) => bytes.readUIntBE(at + RECIPIENT_BYTES + RESULT_AT[field], RESULT_LAYOUT[field]);
+/** Recipients `from` to `from + count`, in the bytes of their places; those may go on with texts. */
+export function unpackPlaces(bytes: Buffer, { from, count }: { from: number; count: number }): RecipientView[] {
+  const length = Math.min(count, Math.floor(bytes.length / PLACE_BYTES));
+  return Array.from({ length }, (_, i) => unpackPlace(bytes, i * PLACE_BYTES, from + i));
+}
+
+/** A list has 10,000 of these: fields are read one by one, and numbers, which fit into 53 bits, without BigInt. */
+function unpackPlace(bytes: Buffer, at: number, index: number): RecipientView {
+  const number = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
+  const result = at + RECIPIENT_BYTES;
   return {
-    to: number === 0n ? FORGOTTEN : number.toString(),
-    status: known(RECIPIENT_STATUSES, read('status')),
-    ...{ attempts: read('attempts'), partsInFlight: read('inFlight'), partsAcked: read('acked') },
-    ...{ errorCode: read('err'), atMs: read('at'), partsInDoubt: read('doubt') },
+    index,
+    to: number === 0 ? FORGOTTEN : String(number),
+    status: known(RECIPIENT_STATUSES, readField(bytes, result, 'status')),
+    attempts: readField(bytes, result, 'attempts'),
+    partsInFlight: readField(bytes, result, 'inFlight'),
+    partsAcked: readField(bytes, result, 'acked'),
+    partsInDoubt: readField(bytes, result, 'doubt'),
+    errorCode: readField(bytes, result, 'err'),
+    atMs: readField(bytes, result, 'at'),
   };
+}
+
+function readField(bytes: Buffer, result: number, field: ResultField): number {
+  return bytes.readUIntBE(result + RESULT_AT[field], RESULT_LAYOUT[field]);
 }

@@ -2,7 +2,7 @@ import type { MessageContent, Reply } from '@gateway/contracts/content/message-c
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import {
-  type RecipientResult,
+  type RecipientView,
   type SendHead,
   type SendTexts,
   unpackHead,
@@ -23,12 +23,6 @@ import { cancelSend } from './change-send.js';
 /** A send without its recipients. */
 export interface SendRecord extends SendHead, SendTexts {
   tag: SendTag;
-}
-
-export interface RecipientView extends RecipientResult {
-  index: number;
-  /** Digits. */
-  to: string;
 }
 
 /**
@@ -87,7 +81,7 @@ export async function readRecipients(
   );
   if (head?.[0] !== RECORD_VERSION || !places) return [];
   const count = Math.max(0, Math.min(limit, unpackHead(head).total - from));
-  return unpackPlaces(places, count).map((place, i) => ({ index: from + i, ...place }));
+  return unpackPlaces(places, { from, count });
 }
 
 /** The number of one recipient, as it was asked for; `undefined` when there is no such send or recipient. */

@@ -1,12 +1,12 @@
 import type { SendTag } from '@gateway/contracts/ids';
-import { unpackHead, unpackPlaces, unpackTexts } from '@gateway/contracts/sends/packed-send';
+import { type RecipientView, unpackHead, unpackPlaces, unpackTexts } from '@gateway/contracts/sends/packed-send';
 import { HEAD_BYTES } from '@gateway/contracts/sends/send-layout';
 import { toError } from '@gateway/runtime/errors';
 import { defineScript, number } from '../core/scripts/define-script.js';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { keysOfSend, SEND_AND_DEVICE } from './keys-of-send.js';
-import { openContent, type RecipientView, type SendRecord, type StoredContent } from './read-send.js';
+import { openContent, type SendRecord, type StoredContent } from './read-send.js';
 
 const takeInStep = defineScript({
   name: 'take-in-send',
@@ -41,8 +41,7 @@ export async function takeInSend(
   if (!taken) return undefined;
   const [packed, sealed] = taken;
   const record: SendRecord = { tag, ...unpackHead(packed), ...unpackTexts(packed, packed) };
-  const places = unpackPlaces(packed.subarray(HEAD_BYTES), record.total);
-  const recipients = places.map((place, index) => ({ index, ...place }));
+  const recipients = unpackPlaces(packed.subarray(HEAD_BYTES), { from: 0, count: record.total });
   return { record, recipients, stored: sealed ? tryToOpen(store, keys.content, sealed) : undefined };
 }
 

@@ -1,4 +1,4 @@
-import type { RecipientView } from '@gateway/store/sends/read-send';
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import type { ShownMessage } from '../phones.js';
 
 /** One promised message: to whom, and how to tell it from every other by what the phone shows. */

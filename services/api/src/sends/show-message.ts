@@ -1,13 +1,14 @@
 import { deriveStatus } from '@gateway/contracts/devices/device-state';
 import type { HeldRestriction } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { type PlatformIds, platformIds } from '@gateway/contracts/sends/platform-id';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuses';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { type Device, readDevice, readIdKey } from '@gateway/store/devices/devices';
 import { readPaceWaitMs } from '@gateway/store/sends/change-send';
-import { type RecipientView, readRecipients, type SendRecord } from '@gateway/store/sends/read-send';
+import { readRecipients, type SendRecord } from '@gateway/store/sends/read-send';
 import type { ApiDeps } from '../api-deps.js';
 import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';

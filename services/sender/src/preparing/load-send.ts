@@ -1,9 +1,10 @@
 import { contentOfPart, isMessageContent } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import { recordResults } from '@gateway/store/sends/change-send';
-import type { RecipientView, SendRecord, StoredContent } from '@gateway/store/sends/read-send';
+import type { SendRecord, StoredContent } from '@gateway/store/sends/read-send';
 import { type TakenSend, takeInSend } from '@gateway/store/sends/take-in-send';
 import type { DeviceDeps } from '../deps.js';
 import type { LoadOptions } from '../scheduling/active-sends.js';

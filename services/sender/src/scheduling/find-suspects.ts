@@ -1,4 +1,4 @@
-import type { RecipientView } from '@gateway/store/sends/read-send';
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { pauseAfter } from './retries.js';
 
 /** Number of owners that died with a recipient in flight (or attempts before that) after which the recipient is a suspect. */

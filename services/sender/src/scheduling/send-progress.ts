@@ -1,7 +1,8 @@
 import { contentOfPart, type MessageContent, type ReadyContent } from '@gateway/contracts/content/message-content';
 import type { MessageId, SendTag } from '@gateway/contracts/ids';
+import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
-import type { RecipientView, SendRecord } from '@gateway/store/sends/read-send';
+import type { SendRecord } from '@gateway/store/sends/read-send';
 import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
 import { findSuspects, isSuspectSend } from './find-suspects.js';
