@@ -1,3 +1,4 @@
+import type { SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
@@ -17,6 +18,8 @@ import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'a' };
 
+const HOUR_MS = 3_600_000;
+
 describe('loading a send', () => {
   let space: RedisSpace;
   beforeEach(async () => {
@@ -24,10 +27,10 @@ describe('loading a send', () => {
   });
   afterEach(() => space.close());
 
-  async function accept(): Promise<string> {
+  async function accept({ kind = 'text' as SendKind, expiresAtMs = Date.now() + 60_000 } = {}): Promise<string> {
     const { messageId } = await acceptSend(space.store, address, {
-      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511', '491512'] },
-      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+      ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511', '491512'] },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs },
     });
     return messageId;
   }
@@ -55,6 +58,12 @@ describe('loading a send', () => {
     expect(await load(store, messageId)).to.equal(undefined);
     expect(await readSend(store, address, messageId)).to.deep.include({ state: 'closed' });
     expect((await readSend(store, address, messageId))!.counts).to.include({ queued: 0, cancelled: 2 });
+  });
+
+  it('whose time was over before an owner came, and whose content has gone since, has expired and not failed', async () => {
+    const messageId = await accept({ kind: 'otp', expiresAtMs: Date.now() - HOUR_MS });
+    expect(await load(space.store, messageId)).to.equal(undefined);
+    expect((await readSend(space.store, address, messageId))!.counts).to.include({ expired: 2, failed: 0 });
   });
 
   it('whose content cannot be read fails it as a whole, and its recipients are counted', async () => {

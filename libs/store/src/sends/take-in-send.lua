@@ -1,15 +1,21 @@
 -- An owner takes a send in: from now on it is due when its time is over, and no one need wake its owner before that.
--- One of a former account is cancelled.
+-- One of a former account is cancelled, and one whose time is over, and whose content may have gone, has expired.
 -- Output: { packed send, sealed content }, or nothing when nothing is left to do.
 --- @include cancel
 --- @include former
---- @constants OPEN
+--- @constants OPEN EXPIRED
+local function everyone() return true end
 if not send or send.state ~= OPEN then
   redis.call('ZREM', due_key, due_entry(record_key))
   return false
 end
 if is_of_former_account() then
-  cancel(function() return true end)
+  cancel(everyone)
+  return false
+end
+if send.expires_at <= tonumber(now_ms) then
+  settle_queued(EXPIRED, everyone)
+  save_send()
   return false
 end
 redis.call('ZADD', due_key, send.expires_at, due_entry(record_key))
