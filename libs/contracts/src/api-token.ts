@@ -38,7 +38,7 @@ export function makeApiToken(): NewApiToken {
   return { keyId, token, hash: hashToken(token).toString('hex') };
 }
 
-/** The key id of a well-formed token. A mistyped one fails on its checksum, without a look-up. */
+/** The key id of a well-formed token. A mistyped one fails on its checksum, without a lookup. */
 export function parseApiToken(token: string): { keyId: string } | undefined {
   const match = TOKEN.exec(token);
   if (!match) return undefined;

@@ -112,7 +112,7 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     keptSends: `${base}:kept`,
     /** STRING: messages queued in open sends. */
     backlog: `${base}:backlog`,
-    /** STRING: credentials of an account that was logged out from outside, kept for a while for whoever investigates. */
+    /** STRING: credentials of an account that was logged out from outside, kept for a while for investigations. */
     quarantinedCreds: `${base}:creds:quarantined`,
     /** HASH with a TTL: the send of a caller's idempotency key. `move` counts the devices that it lay at before. */
     idempotency: (owner: string, keyDigest: string, move: number) =>

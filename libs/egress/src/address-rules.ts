@@ -5,7 +5,7 @@ type Network = ReturnType<typeof ipaddr.parseCIDR>;
 /** Networks of either family, as CIDR. */
 export type Networks = readonly Network[];
 
-/** What the operator says of addresses, beside what everybody knows. */
+/** The operator's rules for addresses, beside the built-in ones. */
 export interface AddressRules {
   /** Networks beside the public ones that may be reached. */
   allowed: Networks;

@@ -47,7 +47,7 @@ const PACE_CHECK_MS = 250;
 
 /**
  * Fetches a URL that a stranger chose, and that must lead nowhere but to the public internet: each hop is checked, and so
- * is each address that a name resolves to, in the very look-up that the connection is made with. Nothing of this depends
+ * is each address that a name resolves to, in the same lookup that the connection uses. Nothing of this depends
  * on the name a second time, so a name that changes its mind gains nothing.
  *
  * Throws `EgressError` with the reason, and what `onBytes` throws. `signal` ends it with the reason `too_slow`.
@@ -115,7 +115,7 @@ async function visit(url: URL, { policy, limits, signal }: Fetch): Promise<Buffe
   try {
     const path = `${url.pathname}${url.search}`;
     const response = await client.request({ path, signal, method: 'GET', headers: HEADERS });
-    // Of an answer that ends early, and that no one reads.
+    // An answer that ends early and is not read.
     response.body.on('error', () => {});
     const { location } = response.headers;
     if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string')

@@ -21,7 +21,7 @@ export const SYSTEM_FILES: NameFiles = { hosts: '/etc/hosts', resolver: '/etc/re
 /** As in resolv.conf(5): glibc believes no more. */
 const MAX_DOTS = 15;
 
-/** Read anew for each name, as they are changed under running processes. A file that cannot be read says nothing. */
+/** Read again for each name, as they may change while the process runs. An unreadable file counts as empty. */
 export async function readNameSettings({ hosts, resolver }: NameFiles): Promise<NameSettings> {
   return { hosts: readHosts(await readWords(hosts)), ...readResolver(await readWords(resolver)) };
 }

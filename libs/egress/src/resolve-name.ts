@@ -13,7 +13,7 @@ export interface NameOptions {
 
 /** For one server, once; its second and last attempt may take twice that. */
 const ATTEMPT_MS = 2_000;
-/** Servers that leave out one of the two kinds of questions keep no one waiting once the other is answered. */
+/** Servers that ignore one of the two queries delay nothing once the other is answered. */
 const OTHER_FAMILY_MS = 1_000;
 
 /**

@@ -24,7 +24,7 @@ describe('the end of a session', () => {
       () => undefined,
       (thrown: Error) => thrown,
     );
-    expect(error?.message).to.include('log-out');
+    expect(error?.message).to.include('logout');
     const { ack } = await test.session.send({ to: makeNumbers(1)[0]!, platformId: makePlatformId(), content: text });
     expect((await ack).kind, 'the session lives').to.equal('accepted');
   });

@@ -25,7 +25,7 @@ export interface ConsumerOptions {
   logger: Logger;
 }
 
-/** After a SIGKILL no one waits for a job: it was for this process, and its queue is removed. */
+/** After a SIGKILL nothing waits for a job: it was for this process, and its queue is removed. */
 const LOCK_MS = 30_000;
 /** BullMQ never resets its count of stalls. */
 const UNLIMITED_STALLS = 1_000_000_000;

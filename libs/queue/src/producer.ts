@@ -19,7 +19,7 @@ interface Handle {
 
 /** Queue handles kept per process; one costs next to nothing, and they all share the connection. */
 const MAX_HANDLES = 200;
-/** BullMQ keeps 512 kB of events per queue by default; no one reads ours. */
+/** BullMQ keeps 512 kB of events per queue by default; ours are not read. */
 const MAX_EVENTS = 100;
 
 /**

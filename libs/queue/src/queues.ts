@@ -10,7 +10,7 @@ export interface QueuesDeps {
 
 /** Who uses a queue says so as often as this. */
 export const NOTE_EVERY_MS = 60_000;
-/** A queue that no one has used for so long is that of a process which has ended, or takes no jobs. */
+/** A queue unused for this long belongs to a process that has ended, or takes no jobs. */
 const SILENT_MS = 5 * NOTE_EVERY_MS;
 
 /** The queue of this process is in use. */
@@ -20,7 +20,7 @@ export async function noteQueue({ connection, space }: QueuesDeps, processId: st
 
 /**
  * Removes the queues that no process uses any more. Should one of them be that of a process that was only frozen, nothing is
- * lost: jobs are wake-ups, the records of sends are the truth, and the next job makes the queue anew.
+ * lost: jobs are wake-ups, the records of sends are the truth, and the next job creates the queue again.
  */
 export async function removeSilentQueues(deps: QueuesDeps): Promise<void> {
   const { connection, space } = deps;

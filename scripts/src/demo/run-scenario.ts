@@ -22,7 +22,7 @@ const FRIEND = '999200000000';
 const numberOfRecipient = (index: number) => String(999_300_000_000 + index);
 
 const HELLO = 'Hello! This is the first message that this gateway ever sent.';
-const NEWS = 'News for everybody on the list.';
+const NEWS = 'News for all on the list.';
 
 /** `/status` may be asked 20 times a minute and `/messages` 60 times. */
 const STATUS_EVERY_MS = 750;

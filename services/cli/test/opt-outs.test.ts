@@ -23,7 +23,7 @@ describe('optouts on the command line', function () {
   const sourceOf = async (phone: string) => (await findOptOut(space.store, 'main', phone))?.source;
 
   it('adds people, shows them, and takes them off', async () => {
-    expect((await cli(['list'])).stdout).to.include('Nobody has opted out.');
+    expect((await cli(['list'])).stdout).to.include('There are no opt-outs.');
     const added = await cli(['add', '+44 7700 900-001', '447700900002', '447700900002']);
     expect(added.stdout, added.stderr).to.match(/added +2\nunchanged +0\n/);
     expect((await cli(['list'])).stdout).to.match(/447700900001 +cli +20\d\d-/);

@@ -36,7 +36,7 @@ describe('workspaces on the command line', function () {
     const told = await Promise.all(elsewhere.map((list) => cli('default', list)));
     expect(told.map(({ stdout, stderr }) => (stdout || stderr).trim())).to.deep.equal([
       'There are no devices yet: the first call of /connect makes one.',
-      'Nobody has opted out.',
+      'There are no opt-outs.',
       `error: the token with the key ${shop.keyId} is in another workspace: --workspace shop`,
     ]);
     expect(await statusOf(shop.token)).to.equal('connected');

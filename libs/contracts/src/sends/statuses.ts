@@ -6,7 +6,7 @@ export const RECIPIENT_STATUSES = ['queued', 'sent', 'delivered', 'read', 'faile
 export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
 export type StatusCounts = Record<RecipientStatus, number>;
 
-/** Of a record: some recipients are queued, or no one is left to write to. */
+/** Of a record: some recipients are queued, or all are settled. */
 export const SEND_STATES = ['open', 'closed'] as const;
 export type SendState = (typeof SEND_STATES)[number];
 

@@ -105,7 +105,7 @@ async function makeSessions(
         const error = await makeSession(sock, jid, bundle);
         if (error !== undefined) errors.set(jid, error);
       }
-    }, 'look-up');
+    }, 'lookup');
     await giveWay();
   }
 }

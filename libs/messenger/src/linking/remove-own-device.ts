@@ -17,10 +17,10 @@ export async function removeOwnDevice(
     content: [{ tag: 'remove-companion-device', attrs: { jid: sock.user!.id, reason: 'user_initiated' } }],
   };
   const confirmed = sock.query(removal, 2 * timeoutMs).then((answer: BinaryNode | undefined) => {
-    if (!answer) throw new TimeoutError('log-out', timeoutMs);
+    if (!answer) throw new TimeoutError('logout', timeoutMs);
   });
   const gone = dropped.then((isGone) => {
     if (!isGone) throw new SessionEndedError();
   });
-  await within({ timeoutMs, what: 'log-out' }, Promise.race([confirmed, gone]));
+  await within({ timeoutMs, what: 'logout' }, Promise.race([confirmed, gone]));
 }

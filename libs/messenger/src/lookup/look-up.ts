@@ -108,7 +108,7 @@ export class LookUp {
     return this.#listsDevice(this.namesOf(number), jid);
   }
 
-  /** Whether a jid is another device of our own account, as the network listed them at the last look-up. */
+  /** Whether a jid is another device of our own account, as the network listed them at the last lookup. */
   hasOwnDevice(jid: string): boolean {
     const [ownJid, ownLid] = this.#ownNames();
     return this.#listsDevice({ jid: ownJid, lid: ownLid }, jid);
@@ -180,7 +180,7 @@ export class LookUp {
 
   /** Never rejects. */
   async #inTime(numbers: readonly string[], work: Promise<Results>): Promise<Results> {
-    const limit = { timeoutMs: CHUNK_TIMEOUT_MS, what: 'look-up', signal: this.#deps.signal };
+    const limit = { timeoutMs: CHUNK_TIMEOUT_MS, what: 'lookup', signal: this.#deps.signal };
     try {
       return await within(limit, work);
     } catch (thrown) {

@@ -57,7 +57,7 @@ export {
 export type BaileysSocket = ReturnType<typeof import('@whiskeysockets/baileys').makeWASocket>;
 export type BaileysLogger = NonNullable<UserFacingSocketConfig['logger']>;
 
-// Whoever imported Baileys before us left it with copies of the slow functions: its own wrapper gets the fast ones here.
+// If Baileys was imported earlier, it has copies of the slow functions: its own wrapper gets the fast ones here.
 Curve.generateKeyPair = () => {
   const { pubKey, privKey } = fastCurve.generateKeyPair();
   return { public: pubKey.subarray(1), private: privKey };

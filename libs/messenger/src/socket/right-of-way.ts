@@ -5,7 +5,7 @@ export class RightOfWay {
   #urgent = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** While this runs, whoever calls `giveWay` waits. */
+  /** While this runs, callers of `giveWay` wait. */
   async urgently<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#urgent += 1;
     try {

@@ -29,7 +29,7 @@ const REDACTED = '[redacted]';
 
 /**
  * Makes fields fit for a log line: secrets are taken out, phone numbers masked, errors and bytes turned into plain data.
- * A safety net: whoever logs is still asked not to hand such things in.
+ * A safety net: callers should still not log such things.
  */
 export function redactFields(fields: Record<string, unknown>): Record<string, unknown> {
   return redactObject(fields, 0);

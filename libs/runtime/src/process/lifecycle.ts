@@ -92,7 +92,7 @@ export async function runUntilSignal(main: (lifecycle: Lifecycle) => Promise<voi
     lifecycle.logger.error(message, { error: toError(thrown) });
     return end(1);
   };
-  // Whoever read our output may be gone before us: a log line must not keep us from stopping.
+  // The reader of our output may be gone before us: a log line must not keep us from stopping.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   // Repeated signals are expected: a terminal sends Ctrl-C to the launcher and to us, and the launcher sends its own.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(0));

@@ -1,4 +1,4 @@
--- Ends a linking attempt that got no answer, if it is still the one that is wanted. Keys that it was to keep are still there when no one has found them dead.
+-- Ends a linking attempt that got no answer, if it is still the one that is wanted. Keys that it was to keep are still there unless they were found invalid.
 -- Output: 1, or 0 when the device has moved on.
 --- @constants WANT_LINKING WANT_PARKED WANT_UNLINKED
 local want, attempt, keeps = unpack(redis.call('HMGET', desired_key, 'want', 'attemptId', 'keepsKeys'))

@@ -1,5 +1,5 @@
 -- Takes the number of a person out of a send. If it is queued for them it is cancelled, or failed where their phone may
--- have it; what was sent to them counts on. When no one else is left the content goes, too.
+-- have it; what was sent to them counts on. If no other recipient is left, the content goes, too.
 -- Output: how many entries were taken out.
 --- @include settle
 --- @constants RECIPIENT_BYTES HEAD_BYTES PLACE_BYTES QUEUED FAILED CANCELLED PERSON_FORGOTTEN

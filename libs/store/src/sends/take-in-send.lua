@@ -1,4 +1,4 @@
--- An owner takes a send in: from now on it is due when its time is over, and no one need wake its owner before that.
+-- An owner takes a send in: from now on it is due at its expiry, and its owner needs no wake-up before that.
 -- One of a former account is cancelled, and one whose time is over, and whose content may have gone, has expired.
 -- Output: { packed send, sealed content }, or nothing when nothing is left to do.
 --- @include cancel

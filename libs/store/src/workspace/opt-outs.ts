@@ -45,7 +45,7 @@ const MAX_ADDED_AT_ONCE = 1_000;
 /**
  * Those who are on the list already stay as they came; a later reply refreshes the time of an earlier one. Safe to repeat.
  * Answers how many are new, and how many were refused as the list had `max` people already.
- * @param numbers or hidden identifiers. @param max without it no one is refused.
+ * @param numbers or hidden identifiers. @param max default: no limit.
  */
 export async function addOptOuts(
   store: Store,
@@ -145,7 +145,7 @@ export async function countOptOuts(store: Store, workspace: Workspace): Promise<
 }
 
 /**
- * A page of the list, in an order of no meaning that does not change: whoever is on the list for the whole time is on
+ * A page of the list, in an arbitrary but stable order: a person who stays on the list is on
  * exactly one page.
  * @param after the `placeOf` the last one of the page before.
  */

@@ -17,7 +17,7 @@ const RESTART_MS = 500;
 /** More would only keep each other from being ready. */
 const STARTS_AT_A_TIME = 4;
 
-/** All processes of a gateway. Each has a place, and whoever dies is followed by another in the same place. */
+/** All processes of a gateway. Each has a place, and a dead one is replaced in the same place. */
 export class Fleet {
   readonly places: Place[] = [];
 

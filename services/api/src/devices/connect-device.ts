@@ -107,7 +107,7 @@ async function requireVersion({ clientVersion }: ApiDeps): Promise<void> {
   throw new ApiError('link_ended', { details: [{ path: [], message: REASONS.client_outdated }] });
 }
 
-/** Whoever links must be held by a sender afterwards. One that is linked already has its place. */
+/** A newly linked device needs a sender afterwards. A linked one already has its place. */
 async function requireSender({ store }: ApiDeps, { desired }: DeviceState): Promise<void> {
   const senders = await listMembers(store);
   const hasPlace = desired?.want === 'linked';

@@ -1,7 +1,7 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import type { Clock } from '@gateway/runtime/clock';
 
-/** About 2 MB. Beyond it all begin anew. */
+/** About 2 MB. Beyond it all windows start again. */
 const MAX_WINDOWS = 10_000;
 
 /** One request counted. */
@@ -44,7 +44,7 @@ export class AddressWindows {
   }
 }
 
-/** What an answer says of a limit that begins anew in `waitMs`. */
+/** Headers of a limit that starts again in `waitMs`. */
 export function limitHeaders(clock: Clock, limit: number, remaining: number, waitMs: number): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(limit),

@@ -17,8 +17,8 @@ const MAX_PIPELINED = 64;
 const MAX_PIPELINED_IN_ALL = 128;
 const COUNTED_FOR_MS = 1_000;
 /**
- * A caller who takes nothing of what is written is looked at so often, not for so long: while this process is held up
- * itself no one can take anything.
+ * A caller who does not read is cut off after this many checks, not after a time: while this process itself is blocked,
+ * no caller can read.
  */
 const UNREAD_CHECKS = 10;
 /** In which few heads can grow by much: of each turn of the event loop one more connection is accepted. */

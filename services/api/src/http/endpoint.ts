@@ -25,7 +25,7 @@ export interface Call<Query, Body> {
   idempotencyKey?: string;
   /** The state of the device, read once per request. */
   readState(): Promise<DeviceState>;
-  /** Aborted when the caller is gone or the process stops: whoever waits for something gives up. */
+  /** Aborted when the caller is gone or the process stops: waiting steps give up. */
   signal: AbortSignal;
   logger: Logger;
   /** Memory for what the request keeps beside its body, until its answer is out. */

@@ -151,13 +151,13 @@ function refuse(res: ServerResponse, { status, publicMessage, headers }: ApiErro
   if (!res.req.complete) dropRest(res.req);
 }
 
-/** Node would hang up on whoever asks for a tunnel; here it is a method like any other, of no path that we know. */
+/** Node would close the connection of a request for a tunnel; here it is a method like any other, of an unknown path. */
 function answerTunnel(app: RequestListener, req: IncomingMessage, socket: Duplex): void {
   if (!req.url?.startsWith('/')) req.url = '/';
   const res = new ServerResponse(req);
   res.shouldKeepAlive = false;
   res.assignSocket(req.socket);
-  // What follows is read by no one: left to end by itself, the connection would stay when its caller is gone.
+  // Nothing reads what follows: the connection would stay open after its caller has gone.
   res.once('finish', () => req.socket.destroySoon());
   socket.on('error', () => socket.destroy());
   app(req, res as Parameters<RequestListener>[1]);

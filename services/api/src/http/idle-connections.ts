@@ -45,7 +45,7 @@ export class IdleConnections {
   }
 
   /**
-   * What came of heads that have not ended is held by Node's parsers, which tell no one. Beyond `capacityBytes` the address
+   * What came of heads that have not ended is held by Node's parsers, which do not report it. Beyond `capacityBytes` the address
    * with the most of it loses its connections, the one that has been idle longest first, until half of that is left.
    */
   closeHeadsBeyond(capacityBytes: number): void {

@@ -5,7 +5,7 @@ import { type ApiToken, findApiToken, findWorkspacesOfTokens } from '@gateway/st
 
 /** How long a revoked token may go on working: callers that ask often are read once in this time. */
 const KNOWN_FOR_MS = 1_000;
-/** About 5 MB. Beyond it everything is read anew. */
+/** About 5 MB. Beyond it everything is read again. */
 const MAX_KNOWN = 10_000;
 /** How long questions about doubtful tokens are collected. */
 const COLLECT_MS = 50;

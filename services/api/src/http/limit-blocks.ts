@@ -10,7 +10,7 @@ interface Block {
 }
 
 /**
- * Addresses, or tokens, that have used up a limit, until it begins anew: this process refuses them by itself, without a
+ * Addresses, or tokens, that have used up a limit, until it starts again: this process refuses them by itself, without a
  * question to Redis and without a line in the log for each request. What they asked meanwhile is one line, at the end.
  */
 export class LimitBlocks {

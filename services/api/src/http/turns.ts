@@ -1,4 +1,4 @@
-/** So many at a time of each caller. What is more waits in a line of that caller alone, and keeps no one else waiting. */
+/** Runs a limited number at a time for each caller. Further ones wait in that caller's own queue, and delay no other caller. */
 export class Turns {
   readonly #perCaller: number;
   readonly #callers = new Map<string, { running: number; waiting: Set<() => void> }>();

@@ -6,7 +6,7 @@ import type { Answer } from '../http/endpoint.js';
  * body, and spend time on ETags of answers that are never the same twice.
  */
 export function sendAnswer(res: ServerResponse, { status, body, headers = {} }: Answer): void {
-  // Nobody is there any more, or somebody was answered already. Not `res.socket`: a response that has to wait for that
+  // The caller is gone, or was answered already. Not `res.socket`: a response that has to wait for that
   // of an earlier request on the connection has none yet.
   if (res.headersSent || res.req.socket.destroyed) return;
   res.statusCode = status;

@@ -53,7 +53,7 @@ async function reseal({ store, output }: CliContext): Promise<void> {
     onProgress(progress) {
       if (Date.now() - toldAtMs < PROGRESS_EVERY_MS) return;
       toldAtMs = Date.now();
-      output.note(`${progress.resealed} encrypted anew, ${progress.seen} seen in this round`);
+      output.note(`${progress.resealed} encrypted again, ${progress.seen} seen in this round`);
     },
   });
   output.show({ resealed, unopened });

@@ -64,7 +64,7 @@ async function list({ store, workspace, output }: CliContext, limit: number): Pr
     const { phone, hiddenId, source, atMs } = people[index]!;
     return { phone: phone ?? `no number (${hiddenId})`, source, since: showTime(atMs) };
   };
-  output.list(people.map(describeOptOut), toRow, 'Nobody has opted out.');
+  output.list(people.map(describeOptOut), toRow, 'There are no opt-outs.');
   if (total > people.length) output.note(`\n... and ${total - people.length} more: optouts export`);
 }
 

@@ -24,7 +24,7 @@ const LOOK_MS = 250;
 const MAX_MET = 1_000;
 const WAITING = 'messages to strangers wait for the history of the phone';
 const HELD =
-  'messages to strangers are held: the network refuses them and the account has no salt; link the device anew';
+  'messages to strangers are held: the network refuses them and the account has no salt; link the device again';
 
 /**
  * Whether messages to strangers wait because the account has no salt: it was linked a moment ago, or the network has

@@ -217,7 +217,7 @@ export async function* readAllKeys(
 /** How long credentials of an account that was logged out from outside are kept aside. */
 const QUARANTINE_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** The account is gone: its keys too. `quarantine` keeps the credentials aside for whoever investigates. */
+/** The account is gone: its keys too. `quarantine` keeps the credentials aside for investigations. */
 export async function retireKeys(store: Store, ownership: Ownership, options: { quarantine: boolean }): Promise<void> {
   const keys = deviceKeys(store.space, ownership.address);
   const buckets = (await store.redis.smembers(keys.keyBuckets)).map((name) =>

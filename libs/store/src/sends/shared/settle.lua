@@ -29,7 +29,7 @@ local function close_when_settled()
   if send.state ~= OPEN or send.queued > 0 then return end
   local texts = load_texts(send)
   send.state = CLOSED
-  -- No one is to get the file any more; phones that ask again are told where the network has it.
+  -- No recipient needs the file any more; phones that ask again get its location in the network.
   if texts.blob ~= '' then redis.call('SADD', released_key, texts.blob) end
   redis.call('ZREM', open_key, texts.message_id)
   redis.call('ZREM', due_key, due_entry(record_key))

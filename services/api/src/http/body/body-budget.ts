@@ -18,7 +18,7 @@ const TOKEN_SHARE = 1 / 4;
 /**
  * Memory that this process may use for request bodies, and for files fetched for them, counted as they arrive: what a
  * caller only announces takes nothing. Without a bound a few hundred large bodies would take all the memory; without a
- * share for each token one of them could keep everybody else's files out.
+ * share for each token one of them could block the files of all others.
  */
 export class BodyBudget {
   readonly capacityBytes: number;

@@ -106,7 +106,7 @@ const phoneNumbers: DocumentedExtension = {
   }),
 };
 
-/** A number that JSON wrote without leading zeros; whoever needs those sends a string. */
+/** A JSON number has no leading zeros; callers that need them send a string. */
 const otpCode: DocumentedExtension = {
   type: 'otpCode',
   base: joi.any(),

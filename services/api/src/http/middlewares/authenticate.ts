@@ -10,8 +10,8 @@ import type { AddressLimit } from './limit-address.js';
 const BEARER = /^Bearer +(\S+) *$/i;
 
 /**
- * Check 2: who is asking. Missing, malformed, unknown, revoked and expired tokens are answered alike, so that nobody
- * learns which ones exist. A revoked token stops working within a second, everywhere.
+ * Check 2: who is asking. Missing, malformed, unknown, revoked and expired tokens are answered alike, so that callers
+ * cannot learn which ones exist. A revoked token stops working within a second, everywhere.
  * @param limitFailures runs for requests without a valid token only: valid ones pass whatever else their address does.
  */
 export function authenticate(deps: ApiDeps, limitFailures: AddressLimit): RequestHandler {

@@ -5,7 +5,7 @@ import type { ApiDeps } from '../../api-deps.js';
 import { LimitBlocks, tooMany } from '../limit-blocks.js';
 import { localsOf } from '../request-locals.js';
 
-/** A limit of requests by address. Beyond it an address is refused by this process alone until the limit begins anew. */
+/** A limit of requests by address. Beyond it an address is refused by this process alone until the limit starts again. */
 export interface AddressLimit {
   count: RequestHandler;
   isUsedUp(req: Request): boolean;

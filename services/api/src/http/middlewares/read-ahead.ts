@@ -12,7 +12,7 @@ export function readAhead(states: DeviceStates): RequestHandler {
     const { workspace, device } = locals.token!;
     if (device) {
       locals.state = states.read({ workspace, device });
-      // Whoever uses it hears of its failure.
+      // Its user gets its failure.
       locals.state.catch(() => {});
     }
     next();
