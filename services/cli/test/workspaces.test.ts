@@ -1,3 +1,5 @@
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { expect } from 'chai';
 import { ACCOUNT, linkDevice } from '../../api/test/support/device-owner.js';
 import { useTestApi } from '../../api/test/support/use-test-api.js';
@@ -22,16 +24,16 @@ describe('workspaces on the command line', function () {
 
   it('have tokens, devices and opt-outs of their own, and each token leads to its workspace', async () => {
     await linkDevice(space.store, { workspace: 'shop', device: 'default' });
-    const create = (workspace: string) => cli(workspace, 'token create --name app --json');
-    const [shop, other] = [JSON.parse((await create('shop')).stdout), JSON.parse((await create('default')).stdout)];
+    const shop = JSON.parse((await cli('shop', 'token create --name app --json')).stdout);
+    const other = await createApiToken(space.store, 'default', { name: 'app' });
     const statusOf = async (token: string) => (await api.call('GET', '/status', { token })).body.status;
-    expect([await statusOf(shop.token), await statusOf(other.token)]).to.deep.equal(['connected', 'disconnected']);
-    await cli('shop', 'optouts add 447700900001');
+    expect([await statusOf(shop.token), await statusOf(other.value)]).to.deep.equal(['connected', 'disconnected']);
+    await addOptOuts(space.store, 'shop', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
 
     const lists = ['token list', 'device list', 'optouts list'].map((list) => cli('shop', list));
     const ofShop = (await Promise.all(lists)).map(({ stdout }) => stdout).join();
     for (const found of [shop.keyId, ACCOUNT, '447700900001']) expect(ofShop).to.include(found);
-    expect(ofShop).not.to.include(other.keyId);
+    expect(ofShop).not.to.include(other.token.keyId);
     const elsewhere = ['device list', 'optouts list', `token revoke ${shop.keyId}`];
     const told = await Promise.all(elsewhere.map((list) => cli('default', list)));
     expect(told.map(({ stdout, stderr }) => (stdout || stderr).trim())).to.deep.equal([
