@@ -33,12 +33,36 @@ export const workspacesKey = ({ prefix }: KeySpace) => `${prefix}:workspaces`;
 /** HASH key id of a token -> its workspace, of all tokens that there are. */
 export const tokenIndexKey = ({ prefix }: KeySpace) => `${prefix}:token-index`;
 
+/** ZSET key id -> end in ms, of tokens that are in no list: by then they leave the index. */
+export const passingTokensKey = ({ prefix }: KeySpace) => `${prefix}:passing-tokens`;
+
 /** STRING with a TTL: requests of an address that had no valid token. */
 export const addressLimitKey = ({ prefix }: KeySpace, bucket: string, ip: string) => `${prefix}:limit:${bucket}:${ip}`;
 
 /** STRING with a TTL: requests of a token in this minute. */
 export const tokenLimitKey = ({ prefix }: KeySpace, workspace: Workspace, bucket: string, keyId: string) =>
   `${prefix}:{${workspace}}:limit:${bucket}:${keyId}`;
+
+/** Of the console: its users are those of the whole installation. Like shards it has a `#` in its tag, and no workspace has that. */
+export function consoleKeys({ prefix }: KeySpace) {
+  const base = `${prefix}:{#console}`;
+  return {
+    /** SET of the names of all users. */
+    users: `${base}:users`,
+    /** HASH: role, hash of the password, times. */
+    user: (name: string) => `${base}:user:${name}`,
+    /** STRING with a TTL: a session, by the SHA-256 of what its cookie says. */
+    session: (digest: string) => `${base}:session:${digest}`,
+    /** SET with a TTL: the digests of a user's sessions. */
+    sessionsOf: (name: string) => `${base}:sessions-of:${name}`,
+    /** STRING with a TTL: whom a one-time link signs in, by the SHA-256 of its secret. */
+    oneTimeLink: (digest: string) => `${base}:one-time-link:${digest}`,
+    /** STREAM: who changed what; trimmed by age. */
+    audit: `${base}:audit`,
+    /** Counter keys of rate limits start with this. */
+    rateLimits: `${base}:limit:`,
+  };
+}
 
 /** Keys of a workspace: small sets and tables that span devices. */
 export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {

@@ -1,6 +1,7 @@
 import { API_TOKEN_SCOPES, type ApiTokenScope, DEFAULT_SCOPES, makeApiToken } from '@gateway/contracts/api-token';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
-import { tokenIndexKey, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { LIMITS } from '@gateway/contracts/limits';
+import { passingTokensKey, tokenIndexKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, number } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
@@ -53,12 +54,47 @@ export async function createApiToken(
   workspace: Workspace,
   options: NewToken,
 ): Promise<{ value: string; token: ApiToken }> {
+  return writeNewToken(store, workspace, options, { isListed: true });
+}
+
+/** For as long as a send may wait, and be read afterwards: it still says who made it. */
+const PASSING_RECORD_MS = 1000 * (LIMITS.sendExpirySeconds + LIMITS.sendRetentionSeconds + 24 * 60 * 60);
+
+/** A token that is in no list, for a part of the gateway that acts for a user. Its record goes by itself, after nine days. */
+export async function createPassingToken(
+  store: Store,
+  workspace: Workspace,
+  options: NewToken & { expiresAtMs: number },
+): Promise<{ value: string; token: ApiToken }> {
+  const made = await writeNewToken(store, workspace, options, { isListed: false });
+  const { keyId } = made.token;
+  await store.redis.pexpire(workspaceKeys(store.space, workspace).token(keyId), PASSING_RECORD_MS);
+  await writeAlways(store, 'ZADD', passingTokensKey(store.space), options.expiresAtMs, keyId);
+  await forgetPassed(store);
+  return made;
+}
+
+/** Takes tokens that have ended out of the index, which would grow for ever. */
+async function forgetPassed(store: Store): Promise<void> {
+  const key = passingTokensKey(store.space);
+  const passed = await store.redis.zrangebyscore(key, 0, systemClock.nowMs());
+  if (passed.length === 0) return;
+  await store.redis.hdel(tokenIndexKey(store.space), ...passed);
+  await store.redis.zrem(key, ...passed);
+}
+
+async function writeNewToken(
+  store: Store,
+  workspace: Workspace,
+  options: NewToken,
+  { isListed }: { isListed: boolean },
+): Promise<{ value: string; token: ApiToken }> {
   const { keyId, token: value, hash } = makeApiToken();
   const kept = { keyId, hash, createdAtMs: systemClock.nowMs(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
   const keys = workspaceKeys(store.space, workspace);
   const fields = Object.entries({ ...kept, scopes: kept.scopes.join() });
   await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
-  await writeAlways(store, 'SADD', keys.tokens, keyId);
+  if (isListed) await writeAlways(store, 'SADD', keys.tokens, keyId);
   // Last, so that the index never leads to an incomplete record.
   await writeAlways(store, 'HSET', tokenIndexKey(store.space), keyId, workspace);
   return { value, token: { ...kept, workspace } };

@@ -1,13 +1,13 @@
 import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
 import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { ApiError } from '@gateway/runtime/errors';
+import { unlessRedisIsAway } from '@gateway/runtime/redis/is-redis-away';
 import type { Store } from '@gateway/store/core/store';
 import { waitFor } from '@gateway/store/core/wait-for';
 import { forgetRepeat, keepAnswer } from '@gateway/store/sends/accepting/idempotency';
 import { readRecipients, readSend } from '@gateway/store/sends/read-send';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
-import { unlessRedisIsAway } from '../http/is-redis-away.js';
 
 /** An OTP that was promised. */
 export interface Otp {

@@ -1,4 +1,5 @@
 import { ApiError, toError } from '@gateway/runtime/errors';
+import { isRedisAway, isRedisFull } from '@gateway/runtime/redis/is-redis-away';
 import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
 import { UnknownKeyError } from '@gateway/store/core/vault';
 import type { ErrorRequestHandler } from 'express';
@@ -7,7 +8,6 @@ import { noRoom } from '../../sends/redis-headroom.js';
 import { sendAnswer } from '../../sends/send-answer.js';
 import { bodyLength } from '../body/body-length.js';
 import { dropRest } from '../body/drop-rest.js';
-import { isRedisAway, isRedisFull } from '../is-redis-away.js';
 import { localsOf } from '../request-locals.js';
 
 /** Every failure leaves here, in the contract's shape: a stranger sees nothing of our insides. */

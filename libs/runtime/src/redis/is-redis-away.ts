@@ -1,4 +1,4 @@
-import { toError } from '@gateway/runtime/errors';
+import { toError } from '../errors.js';
 
 /** ioredis has no codes for these, only sentences. */
 const CONNECTION_ERRORS = new Set([

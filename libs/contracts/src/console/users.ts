@@ -1,0 +1,38 @@
+/**
+ * What a user of the console may do, the least first. A viewer sees that things happen: numbers are masked, and nothing of
+ * what messages say is shown. An operator works: devices, sends, opt-outs. An admin has tokens and users as well.
+ */
+export const USER_ROLES = ['viewer', 'operator', 'admin'] as const;
+export type UserRole = (typeof USER_ROLES)[number];
+
+export function mayAct(role: UserRole, needed: UserRole): boolean {
+  return USER_ROLES.indexOf(role) >= USER_ROLES.indexOf(needed);
+}
+
+const USER_NAME = /^[a-z0-9][a-z0-9._@-]{0,63}$/;
+
+/** The name of a user, as it is signed in with: lower case, an e-mail address is one. */
+export function isUserName(value: string): boolean {
+  return USER_NAME.test(value);
+}
+
+/** As long as a sentence: what counts is that nobody can try them all. */
+export const PASSWORD_CHARACTERS = { min: 10, max: 200 } as const;
+
+/** The user that the first start makes. */
+export const FIRST_USER = 'admin';
+
+/** What the audit log tells of. */
+export const AUDIT_ACTIONS = [
+  'user.created',
+  'user.link_made',
+  'user.password_set',
+  'session.signed_in',
+  'session.signed_out',
+  'session.signed_out_everywhere',
+  'token.created',
+  'token.revoked',
+  'device.link_asked',
+  'device.disconnected',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];

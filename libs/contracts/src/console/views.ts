@@ -1,0 +1,56 @@
+import type { ApiTokenScope } from '../api-token.js';
+import type { LinkMethod, PublicStatus, Reason } from '../devices/device-state.js';
+import type { Pace } from '../devices/pace.js';
+import type { HeldRestriction } from '../devices/restriction.js';
+import type { DeviceId } from '../ids.js';
+import type { UserRole } from './users.js';
+
+/** Who is signed in, and where. */
+export interface Me {
+  user: { name: string; role: UserRole; hasPassword: boolean };
+  api: { url: string };
+  workspace: string;
+}
+
+/** What the page shows of a device. Times in ms since 1970. */
+export interface DeviceView {
+  id: DeviceId;
+  name: string;
+  isDefault: boolean;
+  status: PublicStatus['status'];
+  reason?: Reason;
+  /** Of the linked account: digits, or masked. */
+  phone?: string;
+  accountName?: string;
+  sinceMs?: number;
+  /** No login before. */
+  notBeforeMs?: number;
+  /** Messages that wait. */
+  backlog: number;
+  pace?: Pace;
+  restriction?: Pick<HeldRestriction, 'kind' | 'sinceMs' | 'untilMs'>;
+  createdAtMs: number;
+  /** While an account is being linked. */
+  link?: DeviceLink;
+}
+
+export interface DeviceLink {
+  attemptId: string;
+  method: LinkMethod;
+  /** Text of the QR code, or the code to enter. Only for those who may link. */
+  code?: string;
+  codeExpiresAtMs?: number;
+}
+
+/** What the page shows of a token: never what it says. */
+export interface TokenView {
+  keyId: string;
+  name: string;
+  device?: string;
+  scopes: readonly ApiTokenScope[];
+  state: 'active' | 'revoked' | 'expired';
+  createdAtMs: number;
+  expiresAtMs?: number;
+  revokedAtMs?: number;
+  lastUsedAtMs?: number;
+}

@@ -1,0 +1,41 @@
+import type { AuditAction } from '@gateway/contracts/console/users';
+import { consoleKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
+import { type Store, writeAlways } from '../core/store.js';
+
+/** Who did what, and to what: ids and names, never a token, a code or a number of a person. */
+export interface AuditEntry {
+  user: string;
+  action: AuditAction;
+  /** Name or id of what was changed. */
+  target?: string;
+  requestId?: string;
+}
+
+const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
+const PAGE = 100;
+
+/** Remembers it for 90 days. */
+export async function recordAudit(store: Store, entry: AuditEntry): Promise<void> {
+  const nowMs = systemClock.nowMs();
+  const fields = Object.entries({ ...entry, atMs: nowMs }).filter(([, value]) => value !== undefined);
+  const bound = ['MINID', '~', nowMs - KEPT_MS];
+  await writeAlways(store, 'XADD', consoleKeys(store.space).audit, ...bound, '*', ...fields.flat().map(String));
+}
+
+/** The newest first, a hundred at a time. @param before the `id` of the last one that is known. */
+export async function listAudit(
+  store: Store,
+  { before }: { before?: string } = {},
+): Promise<(AuditEntry & { id: string; atMs: number })[]> {
+  const from = before === undefined ? '+' : `(${before}`;
+  const rows = await store.redis.xrevrange(consoleKeys(store.space).audit, from, '-', 'COUNT', PAGE);
+  return rows.map(([id, flat]) => {
+    const { atMs, ...entry } = Object.fromEntries(pairs(flat)) as unknown as AuditEntry & { atMs: string };
+    return { ...entry, id, atMs: Number(atMs) };
+  });
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  return flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? '']] : []) as [string, string][]);
+}

@@ -1,0 +1,56 @@
+import { FIRST_USER, type UserRole } from '@gateway/contracts/console/users';
+import { consoleKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
+import { hash, verify } from '@node-rs/argon2';
+import { type Store, writeAlways } from '../core/store.js';
+
+/** Who may use the console. */
+export interface User {
+  name: string;
+  role: UserRole;
+  /** How they prove who they are. More ways may come. */
+  auth: 'password';
+  hasPassword: boolean;
+  createdAtMs: number;
+}
+
+/** OWASP's setting for argon2id: 19 MiB and two passes, 25 ms of one core. */
+const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+/** Makes a user, who has no password yet. `undefined` when the name is taken. */
+export async function createUser(store: Store, name: string, role: UserRole): Promise<User | undefined> {
+  const keys = consoleKeys(store.space);
+  if ((await writeAlways(store, 'HSETNX', keys.user(name), 'createdAtMs', systemClock.nowMs())) !== 1) return undefined;
+  await writeAlways(store, 'HSET', keys.user(name), 'role', role, 'auth', 'password');
+  await writeAlways(store, 'SADD', keys.users, name);
+  return findUser(store, name);
+}
+
+/** The first start makes `admin`. Safe to repeat and to race. */
+export async function ensureFirstUser(store: Store): Promise<User | undefined> {
+  if ((await store.redis.scard(consoleKeys(store.space).users)) > 0) return undefined;
+  return createUser(store, FIRST_USER, 'admin');
+}
+
+/** `undefined` without such a user, and for one that is not made to its end. */
+export async function findUser(store: Store, name: string): Promise<User | undefined> {
+  const { role, createdAtMs, hash: password } = await store.redis.hgetall(consoleKeys(store.space).user(name));
+  if (!role) return undefined;
+  const hasPassword = password !== undefined;
+  return { name, role: role as UserRole, auth: 'password', hasPassword, createdAtMs: Number(createdAtMs) };
+}
+
+/** From now on this password and no other. Sessions go on: end them where that is not wanted. */
+export async function setPassword(store: Store, name: string, password: string): Promise<void> {
+  await writeAlways(store, 'HSET', consoleKeys(store.space).user(name), 'hash', await hash(password, ARGON2));
+}
+
+let decoy: Promise<string> | undefined;
+
+/** Whether it is the password of that user. Takes as long when there is no such user, so that names are not given away. */
+export async function hasThatPassword(store: Store, name: string, password: string): Promise<boolean> {
+  const stored = await store.redis.hget(consoleKeys(store.space).user(name), 'hash');
+  decoy ??= hash('no password of anyone', ARGON2);
+  const isRight = await verify(stored ?? (await decoy), password);
+  return isRight && stored !== null;
+}
