@@ -18,6 +18,8 @@ export interface CliContext {
   messengerVersion: string | undefined;
   /** Whether this gateway is set up for the real network. */
   realNetwork: boolean;
+  /** Where browsers see the console. */
+  dashboardUrl: string;
 }
 
 const REDIS_TIMEOUT_MS = 3_000;
@@ -57,6 +59,7 @@ async function withStore(
     await work({
       ...{ store, workspace, output, logger, messengerVersion: config.MESSENGER_VERSION },
       realNetwork: isRealNetwork(config.MESSENGER_URL),
+      dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {
     await redis.close();

@@ -1,3 +1,5 @@
+import { takeOneTimeLink } from '@gateway/store/console/one-time-links';
+import { findUser } from '@gateway/store/console/users';
 import { readDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
@@ -23,6 +25,22 @@ describe('the command line', function () {
   });
 
   const cli = (args: string, env: Record<string, string> = {}) => runCli(space, args.split(' '), { env });
+
+  it('makes users of the console, with a link that signs them in, and tells what was done', async () => {
+    const env = { DASHBOARD_URL: 'https://console.example.com' };
+    const made = await cli('user create --name ann@example.com --role viewer', env);
+    expect(made.code, made.stderr).to.equal(0);
+    const [, secret] = /https:\/\/console\.example\.com\/console\/sign-in#link=(\S+)/.exec(made.stdout)!;
+    expect(await takeOneTimeLink(space.store, secret!)).to.equal('ann@example.com');
+    expect(await findUser(space.store, 'ann@example.com')).to.include({ role: 'viewer', hasPassword: false });
+    expect((await cli('user create --name ann@example.com')).stderr).to.include('already');
+    expect((await cli('user link --name bob')).stderr).to.include('no user bob');
+    expect((await cli('user link')).stdout).to.include('http://localhost:3001/console/sign-in#link=');
+    const { stdout } = await cli('user audit');
+    expect(stdout)
+      .to.match(/command line +user\.link_made +admin/)
+      .and.not.include(secret);
+  });
 
   it('makes a token that works until it is revoked', async () => {
     const created = await cli('token create --name shop --expires 90d');
