@@ -1,0 +1,29 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import type { Clock } from '@gateway/runtime/clock';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import type { DashboardMetrics } from './dashboard-metrics.js';
+import type { LiveHub } from './live/live-hub.js';
+import type { PublicApi } from './public-api.js';
+
+/** What the console stands on. Its Redis client fails fast: there is always a person waiting. */
+export interface DashboardDeps {
+  store: Store;
+  workspace: Workspace;
+  api: PublicApi;
+  live: LiveHub;
+  /** Where the API is for those who read it on a page: without a path. */
+  apiUrl: string;
+  /** Where browsers see the console, if that is not this machine alone. */
+  publicUrl: URL | undefined;
+  allowsPlainHttp: boolean;
+  /** Proxies whose `X-Forwarded-For` entries are believed. */
+  trustedProxies: number;
+  /** Sign the cookie: the first signs, all are believed. */
+  cookieSecrets: readonly string[];
+  /** Where the built page is. */
+  pageFolder: string;
+  metrics: DashboardMetrics;
+  clock: Clock;
+  logger: Logger;
+}

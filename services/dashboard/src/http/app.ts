@@ -1,0 +1,43 @@
+import express, { type Express } from 'express';
+import type { DashboardDeps } from '../dashboard-deps.js';
+import { streamLive } from '../live/stream-live.js';
+import { OPERATIONS } from '../operations/operations.js';
+import { loadSessions } from '../sessions/load-sessions.js';
+import { ConsoleError } from './console-error.js';
+import { answerError } from './middlewares/answer-error.js';
+import { guardHost } from './middlewares/guard-host.js';
+import { guardWrites } from './middlewares/guard-writes.js';
+import { limitSignIns } from './middlewares/limit-sign-ins.js';
+import { observeRequest } from './middlewares/observe-request.js';
+import { runOperation } from './middlewares/run-operation.js';
+import { secureHeaders, serveAssets, servePage } from './serve-page.js';
+
+const API = '/console/api';
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** The console. The order of checks is the order of lines; nothing before `guardWrites` touches a body or a session. */
+export function createApp(deps: DashboardDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('trust proxy', deps.trustedProxies);
+  app.set('query parser', 'simple');
+
+  app.use(observeRequest(deps), secureHeaders(deps), guardHost(deps));
+  app.use('/console/assets', serveAssets(deps), (_req, _res, next) => next(new ConsoleError('not_found')));
+  app.use(API, (_req, res, next) => {
+    res.setHeader('Cache-Control', 'no-store');
+    next();
+  });
+  app.use(API, guardWrites, express.json({ limit: MAX_BODY_BYTES }), loadSessions(deps));
+  const limits = limitSignIns(deps);
+  for (const each of OPERATIONS) {
+    app[each.method](`${API}${each.path}`, ...(each.for === 'unknown' ? limits : []), runOperation(each, deps));
+  }
+  app.get(`${API}/live`, streamLive(deps));
+  app.use(API, (_req, _res, next) => next(new ConsoleError('not_found')));
+  app.get(['/console', '/console/*path'], servePage(deps));
+  app.get('/', (_req, res) => res.redirect('/console'));
+  app.use((_req, _res, next) => next(new ConsoleError('not_found')));
+  app.use(answerError(deps));
+  return app;
+}

@@ -1,0 +1,57 @@
+import { mayAct } from '@gateway/contracts/console/users';
+import { recordAudit } from '@gateway/store/console/audit';
+import type { Request, RequestHandler, Response } from 'express';
+import type { DashboardDeps } from '../../dashboard-deps.js';
+import { ConsoleError } from '../console-error.js';
+import { localsOf } from '../locals.js';
+import type { Answer, Operation } from '../operation.js';
+
+/** Checks who asks and what, does it, and writes it into the audit log before the answer is out. */
+export function runOperation(operation: Operation, deps: DashboardDeps): RequestHandler {
+  return async (req, res) => {
+    localsOf(res).route = operation.path;
+    refuseOthers(operation, res);
+    const body = checkBody(operation, req);
+    const { requestId, user } = localsOf(res);
+    const answer = await operation.handle(
+      {
+        ...{ req, body, requestId, params: req.params as Record<string, string>, signal: signalOf(res) },
+        get user() {
+          if (!user) throw new ConsoleError('not_signed_in');
+          return user;
+        },
+      },
+      deps,
+    );
+    await writeAudit(answer, res, deps);
+    res.status(answer.status ?? 200).json({ success: true, ...answer.body });
+  };
+}
+
+function refuseOthers({ for: needed }: Operation, res: Response): void {
+  const { user } = localsOf(res);
+  if (needed === 'anyone' || needed === 'unknown') return;
+  if (!user) throw new ConsoleError('not_signed_in');
+  if (!mayAct(user.role, needed)) throw new ConsoleError('not_allowed');
+}
+
+function checkBody({ body: schema, method }: Operation, req: Request): unknown {
+  if (!schema || method === 'get') return {};
+  const { value, error } = schema.validate(req.body ?? {}, { abortEarly: false });
+  if (!error) return value;
+  // What was typed stays out of the answer, and so out of every log.
+  const details = error.details.map(({ path, type }) => ({ path, message: type }));
+  throw new ConsoleError('invalid_request', { details });
+}
+
+function signalOf(res: Response): AbortSignal {
+  const gone = new AbortController();
+  res.once('close', () => gone.abort());
+  return gone.signal;
+}
+
+async function writeAudit({ audit }: Answer, res: Response, { store }: DashboardDeps): Promise<void> {
+  const { requestId, user } = localsOf(res);
+  const who = audit?.user ?? user?.name;
+  if (audit && who) await recordAudit(store, { ...audit, user: who, requestId });
+}

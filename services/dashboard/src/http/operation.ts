@@ -1,0 +1,42 @@
+import type { AuditAction, UserRole } from '@gateway/contracts/console/users';
+import type { User } from '@gateway/store/console/users';
+import type { Request } from 'express';
+import type Joi from 'joi';
+import type { DashboardDeps } from '../dashboard-deps.js';
+
+/** One thing that the page can ask for. */
+export interface Operation<Body = unknown> {
+  method: 'get' | 'post';
+  /** Below `/console/api`, with Express' parameters. */
+  path: string;
+  /** The least role that may. `anyone` need not be signed in, `unknown` is one who is about to. */
+  for: UserRole | 'anyone' | 'unknown';
+  /** What it takes as JSON; nothing without it. */
+  body?: Joi.ObjectSchema<Body>;
+  handle(call: Call<Body>, deps: DashboardDeps): Promise<Answer>;
+}
+
+export interface Call<Body> {
+  req: Request;
+  /** Of the path. */
+  params: Record<string, string>;
+  body: Body;
+  /** Who asks. Throws where no one is signed in. */
+  user: User;
+  requestId: string;
+  /** Aborted when the caller is gone. */
+  signal: AbortSignal;
+}
+
+export interface Answer {
+  /** 200 unless told. */
+  status?: number;
+  body: object;
+  /** What was done, for the audit log. `user`: by whom, if they were not signed in before. */
+  audit?: { action: AuditAction; target?: string; user?: string };
+}
+
+/** So that a table can hold operations with different bodies. */
+export function operation<Body>(definition: Operation<Body>): Operation {
+  return definition as Operation;
+}

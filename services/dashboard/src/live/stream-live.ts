@@ -1,0 +1,65 @@
+import { mayAct } from '@gateway/contracts/console/users';
+import { readSession } from '@gateway/store/console/sessions';
+import { findUser } from '@gateway/store/console/users';
+import type { Request, RequestHandler, Response } from 'express';
+import type { DashboardDeps } from '../dashboard-deps.js';
+import { ConsoleError } from '../http/console-error.js';
+import { localsOf } from '../http/locals.js';
+import type { Topic } from './topic.js';
+
+const MAX_TOPICS = 10;
+/** Proxies close what is silent for a minute, and a page takes what is silent for half of one for dead. */
+const BEAT_MS = 15_000;
+/** What a tab that takes nothing may have waiting: it gets all of it when it comes again. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/**
+ * `GET /console/api/live?topics=devices,device.default`: server-sent events, one for each change, named after its topic. It
+ * ends with the session of its user, and when their role changes: the page asks again, and learns why.
+ */
+export function streamLive(deps: DashboardDeps): RequestHandler {
+  return (req, res, next) => {
+    const { user } = localsOf(res);
+    if (!user) return next(new ConsoleError('not_signed_in'));
+    // A browser asks again at once, on a connection that is still there.
+    if (deps.live.isClosed) return next(new ConsoleError('unavailable'));
+    const names = [...new Set(String(req.query.topics ?? '').split(','))];
+    const topics = names.slice(0, MAX_TOPICS).map((name) => deps.live.topicOf(name));
+    if (names.length > MAX_TOPICS || !topics.every((topic) => topic !== undefined)) {
+      return next(new ConsoleError('not_found'));
+    }
+    if (!topics.every(({ role }: Topic) => mayAct(user.role, role))) return next(new ConsoleError('not_allowed'));
+    open(req, res, names, deps);
+  };
+}
+
+function open(req: Request, res: Response, names: readonly string[], deps: DashboardDeps): void {
+  const user = localsOf(res).user!;
+  res.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
+  res.write('retry: 1000\n\n');
+  const end = () => res.end();
+  const tell = (event: string, data: string) => {
+    if (res.writableLength > MAX_WAITING_BYTES) return end();
+    res.write(`event: ${event}\ndata: ${data}\n\n`);
+  };
+  const leave = deps.live.follow(names, { role: user.role, tell }, end);
+  const beat = setInterval(async () => {
+    const isIn = await staysIn(req.sessionID, user, deps).catch(() => true);
+    if (res.closed) return;
+    if (isIn) tell('beat', '{}');
+    else end();
+  }, BEAT_MS);
+  res.once('close', () => {
+    clearInterval(beat);
+    leave();
+  });
+}
+
+async function staysIn(
+  sessionId: string,
+  { name, role }: { name: string; role: string },
+  { store }: DashboardDeps,
+): Promise<boolean> {
+  const [session, user] = await Promise.all([readSession(store, sessionId), findUser(store, name)]);
+  return session !== undefined && user?.role === role;
+}

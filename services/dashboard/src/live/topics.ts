@@ -1,0 +1,79 @@
+import type { UserRole } from '@gateway/contracts/console/users';
+import type { DeviceView } from '@gateway/contracts/console/views';
+import type { Doorbell } from '@gateway/contracts/doorbell';
+import { isDeviceId, type Workspace } from '@gateway/contracts/ids';
+import type { Store } from '@gateway/store/core/store';
+import { listDevices } from '@gateway/store/devices/devices';
+import { findApiToken } from '@gateway/store/workspace/api-tokens';
+import { readCommon, readDeviceView, showTo } from '../views/device-view.js';
+import { describeToken } from '../views/token-view.js';
+import type { Topic } from './topic.js';
+
+export interface TopicDeps {
+  store: Store;
+  workspace: Workspace;
+  nowMs: () => number;
+}
+
+/** `devices`, `device.<id>` and `token.<key id>`; `undefined` for other names. */
+export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
+  const [kind, id, ...rest] = name.split('.');
+  if (rest.length > 0) return undefined;
+  if (kind === 'devices' && id === undefined) return devicesTopic(deps);
+  if (kind === 'device' && id !== undefined && isDeviceId(id)) return deviceTopic(id, deps);
+  if (kind === 'token' && id !== undefined) return tokenTopic(id, deps);
+  return undefined;
+}
+
+const BELLS: ReadonlySet<Doorbell['topic']> = new Set(['desired', 'observed', 'owner', 'sends']);
+
+function deviceTopic(device: string, { store, workspace }: TopicDeps): Topic {
+  return {
+    role: 'viewer',
+    everyMs: 2_000,
+    isRungBy: (bell) => bell.device === device && bell.workspace === workspace && BELLS.has(bell.topic),
+    read: async () => (await readDeviceView(store, { workspace, device }, await readCommon(store, workspace))) ?? null,
+    show: (role, view) => view && showTo(role, view as DeviceView),
+  };
+}
+
+/** A process that dies rings no bell: all are read again this often. */
+const WHOLE_MS = 10_000;
+
+/** All devices. With a doorbell only its device is read. */
+function devicesTopic({ store, workspace }: TopicDeps): Topic {
+  const views = new Map<string, DeviceView>();
+  return {
+    role: 'viewer',
+    everyMs: WHOLE_MS,
+    isRungBy: (bell) => bell.workspace === workspace && BELLS.has(bell.topic),
+    async read(bells) {
+      const isWhole = bells === undefined || bells.length === 0;
+      const common = await readCommon(store, workspace);
+      const ids = isWhole ? await listDevices(store, workspace) : [...new Set(bells.map(({ device }) => device))];
+      const found = await Promise.all(ids.map((device) => readDeviceView(store, { workspace, device }, common)));
+      if (isWhole) views.clear();
+      for (const view of found) if (view) views.set(view.id, view);
+      return [...views.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    },
+    show: (role: UserRole, all) => (all as DeviceView[]).map((view) => withoutCode(showTo(role, view))),
+  };
+}
+
+/** Nothing but the page of a device shows its code, which is new every few seconds. */
+function withoutCode({ link, ...view }: DeviceView): DeviceView {
+  return link ? { ...view, link: { attemptId: link.attemptId, method: link.method } } : view;
+}
+
+/** Whether it was used yet: whoever made it is looking at it. */
+function tokenTopic(keyId: string, { store, workspace, nowMs }: TopicDeps): Topic {
+  return {
+    role: 'admin',
+    everyMs: 1_000,
+    isRungBy: () => false,
+    async read() {
+      const token = await findApiToken(store, workspace, keyId);
+      return token ? describeToken(token, nowMs()) : null;
+    },
+  };
+}

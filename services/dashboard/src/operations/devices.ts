@@ -1,0 +1,76 @@
+import { isDeviceId } from '@gateway/contracts/ids';
+import { listDevices as listDeviceIds } from '@gateway/store/devices/devices';
+import Joi from 'joi';
+import type { DashboardDeps } from '../dashboard-deps.js';
+import { ConsoleError } from '../http/console-error.js';
+import { type Call, operation } from '../http/operation.js';
+import { readCommon, readDeviceView, showTo } from '../views/device-view.js';
+
+export const listDevices = operation({
+  method: 'get',
+  path: '/devices',
+  for: 'viewer',
+  async handle({ user }, { store, workspace }) {
+    const [ids, common] = await Promise.all([listDeviceIds(store, workspace), readCommon(store, workspace)]);
+    const views = await Promise.all(ids.map((device) => readDeviceView(store, { workspace, device }, common)));
+    return { body: { devices: views.filter((view) => view !== undefined).map((view) => showTo(user.role, view)) } };
+  },
+});
+
+/** `null` for one that was never made: its page links an account, which makes it. */
+export const showDevice = operation({
+  method: 'get',
+  path: '/devices/:device',
+  for: 'viewer',
+  async handle({ user, params }, { store, workspace }) {
+    const device = deviceOf(params);
+    const view = await readDeviceView(store, { workspace, device }, await readCommon(store, workspace));
+    return { body: { device: view ? showTo(user.role, view) : null } };
+  },
+});
+
+interface ConnectBody {
+  method: 'qrCode' | 'pairingCode';
+  phoneNumber?: string;
+  forceNew: boolean;
+}
+
+/** Asks the API for a link, which makes the device if there is none; the code is in what `device.<id>` tells live. */
+export const connectDevice = operation<ConnectBody>({
+  method: 'post',
+  path: '/devices/:device/connect',
+  for: 'operator',
+  body: Joi.object({
+    method: Joi.string().valid('qrCode', 'pairingCode').default('qrCode'),
+    phoneNumber: Joi.string().max(40),
+    forceNew: Joi.boolean().default(false),
+  }),
+  async handle(call, deps) {
+    const { method, phoneNumber, forceNew } = call.body;
+    const query = new URLSearchParams({
+      ...{ method, forceNew: String(forceNew), rawQrCode: 'true' },
+      ...(phoneNumber !== undefined && { phoneNumber }),
+    });
+    const { status } = await callApi(call, deps, `/connect?${query}`);
+    return { body: { status }, audit: { action: 'device.link_asked', target: deviceOf(call.params) } };
+  },
+});
+
+export const disconnectDevice = operation({
+  method: 'post',
+  path: '/devices/:device/disconnect',
+  for: 'operator',
+  async handle(call, deps) {
+    const { message } = await callApi(call, deps, '/disconnect');
+    return { body: { message }, audit: { action: 'device.disconnected', target: deviceOf(call.params) } };
+  },
+});
+
+function callApi({ user, params, requestId, signal }: Call<unknown>, { api }: DashboardDeps, path: string) {
+  return api.call({ user: user.name, device: deviceOf(params), method: 'POST', path, requestId, signal });
+}
+
+function deviceOf({ device = '' }: Record<string, string>): string {
+  if (!isDeviceId(device)) throw new ConsoleError('not_found');
+  return device;
+}

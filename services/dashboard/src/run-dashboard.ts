@@ -1,0 +1,60 @@
+import { hkdfSync } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { FIRST_USER } from '@gateway/contracts/console/users';
+import { systemClock } from '@gateway/runtime/clock';
+import type { ProcessHost } from '@gateway/runtime/process/process-host';
+import { ensureFirstUser, setPassword } from '@gateway/store/console/users';
+import { DoorbellListener } from '@gateway/store/core/doorbells';
+import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
+import type { DashboardConfig } from './config.js';
+import { createDashboardMetrics } from './dashboard-metrics.js';
+import { createApp } from './http/app.js';
+import { startHttpServer } from './http/http-server.js';
+import { LiveHub } from './live/live-hub.js';
+import { PublicApi } from './public-api.js';
+
+/** The Redis connections of the console: there is always a person waiting. */
+export const DASHBOARD_CONNECTIONS = ['failFast', 'subscriber'] as const;
+
+const PAGE_FOLDER = fileURLToPath(new URL('web', import.meta.url));
+
+/** Builds the console top-down; each part says how it is stopped. */
+export async function runDashboard(
+  config: DashboardConfig,
+  host: ProcessHost<(typeof DASHBOARD_CONNECTIONS)[number]>,
+): Promise<void> {
+  const { lifecycle, clients, registry } = host;
+  const { WORKSPACE: workspace, API_URL: apiUrl, CONTENT_KEYS: contents } = config;
+  const logger = host.loggerOf('dashboard');
+  const space = { prefix: config.KEY_PREFIX };
+  const store = createStore({ redis: clients.failFast, space, keyRings: { credentials: [], contents } });
+  await checkSchema(store);
+  await makeFirstUser(store, config.DASHBOARD_ADMIN_PASSWORD);
+
+  const doorbells = await DoorbellListener.listen(clients.subscriber, space);
+  lifecycle.add('doorbells of dashboard', async () => doorbells.close());
+  const live = new LiveHub({ store, workspace, doorbells, nowMs: systemClock.nowMs });
+  const app = createApp({
+    ...{ store, workspace, live, apiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
+    api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),
+    publicUrl: config.DASHBOARD_URL === undefined ? undefined : new URL(config.DASHBOARD_URL),
+    allowsPlainHttp: config.DASHBOARD_ALLOW_HTTP,
+    trustedProxies: config.TRUST_PROXY,
+    cookieSecrets: contents.map(({ key }) => deriveCookieSecret(key)),
+    metrics: createDashboardMetrics(registry, { countStreams: () => live.streams }),
+  });
+  const server = await startHttpServer(app, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
+  lifecycle.add('http server of dashboard', () => server.close());
+  lifecycle.add('live streams', async () => live.close());
+  logger.info('dashboard listens', { host: config.DASHBOARD_HOST, port: server.port, opsPort: host.opsPort });
+}
+
+async function makeFirstUser(store: Store, password: string | undefined): Promise<void> {
+  const isNew = (await ensureFirstUser(store)) !== undefined;
+  if (isNew && password !== undefined) await setPassword(store, FIRST_USER, password);
+}
+
+/** The same on every replica. What it signs is 256 random bits: the signature only spares Redis a look at made-up ones. */
+function deriveCookieSecret(key: Buffer): string {
+  return Buffer.from(hkdfSync('sha256', key, '', 'console session cookie', 32)).toString('base64url');
+}

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { findUser } from '@gateway/store/console/users';
+import type { Request, RequestHandler } from 'express';
+import session from 'express-session';
+import type { DashboardDeps } from '../dashboard-deps.js';
+import { localsOf } from '../http/locals.js';
+import { SessionStore } from './session-store.js';
+
+/** Finds out who asks. Their role is read each time: what an admin takes away is gone with the next request. */
+export function loadSessions(deps: DashboardDeps): RequestHandler[] {
+  const { store, publicUrl, cookieSecrets } = deps;
+  const secure = publicUrl?.protocol === 'https:';
+  return [
+    session({
+      // Browsers keep a `__Host-` cookie to this host, and take it over https alone.
+      name: secure ? '__Host-console' : 'console',
+      secret: [...cookieSecrets],
+      store: new SessionStore(store),
+      genid: () => randomBytes(32).toString('base64url'),
+      cookie: { httpOnly: true, sameSite: 'strict', path: '/', secure },
+      // What stands in front speaks plain HTTP to us: its word counts for whether the browser does not.
+      ...(secure && { proxy: true }),
+      resave: false,
+      saveUninitialized: false,
+    }),
+    async (req, res, next) => {
+      const name = req.session.user;
+      const user = name === undefined ? undefined : await findUser(store, name);
+      if (user) localsOf(res).user = user;
+      next();
+    },
+  ];
+}
+
+/** Signs in under a session id that no one has seen before: one that was planted in the browser is worth nothing. */
+export async function beginSession(
+  req: Request,
+  { user, byLink, nowMs }: { user: string; byLink: boolean; nowMs: number },
+): Promise<void> {
+  await promisify(req.session.regenerate.bind(req.session))();
+  Object.assign(req.session, { user, byLink, createdAtMs: nowMs });
+  await promisify(req.session.save.bind(req.session))();
+}
+
+export async function leaveSession(req: Request): Promise<void> {
+  await promisify(req.session.destroy.bind(req.session))();
+}

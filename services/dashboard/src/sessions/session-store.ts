@@ -1,0 +1,50 @@
+import { toError } from '@gateway/runtime/errors';
+import { endSession, keepSession, readSession, writeSession } from '@gateway/store/console/sessions';
+import type { Store } from '@gateway/store/core/store';
+import session, { type SessionData } from 'express-session';
+
+declare module 'express-session' {
+  interface SessionData {
+    /** Name of the user who is signed in. */
+    user: string;
+    createdAtMs: number;
+    /** Signed in by a one-time link: may set a password without the former one. */
+    byLink: boolean;
+  }
+}
+
+type Done = (error?: unknown) => void;
+
+/** Sessions of express-session in our store. */
+export class SessionStore extends session.Store {
+  constructor(private readonly store: Store) {
+    super();
+  }
+
+  get(id: string, done: (error: unknown, data?: SessionData | null) => void): void {
+    readSession(this.store, id).then(
+      (record) => done(null, record ? (JSON.parse(record.text) as SessionData) : null),
+      (thrown: unknown) => done(toError(thrown)),
+    );
+  }
+
+  set(id: string, data: SessionData, done: Done = () => {}): void {
+    const { user, createdAtMs } = data;
+    settle(writeSession(this.store, id, { user, createdAtMs, text: JSON.stringify(data) }), done);
+  }
+
+  override touch(id: string, data: SessionData, done: Done = () => {}): void {
+    settle(keepSession(this.store, id, data), done);
+  }
+
+  destroy(id: string, done: Done = () => {}): void {
+    settle(endSession(this.store, id), done);
+  }
+}
+
+function settle(work: Promise<void>, done: Done): void {
+  work.then(
+    () => done(),
+    (thrown: unknown) => done(toError(thrown)),
+  );
+}

@@ -1,0 +1,88 @@
+import { mayAct, type UserRole } from '@gateway/contracts/console/users';
+import type { DeviceLink, DeviceView } from '@gateway/contracts/console/views';
+import { deriveStatus } from '@gateway/contracts/devices/device-state';
+import type { DeviceId, Workspace } from '@gateway/contracts/ids';
+import { maskPhoneNumber } from '@gateway/contracts/people/phone-number';
+import type { Store } from '@gateway/store/core/store';
+import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
+import { type Device, readDefaultDevice, readDevice } from '@gateway/store/devices/devices';
+import { hasSender } from '@gateway/store/fleet/members';
+import { readBacklog } from '@gateway/store/sends/read-send';
+
+/** What many devices have in common, read once for all of them. */
+export interface Common {
+  hasSender: boolean;
+  defaultDevice: DeviceId;
+}
+
+export async function readCommon(store: Store, workspace: Workspace): Promise<Common> {
+  const [sender, defaultDevice] = await Promise.all([hasSender(store, workspace), readDefaultDevice(store, workspace)]);
+  return { hasSender: sender, defaultDevice };
+}
+
+/** `undefined` for a device that was never made. */
+export async function readDeviceView(
+  store: Store,
+  address: { workspace: Workspace; device: DeviceId },
+  common: Common,
+): Promise<DeviceView | undefined> {
+  const [device, state, backlog] = await Promise.all([
+    readDevice(store, address),
+    readDeviceState(store, address),
+    readBacklog(store, address),
+  ]);
+  if (!device) return undefined;
+  return { ...describe(address.device, device, state, common), backlog: Math.max(0, backlog.messages) };
+}
+
+function describe(
+  id: DeviceId,
+  device: Device,
+  state: DeviceState,
+  { hasSender: isServed, defaultDevice }: Common,
+): Omit<DeviceView, 'backlog'> {
+  const { desired, observed, isOwned, restriction } = state;
+  const status = deriveStatus(desired, observed, isOwned, { hasSender: isOwned || isServed });
+  const { sinceMs, notBeforeMs } = observed ?? {};
+  const link = describeLink(state);
+  return {
+    ...{ id, name: device.displayName, isDefault: id === defaultDevice, createdAtMs: device.createdAtMs },
+    status: status.status,
+    ...(status.reason && { reason: status.reason }),
+    ...(status.status === 'connected' && { phone: status.phone, accountName: status.name }),
+    ...(status.status !== 'connected' && device.account && { phone: device.account }),
+    ...(sinceMs && { sinceMs }),
+    ...(notBeforeMs && { notBeforeMs }),
+    ...(device.pace && { pace: device.pace }),
+    ...(restriction && { restriction: describeRestriction(restriction) }),
+    ...(link && { link }),
+  };
+}
+
+function describeRestriction({ kind, sinceMs, untilMs }: NonNullable<DeviceState['restriction']>) {
+  return { kind, sinceMs, ...(untilMs !== undefined && { untilMs }) };
+}
+
+/** A code is shown while the process lives that showed it: it dies with that socket. */
+function describeLink({ desired, observed, isOwned }: DeviceState): DeviceLink | undefined {
+  if (desired?.want !== 'linking' || desired.attemptId === undefined) return undefined;
+  const { attemptId, method = 'qrCode' } = desired;
+  const isOfAttempt = isOwned && observed?.attemptId === attemptId;
+  const { code, codeExpiresAtMs } = isOfAttempt ? observed : {};
+  return { attemptId, method, ...(code && { code }), ...(codeExpiresAtMs && { codeExpiresAtMs }) };
+}
+
+/** As a user of this role may see it. */
+export function showTo(role: UserRole, view: DeviceView): DeviceView {
+  if (mayAct(role, 'operator')) return view;
+  const { link, phone, accountName, ...rest } = view;
+  return {
+    ...rest,
+    ...(phone !== undefined && { phone: maskPhoneNumber(phone) }),
+    // Without a name of its own an account goes by its number.
+    ...(accountName !== undefined && {
+      accountName: /^\d+$/.test(accountName) ? maskPhoneNumber(accountName) : accountName,
+    }),
+    ...(link && { link: { attemptId: link.attemptId, method: link.method } }),
+  };
+}

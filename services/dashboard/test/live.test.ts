@@ -1,0 +1,184 @@
+import type { DeviceView, TokenView } from '@gateway/contracts/console/views';
+import type { Doorbell } from '@gateway/contracts/doorbell';
+import { makeAttemptId } from '@gateway/contracts/ids';
+import { Feed, type Follower } from '@gateway/dashboard/live/feed';
+import { sleep } from '@gateway/runtime/clock';
+import { requestLink } from '@gateway/store/devices/device-state';
+import { findApiToken, recordTokenUse } from '@gateway/store/workspace/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { ACCOUNT, type DeviceOwner, ownDevice } from '../../api/test/support/device-owner.js';
+import { type LiveStream, openStream } from './support/live-stream.js';
+import { Browser, startTestDashboard, useTestDashboard } from './support/test-dashboard.js';
+
+describe('the live streams of the console', () => {
+  const stage = useTestDashboard();
+  const open: LiveStream[] = [];
+  let admin: Browser;
+  let viewer: Browser;
+  before(async () => {
+    [admin, viewer] = [await stage.dashboard.signIn(), await stage.dashboard.signIn('viewer')];
+  });
+  afterEach(() => {
+    for (const stream of open.splice(0)) stream.close();
+  });
+
+  async function follow(browser: Browser, topics: string): Promise<LiveStream> {
+    const stream = await openStream(browser, topics);
+    open.push(stream);
+    return stream;
+  }
+
+  /** A device whose account is being linked, by a process that shows codes. */
+  async function linking(device: string): Promise<DeviceOwner> {
+    const address = { workspace: 'main', device };
+    const owner = await ownDevice(stage.space.store, address);
+    await requestLink(stage.space.store, address, { attemptId: makeAttemptId(), method: 'qrCode', forceNew: false });
+    return owner;
+  }
+
+  it('tell the state of a device, and each code as soon as there is another', async () => {
+    const owner = await linking('qr');
+    const stream = await follow(admin, 'device.qr');
+    await stream.wait<DeviceView>('device.qr', ({ status }) => status === 'connecting');
+    for (const code of ['first code', 'second code']) {
+      const expiresMs = Date.now() + 20_000;
+      await owner.observe({ status: 'connecting', reason: 'linking', code, codeExpiresAtMs: expiresMs });
+      const { link } = await stream.wait<DeviceView>('device.qr', (view) => view.link?.code === code);
+      expect(link).to.include({ method: 'qrCode', codeExpiresAtMs: expiresMs });
+    }
+    await owner.observe({ status: 'connected', phone: ACCOUNT, name: 'Ada' }, 'linked');
+    const view = await stream.wait<DeviceView>('device.qr', ({ status }) => status === 'connected');
+    expect(view).to.include({ phone: ACCOUNT, accountName: 'Ada' }).and.not.to.have.property('link');
+  });
+
+  it('tell viewers no number and no code, though they follow the same', async () => {
+    const owner = await linking('seen');
+    await owner.observe({ status: 'connecting', code: 'secret', codeExpiresAtMs: Date.now() + 20_000 });
+    const [seen, all] = [await follow(viewer, 'device.seen,devices'), await follow(admin, 'device.seen')];
+    await all.wait<DeviceView>('device.seen', (view) => view.link?.code === 'secret');
+    await seen.wait<DeviceView>('device.seen', (view) => view.link !== undefined);
+    await owner.observe({ status: 'connected', phone: ACCOUNT, name: ACCOUNT }, 'linked');
+    await seen.wait<DeviceView>('device.seen', ({ status }) => status === 'connected');
+    await seen.wait<DeviceView[]>('devices', (views) =>
+      views.some((each) => each.id === 'seen' && each.status === 'connected'),
+    );
+    expect(JSON.stringify(seen.events)).not.to.match(new RegExp(`secret|${ACCOUNT}`));
+    expect((await viewer.get('/devices')).text).not.to.include(ACCOUNT);
+    expect((await admin.get('/devices')).text).to.include(ACCOUNT);
+  });
+
+  it('show the list of devices without codes, and a new device in it', async () => {
+    const stream = await follow(admin, 'devices');
+    await stream.wait<DeviceView[]>('devices', () => true);
+    const owner = await linking('brand-new');
+    await owner.observe({ status: 'connecting', code: 'never in a list', codeExpiresAtMs: Date.now() + 20_000 });
+    await stream.wait<DeviceView[]>('devices', (views) =>
+      views.some(({ id, link }) => id === 'brand-new' && link !== undefined),
+    );
+    expect(JSON.stringify(stream.events)).not.to.include('never in a list');
+  });
+
+  it('tell when a token is used for the first time', async () => {
+    const { body } = await admin.post('/tokens', { name: 'waits for its first request' });
+    const topic = `token.${body.token.keyId}`;
+    const stream = await follow(admin, topic);
+    await stream.wait<TokenView>(topic, ({ lastUsedAtMs }) => lastUsedAtMs === undefined);
+    const token = await findApiToken(stage.space.store, 'main', body.token.keyId);
+    await recordTokenUse(stage.space.store, 'main', token!, Date.now());
+    await stream.wait<TokenView>(topic, ({ lastUsedAtMs }) => lastUsedAtMs !== undefined);
+  });
+
+  it('are refused without a session, a role, or a topic that there is', async () => {
+    const statuses = [
+      await follow(new Browser(stage.dashboard.port), 'devices'),
+      await follow(viewer, 'token.abc'),
+      await follow(admin, 'devices,secrets'),
+      await follow(admin, 'device.Not A Device'.replaceAll(' ', '%20')),
+      await follow(admin, ''),
+    ].map(({ status }) => status);
+    expect(statuses).to.deep.equal([401, 403, 404, 404, 404]);
+  });
+
+  it('end with the process, at once', async () => {
+    const { space } = stage;
+    const other = await startTestDashboard(space);
+    const stream = await openStream(await other.signIn(), 'devices');
+    const again = reopenFor(stream, other.port);
+    await other.close();
+    await eventually(() => stream.hasEnded());
+    await again;
+  });
+
+  /** As browsers do: another stream as soon as one ends, on the connection that is there. */
+  async function reopenFor(stream: LiveStream, port: number): Promise<void> {
+    await eventually(() => stream.hasEnded(), { everyMs: 1 });
+    const browser = new Browser(port);
+    browser.cookie = admin.cookie;
+    await openStream(browser, 'devices').catch(() => undefined);
+  }
+});
+
+describe('a feed of the console', () => {
+  const BELL: Doorbell = { topic: 'observed', workspace: 'main', device: 'x' };
+
+  function countingFeed() {
+    const reads: (readonly Doorbell[] | undefined)[] = [];
+    const feed = new Feed('things', {
+      ...{ role: 'viewer', everyMs: 60_000, isRungBy: () => true },
+      read: async (bells) => reads.push(bells),
+    });
+    const told: string[] = [];
+    const follower = (): Follower => ({ role: 'viewer', tell: (_event, data) => told.push(data) });
+    return { feed, reads, told, follower };
+  }
+
+  it('is read for ten tabs as often as for one, and for none not at all', async () => {
+    const { feed, reads, told, follower } = countingFeed();
+    const followers = Array.from({ length: 10 }, follower);
+    for (const each of followers) feed.add(each);
+    await eventually(() => told.length === 10);
+    expect(reads).to.have.length(1);
+    feed.ring(BELL);
+    await eventually(() => told.length === 20);
+    expect(reads.slice(1)).to.deep.equal([[BELL]]);
+    for (const each of followers) feed.remove(each);
+    feed.ring(BELL);
+    expect(feed.isFollowed).to.equal(false);
+  });
+
+  it('says that it cannot be read, once, and tells all as soon as it can', async () => {
+    let isAway = true;
+    const feed = new Feed('things', {
+      ...{ role: 'viewer', everyMs: 60_000, isRungBy: () => true },
+      read: async () => (isAway ? Promise.reject(new Error('Redis is away')) : 'here'),
+    });
+    const told: string[] = [];
+    const one: Follower = { role: 'viewer', tell: (event, data) => told.push(`${event} ${data}`) };
+    feed.add(one);
+    await eventually(() => told.length > 0);
+    feed.ring(BELL);
+    await eventually(() => told.length > 0);
+    isAway = false;
+    await eventually(() => told.at(-1) === 'things "here"');
+    expect(told).to.deep.equal(['trouble {}', 'things "here"']);
+    feed.remove(one);
+  });
+
+  it('is told four times a second at most, and the last time says how it is', async () => {
+    const { feed, reads, told, follower } = countingFeed();
+    const one = follower();
+    const startMs = performance.now();
+    feed.add(one);
+    while (told.length < 4) {
+      feed.ring(BELL);
+      await sleep(5);
+    }
+    expect(performance.now() - startMs).to.be.at.least(740);
+    feed.ring(BELL);
+    const before = reads.length;
+    await eventually(() => reads.length > before);
+    await eventually(() => told.at(-1) === String(reads.length));
+    feed.remove(one);
+  });
+});

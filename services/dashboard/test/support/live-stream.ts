@@ -1,0 +1,53 @@
+import { request } from 'node:http';
+import { eventually } from '@gateway/testkit/eventually';
+import type { Browser } from './test-dashboard.js';
+
+export interface LiveStream {
+  status: number;
+  events: { event: string; data: unknown }[];
+  /** The data of the newest event of a topic, once `holds` says so. */
+  wait<Data>(event: string, holds: (data: Data) => boolean): Promise<Data>;
+  hasEnded(): boolean;
+  close(): void;
+}
+
+/** Follows topics as a tab does. */
+export function openStream(browser: Browser, topics: string): Promise<LiveStream> {
+  const events: LiveStream['events'] = [];
+  let ended = false;
+  const headers = { ...(browser.cookie && { cookie: browser.cookie }) };
+  const path = `/console/api/live?topics=${topics}`;
+  return new Promise((resolve, reject) => {
+    const sent = request({ port: browser.port, host: '127.0.0.1', path, headers }, (response) => {
+      response.on('error', () => {});
+      response.on('close', () => {
+        ended = true;
+      });
+      let rest = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        const frames = (rest + piece).split('\n\n');
+        rest = frames.pop()!;
+        for (const frame of frames) {
+          const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(frame) ?? [];
+          if (event && data) events.push({ event, data: JSON.parse(data) });
+        }
+      });
+      resolve({
+        status: response.statusCode ?? 0,
+        events,
+        wait: <Data>(name: string, holds: (data: Data) => boolean) =>
+          eventually(
+            () => {
+              const newest = events.findLast((each) => each.event === name)?.data as Data | undefined;
+              return newest !== undefined && holds(newest) ? { newest } : false;
+            },
+            { what: `${name} in ${JSON.stringify(events)}` },
+          ).then(({ newest }) => newest as Data),
+        hasEnded: () => ended,
+        close: () => sent.destroy(),
+      });
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}

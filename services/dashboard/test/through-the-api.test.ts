@@ -1,0 +1,120 @@
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { listAudit } from '@gateway/store/console/audit';
+import { readDeviceState } from '@gateway/store/devices/device-state';
+import { beatHeart } from '@gateway/store/fleet/members';
+import { eventually } from '@gateway/testkit/eventually';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { ACCOUNT, linkDevice, ownDevice } from '../../api/test/support/device-owner.js';
+import { startTestApi, type TestApi } from '../../api/test/support/test-api.js';
+import { type Browser, startTestDashboard, type TestDashboard } from './support/test-dashboard.js';
+
+describe('what the console does through the public API', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let dashboard: TestDashboard;
+  let admin: Browser;
+  before(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space, { waits: { codeMs: 5_000, logoutMs: 200 } });
+    dashboard = await startTestDashboard(space, { apiUrl: api.origin });
+    admin = await dashboard.signIn();
+  });
+  after(async () => {
+    await dashboard.close();
+    await api.close();
+    await space.close();
+  });
+
+  const addSender = () =>
+    beatHeart(space.store, 'main', 'sender', { self: { id: 'a-sender', held: 0, capacity: 10 }, ttlMs: 60_000 });
+
+  it('asks for a link of a device that did not exist, with a token that is in no list', async () => {
+    await addSender();
+    const address = { workspace: 'main', device: 'shop' };
+    const asked = admin.post('/devices/shop/connect', { method: 'qrCode' });
+    await eventually(async () => (await readDeviceState(space.store, address)).desired?.want === 'linking');
+    const owner = await ownDevice(space.store, address);
+    await owner.observe({ status: 'connecting', code: 'the code', codeExpiresAtMs: Date.now() + 20_000 });
+    const { status, body, text } = await asked;
+    expect([status, body.status]).to.deep.equal([200, 'connecting']);
+    expect(text).not.to.include('the code');
+    expect((await admin.get('/devices/shop')).body.device.link.code).to.equal('the code');
+
+    const { tokens } = (await admin.get('/tokens')).body;
+    expect(tokens.map(({ name }: { name: string }) => name)).to.deep.equal(['test']);
+    const keys = await space.store.redis.keys(`${workspaceKeys(space.store.space, 'main').token('*')}`);
+    const ttls = await Promise.all(keys.map((key) => space.store.redis.ttl(key)));
+    // One lives on in the list; that of the console goes by itself, later than the sends that it could make.
+    expect(ttls.filter((ttl) => ttl > 8 * 86_400)).to.have.length(1);
+    expect((await listAudit(space.store))[0]).to.include({
+      user: 'admin',
+      action: 'device.link_asked',
+      target: 'shop',
+    });
+  });
+
+  it('uses one token of a user and a device for many calls', async () => {
+    await linkDevice(space.store, { workspace: 'main', device: 'busy' });
+    const count = async () =>
+      (await space.store.redis.keys(workspaceKeys(space.store.space, 'main').token('*'))).length;
+    await admin.post('/devices/busy/connect');
+    const before = await count();
+    for (let call = 0; call < 3; call++)
+      expect((await admin.post('/devices/busy/connect')).body.status).to.equal('connected');
+    expect(await count()).to.equal(before);
+  });
+
+  it('disconnects, and says what the network knows of it', async () => {
+    await linkDevice(space.store, { workspace: 'main', device: 'leaving' });
+    const { status, body } = await admin.post('/devices/leaving/disconnect');
+    expect(status).to.equal(200);
+    expect(body.message).to.match(/^Disconnected\./);
+    const state = await readDeviceState(space.store, { workspace: 'main', device: 'leaving' });
+    expect(state.desired?.want).to.equal('unlinked');
+    const shown = (await admin.get('/devices/leaving')).body.device;
+    expect(shown).to.include({ status: 'disconnected' });
+    expect(JSON.stringify(shown)).not.to.include(`"accountName":"${ACCOUNT}"`);
+  });
+
+  it('hands on what the API refuses, with its code and the same request id', async () => {
+    const { status, body, headers } = await admin.post('/devices/shop/connect', {
+      method: 'pairingCode',
+      phoneNumber: 'not a number',
+    });
+    expect([status, body.code]).to.deep.equal([400, 'invalid_request']);
+    expect(body.requestId).to.equal(headers['x-request-id']);
+    expect(body.details[0].path).to.deep.equal(['phoneNumber']);
+  });
+
+  it('says that the API is away when it is', async () => {
+    const other = await startTestDashboard(space, { apiUrl: 'http://127.0.0.1:9' });
+    try {
+      const browser = await other.signIn();
+      const { status, body } = await browser.post('/devices/shop/disconnect');
+      expect([status, body.code]).to.deep.equal([503, 'api_away']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('makes tokens that work, shows them once, and revokes them', async () => {
+    await linkDevice(space.store, { workspace: 'main', device: 'default' });
+    const made = await admin.post('/tokens', { name: 'my app', expiresInDays: 30 });
+    expect(made.status).to.equal(201);
+    const { value, token } = made.body;
+    expect((await api.call('GET', '/status', { token: value })).status).to.equal(200);
+    const listed = await admin.get('/tokens');
+    expect(listed.text).not.to.include(value);
+    expect(listed.body.tokens[0]).to.include({ keyId: token.keyId, name: 'my app', state: 'active' });
+    await admin.post(`/tokens/${token.keyId}/revoke`);
+    await eventually(async () => (await api.call('GET', '/status', { token: value })).status === 401);
+    expect((await admin.get('/tokens')).body.tokens[0].state).to.equal('revoked');
+    expect((await admin.post('/tokens/none/revoke')).status).to.equal(404);
+    const actions = (await listAudit(space.store)).slice(0, 2).map(({ action, target }) => [action, target]);
+    expect(actions).to.deep.equal([
+      ['token.revoked', token.keyId],
+      ['token.created', token.keyId],
+    ]);
+  });
+});
