@@ -1,20 +1,21 @@
 #!/usr/bin/env node
-// The one door for people: `npm test` and `npm run demo | start | cli | simulator | bench | chaos | model | mutate | test:long` come here.
+// The one door for people: `npm test` and `npm run demo | start | cli | simulator | bench | chaos | model | mutate | test:long | test:browser` come here.
 // This file and prepare.mjs need nothing but Node; once everything is installed and built, src/main.ts takes over.
 import { prepare } from './prepare.mjs';
 
 /** What each command needs to have built. */
 const COMMANDS = {
   demo: ['services/gateway', 'services/cli', 'services/simulator', 'scripts'],
-  start: ['services/gateway', 'services/cli', 'services/simulator', 'scripts'],
+  start: ['services/gateway', 'services/dashboard', 'services/cli', 'services/simulator', 'scripts'],
   simulator: ['services/simulator', 'scripts'],
   cli: ['services/cli', 'scripts'],
   bench: ['bench', 'scripts'],
   chaos: ['libs/testkit', 'scripts'],
   model: ['.'],
   mutate: ['.'],
-  test: ['.'],
-  'test-long': ['.'],
+  test: ['.', 'services/dashboard'],
+  'test-long': ['.', 'services/dashboard'],
+  'test-browser': ['.', 'services/dashboard'],
 };
 
 const [command = '', ...args] = process.argv.slice(2);

@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LOCK = `${ROOT}package-lock.json`;
 /** What npm writes when it has installed: the lock file, as it stands on disk. */
 const INSTALLED = `${ROOT}node_modules/.package-lock.json`;
+const DASHBOARD = 'services/dashboard';
+const PAGE = `${DASHBOARD}/web`;
 const MINIMUM_NODE = [20, 19];
 
 /**
@@ -20,6 +23,19 @@ export async function prepare(projects) {
   }
   if (!existsSync(`${ROOT}scripts/dist`)) console.error('Building ...');
   await run(process.execPath, ['node_modules/typescript/bin/tsc', '-b', ...projects]);
+  if (projects.includes(DASHBOARD) && !isPageBuilt()) {
+    console.error('Building the page of the console ...');
+    await run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', PAGE, '--logLevel', 'error']);
+  }
+}
+
+/** Whether what Vite wrote is newer than all that it is made of. */
+function isPageBuilt() {
+  const built = `${ROOT}${DASHBOARD}/dist/web/index.html`;
+  if (!existsSync(built)) return false;
+  const sources = readdirSync(ROOT + PAGE, { recursive: true }).map((path) => join(ROOT, PAGE, path));
+  const builtMs = statSync(built).mtimeMs;
+  return [LOCK, ...sources].every((path) => statSync(path).mtimeMs <= builtMs);
 }
 
 function checkNode() {

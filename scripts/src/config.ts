@@ -14,6 +14,8 @@ export const launcherConfig = {
   keyPrefix: process.env.KEY_PREFIX || undefined,
   apiHost: process.env.API_HOST || '127.0.0.1',
   apiPort: API_PORT,
+  /** Of the console. */
+  dashboardPort: Number(process.env.DASHBOARD_PORT || API_PORT + 1),
   /** Of `npm start`: health and metrics. */
   opsPort: Number(process.env.OPS_PORT || API_PORT + 10),
   /** Of the simulator that `npm start -- --simulator` runs. */

@@ -46,6 +46,14 @@ const IMPORTS: [file: string, imported: string, allowed: boolean][] = [
   ['services/cli/src/x.ts', '@gateway/store/store', true],
   ['services/cli/src/x.ts', '@gateway/api/config', false],
   ['services/cli/src/x.ts', '@gateway/egress/fetch-url', false],
+  ['services/dashboard/src/x.ts', '@gateway/store/store', true],
+  ['services/dashboard/src/x.ts', '@gateway/api/config', false],
+  ['services/dashboard/src/x.ts', '@gateway/queue/producer', false],
+  ['services/dashboard/src/x.ts', 'ioredis', false],
+  ['services/dashboard/web/src/x.tsx', '@gateway/contracts/errors', true],
+  ['services/dashboard/web/src/x.tsx', '@gateway/store/store', false],
+  ['services/dashboard/web/src/x.tsx', '@gateway/runtime/errors', false],
+  ['services/gateway/src/x.ts', '@gateway/dashboard/run-dashboard', true],
   ['services/sender/src/x.ts', '@gateway/messenger/trust', true],
   ['services/sender/src/x.ts', '@gateway/connection/config', false],
   ['services/sender/src/x.ts', '@gateway/testkit/eventually', false],
@@ -125,5 +133,5 @@ describe('the lint rules', () => {
 });
 
 function numbered(path: string, index: number): string {
-  return path.replace('x.ts', `x${index}.ts`);
+  return path.replace('/x.', `/x${index}.`);
 }

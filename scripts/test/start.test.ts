@@ -55,6 +55,7 @@ describe('the commands, as people type them', function () {
     const ended = await run('npm', ['start', '--simulator'], {
       SIMULATOR_PORT: `${port}`,
       API_PORT: '0',
+      DASHBOARD_PORT: '0',
       OPS_PORT: opsPort,
     });
     holder.close();
@@ -71,6 +72,7 @@ describe('the commands, as people type them', function () {
     const env = {
       ...{ MESSENGER_URL: url, MESSENGER_TRUST: 'insecure', LOG_LEVEL: 'error' },
       ...{ API_PORT: `${await findFreePort()}`, OPS_PORT: `${await findFreePort()}` },
+      DASHBOARD_PORT: `${await findFreePort()}`,
     };
     const prefix = `${space.prefix}${placeOf({ kind: 'standIn', url }).keySuffix}`;
     const gateway = spawn('node', ['scripts/launch.mjs', 'start'], { cwd: ROOT, env: environment(env) });
@@ -78,6 +80,7 @@ describe('the commands, as people type them', function () {
     try {
       const told = await readUntil(gateway.stdout, 'token create');
       expect(told).to.include(`a stand-in on this host, at ${url}: no phone gets anything`);
+      await signIn(/http:\S+#link=\S+/.exec(told)![0]);
       const made = await run('node', ['scripts/launch.mjs', 'cli', 'token', 'create', '--name', 'app'], env);
       expect(made.stderr).to.include('On the gateway that runs here, for a stand-in on this host.');
       const { commands } = space.clients;
@@ -91,6 +94,18 @@ describe('the commands, as people type them', function () {
       rmSync(`${STATE_FOLDER}/${placeOf({ kind: 'standIn', url }).folder}`, { recursive: true, force: true });
     }
   });
+
+  /** With what the link says after its `#`, as the page does. */
+  async function signIn(link: string): Promise<void> {
+    const { origin, hash } = new URL(link);
+    expect(await (await fetch(link)).text()).to.include('<div id="root">');
+    const answer = await fetch(`${origin}/console/api/sign-in/link`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin },
+      body: JSON.stringify({ secret: hash.slice('#link='.length) }),
+    });
+    expect(await answer.json()).to.deep.include({ user: { name: 'admin', role: 'admin', hasPassword: false } });
+  }
 
   it('`cli --json` prints JSON alone, and says beside it which installation that is of', async () => {
     const { stdout, stderr } = await run('node', ['scripts/launch.mjs', 'cli', 'token', 'list', '--json']);

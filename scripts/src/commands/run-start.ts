@@ -3,6 +3,7 @@ import { GatewayError } from '@gateway/runtime/errors';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { launcherConfig } from '../config.js';
 import { chooseNetwork, type Network } from '../gateway/choose-network.js';
+import { createSignInLink } from '../gateway/create-sign-in-link.js';
 import { type LocalEnvironment, openLocalEnvironment } from '../gateway/local-environment.js';
 import { refuseTakenPorts, type WantedPort } from '../gateway/refuse-taken-ports.js';
 import { forgetRunningGateway, readRunningGateway, writeRunningGateway } from '../gateway/running-gateway.js';
@@ -19,17 +20,17 @@ export async function runStart(args: string[], lifecycle: Lifecycle): Promise<nu
   await refuseTakenPorts(wantedPorts(network));
   const local = await openLocalEnvironment(lifecycle, network);
   const simulator = network.kind === 'simulator' ? await startRememberingSimulator(lifecycle, local) : undefined;
-  const env = { ...local.env, ...networkEnvironment(simulator) };
+  const { apiHost, apiPort, opsPort, dashboardPort } = launcherConfig;
+  const env = { ...local.env, ...networkEnvironment(simulator), DASHBOARD_PORT: String(dashboardPort) };
   writeRunningGateway({ pid: process.pid, network: network.kind, env });
   lifecycle.add('state file', async () => forgetRunningGateway());
   const gateway = await startGateway(lifecycle, {
-    env,
-    apiHost: launcherConfig.apiHost,
-    apiPort: launcherConfig.apiPort,
-    processes: [{ ...ALL_IN_ONE, opsPort: launcherConfig.opsPort }],
+    ...{ env, apiHost, apiPort, dashboardPort },
+    processes: [{ ...ALL_IN_ONE, opsPort }],
     output: () => 'inherit',
   });
-  console.log(describe(gateway, { local, network, simulator }));
+  const link = await createSignInLink(lifecycle, env);
+  console.log(describe(gateway, { local, network, simulator, link }));
   return Promise.race([gateway.ended, simulator?.ended ?? STOPPED]);
 }
 
@@ -42,11 +43,12 @@ function refuseSecond(): void {
 
 function wantedPorts({ kind }: Network): WantedPort[] {
   const host = '127.0.0.1';
-  const { apiHost, apiPort, simulatorPort } = launcherConfig;
+  const { apiHost, apiPort, dashboardPort, simulatorPort } = launcherConfig;
   const api = { what: 'the API', host: apiHost, port: apiPort, setting: 'API_PORT' };
+  const dashboard = { what: 'the console', host, port: dashboardPort, setting: 'DASHBOARD_PORT' };
   const ops = { what: 'the health of the gateway', host, port: launcherConfig.opsPort, setting: 'OPS_PORT' };
   const simulator = { what: 'the simulator', host, port: simulatorPort, setting: 'SIMULATOR_PORT' };
-  return [api, ops, ...(kind === 'simulator' ? [simulator] : [])];
+  return [api, dashboard, ops, ...(kind === 'simulator' ? [simulator] : [])];
 }
 
 /** What was linked stays linked over a restart, as with the real network. */
@@ -69,6 +71,8 @@ interface Started {
   local: LocalEnvironment;
   network: Network;
   simulator: RunningSimulator | undefined;
+  /** Signs in to the console, once. */
+  link: string;
 }
 
 function describeNetwork({ network, simulator }: Started): string {
@@ -83,6 +87,8 @@ function describe({ baseUrl, opsUrls }: RunningGateway, started: Started): strin
     '',
     'The gateway is running. Ctrl-C stops it.',
     '',
+    `  Console   ${started.link}`,
+    '            (that signs in as admin, once, within ten minutes; for another: npm run cli -- user link)',
     `  API       ${baseUrl}, described at ${baseUrl}/docs`,
     `  Network   ${describeNetwork(started)}`,
     `  Data      ${local.data}`,

@@ -5,8 +5,9 @@ import { type ChildOptions, failWhenEnded, startChild } from '../child-process.j
 import { GATEWAY_MODULE } from '../paths.js';
 import { findFreePort } from './find-free-port.js';
 
-export const ROLES = ['connection', 'sender', 'api'] as const;
-export type Role = (typeof ROLES)[number];
+const SENDING_ROLES = ['connection', 'sender', 'api'] as const;
+const ROLES = [...SENDING_ROLES, 'dashboard'] as const;
+type Role = (typeof ROLES)[number];
 
 /** One process of a gateway. */
 export interface GatewayProcess {
@@ -22,7 +23,7 @@ export interface GatewayProcess {
 }
 
 /** Each role in a process of its own, as in production: a crash, and the keys of accounts, stay where they are. */
-export const A_PROCESS_EACH: readonly GatewayProcess[] = ROLES.map((role) => ({ name: role, roles: [role] }));
+export const A_PROCESS_EACH: readonly GatewayProcess[] = SENDING_ROLES.map((role) => ({ name: role, roles: [role] }));
 
 /** All roles in one process, which has its devices back as soon as it starts again after a crash. Half of the room for new objects that V8 takes otherwise: 15 MB less before the first device. */
 export const ALL_IN_ONE: GatewayProcess = {
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   env: Record<string, string>;
   apiHost: string;
   apiPort: number;
+  /** Of the console, if one of the processes has it. */
+  dashboardPort?: number;
   output: (process: GatewayProcess) => ChildOptions['output'];
 }
 
@@ -87,6 +90,7 @@ async function startProcess(
       OPS_PORT: String(opsPort),
       API_HOST: options.apiHost,
       API_PORT: String(options.apiPort),
+      ...(options.dashboardPort !== undefined && { DASHBOARD_PORT: String(options.dashboardPort) }),
       ...(roles.every((role) => role === 'api') && { CREDENTIAL_KEYS: '' }),
     },
     output: options.output(process),

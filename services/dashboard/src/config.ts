@@ -1,3 +1,4 @@
+import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { type GatewayConfig, gatewayKeys } from '@gateway/runtime/config/gateway-config';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
@@ -19,6 +20,8 @@ export interface DashboardConfig extends GatewayConfig {
   DASHBOARD_ADMIN_PASSWORD?: string;
   /** Where the API is, for this process. Default: on this machine, at `API_PORT`. */
   API_URL: string;
+  /** Whose devices and tokens it shows. Default `default`. */
+  DASHBOARD_WORKSPACE: string;
   /** How many proxies stand in front, each adding an entry to `X-Forwarded-For`. Default 0: the header is not believed. */
   TRUST_PROXY: number;
 }
@@ -35,6 +38,9 @@ const schema = Joi.object<DashboardConfig & { API_PORT: number }>({
   API_URL: Joi.string()
     .uri({ scheme: ['http', 'https'] })
     .default(({ API_PORT }: { API_PORT: number }) => `http://127.0.0.1:${API_PORT}`),
+  DASHBOARD_WORKSPACE: Joi.string()
+    .pattern(/^[a-z0-9-]{1,40}$/)
+    .default(DEFAULT_WORKSPACE),
   TRUST_PROXY: Joi.number().integer().min(0).max(10).default(0),
 });
 

@@ -24,7 +24,7 @@ export async function runDashboard(
   host: ProcessHost<(typeof DASHBOARD_CONNECTIONS)[number]>,
 ): Promise<void> {
   const { lifecycle, clients, registry } = host;
-  const { WORKSPACE: workspace, API_URL: apiUrl, CONTENT_KEYS: contents } = config;
+  const { DASHBOARD_WORKSPACE: workspace, API_URL: apiUrl, CONTENT_KEYS: contents } = config;
   const logger = host.loggerOf('dashboard');
   const space = { prefix: config.KEY_PREFIX };
   const store = createStore({ redis: clients.failFast, space, keyRings: { credentials: [], contents } });

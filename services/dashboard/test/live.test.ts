@@ -85,7 +85,7 @@ describe('the live streams of the console', () => {
     const stream = await follow(admin, topic);
     await stream.wait<TokenView>(topic, ({ lastUsedAtMs }) => lastUsedAtMs === undefined);
     const token = await findApiToken(stage.space.store, 'main', body.token.keyId);
-    await recordTokenUse(stage.space.store, 'main', token!, Date.now());
+    await recordTokenUse(stage.space.store, token!, Date.now());
     await stream.wait<TokenView>(topic, ({ lastUsedAtMs }) => lastUsedAtMs !== undefined);
   });
 

@@ -1,7 +1,8 @@
-import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { tokenIndexKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { listAudit } from '@gateway/store/console/audit';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { beatHeart } from '@gateway/store/fleet/members';
+import { createPassingToken } from '@gateway/store/workspace/api-tokens';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -26,8 +27,7 @@ describe('what the console does through the public API', () => {
     await space.close();
   });
 
-  const addSender = () =>
-    beatHeart(space.store, 'main', 'sender', { self: { id: 'a-sender', held: 0, capacity: 10 }, ttlMs: 60_000 });
+  const addSender = () => beatHeart(space.store, { self: { id: 'a-sender', held: 0, capacity: 10 }, ttlMs: 60_000 });
 
   it('asks for a link of a device that did not exist, with a token that is in no list', async () => {
     await addSender();
@@ -63,6 +63,13 @@ describe('what the console does through the public API', () => {
     for (let call = 0; call < 3; call++)
       expect((await admin.post('/devices/busy/connect')).body.status).to.equal('connected');
     expect(await count()).to.equal(before);
+  });
+
+  it('leaves no token behind that has ended', async () => {
+    const index = tokenIndexKey(space.store.space);
+    const ended = await createPassingToken(space.store, 'main', { name: 'ended', expiresAtMs: Date.now() - 1 });
+    await createPassingToken(space.store, 'main', { name: 'lives', expiresAtMs: Date.now() + 60_000 });
+    expect(await space.store.redis.hexists(index, ended.token.keyId)).to.equal(0);
   });
 
   it('disconnects, and says what the network knows of it', async () => {

@@ -5,7 +5,7 @@ import { isRole, ROLE_NAMES, type Role } from './roles.js';
 
 /** The settings of a process, beside those of its roles. Each is an environment variable of that name. */
 export interface ProcessConfig extends GatewayConfig {
-  /** What the process does: any of `connection,sender,api`. Default: all three. */
+  /** What the process does: any of `connection,sender,api,dashboard`. Default: all of them. */
   ROLES: Role[];
 }
 
@@ -22,6 +22,6 @@ export function readProcessConfig(environment: NodeJS.ProcessEnv = process.env):
 function parseRoles(list: string): Role[] {
   const names = list.split(',').map((name) => name.trim());
   if (!names.every(isRole)) throw new Error(`must be some of ${ROLE_NAMES.join(', ')}`);
-  // In the order in which they start: the API last, when there is someone to do what it promises.
+  // In the order in which they start: the API when there is someone to do what it promises, the console last.
   return ROLE_NAMES.filter((role) => names.includes(role));
 }

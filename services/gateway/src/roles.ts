@@ -2,7 +2,7 @@ import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import type { RedisPurpose } from '@gateway/runtime/redis/redis-clients';
 
 /** Parts of the gateway that can have a process of their own, in the order in which they start. */
-export const ROLE_NAMES = ['connection', 'sender', 'api'] as const;
+export const ROLE_NAMES = ['connection', 'sender', 'api', 'dashboard'] as const;
 export type Role = (typeof ROLE_NAMES)[number];
 
 export function isRole(name: string): name is Role {
@@ -35,5 +35,11 @@ export const LOAD_ROLE: Record<Role, () => Promise<ReadyRole>> = {
     const config = readApiConfig();
     const { API_CONNECTIONS, runApi } = await import('@gateway/api/run-api');
     return { connections: API_CONNECTIONS, run: (host) => runApi(config, host) };
+  },
+  dashboard: async () => {
+    const { readDashboardConfig } = await import('@gateway/dashboard/config');
+    const config = readDashboardConfig();
+    const { DASHBOARD_CONNECTIONS, runDashboard } = await import('@gateway/dashboard/run-dashboard');
+    return { connections: DASHBOARD_CONNECTIONS, run: (host) => runDashboard(config, host) };
   },
 };

@@ -1,6 +1,7 @@
 import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import { priorityOf } from '@gateway/contracts/jobs';
 import { ApiError, toError } from '@gateway/runtime/errors';
+import { isRedisFull } from '@gateway/runtime/redis/is-redis-away';
 import { dropBlob, keepBlob } from '@gateway/store/blobs/blobs';
 import {
   type AcceptedSend,
@@ -12,7 +13,6 @@ import {
 } from '@gateway/store/sends/accepting/accept-send';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
-import { isRedisFull } from '../http/is-redis-away.js';
 import { inProgress, type RepeatKey } from './answer-repeat.js';
 import { noRoom } from './redis-headroom.js';
 import { wakeOwner } from './wake-owner.js';

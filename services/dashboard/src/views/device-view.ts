@@ -16,7 +16,7 @@ export interface Common {
 }
 
 export async function readCommon(store: Store, workspace: Workspace): Promise<Common> {
-  const [sender, defaultDevice] = await Promise.all([hasSender(store, workspace), readDefaultDevice(store, workspace)]);
+  const [sender, defaultDevice] = await Promise.all([hasSender(store), readDefaultDevice(store, workspace)]);
   return { hasSender: sender, defaultDevice };
 }
 

@@ -1,0 +1,44 @@
+import type { Me } from '@gateway/contracts/console/views';
+import { useQuery } from '@tanstack/react-query';
+import { forgetMe, queryClient } from './query-client.js';
+import { RequestFailure, request } from './request.js';
+
+/** `null` when nobody is signed in. */
+export const meQuery = {
+  queryKey: ['me'],
+  queryFn: async (): Promise<Me | null> => {
+    try {
+      return await request<Me>('/me');
+    } catch (thrown) {
+      if (thrown instanceof RequestFailure && thrown.code === 'not_signed_in') return null;
+      throw thrown;
+    }
+  },
+  staleTime: 60_000,
+} as const;
+
+/** Of the pages that are shown to someone who is signed in. */
+export function useMe(): Me {
+  const { data } = useQuery(meQuery);
+  return data ?? NOBODY;
+}
+
+const NOBODY: Me = { user: { name: '', role: 'viewer', hasPassword: true }, api: { url: '' }, workspace: '' };
+
+async function enter(answer: Promise<Me>): Promise<Me> {
+  const me = await answer;
+  queryClient.setQueryData(['me'], me);
+  return me;
+}
+
+export const signIn = (json: { name: string; password: string }) => enter(request<Me>('/sign-in', { json }));
+
+export const signInByLink = (secret: string) => enter(request<Me>('/sign-in/link', { json: { secret } }));
+
+export const setPassword = (json: { password: string; former?: string }) =>
+  enter(request<Me>('/me/password', { json }));
+
+export async function signOut({ everywhere }: { everywhere: boolean }): Promise<void> {
+  await request(everywhere ? '/sign-out-everywhere' : '/sign-out', { json: {} });
+  forgetMe();
+}

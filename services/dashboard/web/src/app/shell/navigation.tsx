@@ -1,0 +1,46 @@
+import { NavLink, Text } from '@mantine/core';
+import { Link, useLocation } from '@tanstack/react-router';
+import { KeyRound, type LucideIcon, Smartphone } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../../api/session.js';
+import classes from './navigation.module.css';
+
+/** Where one can go. A page that is new here has its route in `router.tsx`. */
+export function Navigation() {
+  const { t } = useTranslation();
+  const { role } = useMe().user;
+  return (
+    <nav aria-label={t('shell.navigation')}>
+      <Entry to="/devices" icon={Smartphone} label={t('devices.title')} />
+      {role === 'admin' && (
+        <>
+          <Text className={classes.section} size="xs" c="dimmed">
+            {t('shell.settings')}
+          </Text>
+          <Entry to="/settings/api" icon={KeyRound} label={t('tokens.nav')} />
+        </>
+      )}
+    </nav>
+  );
+}
+
+interface EntryProps {
+  to: '/devices' | '/settings/api';
+  icon: LucideIcon;
+  label: string;
+}
+
+function Entry({ to, icon: Icon, label }: EntryProps) {
+  const isHere = useLocation().pathname.startsWith(to);
+  return (
+    <NavLink
+      component={Link}
+      to={to}
+      active={isHere}
+      aria-current={isHere ? 'page' : undefined}
+      label={label}
+      leftSection={<Icon size={17} strokeWidth={1.8} aria-hidden />}
+      className={classes.entry}
+    />
+  );
+}

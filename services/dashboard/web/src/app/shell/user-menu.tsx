@@ -1,0 +1,85 @@
+import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { Check, CircleUserRound, KeyRound, LogOut, MonitorSmartphone, Moon, Sun, SunMoon } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { signOut, useMe } from '../../api/session.js';
+import { chooseLanguage, currentLanguage, LANGUAGES, type Language } from '../language.js';
+import { PasswordDialog } from './password-dialog.js';
+
+const SCHEMES = { light: Sun, dark: Moon, auto: SunMoon } as const;
+type Scheme = keyof typeof SCHEMES;
+
+/** Who one is, how the page looks and speaks, and the way out. */
+export function UserMenu() {
+  const { t } = useTranslation();
+  const { user } = useMe();
+  const navigate = useNavigate();
+  const [asksPassword, askPassword] = useState(false);
+  const leave = async (everywhere: boolean) => {
+    await signOut({ everywhere });
+    await navigate({ to: '/sign-in' });
+  };
+  return (
+    <>
+      <Menu position="bottom-end" width={240} shadow="md" trapFocus>
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('menu.open', { name: user.name })}>
+            <CircleUserRound size={20} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>
+            <bdi>{user.name}</bdi> · {t(`roles.${user.role}`)}
+          </Menu.Label>
+          <Menu.Item leftSection={<KeyRound size={16} />} onClick={() => askPassword(true)}>
+            {user.hasPassword ? t('password.change') : t('password.set')}
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Label>{t('menu.theme')}</Menu.Label>
+          <SchemeItems />
+          <Menu.Divider />
+          <Menu.Label>{t('menu.language')}</Menu.Label>
+          <LanguageItems />
+          <Menu.Divider />
+          <Menu.Item leftSection={<LogOut size={16} className="turns" />} onClick={() => void leave(false)}>
+            {t('menu.signOut')}
+          </Menu.Item>
+          <Menu.Item leftSection={<MonitorSmartphone size={16} />} onClick={() => void leave(true)}>
+            {t('menu.signOutEverywhere')}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <PasswordDialog opened={asksPassword} onClose={() => askPassword(false)} />
+    </>
+  );
+}
+
+function SchemeItems() {
+  const { t } = useTranslation();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (Object.entries(SCHEMES) as [Scheme, typeof Sun][]).map(([scheme, Icon]) => (
+    <Menu.Item
+      key={scheme}
+      leftSection={<Icon size={16} />}
+      rightSection={colorScheme === scheme && <Check size={16} aria-label={t('menu.chosen')} />}
+      onClick={() => setColorScheme(scheme)}
+    >
+      {t(`menu.schemes.${scheme}`)}
+    </Menu.Item>
+  ));
+}
+
+function LanguageItems() {
+  const { t } = useTranslation();
+  return (Object.keys(LANGUAGES) as Language[]).map((language) => (
+    <Menu.Item
+      key={language}
+      lang={language}
+      rightSection={currentLanguage() === language && <Check size={16} aria-label={t('menu.chosen')} />}
+      onClick={() => void chooseLanguage(language)}
+    >
+      {LANGUAGES[language].name}
+    </Menu.Item>
+  ));
+}

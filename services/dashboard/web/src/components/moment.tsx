@@ -1,0 +1,46 @@
+import { Tooltip } from '@mantine/core';
+import { useEffect, useReducer } from 'react';
+import { currentLanguage } from '../app/language.js';
+
+/** Western digits in both languages: a time is compared with a log, a number with a phone. */
+const localeOf = () => (currentLanguage() === 'ar' ? 'ar-u-nu-latn' : 'en-GB');
+
+/** Time of day, with seconds. */
+export function useTimeText(): (ms: number) => string {
+  return (ms) => new Intl.DateTimeFormat(localeOf(), { timeStyle: 'medium' }).format(ms);
+}
+
+const UNITS: [Intl.RelativeTimeFormatUnit, ms: number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+];
+
+function sayFromNow(ms: number): string {
+  const distance = ms - Date.now();
+  const [unit, size] = UNITS.find(([, each]) => Math.abs(distance) >= each) ?? ['second', 1_000];
+  return new Intl.RelativeTimeFormat(localeOf(), { numeric: 'auto' }).format(Math.trunc(distance / size), unit);
+}
+
+/** "3 minutes ago", with the exact time when it is pointed at. */
+export function Moment({ ms }: { ms: number }) {
+  useTick(10_000);
+  const exact = new Intl.DateTimeFormat(localeOf(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
+  return (
+    <Tooltip label={exact}>
+      <time className="figures" dateTime={new Date(ms).toISOString()}>
+        {sayFromNow(ms)}
+      </time>
+    </Tooltip>
+  );
+}
+
+/** Shows anew what depends on the time. */
+export function useTick(everyMs: number): void {
+  const [, again] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const timer = setInterval(again, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+}

@@ -1,0 +1,21 @@
+import type { DeviceView } from '@gateway/contracts/console/views';
+import { useTranslation } from 'react-i18next';
+import type { Tone } from '../../components/state-mark.js';
+
+/** Reasons that somebody has to do something about. */
+const NEEDS_PEOPLE: ReadonlySet<string> = new Set([
+  ...['logged_out', 'replaced', 'banned', 'temporarily_banned', 'client_outdated', 'not_multi_device'],
+  ...['untrusted', 'keys_unreadable', 'no_sender', 'passkey_required'],
+]);
+
+export function toneOf({ status, reason, restriction }: DeviceView): Tone {
+  if (reason !== undefined && NEEDS_PEOPLE.has(reason)) return 'bad';
+  if (status === 'connecting' || restriction || reason === 'awaiting_backlog') return 'warn';
+  return status === 'connected' ? 'good' : 'idle';
+}
+
+/** Why it is in that state, and what helps, as a sentence; `undefined` where there is nothing to say. */
+export function useReasonText(): (view: DeviceView) => string | undefined {
+  const { t } = useTranslation();
+  return ({ reason }) => (reason === undefined ? undefined : t(`reasons.${reason}`));
+}

@@ -1,0 +1,101 @@
+import type { TokenView } from '@gateway/contracts/console/views';
+import { Button, Group, ScrollArea, Table, Text, VisuallyHidden } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { revokeToken } from '../../api/tokens.js';
+import { ConfirmDialog } from '../../components/confirm-dialog.js';
+import { Moment } from '../../components/moment.js';
+import { Panel } from '../../components/panel.js';
+import { StateMark, type Tone } from '../../components/state-mark.js';
+
+const TONES = { active: 'good', revoked: 'idle', expired: 'idle' } as const satisfies Record<TokenView['state'], Tone>;
+
+export function TokenTable({ tokens }: { tokens: readonly TokenView[] }) {
+  const { t } = useTranslation();
+  const [leaving, setLeaving] = useState<TokenView>();
+  const [isAsking, setAsking] = useState(false);
+  const ask = (token: TokenView) => {
+    setLeaving(token);
+    setAsking(true);
+  };
+  return (
+    <Panel p={0}>
+      <ScrollArea scrollbars="x" tabIndex={0} aria-label={t('tokens.title')} role="region">
+        <Table miw={820} verticalSpacing="sm" horizontalSpacing="lg" aria-label={t('tokens.title')}>
+          <Table.Thead>
+            <Table.Tr>
+              {(['name', 'state', 'device', 'scopes', 'created', 'lastUsed', 'expires'] as const).map((column) => (
+                <Table.Th key={column}>
+                  <Text span size="xs" c="dimmed" fw={520}>
+                    {t(`tokens.columns.${column}`)}
+                  </Text>
+                </Table.Th>
+              ))}
+              <Table.Th>
+                <VisuallyHidden>{t('tokens.revoke')}</VisuallyHidden>
+              </Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {tokens.map((token) => (
+              <Row key={token.keyId} token={token} onRevoke={() => ask(token)} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </ScrollArea>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={t('tokens.revokeTitle', { name: leaving?.name ?? '' })}
+        about={t('tokens.revokeAbout')}
+        deed={t('tokens.revoke')}
+        onConfirm={() => revokeToken(leaving?.keyId ?? '')}
+      />
+    </Panel>
+  );
+}
+
+function Row({ token, onRevoke }: { token: TokenView; onRevoke: () => void }) {
+  const { t } = useTranslation();
+  const { keyId, name, state, device, scopes, createdAtMs, lastUsedAtMs, expiresAtMs } = token;
+  return (
+    <Table.Tr data-token={keyId}>
+      <Table.Td>
+        <Text size="sm" fw={560} maw={220} truncate>
+          <bdi>{name}</bdi>
+        </Text>
+        <Text size="xs" c="dimmed" className="ltr mono" ta="start">
+          {keyId}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <StateMark tone={TONES[state]}>{t(`tokens.states.${state}`)}</StateMark>
+      </Table.Td>
+      <Table.Td>{device ? <span className="ltr mono">{device}</span> : t('tokens.anyDevice')}</Table.Td>
+      <Table.Td>
+        <Text size="xs" className="ltr mono" maw={200} ta="start">
+          {scopes.join(', ')}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Moment ms={createdAtMs} />
+      </Table.Td>
+      <Table.Td>{lastUsedAtMs ? <Moment ms={lastUsedAtMs} /> : t('tokens.neverUsed')}</Table.Td>
+      <Table.Td>{expiresAtMs ? <Moment ms={expiresAtMs} /> : t('tokens.never')}</Table.Td>
+      <Table.Td>
+        <Group justify="flex-end">
+          {state === 'active' && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={onRevoke}
+              aria-label={`${t('tokens.revoke')}: ${name}`}
+            >
+              {t('tokens.revoke')}
+            </Button>
+          )}
+        </Group>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
