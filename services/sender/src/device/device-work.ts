@@ -28,14 +28,15 @@ export class DeviceWork {
 
   constructor(private readonly deps: WorkDeps) {
     this.scheduler = new DeviceScheduler({
+      pace: deps.device.pace ?? deps.defaultPace,
       ...deps,
       uploads: new MediaUploads(deps),
-      pace: deps.device.pace ?? deps.defaultPace,
     });
     this.pruner = new SessionPruner(deps);
     this.joins = new OptOutJoins(deps);
+    const { store, ownership, clock, logger, onFailed } = deps;
     this.desk = new QuestionDesk({
-      ...deps,
+      ...{ store, ownership, clock, logger, onFailed },
       forgetPerson: (number) => {
         this.joins.forget(number);
         return deps.forgetPerson(number);

@@ -25,8 +25,8 @@ export class MediaUploads {
   /** Under way, by blob and type: two sends of one file wait for the same upload. */
   private readonly running = new Map<string, Promise<UploadOutcome>>();
 
-  /** A device whose files go nowhere waits with these few of them; the turn is then another device's. */
-  private readonly own = new PQueue({ concurrency: 2 });
+  /** A device whose files go nowhere waits with these few of them; the turn is then another device's. Most devices have none. */
+  private own: PQueue | undefined;
 
   constructor(private readonly deps: { store: Store; ownership: Ownership; clock: Clock; uploads: PQueue }) {}
 
@@ -59,6 +59,7 @@ export class MediaUploads {
       await keepUpload(store, ownership.address, { ...media, upload, untilMs: neededUntilMs(send) });
       return { kind: 'uploaded', upload };
     };
+    this.own ??= new PQueue({ concurrency: 2 });
     return this.own.add(() => uploads.add(keepContained(work)));
   }
 

@@ -77,7 +77,7 @@ export class DeviceScheduler {
     this.firstContacts = this.makeFirstContacts();
     this.preparation = this.makePreparation();
     const { hold, firstContacts, preparation, failures } = this;
-    this.verdicts = new Verdicts({ ...deps, hold, firstContacts, preparation, failures });
+    this.verdicts = new Verdicts({ hold, firstContacts, preparation, failures, ...deps });
     void this.pump().catch((error: unknown) => deps.onFailed(toError(error)));
   }
 
@@ -177,7 +177,6 @@ export class DeviceScheduler {
 
   private makeHold(): NewContactHold {
     return new NewContactHold({
-      ...this.deps,
       onHeld: () => this.forgetLookUps(),
       onLifted: () => {
         this.sends.resume();
@@ -188,28 +187,31 @@ export class DeviceScheduler {
         this.sends.release(phone);
         this.wakeUp.ring();
       },
+      ...this.deps,
     });
   }
 
   private makeFirstContacts(): FirstContactHold {
     return new FirstContactHold({
-      ...this.deps,
       onHeld: () => this.forgetLookUps(),
       onLifted: () => this.sends.resume(),
       onMet: (phone) => {
         this.sends.release(phone);
         this.wakeUp.ring();
       },
+      ...this.deps,
     });
   }
 
   private makePreparation(): SendPreparation {
     return new SendPreparation({
-      ...this.deps,
-      ...{ sends: this.sends, hold: this.hold, firstContacts: this.firstContacts },
+      sends: this.sends,
+      hold: this.hold,
+      firstContacts: this.firstContacts,
       currentSession: () => this.session,
       currentPace: () => this.pace,
       onPrepared: () => this.settleAll(),
+      ...this.deps,
     });
   }
 
