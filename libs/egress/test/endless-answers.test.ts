@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { EgressError, type EgressReason } from '@gateway/egress/egress-error';
 import { fetchUrl } from '@gateway/egress/fetch-url';
-import { type EndlessAnswer, type HostileFiles, startHostileFiles } from '@gateway/testkit/hostile-files';
+import { type EndlessAnswer, type HostileFiles, startHostileFiles } from '@gateway/testkit/attacks/hostile-files';
 import { expect } from 'chai';
 
 /** A file that is not recognised by then would be waited for until its time is over. */

@@ -6,14 +6,14 @@ import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
 import { sleep } from '@gateway/runtime/clock';
 import { readBlob } from '@gateway/store/blobs/blobs';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
-import { eventually } from '@gateway/testkit/eventually';
 import {
   ENDLESS_ANSWERS,
   type EndlessAnswer,
   type HostileFiles,
   startHostileFiles,
-} from '@gateway/testkit/hostile-files';
-import { type MemoryBound, makeMemoryBound } from '@gateway/testkit/memory-bound';
+} from '@gateway/testkit/attacks/hostile-files';
+import { type MemoryBound, makeMemoryBound } from '@gateway/testkit/attacks/memory-bound';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
@@ -117,13 +117,15 @@ describe('what one caller can do to the others', function () {
     return response;
   }
 
-  async function expectNoHarm(attack: () => Promise<void>): Promise<void> {
+  async function expectNoHarm(attack: () => Promise<void>): Promise<Harm> {
     for (let attempt = 1; ; attempt++) {
       const harm = await measureHarm(api, askAsOthers, attack);
       console.log(`        ${JSON.stringify(harm)}`);
       expect(Object.keys(harm.neighbours), JSON.stringify(harm)).to.have.members(['200', '202', '400']);
       expect([api.isRunning, bound?.kills() ?? 0], 'alive, and no process of it killed').to.deep.equal([true, 0]);
-      if (attempt === ATTEMPTS || isHarmless(harm)) return expectHarmless(harm);
+      if (attempt < ATTEMPTS && !isHarmless(harm)) continue;
+      expectHarmless(harm);
+      return harm;
     }
   }
 
@@ -337,7 +339,7 @@ describe('what one caller can do to the others', function () {
   for (const [what, [tokens, answers]] of Object.entries(HOSTILE)) {
     it(`with 25 URLs at a time whose servers answer ${what}: nothing`, async () => {
       let statuses: number[] = [];
-      await expectNoHarm(async () => {
+      const { isQuiet } = await expectNoHarm(async () => {
         const attackers = await Promise.all(Array.from({ length: tokens }, newToken));
         const asked = attackers.flatMap((attacker) =>
           Array.from({ length: 25 }, (_, i) => {
@@ -348,7 +350,7 @@ describe('what one caller can do to the others', function () {
         statuses = (await Promise.all(asked)).map(({ status }) => status);
       });
       // Of an answer that is followed by others the first is taken.
-      const allowed = answers.length > 1 ? [202, 400] : [400];
+      const allowed = [400, ...(answers.length > 1 ? [202] : []), ...(isQuiet ? [] : [503])];
       for (const status of statuses)
         expect(status, 'none is waited for so long that others find no turn').to.be.oneOf(allowed);
     });
