@@ -2,6 +2,8 @@
 const SLICE_MS = 4;
 /** Of turns that accept a connection so many begin nothing, and the next of them one request. */
 const TURNS_FOR_ACCEPTING = 4;
+/** Where turns are long for other reasons, accepting gets no more of them than this. */
+const MAX_PAUSE_MS = 10;
 
 /**
  * Begins what comes at once a slice at a time. One look at the sockets may find a request on each of thousands of
@@ -20,6 +22,7 @@ export class StartSlices {
   #turnsSinceAccepted = Number.POSITIVE_INFINITY;
   #turnsForAccepting = 0;
   #isCounting = false;
+  #begunAtMs = 0;
 
   /** A connection was accepted: there may be more. */
   accepted(): void {
@@ -48,6 +51,7 @@ export class StartSlices {
   }
 
   #whileAccepting(): number {
+    if (performance.now() - this.#begunAtMs > MAX_PAUSE_MS) return SLICE_MS;
     this.#turnsForAccepting = (this.#turnsForAccepting + 1) % (TURNS_FOR_ACCEPTING + 1);
     return this.#turnsForAccepting === 0 ? Number.MIN_VALUE : 0;
   }
@@ -67,6 +71,7 @@ export class StartSlices {
   #begin(start: () => void): void {
     const startedAtMs = performance.now();
     start();
-    this.#usedMs += performance.now() - startedAtMs;
+    this.#begunAtMs = performance.now();
+    this.#usedMs += this.#begunAtMs - startedAtMs;
   }
 }
