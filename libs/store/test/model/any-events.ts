@@ -80,6 +80,7 @@ function event<Name extends ModelEvent['do']>(
 
 const anyEvent = fc.oneof(
   { weight: 8, arbitrary: anyAccept },
+  event(3, 'takeIn', { ownership: anyOwnership, send: chance }),
   event(26, 'claim', { ownership: anyOwnership, send: chance, recipient: chance, part: chance }),
   event(30, 'report', {
     ...{ ownership: anyOwnership, send: chance },

@@ -89,6 +89,13 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
       const claimed = claim(send, { ...event, nowMs: device.nowMs });
       return change(event.send, claimed.send, claimed.reply);
     }
+    case 'takeIn': {
+      const send = device.sends[event.send]!;
+      if (!isOwner) return { device, reply: 'fenced' };
+      if (send.stage !== 'open') return { device, reply: undefined };
+      if (send.expiresAtMs <= device.nowMs) return change(event.send, expire(send, device.nowMs), undefined);
+      return change(event.send, send, { statuses: send.recipients.map(({ status }) => status), hasContent: true });
+    }
     case 'report': {
       const send = device.sends[event.send]!;
       const isNews = event.news.every((news) => news.part < partsOf(send) && mayBeHeard(send, news));

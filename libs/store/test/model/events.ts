@@ -35,6 +35,7 @@ export type ModelEvent =
       /** While its file was fetched, say, another account was linked. */
       isLate?: true;
     }
+  | { do: 'takeIn'; ownership: number; send: number }
   | { do: 'claim'; ownership: number; send: number; recipient: number; part: number }
   | { do: 'report'; ownership: number; send: number; news: readonly News[] }
   | { do: 'cancel'; send: number }

@@ -29,6 +29,7 @@ import {
   recordResults,
 } from '@gateway/store/sends/change-send';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
@@ -116,6 +117,8 @@ export class StoreAdapter {
         return undefined;
       case 'accept':
         return this.accept(event);
+      case 'takeIn':
+        return this.takeIn(ownership!, tag);
       case 'claim':
         return claimRecipient(store, ownership!, { tag, recipient: event.recipient, part: event.part, nowMs });
       case 'report':
@@ -172,6 +175,13 @@ export class StoreAdapter {
     if (this.sends.includes(accepted.messageId)) throw new Error('a message id was given out a second time');
     if (used) used.acceptedAtMs = nowMs;
     return { send: this.sends.push(accepted.messageId) - 1, forgotten: accepted.forgotten };
+  }
+
+  private async takeIn(ownership: Ownership, tag: string): Promise<Reply> {
+    const taken = await takeInSend(this.store, ownership, { tag, nowMs: this.nowMs });
+    if (!taken) return undefined;
+    if (taken.stored instanceof Error) throw taken.stored;
+    return { statuses: taken.recipients.map(({ status }) => status), hasContent: taken.stored !== undefined };
   }
 
   private async dropOptedOut(ownership: Ownership, tag: string): Promise<Reply> {
