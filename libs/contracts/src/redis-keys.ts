@@ -197,6 +197,8 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
     devices: `${base}devices`,
     /** ZSET `workspace/device/tag` of a send -> when something is to be done for it, in ms of Redis time. */
     due: `${base}due`,
+    /** STRING: the session that serves what is due, for as long as that lives. */
+    steward: `${base}steward`,
   };
 }
 

@@ -27,7 +27,13 @@ interface Keeping {
   ended: AbortController;
 }
 
-interface LiveSession extends Session {
+/** A session of this process. */
+export interface OpenSession extends Session {
+  /** It is over, and so is what was taken under it. */
+  readonly hasEnded: boolean;
+}
+
+interface LiveSession extends OpenSession {
   /** Monotonic ms. Counted from before it was sent: Redis counts the TTL from later, so we always end first. */
   validUntilMs: number;
   hasEnded: boolean;
@@ -101,6 +107,11 @@ export class SessionKeeper {
     if (this.deps.clock.monotonicMs() >= session.validUntilMs) this.end(session);
     if (!ended.signal.aborted) return;
     throw new FencedError({ step: 'deadline passed' });
+  }
+
+  /** For what is taken in a shard that is no device. */
+  openIn(shard: number): Promise<OpenSession> {
+    return this.sessionOf(shard);
   }
 
   /** The session of a shard, opened when the first of its devices is claimed. */

@@ -12,7 +12,7 @@ import type { Ownership } from '@gateway/store/fleet/ownership';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { claimRecipient, expireSends, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -22,7 +22,7 @@ import { everything } from './support/everything.js';
 const address = { workspace: 'main', device: 'phone-1' };
 /** Every step that writes what only the owner of a device may write. */
 const FENCED = [
-  ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys', 'expire-send'],
+  ...['answer-question', 'change-account', 'claim-recipient', 'commit-keys'],
   ...['forget-names', 'forget-session', 'note-end', 'note-replaced', 'note-start', 'record-observed'],
   ...[
     'record-received',
@@ -95,7 +95,6 @@ describe('an owner whose ownership has passed on', () => {
     'claims a message': () => claimRecipient(space.store, stale, { ...send, recipient: 0, part: 0, nowMs: Date.now() }),
     'records results': () =>
       recordResults(space.store, stale, { ...send, nowMs: 1, events: [{ recipient: 0, part: 0, event: 'acked' }] }),
-    'ends sends': () => expireSends(space.store, stale, Date.now() + 60_001),
     'takes from the pace': () =>
       takePace(space.store, stale, { pace: { messagesPerMinute: 20, burst: 1, jitter: 0 }, nowMs: Date.now() }),
     'writes keys': () => deviceKeyStore(space.store, stale).commit({ creds: 'x' }),

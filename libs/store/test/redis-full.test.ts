@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { parseMessageId } from '@gateway/contracts/ids';
+import { nameOfDevice, parseMessageId } from '@gateway/contracts/ids';
 import { clientVersionKeys, deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import type { Logger } from '@gateway/runtime/logs/logger';
-import { keepBlob, keepUpload, putBlob, readBlob, readUpload, releaseBlobs } from '@gateway/store/blobs/blobs';
+import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
 import { checkSchema, type Store } from '@gateway/store/core/store';
@@ -37,8 +37,8 @@ import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-ver
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { findDueDevices } from '@gateway/store/fleet/shards/find-due-devices';
 import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
+import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
@@ -51,13 +51,14 @@ import {
   recordResults,
   takePace,
 } from '@gateway/store/sends/change-send';
+import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
-import { endSessionOf, giveDeviceBack, renewSessionOf, takeDevice } from '@gateway/testkit/ownership';
+import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
@@ -140,7 +141,8 @@ describe('a full Redis', () => {
     expect(await beatHeart(store, { self, ttlMs: HOUR_MS })).to.deep.equal([self]);
     expect(await listMembers(store)).to.deep.equal([self]);
     expect(await lookAtShard(store, shardOf(PEER))).to.deep.equal([]);
-    expect(await findDueDevices(store, shardOf(PEER), 0)).to.deep.equal([]);
+    const session = { shard: shardOf(address), id: sessionIdOf(ownership) };
+    expect(await takeRole(store, session)).to.equal(session.id);
     await leaveMembers(store, 'sender-1');
     expect(await listMembers(store)).to.deep.equal([]);
     const instance = await takeInstance(
@@ -154,6 +156,7 @@ describe('a full Redis', () => {
 
   it('lets sends that were accepted go on to their end', async () => {
     const [list, cancelled, expired] = [await accept(), await accept(), await accept({ expiresAtMs: Date.now() + 1 })];
+    const met = await accept({ expiresAtMs: Date.now() + 1_000 });
     const otp = await accept({ kind: 'otp' });
     await fill();
     const pace = { messagesPerMinute: 60, burst: 1, jitter: 0 };
@@ -166,7 +169,10 @@ describe('a full Redis', () => {
     await settle(list.tag, 'read');
     expect((await readSend(store, address, list.messageId))?.counts).to.include({ queued: 0, read: 3 });
     expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
-    expect(await expireSends(store, ownership, Date.now() + 10)).to.deep.equal([expired.messageId]);
+    const [overdue, ...others] = await listDue(store, shardOf(address), { nowMs: Date.now() + 10, limit: 10 });
+    expect(others).to.deep.equal([]);
+    expect(await serveDue(store, overdue!, Date.now() + 10)).to.deep.equal({ kind: 'expired' });
+    expect(await expireSends(store, ownership, Date.now() + 1_000)).to.deep.equal([met.messageId]);
     expect((await readSend(store, address, expired.messageId))?.counts).to.include({ queued: 0, expired: 3 });
     const { keptSends } = deviceKeys(store.space, address);
     const [ended] = await store.redis.zrange(`${keptSends}:ended:t`, '0', '0');
@@ -197,7 +203,7 @@ describe('a full Redis', () => {
     await store.redis.sadd(releasedBlobs, `${hash}:4:${holder}`);
     await fill();
     expect(await keep()).to.equal(true);
-    await releaseBlobs(store, address);
+    await serveDue(store, { name: nameOfDevice(address), address, tag: undefined }, Date.now());
     expect(await keep(), 'let go of').to.equal(false);
     expect(await readBlob(store, 'main', { hash, sizeBytes: 4 })).to.equal(undefined);
   });

@@ -37,11 +37,16 @@ export async function endSessionOf(store: Store, ownership: Pick<Ownership, 'add
   await endSessions(store, [sessionOf(ownership)]);
 }
 
+/** The session under which a device was claimed. */
+export function sessionIdOf({ token }: Pick<Ownership, 'token'>): string {
+  return token.slice(0, token.lastIndexOf(':'));
+}
+
 /** Where the session lies under which a device was claimed. */
 export function sessionKeyOf({ space }: Pick<Store, 'space'>, ownership: Pick<Ownership, 'address' | 'token'>): string {
   return sessionKey(space, sessionOf(ownership));
 }
 
 function sessionOf({ address, token }: Pick<Ownership, 'address' | 'token'>) {
-  return { shard: shardOf(address), id: token.slice(0, token.lastIndexOf(':')) };
+  return { shard: shardOf(address), id: sessionIdOf({ token }) };
 }

@@ -14,7 +14,7 @@ import { removeStaleTests } from '../tests/remove-stale-tests.js';
 const SENDER_TESTS = [
   ...['active-sends', 'device-owner', 'dispatch-message', 'drop-opted-out', 'failure-lines', 'first-contact-hold'],
   ...['load-send', 'new-contact-hold', 'reconnect-backoff', 'result-writer', 'scheduler'],
-  ...['send-preparation', 'send-progress', 'session-pruner', 'sweeper', 'take-session-event', 'verdicts', 'wake-jobs'],
+  ...['send-preparation', 'send-progress', 'session-pruner', 'steward', 'take-session-event', 'verdicts', 'open-sends'],
   ...['wake-up', 'writers-without-number'],
 ];
 

@@ -2,6 +2,7 @@ import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { joinFleet } from '@gateway/fleet/join-fleet';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createConsumer } from '@gateway/queue/consumer';
+import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
@@ -14,7 +15,7 @@ import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
 import type { ProcessDeps } from './deps.js';
 import { SenderPool, TICK_MS } from './fleet/sender-pool.js';
-import { startSweeper } from './fleet/sweeper.js';
+import { Steward } from './fleet/steward.js';
 import { createSenderMetrics } from './sender-metrics.js';
 
 /** Files of up to ten megabytes in memory at a time. */
@@ -82,7 +83,10 @@ export async function runSender(
   });
   // Stopped in reverse: nothing is waited for before the devices are handed over.
   lifecycle.add('queue', consumer.close, { timeoutMs: QUEUE_CLOSE_MS });
-  lifecycle.add('sweeper', startSweeper(shared));
+  const producer = createProducer({ connection: clients.queue, space });
+  lifecycle.add('producer of sender', producer.close);
+  const steward = new Steward({ ...shared, producer });
+  lifecycle.add('steward', () => steward.stop());
   lifecycle.add('devices', () => pool.stop(), { timeoutMs: DRAIN_MS });
   logger.info('ready', { processId, opsPort: host.opsPort });
 }

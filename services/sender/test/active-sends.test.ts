@@ -14,6 +14,8 @@ const PLACES = 150;
 describe('the active sends of a device', () => {
   let sends: ActiveSends;
   let loaded: string[];
+  /** Those of which Redis was told that they are known. */
+  let noted: string[];
   let finished: string[];
   let broken: string[];
   let people: string[];
@@ -24,7 +26,7 @@ describe('the active sends of a device', () => {
   let nowMs: number;
 
   beforeEach(() => {
-    [loaded, finished, broken] = [[], [], []];
+    [loaded, noted, finished, broken] = [[], [], [], []];
     [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
     suspects = new Map();
     sends = new ActiveSends({
@@ -36,6 +38,7 @@ describe('the active sends of a device', () => {
         if (messageId.includes('broken')) throw new Error('unreadable');
         return messageId.includes('gone') ? undefined : makeSend(messageId, rest);
       },
+      note: async (messageId) => void noted.push(messageId),
       onLoaded: () => sends.settle(),
       onFinished: ({ messageId }) => finished.push(messageId),
       onUnloadable: ({ messageId, requestId }) => broken.push(`${messageId} of ${requestId}`),
@@ -115,6 +118,7 @@ describe('the active sends of a device', () => {
     for (const name of waiting) await sends.takeIn(job(name));
     expect(active()).to.have.length(PLACES);
     expect(loaded, 'nothing of them is read').to.have.length(PLACES);
+    expect(noted).to.deep.equal(waiting);
     expect(waiting.every((name) => sends.has(name))).to.equal(true);
     await sends.takeIn(job(waiting[5]!));
     expect(active(), 'a second job').to.have.length(PLACES);

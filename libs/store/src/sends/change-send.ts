@@ -49,7 +49,6 @@ const forgetRecipientStep = defineScript({
 const expireStep = defineScript({
   name: 'expire-send',
   whenFull: 'runs',
-  isFenced: true,
   readsSend: true,
   keys: SEND_AND_DEVICE,
   args: { nowMs: number, messageId: text },
@@ -135,13 +134,20 @@ export async function forgetRecipient(
   return forgetRecipientStep(store, { ...keysOfSend(store, address, tag), nowMs, numbers });
 }
 
-/** Ends the sends whose time is over, but those of versions that only others know. Throws `FencedError` for a stale owner. Returns the ids that ended now. */
-export async function expireSends(store: Store, ownership: Ownership, nowMs: number): Promise<MessageId[]> {
-  const { openSends } = deviceKeys(store.space, ownership.address);
+/**
+ * Ends the sends of a device whose time is over, but those of versions that only others know. Needs no ownership; safe to repeat.
+ * Returns the ids that ended now.
+ */
+export async function expireSends(
+  store: Store,
+  { address }: { address: DeviceAddress },
+  nowMs: number,
+): Promise<MessageId[]> {
+  const { openSends } = deviceKeys(store.space, address);
   const ended: MessageId[] = [];
   for (const messageId of await store.redis.zrangebyscore(openSends, '-inf', nowMs)) {
     const { tag } = parseMessageId(messageId)!;
-    const step = expireStep(store, ownership, { ...keysOfSend(store, ownership.address, tag), nowMs, messageId });
+    const step = expireStep(store, { ...keysOfSend(store, address, tag), nowMs, messageId });
     if (await isMade(step)) ended.push(messageId);
   }
   return ended;

@@ -131,12 +131,6 @@ export async function listOpenSends(store: Store, address: DeviceAddress): Promi
   return store.redis.zrange(deviceKeys(store.space, address).openSends, '0', '-1');
 }
 
-/** Whether a device has sends with work left, or files to let go of. */
-export async function hasUnfinished(store: Store, address: DeviceAddress): Promise<boolean> {
-  const { openSends, releasedBlobs } = deviceKeys(store.space, address);
-  return (await store.redis.exists(openSends, releasedBlobs)) > 0;
-}
-
 /** Messages that wait on the device. */
 export async function readBacklog(store: Store, address: DeviceAddress): Promise<{ messages: number }> {
   return { messages: Number((await store.redis.get(deviceKeys(store.space, address).backlog)) ?? 0) };

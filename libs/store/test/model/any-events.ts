@@ -87,7 +87,7 @@ const anyEvent = fc.oneof(
     news: fc.array(anyNews, { minLength: 1, maxLength: 2 }),
   }),
   event(2, 'cancel', { send: chance }),
-  event(3, 'expire', { ownership: anyOwnership }),
+  event(3, 'expire', { by: fc.constantFrom('owner', 'steward') }),
   event(2, 'forgetPerson', { send: chance, person: anyPerson }),
   event(3, 'pass', { ms: fc.constantFrom(SECOND_MS, 61 * SECOND_MS, 5 * MINUTE_MS, 11 * MINUTE_MS) }),
   event(1, 'pass', { ms: fc.constantFrom(25 * HOUR_MS, 8 * 24 * HOUR_MS) }),

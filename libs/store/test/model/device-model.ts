@@ -109,7 +109,7 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
       return change(event.send, cancelled.send, cancelled.reply);
     }
     case 'expire':
-      return expireDue(device, isOwner);
+      return expireDue(device);
     case 'forgetPerson': {
       const forgotten = forgetPerson(device.sends[event.send]!, event.person, device.nowMs);
       return change(event.send, forgotten.send, forgotten.reply);
@@ -187,11 +187,10 @@ function forgetEnded(device: Device): { device: Device; forgotten: number } {
   };
 }
 
-/** Answers with those that ended. Without any there is nothing that a stale owner could do. */
-function expireDue(device: Device, isOwner: boolean): Step {
+/** Answers with those that ended. Needs no owner: none claims what is over. */
+function expireDue(device: Device): Step {
   const isDue = ({ stage, expiresAtMs }: Send) => stage === 'open' && expiresAtMs <= device.nowMs;
   const due = device.sends.flatMap((send, index) => (isDue(send) ? [index] : []));
-  if (due.length > 0 && !isOwner) return { device, reply: 'fenced' };
   return { device: mapSends(device, (send) => (isDue(send) ? expire(send, device.nowMs) : send)), reply: due };
 }
 

@@ -39,7 +39,8 @@ export type ModelEvent =
   | { do: 'claim'; ownership: number; send: number; recipient: number; part: number }
   | { do: 'report'; ownership: number; send: number; news: readonly News[] }
   | { do: 'cancel'; send: number }
-  | { do: 'expire'; ownership: number }
+  /** What is over is ended: by the owner, who meets it, or by the steward of the shard, who owns nothing. */
+  | { do: 'expire'; by: 'owner' | 'steward' }
   | { do: 'forgetPerson'; send: number; person: number }
   | { do: 'takeAccount'; ownership: number; account: number }
   | { do: 'logOut'; ownership: number }

@@ -12,7 +12,7 @@ const END: readonly ModelEvent[] = [
   { do: 'lapse' },
   { do: 'acquire', ttlMs: TTL_STEP_MS },
   { do: 'pass', ms: 25 * 3_600_000 },
-  { do: 'expire', ownership: 0 },
+  { do: 'expire', by: 'steward' },
   { do: 'pass', ms: 11 * 60_000 },
 ];
 
@@ -20,7 +20,7 @@ const END: readonly ModelEvent[] = [
 const LAST: readonly ModelEvent[] = [
   { do: 'accept', room: 'none', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000 },
   { do: 'pass', ms: 60_000 },
-  { do: 'expire', ownership: 0 },
+  { do: 'expire', by: 'steward' },
 ];
 
 /** Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference. */

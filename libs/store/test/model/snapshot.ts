@@ -11,6 +11,8 @@ export interface Snapshot {
   backlog: number;
   /** By send: when it expires. */
   open: Readonly<Record<number, number>>;
+  /** Sends that the steward of the shard will look at, at their expiry or before. */
+  due: readonly number[];
   sends: readonly (SendView | 'gone')[];
   /** Those that are claimed, or stand for a send. */
   keys: Readonly<Record<number, KeyView>>;
@@ -61,6 +63,7 @@ export function describeModel(device: Device): Snapshot {
     nowMs: device.nowMs,
     backlog: device.sends.reduce((sum, send) => sum + (send.stage === 'open' ? messagesOf(send) : 0), 0),
     open: timesOf(({ stage, expiresAtMs }) => (stage === 'open' ? expiresAtMs : undefined)),
+    due: device.sends.flatMap(({ stage }, send) => (stage === 'open' ? [send] : [])),
     sends: device.sends.map((send) => (send.stage === 'gone' ? 'gone' : describeSend(send))),
     keys: Object.fromEntries(
       Object.entries(device.keys)

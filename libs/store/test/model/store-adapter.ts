@@ -1,6 +1,7 @@
-import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
-import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
+import { type DeviceAddress, type MessageId, nameOfDevice, parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { shardOf } from '@gateway/contracts/shards';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
@@ -28,6 +29,7 @@ import {
   forgetRecipient,
   recordResults,
 } from '@gateway/store/sends/change-send';
+import { type DueEntry, listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
@@ -126,7 +128,7 @@ export class StoreAdapter {
       case 'cancel':
         return (await cancelSend(store, address, messageId, { nowMs }))?.cancelled;
       case 'expire':
-        return (await expireSends(store, ownership!, nowMs)).map((id) => this.sends.indexOf(id)).sort((a, b) => a - b);
+        return event.by === 'steward' ? this.serveDue() : this.indexesOf(await expireSends(store, { address }, nowMs));
       case 'forgetPerson':
         return forgetRecipient(store, address, tag, phoneOf(event.person), nowMs);
       case 'takeAccount':
@@ -182,6 +184,26 @@ export class StoreAdapter {
     if (!taken) return undefined;
     if (taken.stored instanceof Error) throw taken.stored;
     return { statuses: taken.recipients.map(({ status }) => status), hasContent: taken.stored !== undefined };
+  }
+
+  /** As the steward of its shard, but for this device alone. */
+  private async serveDue(): Promise<number[]> {
+    const { store, nowMs } = this;
+    const expired: MessageId[] = [];
+    for (const entry of await this.listDue(nowMs)) {
+      const served = await serveDue(store, entry, nowMs);
+      if (served.kind === 'expired') expired.push(this.sends.find((id) => tagOf(id) === entry.tag)!);
+    }
+    return this.indexesOf(expired);
+  }
+
+  private async listDue(nowMs: number): Promise<DueEntry[]> {
+    const entries = await listDue(this.store, shardOf(this.address), { nowMs, limit: 1_000_000 });
+    return entries.filter(({ address }) => nameOfDevice(address) === nameOfDevice(this.address));
+  }
+
+  private indexesOf(messageIds: readonly MessageId[]): number[] {
+    return messageIds.map((id) => this.sends.indexOf(id)).sort((a, b) => a - b);
   }
 
   private async dropOptedOut(ownership: Ownership, tag: string): Promise<Reply> {
@@ -256,10 +278,11 @@ export class StoreAdapter {
     const { redis } = store;
     const keys = deviceKeys(store.space, address);
     const token = await this.readToken();
-    const [ttlMs, { messages }, open, account, optedOut, ofKeys, sends] = await Promise.all([
+    const [ttlMs, { messages }, open, due, account, optedOut, ofKeys, sends] = await Promise.all([
       token === null ? 0 : redis.pttl(sessionKeyOf(store, { address, token })),
       readBacklog(store, address),
       this.readTimes(keys.openSends),
+      this.readDue(),
       mayChange('account', after) ? this.lookAtAccount() : last?.account,
       mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
       mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
@@ -269,7 +292,7 @@ export class StoreAdapter {
       // An owner whose session has ended (-2) is none.
       ownership: token === null || ttlMs < 0 ? undefined : { number: numberOf(token), ttlMs: roundUp(ttlMs) },
       nowMs: this.nowMs - this.startMs,
-      ...{ account, backlog: messages, open, sends, keys: ofKeys, optedOut },
+      ...{ account, backlog: messages, open, due, sends, keys: ofKeys, optedOut },
     };
     return this.last;
   }
@@ -300,6 +323,20 @@ export class StoreAdapter {
       [...this.keys].map(async ([key, used]) => [key, await this.lookAtKey(used)] as const),
     );
     return Object.fromEntries(views.filter(([, { isClaimed, use }]) => isClaimed || use));
+  }
+
+  /** Sends that are due at their expiry, or before. */
+  private async readDue(): Promise<number[]> {
+    const { store, address } = this;
+    const { due } = shardKeys(store.space, shardOf(address));
+    const [flat, open] = await Promise.all([
+      store.redis.zrange(due, '0', '-1', 'WITHSCORES'),
+      this.readTimes(deviceKeys(store.space, address).openSends),
+    ]);
+    return this.sends.flatMap((messageId, send) => {
+      const at = flat.indexOf(`${nameOfDevice(address)}/${tagOf(messageId)}`);
+      return at >= 0 && Number(flat[at + 1]) - this.startMs <= open[send]! ? [send] : [];
+    });
   }
 
   private async readTimes(key: string): Promise<Record<number, number>> {

@@ -22,7 +22,6 @@ import { noteReplaced } from '@gateway/store/devices/incidents/count-replaced';
 import { retireKeys } from '@gateway/store/devices/keys/device-keys';
 import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fleet/starts/count-starts';
 import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/starts/start-pause';
-import { hasUnfinished } from '@gateway/store/sends/read-send';
 import { TimeoutError } from 'p-queue';
 import type { ProcessDeps } from '../deps.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
@@ -67,8 +66,10 @@ export class DeviceOwner {
   private isCounted = false;
   /** One message of lists at a time: one of them may have ended the owners before. */
   private isCareful = false;
-  /** Redis has no open sends, and no doorbell has rung since that was found. */
+  /** It works on no sends, and no doorbell has rung since that was found. */
   private isQuiet = false;
+  /** A doorbell has rung since sends were compared. */
+  private wasRung = false;
   private socket: DeviceSocket | undefined;
   private work: DeviceWork | undefined;
 
@@ -88,7 +89,7 @@ export class DeviceOwner {
 
   /** Something may have changed: called on doorbells. */
   look(): void {
-    this.isQuiet = false;
+    [this.isQuiet, this.wasRung] = [false, true];
     this.wakeUp.ring();
     void this.work?.refreshPace();
   }
@@ -255,22 +256,15 @@ export class DeviceOwner {
   /** Until a doorbell rings; then sends in Redis are compared with what this process works on. */
   private async rest(ms: number): Promise<void> {
     await this.wakeUp.wait(ms);
-    if (!this.mustEnd()) void this.refreshSends().catch((thrown: unknown) => this.fail(toError(thrown)));
+    if (!this.mustEnd()) void this.lookAtWork().catch((thrown: unknown) => this.fail(toError(thrown)));
   }
 
-  private async refreshSends(): Promise<void> {
-    const { work } = this;
-    // Thousands of idle devices must cost no more than this.
-    if (this.isQuiet) this.isQuiet = work?.isIdle !== false && !(await this.hasUnfinished());
-    if (!this.isQuiet) {
-      await work?.refreshSends();
-      this.isQuiet = !(await this.hasUnfinished());
-    }
+  private async lookAtWork(): Promise<void> {
+    const { work, wasRung } = this;
+    this.wasRung = false;
+    if (wasRung) await work?.refreshSends();
+    this.isQuiet = work?.isIdle !== false;
     await work?.prune();
-  }
-
-  private hasUnfinished(): Promise<boolean> {
-    return hasUnfinished(this.deps.store, this.address);
   }
 
   private lookMs(): number {

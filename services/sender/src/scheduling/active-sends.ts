@@ -12,6 +12,8 @@ export interface ActiveSendsDeps {
   nowMs(): number;
   /** `undefined`: nothing is left to do. `later`: what it needs is not there. */
   load(messageId: string, options: LoadOptions): Promise<SendProgress | 'later' | undefined>;
+  /** It is known here, and will be loaded later: no one need wake this process for it. */
+  note(messageId: string): Promise<void>;
   /** A send is active, or its place is free: `settle` is due. */
   onLoaded(): void;
   onFinished(send: SendProgress): void;
@@ -70,6 +72,11 @@ export class ActiveSends {
 
   constructor(private readonly deps: ActiveSendsDeps) {}
 
+  /** Of all that are here. */
+  ids(): string[] {
+    return [this.active, this.loading, this.parked, this.aside].flatMap((place) => [...place.keys()]);
+  }
+
   has(messageId: string): boolean {
     return [this.active, this.loading, this.parked, this.aside].some((place) => place.has(messageId));
   }
@@ -85,6 +92,8 @@ export class ActiveSends {
     if (job.priority === 'otp' || this.room > 0) return this.work(job);
     this.park(job);
     this.fillPlaces();
+    // Woken for it once more, it costs nothing.
+    await this.deps.note(job.messageId).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
   }
 
   /** Gives a send a place behind those that have come before. */

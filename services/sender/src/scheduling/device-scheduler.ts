@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Pace } from '@gateway/contracts/devices/pace';
+import { parseMessageId } from '@gateway/contracts/ids';
 import type { KnownPerson } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
-import { releaseBlobs } from '@gateway/store/blobs/blobs';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { expireSends } from '@gateway/store/sends/change-send';
-import { readSend } from '@gateway/store/sends/read-send';
+import { listOpenSends, readSend } from '@gateway/store/sends/read-send';
+import { noteSend } from '@gateway/store/sends/take-in-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
@@ -128,16 +129,25 @@ export class DeviceScheduler {
     this.firstContacts.metPerson(phone);
   }
 
-  /** Looks at cancels and expiries. Called on each tick and doorbell. */
+  /** Looks at cancels and expiries. Called on doorbells. */
   async refresh(): Promise<void> {
-    const { store, ownership, clock } = this.deps;
-    for (const messageId of await expireSends(store, ownership, clock.nowMs())) this.sends.drop(messageId);
-    await releaseBlobs(store, ownership.address);
+    const { store, ownership } = this.deps;
+    // In this order: what comes while Redis answers is not over.
+    const known = this.sends.ids();
+    const open = new Set(await listOpenSends(store, ownership.address));
+    for (const messageId of known) if (!open.has(messageId)) this.sends.drop(messageId);
     const dropCancelled = async (send: SendProgress) => {
       const record = await readSend(store, ownership.address, send.messageId);
       if (!record || record.cancelledAtMs) send.dropCancelled();
     };
     await Promise.all(this.sends.inTurn().map(dropCancelled));
+    this.settleAll();
+  }
+
+  /** A recipient was to be claimed whose send is over. */
+  private async expire(): Promise<void> {
+    const { store, ownership, clock } = this.deps;
+    for (const messageId of await expireSends(store, ownership, clock.nowMs())) this.sends.drop(messageId);
     this.settleAll();
   }
 
@@ -160,6 +170,9 @@ export class DeviceScheduler {
       monotonicMs: clock.monotonicMs,
       nowMs: clock.nowMs,
       load: (messageId, options) => loadSend(this.deps, messageId, options),
+      note: async (messageId) => {
+        await noteSend(store, ownership, { tag: parseMessageId(messageId)!.tag, nowMs: clock.nowMs() });
+      },
       onLoaded: () => this.settleAll(),
       onFinished: (send) => {
         const { messageId, record } = send;
@@ -256,7 +269,7 @@ export class DeviceScheduler {
         if (outcome.kind !== 'unacknowledged') this.answeredAtMs = this.deps.clock.monotonicMs();
         else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
       },
-      onExpired: () => this.refresh(),
+      onExpired: () => this.expire(),
     };
   }
 

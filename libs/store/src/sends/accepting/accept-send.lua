@@ -34,7 +34,7 @@ redis.call('SET', content_key, sealed, 'PXAT', content_dies_at_ms)
 measure_send(send, owner, { record_key, content_key })
 save_head(send)
 redis.call('ZADD', open_key, send.expires_at, message_id)
-redis.call('ZADD', due_key, redis_now_ms() + TAKEN_IN_MS, due_entry(record_key))
+redis.call('ZADD', due_key, math.min(redis_now_ms() + TAKEN_IN_MS, send.expires_at), due_entry(record_key))
 redis.call('INCRBY', backlog_key, send.queued * send.parts)
 if idempotency_key then
   redis.call('HSET', idempotency_key, 'messageId', message_id, 'fingerprint', fingerprint, 'answer', answer)

@@ -1,7 +1,11 @@
--- What is due in a shard: `workspace/device/tag` of each open send, by the time of Redis.
+-- What is due in a shard, by the time of Redis: `workspace/device/tag` of each open send, `workspace/device` of files to release.
 local function due_entry(record_key)
   local device, tag = string.match(record_key, '([^:]+):s:([^:]+)$')
   return device .. '/' .. tag
+end
+
+local function device_entry(record_key)
+  return string.match(record_key, '([^:]+):s:[^:]+$')
 end
 
 local function redis_now_ms()

@@ -30,7 +30,10 @@ local function close_when_settled()
   local texts = load_texts(send)
   send.state = CLOSED
   -- No recipient needs the file any more; phones that ask again get its location in the network.
-  if texts.blob ~= '' then redis.call('SADD', released_key, texts.blob) end
+  if texts.blob ~= '' then
+    redis.call('SADD', released_key, texts.blob)
+    redis.call('ZADD', due_key, now_ms, device_entry(record_key))
+  end
   redis.call('ZREM', open_key, texts.message_id)
   redis.call('ZREM', due_key, due_entry(record_key))
   local dies_at = tonumber(now_ms) + SEND_RETENTION_MS

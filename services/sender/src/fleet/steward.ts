@@ -1,0 +1,127 @@
+import { SHARDS } from '@gateway/contracts/shards';
+import type { OpenSession, SessionKeeper } from '@gateway/fleet/session-keeper';
+import type { Producer } from '@gateway/queue/producer';
+import { type Clock, sleep } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
+import { listMembers } from '@gateway/store/fleet/members';
+import { processOf } from '@gateway/store/fleet/process-of';
+import { takeRole } from '@gateway/store/fleet/shards/take-role';
+import { type DueEntry, listDue, putOffDue, serveDue } from '@gateway/store/sends/due/due-entries';
+import { readSendByTag } from '@gateway/store/sends/read-send';
+import { toJob } from '../scheduling/active-sends.js';
+import { WakeUp } from '../scheduling/wake-up.js';
+
+export interface StewardDeps {
+  store: Store;
+  keeper: SessionKeeper;
+  producer: Producer;
+  clock: Clock;
+  logger: Logger;
+  /** Default 1 s. For tests. */
+  tickMs?: number;
+}
+
+const TICK_MS = 1_000;
+/** Of one shard at a time. */
+const MOST_DUE = 100;
+/** Redis works for this part of the time at most: after so long, nine times as long nothing is asked of it. */
+const WORK_MS = 50;
+const REST_FACTOR = 9;
+/** One that cannot be served must not hold up the others. */
+const PUT_OFF_MS = 60_000;
+
+/**
+ * Serves what is due in shards, of devices with and without an owner: wakes owners that have not taken a send in, ends the sends
+ * whose time is over, releases their files. Each shard has one steward, under the rule of device owners: whose session lives
+ * stays it. The role opens no socket, and each step is safe by itself, so two stewards of one shard would do no harm.
+ */
+export class Steward {
+  private readonly held = new Map<number, OpenSession>();
+  /** The process that was the steward when we looked. */
+  private readonly others = new Map<number, string>();
+  private readonly wakeUp = new WakeUp();
+  private workedMs = 0;
+  private stopped = false;
+  private readonly loop: Promise<void>;
+
+  constructor(private readonly deps: StewardDeps) {
+    this.loop = this.run();
+  }
+
+  /** The shards that it serves. */
+  get shards(): number[] {
+    return [...this.held.keys()];
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.wakeUp.ring();
+    await this.loop;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        await this.takeRoles();
+        await this.serveAll();
+      } catch (thrown) {
+        this.deps.logger.warn('due work not done, will retry', { error: toError(thrown) });
+      }
+      await this.wakeUp.wait(this.deps.tickMs ?? TICK_MS);
+    }
+  }
+
+  /** Of the shards whose steward does not live, its fair part: what is left over is taken at the next ticks. */
+  private async takeRoles(): Promise<void> {
+    for (const [shard, { hasEnded }] of this.held) if (hasEnded) this.held.delete(shard);
+    const members = (await listMembers(this.deps.store)).map(({ id }) => id);
+    const isServed = (shard: number) => this.held.has(shard) || members.includes(this.others.get(shard) ?? '');
+    const vacant = Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => !isServed(shard));
+    const share = Math.ceil(SHARDS / Math.max(1, members.length));
+    await Promise.all(vacant.slice(0, Math.max(0, share - this.held.size)).map((shard) => this.takeRole(shard)));
+  }
+
+  private async takeRole(shard: number): Promise<void> {
+    const session = await this.deps.keeper.openIn(shard);
+    const holder = await takeRole(this.deps.store, session);
+    if (holder === session.id) this.held.set(shard, session);
+    else if (holder !== '') this.others.set(shard, processOf(holder));
+  }
+
+  private async serveAll(): Promise<void> {
+    const { store, clock } = this.deps;
+    const options = { nowMs: clock.nowMs(), limit: MOST_DUE };
+    const due = await Promise.all(this.shards.map((shard) => listDue(store, shard, options)));
+    for (const entry of due.flat()) {
+      if (this.stopped) return;
+      const startedMs = clock.monotonicMs();
+      await this.serve(entry).catch((thrown: unknown) => this.putOff(entry, toError(thrown)));
+      this.workedMs += clock.monotonicMs() - startedMs;
+      if (this.workedMs >= WORK_MS) await this.rest();
+    }
+  }
+
+  private async rest(): Promise<void> {
+    const ms = this.workedMs * REST_FACTOR;
+    this.workedMs = 0;
+    await sleep(ms);
+  }
+
+  private async serve(entry: DueEntry): Promise<void> {
+    const { store, clock, producer } = this.deps;
+    const served = await serveDue(store, entry, clock.nowMs());
+    if (served.kind === 'expired') await ringDoorbell(store, { topic: 'sends', ...entry.address });
+    if (served.kind !== 'wake') return;
+    const send = await readSendByTag(store, entry.address, entry.tag!);
+    if (send) await producer.addSend(served.processId, toJob(entry.address, send));
+  }
+
+  private async putOff(entry: DueEntry, error: Error): Promise<void> {
+    const { store, clock, logger } = this.deps;
+    logger.error('due work not done, it is put off', { ...entry.address, error });
+    await putOffDue(store, entry, clock.nowMs() + PUT_OFF_MS);
+  }
+}

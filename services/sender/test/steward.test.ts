@@ -1,0 +1,178 @@
+import type { SendJob } from '@gateway/contracts/jobs';
+import { deviceKeys, shardKeys } from '@gateway/contracts/redis-keys';
+import { SHARDS, shardOf } from '@gateway/contracts/shards';
+import { SessionKeeper } from '@gateway/fleet/session-keeper';
+import type { Producer } from '@gateway/queue/producer';
+import { systemClock } from '@gateway/runtime/clock';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { Steward } from '@gateway/sender/fleet/steward';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend } from '@gateway/store/sends/change-send';
+import { readSend } from '@gateway/store/sends/read-send';
+import { takeInSend } from '@gateway/store/sends/take-in-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { takeDevice } from '@gateway/testkit/ownership';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const workspace = 'main';
+const errors: string[] = [];
+const logger = {
+  ...createLogger({ service: 'test', level: 'error' }),
+  warn: () => {},
+  error: (line: string) => void errors.push(line),
+};
+const soon = { everyMs: 5 };
+
+describe('the steward of shards', () => {
+  let space: RedisSpace;
+  let stewards: { steward: Steward; end: () => Promise<void> }[];
+  let jobs: { processId: string; job: SendJob }[];
+  /** How far the clocks of the processes are ahead. */
+  let aheadMs: number;
+
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    [stewards, jobs, aheadMs, errors.length] = [[], [], 0, 0];
+    for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
+  });
+  afterEach(async () => {
+    await Promise.all(stewards.map(({ end }) => end()));
+    await space.close();
+  });
+
+  async function start(owner = 'sender-1'): Promise<Steward> {
+    const { store } = space;
+    const clock = { ...systemClock, nowMs: () => Date.now() + aheadMs };
+    const keeper = new SessionKeeper({ store, clock, logger, owner, ttlMs: 60_000 });
+    await beatHeart(store, { self: { id: owner, held: 0, capacity: 10 }, ttlMs: 60_000 });
+    const producer: Producer = {
+      addSend: async (processId, job) => void jobs.push({ processId, job }),
+      close: async () => {},
+    };
+    const steward = new Steward({ store, keeper, producer, clock, logger, tickMs: 20 });
+    let ended: Promise<void> | undefined;
+    const end = () =>
+      (ended ??= (async () => {
+        await steward.stop();
+        await keeper.stop();
+        await leaveMembers(store, owner);
+      })());
+    stewards.push({ steward, end });
+    return steward;
+  }
+  async function send(device: string, { lifeMs = 60_000 } = {}): Promise<string> {
+    const { messageId } = await acceptSend(
+      space.store,
+      { workspace, device },
+      {
+        ...{
+          kind: 'text',
+          priority: 'bulk',
+          content: { kind: 'text', text: 'hello' },
+          parts: 1,
+          recipients: ['491511'],
+        },
+        ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + lifeMs },
+      },
+    );
+    return messageId;
+  }
+  const read = (device: string, messageId: string) => readSend(space.store, { workspace, device }, messageId);
+  const isClosed = (device: string, messageId: string) =>
+    eventually(async () => (await read(device, messageId))?.state === 'closed', soon);
+  const dueMs = async (device: string, messageId: string) => {
+    const { tag } = (await read(device, messageId))!;
+    const { due } = shardKeys(space.store.space, shardOf({ workspace, device }));
+    return Number(await space.store.redis.zscore(due, `${workspace}/${device}/${tag}`));
+  };
+  const own = async (device: string) =>
+    (await takeDevice(space.store, { workspace, device }, { owner: 'sender-7', ttlMs: 60_000 }))!;
+
+  it('ends what is over on a device without an owner, and owns nothing for it', async () => {
+    const [over, going] = [await send('a', { lifeMs: -1 }), await send('a')];
+    await start();
+    await isClosed('a', over);
+    expect((await read('a', over))!.counts).to.include({ expired: 1 });
+    expect((await read('a', going))!.state).to.equal('open');
+    const { epoch, owner } = deviceKeys(space.store.space, { workspace, device: 'a' });
+    expect(await space.clients.commands.exists(epoch, owner)).to.equal(0);
+  });
+
+  it('ends it beside a living owner, too', async () => {
+    const ownership = await own('a');
+    const over = await send('a', { lifeMs: 50 });
+    await takeInSend(space.store, ownership, { tag: (await read('a', over))!.tag, nowMs: Date.now() });
+    await start();
+    await isClosed('a', over);
+  });
+
+  it('wakes an owner that has not taken a send in after two seconds, and then less and less often', async () => {
+    await own('a');
+    const messageId = await send('a');
+    await start();
+    await eventually(() => stewards[0]!.steward.shards.length === SHARDS, soon);
+    expect(jobs).to.deep.equal([]);
+    aheadMs = 2_500;
+    await eventually(() => jobs.length === 1, soon);
+    expect(jobs[0]).to.deep.equal({
+      processId: 'sender-7',
+      job: { v: 1, workspace, device: 'a', messageId, priority: 'bulk', requestId: 'r' },
+    });
+    const firstMs = (await dueMs('a', messageId)) - Date.now() - aheadMs;
+    expect(firstMs).to.be.within(1_000, 4_000);
+    aheadMs = 10_000;
+    await eventually(() => jobs.length === 2, soon);
+    expect((await dueMs('a', messageId)) - Date.now() - aheadMs).to.be.within(8_000, 12_000);
+  });
+
+  it('leaves a send to its owner that has taken it in, and one without an owner to the next', async () => {
+    const ownership = await own('a');
+    const [taken, waiting] = [await send('a'), await send('b')];
+    const { tag, expiresAtMs } = (await read('a', taken))!;
+    await takeInSend(space.store, ownership, { tag, nowMs: Date.now() });
+    aheadMs = 2_500;
+    await start();
+    const endMs = (await read('b', waiting))!.expiresAtMs;
+    await eventually(async () => (await dueMs('b', waiting)) === endMs, soon);
+    expect(await dueMs('a', taken)).to.equal(expiresAtMs);
+    expect(jobs).to.deep.equal([]);
+  });
+
+  it('releases the files of sends that have ended', async () => {
+    const address = { workspace, device: 'a' };
+    const medium = { type: 'document', mimeType: 'text/plain', sizeBytes: 4, blob: 'hash', blobHolder: 'h' } as const;
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind: 'media', priority: 'bulk', content: { kind: 'media', ...medium }, parts: 1, recipients: ['491511'] },
+      ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    await cancelSend(space.store, address, messageId);
+    const { releasedBlobs } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.exists(releasedBlobs)).to.equal(1);
+    await start();
+    const { due } = shardKeys(space.store.space, shardOf(address));
+    await eventually(async () => (await space.store.redis.exists(releasedBlobs, due)) === 0, soon);
+  });
+
+  it('goes on with other sends when one cannot be served, and comes back to that one later', async () => {
+    const { openSends } = deviceKeys(space.store.space, { workspace, device: 'a' });
+    const broken = await send('a', { lifeMs: -1 });
+    await space.clients.commands.set(openSends, 'of a wrong type');
+    const over = await send('b', { lifeMs: -1 });
+    await start();
+    await isClosed('b', over);
+    await eventually(() => errors.length === 1, soon);
+    expect(await dueMs('a', broken)).to.be.above(Date.now() + 50_000);
+  });
+
+  it('is one of all senders for each shard, and another one when that has ended', async () => {
+    const [first, second] = [await start('sender-1'), await start('sender-2')];
+    const all = () => [...first.shards, ...second.shards];
+    await eventually(() => all().length === SHARDS, soon);
+    expect(new Set(all()).size).to.equal(SHARDS);
+    await stewards[0]!.end();
+    await eventually(() => second.shards.length === SHARDS, soon);
+  });
+});
