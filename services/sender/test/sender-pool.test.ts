@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
 import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
@@ -137,6 +139,24 @@ describe('the devices of several senders', () => {
     await ringDoorbell(space.store, { topic: 'owner', workspace: 'main', device: 'another' });
     await become([12, 1]);
     expect(logins).to.equal(13);
+  });
+
+  it('take little memory while they are idle', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const usedBytes = () => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const more = Array.from({ length: 80 }, (_, i) => `idle-${i}`);
+    // What the first devices need is there for all.
+    addSender('a');
+    await become([12]);
+    await Promise.all(more.map((device) => link(device)));
+    const before = usedBytes();
+    for (const device of more) await ringDoorbell(space.store, { topic: 'owner', workspace: 'main', device });
+    await become([92]);
+    expect((usedBytes() - before) / 80 / 1024, 'kB per device').to.be.below(35);
   });
 
   it('move for balance down to a tenth over the fair share, once the senders have been the same for a while', async () => {
