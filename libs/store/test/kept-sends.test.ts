@@ -122,6 +122,11 @@ describe('what the sends of one token take', () => {
     expect(await isKept(first)).to.equal(false);
   });
 
+  it('does not count the content of a one-time password that has gone out, which is erased in minutes', async () => {
+    await sent({ kind: 'otp' });
+    expect(await bookedBytes()).to.be.below(KILOBYTE);
+  });
+
   it('counts no more what was forgotten, and what has died by itself', async () => {
     const { redis } = space.store;
     const first = await sent({ text: 'x' });

@@ -126,6 +126,7 @@ describe('the rules of a send', () => {
   it('is not claimed once it is cancelled or expired, nor out of range', async () => {
     const { tag, messageId } = await accept({ recipients: ['4915112345670', '4915112345671'] });
     expect(await claimRecipient(space.store, ownership, { tag, recipient: 7, part: 0, nowMs })).to.equal('settled');
+    expect(await claim('0000000000000'), 'of a send that has gone').to.equal('settled');
     expect(
       await claimRecipient(space.store, ownership, { tag, recipient: 0, part: 0, nowMs: nowMs + 60_000 }),
     ).to.equal('expired');
@@ -154,6 +155,22 @@ describe('the rules of a send', () => {
     }
     expect(await space.clients.commands.zscore(device().openSends, messageId)).to.equal(null);
     expect((await readBacklog(space.store, address)).messages).to.equal(0);
+  });
+
+  it('says when it was cancelled first', async () => {
+    const { messageId, tag } = await accept();
+    await claim(tag);
+    for (const atMs of [nowMs + 5, nowMs + 9]) await cancelSend(space.store, address, messageId, { nowMs: atMs });
+    expect(await read(messageId)).to.include({ state: 'open', cancelledAtMs: nowMs + 5 });
+  });
+
+  it('lives no longer for what is heard of it after its end', async () => {
+    const { tag } = await accept();
+    await record(tag, 'acked');
+    const deaths = () => Promise.all(Object.values(keysOf(tag)).map((key) => space.store.redis.pexpiretime(key)));
+    const before = await deaths();
+    expect(await statusAfter(tag, 'read', { atMs: nowMs + 60_000 })).to.equal('read');
+    expect(await deaths()).to.deep.equal(before);
   });
 
   it('is open, counted, and due in two seconds, as soon as it is accepted', async () => {
