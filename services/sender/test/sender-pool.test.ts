@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import type { SendJob } from '@gateway/contracts/jobs';
 import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { sleep, systemClock } from '@gateway/runtime/clock';
@@ -13,6 +14,8 @@ import { readDeviceState, reportObserved, requestLink } from '@gateway/store/dev
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -128,6 +131,22 @@ describe('the devices of several senders', () => {
     expect(owners.map(({ isOwned }) => isOwned)).to.deep.equal([true, true]);
     await senders[0]!.stop();
     await become([0, 24]);
+  });
+
+  it('have one queue for all: a job goes to the owner of its device, and one for a device elsewhere is done', async () => {
+    const { pool } = addSender('a');
+    await become([12]);
+    const address = { workspace: 'main', device: DEVICES[3]! };
+    const nowMs = Date.now();
+    const { messageId, owner } = await acceptSend(space.store, address, {
+      ...{ kind: 'text', priority: 'bulk', content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511'] },
+      ...{ owner: 't', requestId: 'r', nowMs, expiresAtMs: nowMs + 60_000 },
+    });
+    expect(owner).to.equal('a');
+    const job: SendJob = { v: 1, ...address, messageId, priority: 'bulk', requestId: 'r' };
+    await pool.takeJob({ ...job, device: 'elsewhere' });
+    await pool.takeJob(job);
+    await eventually(async () => (await readSend(space.store, address, messageId))?.counts.sent === 1);
   });
 
   it('stay where they are when a sender comes; what is linked next goes to the new one', async () => {
