@@ -67,7 +67,7 @@ describe('what other sites may make a browser do', () => {
     );
     expect((await browser.get('//console/assets/../index.html')).status).to.be.oneOf([200, 404]);
     expect((await browser.get('//console/assets/none.js')).status).to.equal(404);
-    const { headers, body } = await browser.get('/me');
+    const { headers, body } = await browser.get('/devices');
     expect(headers['cache-control']).to.equal('no-store');
     expect(body).to.include({ code: 'not_signed_in', requestId: headers['x-request-id'] });
   });
@@ -97,8 +97,8 @@ describe('a console behind https', () => {
     expect(answer.headers['set-cookie']![0]).to.match(
       /^__Host-console=[^;]+; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     );
-    expect((await browser.call('GET', '/me', { headers })).status).to.equal(200);
-    expect((await browser.call('GET', '/me', { headers: { host: 'other.example.com' } })).status).to.equal(403);
+    expect((await browser.call('GET', '/devices', { headers })).status).to.equal(200);
+    expect((await browser.call('GET', '/devices', { headers: { host: 'other.example.com' } })).status).to.equal(403);
   });
 });
 

@@ -22,7 +22,7 @@ describe('signing in to the console', () => {
     const { status, body } = await first.post('/sign-in/link', { secret });
     expect(status).to.equal(200);
     expect(body.user).to.deep.equal({ name: 'admin', role: 'admin', hasPassword: false });
-    expect((await first.get('/me')).status).to.equal(200);
+    expect((await first.get('/devices')).status).to.equal(200);
 
     const second = await newBrowser().post('/sign-in/link', { secret });
     expect([second.status, second.body.code]).to.deep.equal([401, 'link_used_up']);
@@ -61,7 +61,7 @@ describe('signing in to the console', () => {
     expect(victim.cookie).not.to.equal(planted);
     expect((await victim.get('/me')).body.user.name).to.equal('eve-victim');
     // What the attacker still holds is no session any more.
-    expect((await attacker.get('/me')).status).to.equal(401);
+    expect((await attacker.get('/devices')).status).to.equal(401);
   });
 
   it('sets a cookie that no script reads and no other site sends', async () => {
@@ -75,9 +75,9 @@ describe('signing in to the console', () => {
   it('a cookie that was changed, or made up, is none', async () => {
     const browser = await stage.dashboard.signIn();
     browser.cookie = browser.cookie!.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
-    expect((await browser.get('/me')).status).to.equal(401);
+    expect((await browser.get('/devices')).status).to.equal(401);
     browser.cookie = 'console=s%3Aanything.anything';
-    expect((await browser.get('/me')).status).to.equal(401);
+    expect((await browser.get('/devices')).status).to.equal(401);
   });
 
   it('signing out ends this session, signing out everywhere ends all of the user', async () => {
@@ -85,7 +85,7 @@ describe('signing in to the console', () => {
     const browsers = [newBrowser(), newBrowser(), newBrowser()];
     for (const browser of browsers) await browser.post('/sign-in', { name: 'bob', password: PASSWORD });
     await browsers[0]!.post('/sign-out');
-    const states = async () => Promise.all(browsers.map(async (browser) => (await browser.get('/me')).status));
+    const states = async () => Promise.all(browsers.map(async (browser) => (await browser.get('/devices')).status));
     expect(await states()).to.deep.equal([401, 200, 200]);
     await browsers[1]!.post('/sign-out-everywhere');
     expect(await states()).to.deep.equal([401, 401, 401]);
@@ -99,8 +99,8 @@ describe('signing in to the console', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([401, 'wrong_credentials']);
     expect((await here.post('/me/password', { password: 'short', former: PASSWORD })).status).to.equal(400);
     expect((await here.post('/me/password', { password: 'another password', former: PASSWORD })).status).to.equal(200);
-    expect((await here.get('/me')).status).to.equal(200);
-    expect((await there.get('/me')).status).to.equal(401);
+    expect((await here.get('/devices')).status).to.equal(200);
+    expect((await there.get('/devices')).status).to.equal(401);
     expect((await there.post('/sign-in', { name: 'carol', password: PASSWORD })).status).to.equal(401);
   });
 
@@ -120,7 +120,7 @@ describe('signing in to the console', () => {
     await browser.post('/sign-in', { name: 'frank', password: PASSWORD });
     await stage.space.store.redis.del(...(await stage.space.store.redis.keys(`${stage.space.prefix}:*:user:frank`)));
     expect(await findUser(stage.dashboard.store, 'frank')).to.equal(undefined);
-    expect((await browser.get('/me')).status).to.equal(401);
+    expect((await browser.get('/devices')).status).to.equal(401);
   });
 
   it('is in the audit log, with the id of the request', async () => {

@@ -23,6 +23,8 @@ export interface Call<Body> {
   body: Body;
   /** Who asks. Throws where no one is signed in. */
   user: User;
+  /** The same, where that may be no one. */
+  visitor: User | undefined;
   requestId: string;
   /** Aborted when the caller is gone. */
   signal: AbortSignal;

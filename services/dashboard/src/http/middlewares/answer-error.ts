@@ -8,11 +8,12 @@ import { localsOf } from '../locals.js';
 
 /** Every failure leaves here, in the contract's shape and with a code and the request's id beside. */
 export function answerError({ logger }: DashboardDeps): ErrorRequestHandler {
-  return (thrown: unknown, _req, res, next) => {
+  return (thrown: unknown, _req, res, _next) => {
     const { requestId, route } = localsOf(res);
     const error = toConsoleError(toError(thrown));
     if (error.status >= 500) logger.warn('console request failed', { requestId, route, error: error.cause ?? error });
-    if (res.headersSent) return next(error);
+    // Too late to say so: such as when Redis goes away while the session is kept.
+    if (res.headersSent) return void (res.writableEnded || res.destroy());
     if (error instanceof ApiRefusal) return res.status(error.status).json({ ...error.body, requestId });
     if (error.resetInSeconds !== undefined) res.setHeader('Retry-After', error.resetInSeconds);
     return res.status(error.status).json({

@@ -15,7 +15,7 @@ export function runOperation(operation: Operation, deps: DashboardDeps): Request
     const { requestId, user } = localsOf(res);
     const answer = await operation.handle(
       {
-        ...{ req, body, requestId, params: req.params as Record<string, string>, signal: signalOf(res) },
+        ...{ req, body, requestId, visitor: user, params: req.params as Record<string, string>, signal: signalOf(res) },
         get user() {
           if (!user) throw new ConsoleError('not_signed_in');
           return user;
