@@ -1,18 +1,14 @@
 import type { Me } from '@gateway/contracts/console/views';
 import { useQuery } from '@tanstack/react-query';
 import { forgetMe, queryClient } from './query-client.js';
-import { RequestFailure, request } from './request.js';
+import { request } from './request.js';
 
 /** `null` when nobody is signed in. */
 export const meQuery = {
   queryKey: ['me'],
   queryFn: async (): Promise<Me | null> => {
-    try {
-      return await request<Me>('/me');
-    } catch (thrown) {
-      if (thrown instanceof RequestFailure && thrown.code === 'not_signed_in') return null;
-      throw thrown;
-    }
+    const me = await request<Me | { user: null }>('/me');
+    return me.user ? me : null;
   },
   staleTime: 60_000,
 } as const;

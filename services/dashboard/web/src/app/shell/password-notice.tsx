@@ -1,9 +1,10 @@
-import { Alert, Button, Group, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
+import { Panel } from '../../components/panel.js';
 import { PasswordDialog } from './password-dialog.js';
 
 const LATER = 'console-password-later';
@@ -20,19 +21,14 @@ export function PasswordNotice() {
     setLater(true);
   };
   return (
-    <Alert
-      variant="outline"
-      color="sea"
-      icon={<KeyRound size={18} />}
-      mb="lg"
-      maw={1160}
-      mx="auto"
-      c="var(--mantine-color-text)"
-    >
+    <Panel p="sm" mb="lg" maw={1160} mx="auto">
       <Group justify="space-between" gap="sm">
-        <Text size="sm">{t('password.notice')}</Text>
+        <Group gap="sm" wrap="nowrap">
+          <KeyRound size={18} aria-hidden style={{ flex: 'none' }} />
+          <Text size="sm">{t('password.notice')}</Text>
+        </Group>
         <Group gap="xs">
-          <Button size="compact-sm" variant="default" onClick={postpone}>
+          <Button size="compact-sm" variant="subtle" c="var(--mantine-color-text)" onClick={postpone}>
             {t('password.later')}
           </Button>
           <Button size="compact-sm" onClick={open}>
@@ -41,6 +37,6 @@ export function PasswordNotice() {
         </Group>
       </Group>
       <PasswordDialog opened={opened} onClose={close} />
-    </Alert>
+    </Panel>
   );
 }

@@ -22,7 +22,7 @@ export function UserMenu() {
   };
   return (
     <>
-      <Menu position="bottom-end" width={240} shadow="md" trapFocus>
+      <Menu position="bottom-end" width={240} shadow="md" withInitialFocusPlaceholder={false}>
         <Menu.Target>
           <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('menu.open', { name: user.name })}>
             <CircleUserRound size={20} />

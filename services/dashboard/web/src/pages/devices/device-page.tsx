@@ -52,7 +52,7 @@ function Known({ view }: { view: DeviceView }) {
   const mayLink = useMe().user.role !== 'viewer';
   const isLinking = view.link !== undefined || view.status === 'disconnected';
   return (
-    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
       {isLinking && mayLink && <LinkPanel id={view.id} view={view} />}
       <DeviceFacts view={view} />
     </SimpleGrid>

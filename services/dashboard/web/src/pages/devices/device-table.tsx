@@ -71,8 +71,8 @@ function Row({ view, index, top }: { view: DeviceView; index: number; top: numbe
           </Text>
         )}
         {phone && (
-          <Text size="xs" c="dimmed" className="ltr figures" ta="start">
-            +{phone}
+          <Text size="xs" c="dimmed">
+            <span className="ltr figures">+{phone}</span>
           </Text>
         )}
       </span>

@@ -64,8 +64,8 @@ function Row({ token, onRevoke }: { token: TokenView; onRevoke: () => void }) {
         <Text size="sm" fw={560} maw={220} truncate>
           <bdi>{name}</bdi>
         </Text>
-        <Text size="xs" c="dimmed" className="ltr mono" ta="start">
-          {keyId}
+        <Text size="xs" c="dimmed">
+          <span className="ltr mono">{keyId}</span>
         </Text>
       </Table.Td>
       <Table.Td>
@@ -73,8 +73,8 @@ function Row({ token, onRevoke }: { token: TokenView; onRevoke: () => void }) {
       </Table.Td>
       <Table.Td>{device ? <span className="ltr mono">{device}</span> : t('tokens.anyDevice')}</Table.Td>
       <Table.Td>
-        <Text size="xs" className="ltr mono" maw={200} ta="start">
-          {scopes.join(', ')}
+        <Text size="xs" maw={200}>
+          <span className="ltr mono">{scopes.join(', ')}</span>
         </Text>
       </Table.Td>
       <Table.Td>
