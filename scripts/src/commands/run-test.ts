@@ -7,6 +7,7 @@ import { installPackage, outputOf } from '../redis/install-package.js';
 import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 import { findTests } from '../tests/find-tests.js';
+import { provideChromium } from '../tests/provide-chromium.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 import { shareOutTests } from '../tests/share-out-tests.js';
 import { announceRun, readSeconds, rememberSeconds } from '../tests/test-counts.js';
@@ -32,17 +33,31 @@ const MOCHA_OPTIONS = ['--no-config', '--forbid-only', '--timeout', '20000'];
 export async function runTest(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await provideCurl();
+  await provideChromium();
   return runFiles(findTests({ long: false }), args, lifecycle);
 }
 
 /** `npm run test:long`: what takes too long for `npm test`, in the same way. It fails when it takes over six minutes. */
 export async function runLongTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
+  await provideChromium();
   const timer = setTimeout(() => {
     console.error(`The long tests took more than ${LONG_LIMIT_MS / 60_000} minutes.`);
     process.kill(process.pid, 'SIGTERM');
   }, LONG_LIMIT_MS);
   return runFiles(findTests({ long: true }), args, lifecycle).finally(() => clearTimeout(timer));
+}
+
+/** `npm run test:browser`: all tests of the console's page, the quick and the long ones. */
+export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Promise<number> {
+  removeStaleTests();
+  await provideChromium();
+  const files = [...findTests({ long: false }), ...findTests({ long: true })];
+  return runFiles(
+    files.filter((file) => file.includes('/dashboard/test/browser/')),
+    args,
+    lifecycle,
+  );
 }
 
 async function runFiles(files: readonly string[], args: readonly string[], lifecycle: Lifecycle): Promise<number> {

@@ -1,0 +1,46 @@
+import { endSessionsOf } from '@gateway/store/console/sessions';
+import { expect } from 'chai';
+import { BUILT_PAGE, findBarriers, useBrowser } from '../support/browser-page.js';
+import { fillConsole, inspectPages } from '../support/inspect-pages.js';
+import { useTestDashboard } from '../support/test-dashboard.js';
+
+describe('every page of the console', function () {
+  this.timeout(40_000);
+  const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
+  const browser = useBrowser();
+  before(() => fillConsole(stage.space.store));
+
+  it('has no barrier that axe finds, and fits into 320 px: in Arabic and dark', async () => {
+    const page = await browser.open(stage.dashboard, '/devices', { language: 'ar', scheme: 'dark', width: 320 });
+    expect(await inspectPages(page, stage.dashboard)).to.deep.equal({});
+    expect(await page.evaluate('document.documentElement.dir')).to.equal('rtl');
+    // That it finds what there is.
+    await page.evaluate("document.body.append(document.createElement('img'))");
+    expect((await findBarriers(page, { asPage: true })).join()).to.include('image-alt');
+  });
+
+  it('shows what names say, and runs none of it', async () => {
+    const page = await browser.open(stage.dashboard, '/devices');
+    await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+    expect(await page.locator('img[src="x"]').count()).to.equal(0);
+    // A sign that turns text round ends with the name that it is in.
+    expect(await page.locator('bdi', { hasText: 'onerror' }).count()).to.equal(1);
+  });
+
+  it('leads to the sign-in when the session has ended, and back', async () => {
+    const page = await browser.open(stage.dashboard, '/devices/hostile');
+    await page.getByText('+447700900123').waitFor();
+    await endSessionsOf(stage.dashboard.store, 'admin');
+    await page.reload();
+    await page.getByRole('textbox', { name: 'Name' }).waitFor();
+    expect(new URL(page.url()).search).to.equal('?next=%2Fdevices%2Fhostile');
+    expect(await page.content()).not.to.include('447700900123');
+  });
+
+  it('shows viewers masked numbers, and nothing that they may not do', async () => {
+    const page = await browser.open(stage.dashboard, '/devices/hostile', { role: 'viewer' });
+    await page.getByText('+447***23').waitFor();
+    expect(await page.getByRole('button', { name: 'Disconnect' }).count()).to.equal(0);
+    expect(await page.getByRole('link', { name: 'API', exact: true }).count()).to.equal(0);
+  });
+});

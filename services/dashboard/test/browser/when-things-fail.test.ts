@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { linkDevice } from '../../../api/test/support/device-owner.js';
+import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
+import { useTestDashboard } from '../support/test-dashboard.js';
+
+describe('the page of the console, when things fail', function () {
+  this.timeout(40_000);
+  const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
+  const browser = useBrowser();
+  before(async () => void (await linkDevice(stage.space.store, { workspace: 'main', device: 'shop' })));
+
+  it('keeps what it shows while the feed is lost, says so, and makes up for it', async () => {
+    const page = await browser.open(stage.dashboard, '/devices');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    await page.getByText('shop').waitFor();
+    await linkDevice(stage.space.store, { workspace: 'main', device: 'made-meanwhile' });
+    await page.context().setOffline(false);
+    await page.getByText('made-meanwhile').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    browser.allowErrors(/ERR_INTERNET_DISCONNECTED/);
+  });
+
+  it('says what the API refused, as a sentence with the id of the request', async () => {
+    const page = await browser.open(stage.dashboard, '/devices/new-one');
+    await page.getByRole('button', { name: 'Show the QR code' }).click();
+    await page.getByText('The API does not answer.').waitFor();
+    await page.getByText(/^Request req_/).waitFor();
+    browser.allowErrors(/503/);
+  });
+
+  it('says that a link was used, and lets sign in with a password', async () => {
+    const page = await browser.open(stage.dashboard, '/sign-in#link=used-before', { role: 'nobody' });
+    await page.getByText('This link was used already').waitFor();
+    expect(new URL(page.url()).hash).to.equal('');
+    await page.getByLabel('Name').fill('admin');
+    await page.getByRole('textbox', { name: 'Password' }).fill('not the password');
+    await page.keyboard.press('Enter');
+    await page.getByText('That name and password do not match.').waitFor();
+    browser.allowErrors(/401/);
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const page = await browser.open(stage.dashboard, '/devices');
+    await page.getByText('shop').waitFor();
+    const focused = () => page.evaluate<string>('document.activeElement.textContent');
+    const tabTo = async (text: string) => {
+      for (let presses = 0; presses < 20; presses++) {
+        await page.keyboard.press('Tab');
+        if ((await focused()) === text) return;
+      }
+      throw new Error(`${text} is not reached by Tab`);
+    };
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Skip to the page');
+    await tabTo('shop');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'shop' }).waitFor();
+    await tabTo('Disconnect');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    expect(await focused()).to.equal('Cancel');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await focused()).to.equal('Disconnect');
+  });
+});

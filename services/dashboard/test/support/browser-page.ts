@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { UserRole } from '@gateway/contracts/console/users';
+import { ROOT } from '@gateway/scripts/paths';
+import axe from 'axe-core';
+import { expect } from 'chai';
+import { type Browser as Chromium, chromium, type Page } from 'playwright-core';
+import type { TestDashboard } from './test-dashboard.js';
+
+/** What `npm run build` has made of the page. */
+export const BUILT_PAGE = join(ROOT, 'services/dashboard/dist/web');
+
+const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome'];
+const FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin', '/snap/bin'];
+
+export interface Look {
+  language?: 'en' | 'ar';
+  scheme?: 'light' | 'dark';
+  /** Pixels. */
+  width?: number;
+}
+
+export interface BrowserStage {
+  /** What browsers log of each failed request is no error of the page where the failure was meant. */
+  allowErrors(pattern: RegExp): void;
+  /** A page of a browser of its own, signed in as a user of this role, or as nobody. */
+  open(dashboard: TestDashboard, path: string, options?: Look & { role?: UserRole | 'nobody' }): Promise<Page>;
+}
+
+/** A browser for the tests of a `describe`. After each of them no page may have logged an error, or broken its own policy. */
+export function useBrowser(): BrowserStage {
+  let browser: Chromium;
+  const errors: string[] = [];
+  before(async function () {
+    this.timeout(60_000);
+    browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
+  });
+  after(() => browser?.close());
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+    expect(errors.splice(0)).to.deep.equal([]);
+  });
+  return {
+    allowErrors(pattern) {
+      errors.splice(0, errors.length, ...errors.filter((error) => !pattern.test(error)));
+    },
+    async open(dashboard, path, { language = 'en', scheme = 'light', width = 1280, role = 'admin' } = {}) {
+      const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: scheme });
+      await context.addInitScript(`if (location.host) localStorage.setItem('console-language', '${language}')`);
+      if (role !== 'nobody') {
+        const [name, value] = (await dashboard.signIn(role)).cookie!.split('=') as [string, string];
+        await context.addCookies([{ name, value, url: dashboard.origin }]);
+      }
+      const page = await context.newPage();
+      page.setDefaultTimeout(10_000);
+      page.on('pageerror', (error) => errors.push(error.message));
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
+      });
+      await page.goto(`${dashboard.origin}/console${path}`);
+      return page;
+    },
+  };
+}
+
+function findChromium(): string {
+  const paths = FOLDERS.flatMap((folder) => PROGRAMS.map((program) => join(folder, program)));
+  const found = paths.find((path) => existsSync(path));
+  if (!found) throw new Error('The tests of the page need a browser: install chromium, or run them with npm test');
+  return found;
+}
+
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/**
+ * What axe finds against WCAG 2.2 AA, as `rule: elements`; with `asPage` against best practice for whole pages, too, which a
+ * dialog over one is not.
+ */
+export async function findBarriers(page: Page, { asPage }: { asPage: boolean }): Promise<string[]> {
+  // Evaluations are exempt from the Content-Security-Policy of the page; a script tag is not.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<{ violations: AxeViolation[] }>(
+    `axe.run(${JSON.stringify(asPage ? {} : { runOnly: WCAG })})`,
+  );
+  return violations.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 120)} ${failureSummary}`).join(' | ')}`,
+  );
+}
+
+interface AxeViolation {
+  id: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** Pixels that the page is wider than its window. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - innerWidth');
+}

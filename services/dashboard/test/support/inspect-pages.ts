@@ -1,0 +1,36 @@
+import type { Store } from '@gateway/store/core/store';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import type { Page } from 'playwright-core';
+import { linkDevice } from '../../../api/test/support/device-owner.js';
+import { findBarriers, overflowOf } from './browser-page.js';
+import type { TestDashboard } from './test-dashboard.js';
+
+/** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
+const PAGES = ['/sign-in', '/devices', '/devices/hostile', '/devices/brand-new', '/settings/api'];
+
+/** A device and a token, with names that try to be more than that. */
+export async function fillConsole(store: Store): Promise<void> {
+  const owner = await linkDevice(store, { workspace: 'main', device: 'hostile' });
+  const name = '<img src=x onerror=alert(1)>\u202Egnp';
+  await owner.observe({ status: 'connected', phone: '447700900123', name }, 'linked');
+  await createApiToken(store, 'main', { name: '=HYPERLINK("https://evil.example")\u202E', device: 'hostile' });
+}
+
+/** Opens a page and waits until all of it is there. */
+export async function openFully(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
+  await page.goto(`${dashboard.origin}/console${path}`);
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+}
+
+/** By the path of a page, what keeps people from using it: barriers, and pixels that it is too wide. */
+export async function inspectPages(page: Page, dashboard: TestDashboard): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const path of PAGES) {
+    await openFully(page, dashboard, path);
+    const barriers = await findBarriers(page, { asPage: true });
+    const overflow = await overflowOf(page);
+    if (barriers.length > 0 || overflow > 0) found[path] = { barriers, overflow };
+  }
+  return found;
+}

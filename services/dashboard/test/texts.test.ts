@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
+import { REASONS } from '@gateway/contracts/devices/device-state';
+import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
+import { CONSOLE_ERRORS } from '@gateway/dashboard/http/console-error';
+import { ROOT } from '@gateway/scripts/paths';
+import { expect } from 'chai';
+
+const FORMS = ['zero', 'one', 'two', 'few', 'many', 'other'];
+const FORM = new RegExp(`_(${FORMS.join('|')})$`);
+
+/** Texts by their whole key. */
+function readTexts(language: string): Map<string, string> {
+  const path = join(ROOT, `services/dashboard/web/src/texts/${language}.json`);
+  return new Map(flatten(JSON.parse(readFileSync(path, 'utf8'))));
+}
+
+function flatten(node: object, before = ''): [string, string][] {
+  return Object.entries(node).flatMap(([key, value]): [string, string][] =>
+    typeof value === 'string' ? [[before + key, value]] : flatten(value as object, `${before}${key}.`),
+  );
+}
+
+const withoutForm = (texts: Map<string, string>) => new Set([...texts.keys()].map((key) => key.replace(FORM, '')));
+
+describe('the texts of the console', () => {
+  const [english, arabic] = [readTexts('en'), readTexts('ar')];
+
+  it('say the same things in both languages', () => {
+    expect([...withoutForm(arabic)].sort()).to.deep.equal([...withoutForm(english)].sort());
+  });
+
+  it('have the six forms of Arabic wherever something is counted', () => {
+    const counted = [...english.keys()].filter((key) => key.endsWith('_other')).map((key) => key.replace(FORM, ''));
+    expect(counted).to.have.length.above(3);
+    const missing = counted.flatMap((key) => FORMS.map((form) => `${key}_${form}`)).filter((key) => !arabic.has(key));
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('name in both what they are given', () => {
+    const namesIn = (text = '') =>
+      [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name).filter((name) => name !== 'count');
+    for (const [key, text] of english) {
+      if (!FORM.test(key)) expect(namesIn(arabic.get(key)), key).to.deep.equal(namesIn(text));
+    }
+  });
+
+  it('have a sentence for each reason, restriction and refusal', () => {
+    const wanted = [
+      ...Object.keys(REASONS).map((reason) => `reasons.${reason}`),
+      ...Object.keys(RESTRICTIONS).map((kind) => `restrictions.${kind}`),
+      ...Object.keys(CONSOLE_ERRORS).map((code) => `errors.${code}`),
+      ...API_TOKEN_SCOPES.filter((scope) => scope !== 'events' && scope !== 'webhooks').map(
+        (scope) => `tokens.scopes.${scope}`,
+      ),
+    ];
+    expect(wanted.filter((key) => !withoutForm(english).has(key))).to.deep.equal([]);
+  });
+});
