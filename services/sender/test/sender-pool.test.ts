@@ -123,7 +123,7 @@ describe('the devices of several senders', () => {
     await Promise.all(DEVICES.map((device) => link(device, 'other')));
     addSender('a');
     addSender('b');
-    await become([12, 12]);
+    await eventually(() => loads().reduce((sum, each) => sum + each) === 24);
     expect(logins).to.equal(24);
     const owners = await Promise.all(
       ['main', 'other'].map((workspace) => readDeviceState(space.store, { workspace, device: DEVICES[0]! })),
