@@ -309,16 +309,10 @@ export class DeviceOwner {
     await this.report(desired, { status: 'disconnected', reason: 'replaced', ...words }, 'parked');
   }
 
-  /**
-   * Here and in the parts of a device, objects of thousands of devices begin with a name and not with `...`: V8 (Node 20) gives
-   * each object that begins with a spread a hidden class of its own, of 1 kB.
-   */
+  /** Objects here begin with a name and not with `...`: V8 (Node 20) gives each one that does a hidden class of its own, 1 kB. */
   private async prepare(): Promise<DeviceSocket> {
-    const { deps, ownership, logger } = this;
-    const [device, idKey] = await Promise.all([
-      readDevice(deps.store, this.address),
-      readIdKey(deps.store, this.address),
-    ]);
+    const { deps, ownership, logger, address } = this;
+    const [device, idKey] = await Promise.all([readDevice(deps.store, address), readIdKey(deps.store, address)]);
     if (!device || !idKey) throw new Error('a linked device without a record');
     const shared = {
       ids: platformIds(idKey),
