@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
 import { AddressWindows } from '@gateway/api/http/address-windows';
 import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
+import { StartSlices } from '@gateway/api/http/start-slices';
 import { systemClock } from '@gateway/runtime/clock';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -93,5 +94,26 @@ describe('requests that come at once on many connections', () => {
     await eventually(() => received.split('done').length > 3 * CONNECTIONS + 1);
     for (const socket of sockets) socket.destroy();
     expect(order.indexOf('/one'), 'of 301').to.be.below(2 * CONNECTIONS);
+  });
+
+  it('are heard while lists of others are checked', async () => {
+    const checks = new StartSlices();
+    let checked = 0;
+    let ended = false;
+    const check = () => {
+      checked++;
+      const until = performance.now() + 5 * WORK_MS;
+      while (performance.now() < until);
+      if (!ended) setImmediate(() => checks.run('token', check));
+    };
+    for (let i = 0; i < 3; i++) checks.run('token', check);
+    const before = accepted;
+    const sockets = Array.from({ length: CONNECTIONS }, () => connect(server.port, '127.0.0.1'));
+    await eventually(() => accepted === before + CONNECTIONS);
+    const checkedMeanwhile = checked;
+    for (const socket of sockets) socket.destroy();
+    expect(checkedMeanwhile, 'not one for each connection').to.be.at.most(CONNECTIONS / 2);
+    await eventually(() => checked > checkedMeanwhile);
+    ended = true;
   });
 });

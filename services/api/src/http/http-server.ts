@@ -17,7 +17,7 @@ import { breakBody } from './body/broken-bodies.js';
 import { dropRest } from './body/drop-rest.js';
 import { addressOf, Connections } from './connections.js';
 import { MAX_HEADER_LINES } from './parser-bounds.js';
-import { StartSlices } from './start-slices.js';
+import { noteAccepted, StartSlices } from './start-slices.js';
 
 export interface HttpServerOptions {
   host: string;
@@ -105,7 +105,7 @@ function acceptInTurn(server: Server, connections: Connections, slices: StartSli
   server.removeAllListeners('connection');
   Object.assign(server, { pauseOnConnect: true });
   server.on('connection', (socket: Socket) => {
-    slices.accepted();
+    noteAccepted();
     if (!connections.admit(socket)) return;
     slices.run(addressOf(socket), () => {
       if (socket.destroyed) return;

@@ -1,9 +1,21 @@
 /** Of a turn of the event loop; what was begun before goes on in the rest of it. */
 const SLICE_MS = 4;
-/** Of turns that accept a connection so many begin nothing, and the next of them one request. */
-const TURNS_FOR_ACCEPTING = 4;
-/** Where turns are long for other reasons, accepting gets no more of them than this. */
+/** Time for one, however short that is. */
+const ONE = Number.MIN_VALUE;
+/** While connections are accepted, a pause follows what is begun: so many times as long, ... */
+const PAUSE_SHARE = 4;
+/** ... and no longer than this: a list is checked in as much, and turns may be long for other reasons. */
 const MAX_PAUSE_MS = 10;
+
+/** Connections that were accepted in this turn of the event loop of this process, or in the two before. */
+let acceptedLately = 0;
+
+/** To be called for each connection that is accepted: there may be more, and whatever takes slices makes room for them. */
+export function noteAccepted(): void {
+  acceptedLately++;
+  // Of the turn in which what waits is gone on with, the sockets were looked at already: it may have accepted none.
+  setImmediate(() => setImmediate(() => setImmediate(() => acceptedLately--)));
+}
 
 /**
  * Begins what comes at once a slice at a time. One look at the sockets may find a request on each of thousands of
@@ -19,15 +31,9 @@ export class StartSlices {
   #usedMs = 0;
   /** Of this turn. */
   #sliceMs = SLICE_MS;
-  #turnsSinceAccepted = Number.POSITIVE_INFINITY;
-  #turnsForAccepting = 0;
   #isCounting = false;
-  #begunAtMs = 0;
-
-  /** A connection was accepted: there may be more. */
-  accepted(): void {
-    this.#turnsSinceAccepted = 0;
-  }
+  /** If connections are accepted. */
+  #pausesUntilMs = 0;
 
   /** Begins it now, or in a later turn: after what waits of the same caller, and in turn with others. */
   run(caller: string, start: () => void): void {
@@ -42,18 +48,12 @@ export class StartSlices {
     if (this.#isCounting) return;
     this.#isCounting = true;
     this.#usedMs = 0;
-    // Of the turn in which what waits is gone on with, the sockets were looked at already: it may have accepted none.
-    this.#sliceMs = this.#turnsSinceAccepted++ < 2 ? this.#whileAccepting() : SLICE_MS;
+    const isPaused = acceptedLately > 0 && performance.now() < this.#pausesUntilMs;
+    this.#sliceMs = isPaused ? 0 : acceptedLately > 0 ? ONE : SLICE_MS;
     setImmediate(() => {
       this.#isCounting = false;
       if (this.#waiting.size > 0) this.#goOn();
     });
-  }
-
-  #whileAccepting(): number {
-    if (performance.now() - this.#begunAtMs > MAX_PAUSE_MS) return SLICE_MS;
-    this.#turnsForAccepting = (this.#turnsForAccepting + 1) % (TURNS_FOR_ACCEPTING + 1);
-    return this.#turnsForAccepting === 0 ? Number.MIN_VALUE : 0;
   }
 
   #goOn(): void {
@@ -71,7 +71,9 @@ export class StartSlices {
   #begin(start: () => void): void {
     const startedAtMs = performance.now();
     start();
-    this.#begunAtMs = performance.now();
-    this.#usedMs += this.#begunAtMs - startedAtMs;
+    const endedAtMs = performance.now();
+    const tookMs = endedAtMs - startedAtMs;
+    this.#usedMs += tookMs;
+    this.#pausesUntilMs = endedAtMs + Math.min(PAUSE_SHARE * tookMs, MAX_PAUSE_MS);
   }
 }
