@@ -1,8 +1,9 @@
-import { createReadStream, openSync } from 'node:fs';
+import { cpSync, createReadStream, openSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
 import { launcherConfig } from '../config.js';
+import { ROOT } from '../paths.js';
 import { installPackage, outputOf } from '../redis/install-package.js';
 import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
@@ -48,16 +49,15 @@ export async function runLongTests(args: string[], lifecycle: Lifecycle): Promis
   return runFiles(findTests({ long: true }), args, lifecycle).finally(() => clearTimeout(timer));
 }
 
-/** `npm run test:browser`: all tests of the console's page, the quick and the long ones. */
+/** `npm run test:browser`: all tests of the console's page, the quick and the long ones. Their screenshots go to `docs/console`. */
 export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await provideChromium();
   const files = [...findTests({ long: false }), ...findTests({ long: true })];
-  return runFiles(
-    files.filter((file) => file.includes('/dashboard/test/browser/')),
-    args,
-    lifecycle,
-  );
+  const ofPage = files.filter((file) => file.includes('/dashboard/test/browser/'));
+  const code = await runFiles(ofPage, args, lifecycle);
+  if (code === 0) cpSync(`${ROOT}build/console`, `${ROOT}docs/console`, { recursive: true });
+  return code;
 }
 
 async function runFiles(files: readonly string[], args: readonly string[], lifecycle: Lifecycle): Promise<number> {

@@ -10,7 +10,7 @@ import { localsOf } from './locals.js';
 /** What Vite was told to write where a nonce belongs. */
 const NONCE = '__CSP_NONCE__';
 
-/** For every answer: nothing may be loaded but from here, nothing runs that is not ours, and no page has us in a frame. */
+/** For every answer but files: nothing may be loaded but from here, nothing runs that is not ours, and no page has us in a frame. */
 export function secureHeaders({ publicUrl }: DashboardDeps): RequestHandler[] {
   const nonceOf = (_req: unknown, res: unknown) => `'nonce-${localsOf(res as Response).nonce}'`;
   const isHttps = publicUrl?.protocol === 'https:';
@@ -51,6 +51,8 @@ export function serveAssets({ pageFolder }: DashboardDeps): RequestHandler {
     if (!asset || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
     res.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     res.setHeader('Vary', 'Accept-Encoding');
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     const isCompressed = asset.brotli !== undefined && req.acceptsEncodings('br') === 'br';
     if (isCompressed) res.setHeader('Content-Encoding', 'br');
     res.type(asset.type).send(isCompressed ? asset.brotli : asset.plain);

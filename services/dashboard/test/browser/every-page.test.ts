@@ -19,6 +19,18 @@ describe('every page of the console', function () {
     expect((await findBarriers(page, { asPage: true })).join()).to.include('image-alt');
   });
 
+  it('weighs at most 300 kB from the sign-in to the first page, fonts and all, 325 in Arabic', async () => {
+    const BYTES = "performance.getEntriesByType('resource').reduce((sum, each) => sum + each.encodedBodySize, 0)";
+    for (const [language, most] of [
+      ['en', 300_000],
+      ['ar', 325_000],
+    ] as const) {
+      const page = await browser.open(stage.dashboard, '/devices', { language });
+      await page.getByText('onerror').waitFor();
+      expect(await page.evaluate<number>(BYTES), language).to.be.within(100_000, most);
+    }
+  });
+
   it('shows what names say, and runs none of it', async () => {
     const page = await browser.open(stage.dashboard, '/devices');
     await page.getByText('<img src=x onerror=alert(1)>').waitFor();

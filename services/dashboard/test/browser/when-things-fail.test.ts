@@ -1,5 +1,7 @@
+import { makeAttemptId } from '@gateway/contracts/ids';
+import { requestLink } from '@gateway/store/devices/device-state';
 import { expect } from 'chai';
-import { linkDevice } from '../../../api/test/support/device-owner.js';
+import { linkDevice, ownDevice } from '../../../api/test/support/device-owner.js';
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
@@ -20,6 +22,22 @@ describe('the page of the console, when things fail', function () {
     await page.getByText('made-meanwhile').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     browser.allowErrors(/ERR_INTERNET_DISCONNECTED/);
+  });
+
+  it('shows no code past its end: it is blurred until the next one is here', async () => {
+    const address = { workspace: 'main', device: 'linking' };
+    const owner = await ownDevice(stage.space.store, address);
+    await requestLink(stage.space.store, address, { attemptId: makeAttemptId(), method: 'qrCode', forceNew: false });
+    const show = (code: string, ms: number) =>
+      owner.observe({ status: 'connecting', reason: 'linking', code, codeExpiresAtMs: Date.now() + ms });
+    await show('first', 4_000);
+    const page = await browser.open(stage.dashboard, '/devices/linking');
+    await page.locator('svg[data-code=first]').waitFor();
+    await page.locator('[data-dead] svg[data-code=first]').waitFor();
+    await page.getByText('Waiting for the next code').waitFor();
+    await show('second', 60_000);
+    await page.locator(':not([data-dead]) > svg[data-code=second]').waitFor();
+    await page.getByText(/Valid for \d+ seconds/).waitFor();
   });
 
   it('says what the API refused, as a sentence with the id of the request', async () => {

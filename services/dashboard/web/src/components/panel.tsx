@@ -5,7 +5,7 @@ import classes from './panel.module.css';
 /** A part of a page that belongs together. */
 export function Panel({ children, ...props }: PaperProps & { children: ReactNode }) {
   return (
-    <Paper className={classes.panel} p="lg" {...props}>
+    <Paper className={classes.panel} p="lg" radius="lg" {...props}>
       {children}
     </Paper>
   );
