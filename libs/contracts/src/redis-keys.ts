@@ -111,6 +111,8 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     desired: `${base}:desired`,
     /** HASH: the state that the owner observes. */
     observed: `${base}:observed`,
+    /** STREAM: its last 500 changes of status or reason. */
+    history: `${base}:history`,
     /** STRING `session:epoch`: who owns the device, for as long as that session lives. No TTL. */
     owner: `${base}:owner`,
     /** STRING: the last epoch given out; only grows. */
@@ -199,6 +201,13 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
     due: `${base}due`,
     /** STRING: the session that serves what is due, for as long as that lives. */
     steward: `${base}steward`,
+    /** STREAM with a TTL: `device/tag` of each send of a workspace, as it was accepted; trimmed by age. */
+    sends: (workspace: Workspace) => `${base}sends:${workspace}`,
+    /**
+     * What became of recipients in a workspace: `:<hour>`, a STRING with a TTL (sends/activity.ts), and `:errors:<hour>`, a HASH with
+     * a TTL, error code -> recipients that failed of it. Hours since 1970.
+     */
+    activity: (workspace: Workspace) => `${base}activity:${workspace}`,
   };
 }
 

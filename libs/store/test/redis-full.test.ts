@@ -52,6 +52,7 @@ import {
   takePace,
 } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
+import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
@@ -184,9 +185,10 @@ describe('a full Redis', () => {
     expect(await store.redis.exists(sendKeys(store.space, address, otp.tag).content)).to.equal(0);
   });
 
-  it('lets people be forgotten', async () => {
+  it('lets people be found, and forgotten', async () => {
     const { messageId, tag } = await accept();
     await fill();
+    expect((await findRecipient(store, address.workspace, PEOPLE[1]!)).found[0]).to.include({ recipient: 1 });
     for (const phone of PEOPLE) expect(await forgetRecipient(store, address, tag, phone)).to.equal(1);
     expect((await readSend(store, address, messageId))?.counts).to.include({ queued: 0, cancelled: 3 });
   });

@@ -35,7 +35,7 @@ const requestUnlinkStep = defineScript({
 const cancelLinkStep = defineScript({
   name: 'cancel-link',
   whenFull: 'runs',
-  keys: ['desired', 'observed', 'creds'],
+  keys: ['desired', 'observed', 'creds', 'history'],
   args: { attemptId: text, reason: text, nowMs: number },
   reply: isOne,
 });
@@ -43,7 +43,7 @@ const recordObservedStep = defineScript({
   name: 'record-observed',
   whenFull: 'runs',
   isFenced: true,
-  keys: ['desired', 'observed'],
+  keys: ['desired', 'observed', 'history'],
   args: { attemptId: text, newWant: text, '...fields': text },
   reply: oneOf('ok', 'moved'),
 });
@@ -132,8 +132,8 @@ export async function cancelLink(
   address: DeviceAddress,
   attempt: { attemptId: string; reason: Reason },
 ): Promise<boolean> {
-  const { desired, observed, creds } = deviceKeys(store.space, address);
-  return cancelLinkStep(store, { desired, observed, creds, ...attempt, nowMs: systemClock.nowMs() });
+  const { desired, observed, creds, history } = deviceKeys(store.space, address);
+  return cancelLinkStep(store, { desired, observed, creds, history, ...attempt, nowMs: systemClock.nowMs() });
 }
 
 /**
@@ -151,7 +151,7 @@ export async function recordObserved(
   const observed = { ...change.observed, sinceMs: systemClock.nowMs(), ...(sealed && { code: sealed }) };
   const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
   return recordObservedStep(store, ownership, {
-    ...{ desired: keys.desired, observed: keys.observed },
+    ...{ desired: keys.desired, observed: keys.observed, history: keys.history },
     ...{ attemptId: change.actedOn?.attemptId ?? '', newWant: change.want ?? '', fields: fields.flat().map(String) },
   });
 }

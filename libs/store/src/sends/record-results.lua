@@ -3,7 +3,7 @@
 -- Output: the status code of each recipient after its event, -1 where there is none; nothing when the send is gone.
 --- @include settle
 --- @constants QUEUED SENT DELIVERED READ FAILED CANCELLED
---- @constants EVENT_FAILED EVENT_REVOKED EVENT_RETURNED EVENT_HELD EVENT_ACKED EVENT_DELIVERED EVENT_READ OTP
+--- @constants ACK_MS_PLACE EVENT_FAILED EVENT_REVOKED EVENT_RETURNED EVENT_HELD EVENT_ACKED EVENT_DELIVERED EVENT_READ OTP
 if not send then return {} end
 local full = bit.lshift(1, send.parts) - 1
 
@@ -37,6 +37,8 @@ for i = before_events + 1, #ARGV, 4 do
     r.status = next_status(r, event)
     if event == EVENT_HELD and r.status == QUEUED then r.err = tonumber(ARGV[i + 3]) end
     if r.status ~= before then
+      if r.status == SENT then note(became, ACK_MS_PLACE, math.max(0, tonumber(now_ms) - r.at)) end
+      if r.status == FAILED then note(failed_of, tonumber(ARGV[i + 3]), 1) end
       r.at = tonumber(now_ms)
       r.err = r.status == FAILED and tonumber(ARGV[i + 3]) or 0
       -- A caller waits to be told when an OTP was accepted, and its delivery may come before that one looks.

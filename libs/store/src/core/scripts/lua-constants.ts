@@ -1,6 +1,7 @@
 import { WANTS } from '@gateway/contracts/devices/device-state';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
+import { ACTIVITY_BYTES, ACTIVITY_FIELDS } from '@gateway/contracts/sends/activity';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import {
   HEAD_LAYOUT,
@@ -29,6 +30,8 @@ export const CONTRACT = {
   headLayout: HEAD_LAYOUT as Layout,
   resultLayout: RESULT_LAYOUT as Layout,
   textFields: TEXT_FIELDS as readonly string[],
+  activityFields: ACTIVITY_FIELDS as readonly string[],
+  activityBytes: ACTIVITY_BYTES,
   recipientBytes: RECIPIENT_BYTES,
   recordVersion: RECORD_VERSION,
   sealedVersion: SEALED_VERSION,
@@ -63,6 +66,9 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     RESULT_BYTES: resultBytes,
     MOST_ATTEMPTS: 256 ** resultLayout.attempts! - 1,
     RECIPIENT_BYTES: contract.recipientBytes,
+    ACTIVITY_PLACES: contract.activityFields.length,
+    ACTIVITY_BITS: contract.activityBytes * 8,
+    ACK_MS_PLACE: contract.activityFields.indexOf('ackMs'),
     RECORD_VERSION: contract.recordVersion,
     SEALED_VERSION: contract.sealedVersion,
     BY_REPLY: contract.optOutSources.indexOf('reply'),

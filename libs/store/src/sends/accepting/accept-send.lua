@@ -7,8 +7,10 @@
 --- @include head
 --- @include book
 --- @include due
---- @constants IDEMPOTENCY_MS TAKEN_IN_MS decode_head
+--- @include activity
+--- @constants IDEMPOTENCY_MS TAKEN_IN_MS QUEUED decode_head
 local MOST_FORGOTTEN = 200
+local LISTED_MS = 194 * 3600 * 1000 -- Longer than a send takes to its end and is kept afterwards.
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
 if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
 if redis.call('EXISTS', record_key) == 1 then return { 0 } end
@@ -34,7 +36,11 @@ redis.call('SET', content_key, sealed, 'PXAT', content_dies_at_ms)
 measure_send(send, owner, { record_key, content_key })
 save_head(send)
 redis.call('ZADD', open_key, send.expires_at, message_id)
-redis.call('ZADD', due_key, math.min(redis_now_ms() + TAKEN_IN_MS, send.expires_at), due_entry(record_key))
+local redis_now, entry = redis_now_ms(), due_entry(record_key)
+redis.call('ZADD', due_key, math.min(redis_now + TAKEN_IN_MS, send.expires_at), entry)
+redis.call('XADD', sends_key, 'MINID', '~', redis_now - LISTED_MS, '*', 's', string.match(entry, '/(.*)'))
+redis.call('PEXPIRE', sends_key, LISTED_MS)
+count_activity({ [QUEUED] = send.queued })
 redis.call('INCRBY', backlog_key, send.queued * send.parts)
 if idempotency_key then
   redis.call('HSET', idempotency_key, 'messageId', message_id, 'fingerprint', fingerprint, 'answer', answer)

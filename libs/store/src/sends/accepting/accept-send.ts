@@ -2,7 +2,7 @@ import type { MessageContent, Reply, SendKind } from '@gateway/contracts/content
 import { type DeviceAddress, type MessageId, makeMessageId, parseMessageId } from '@gateway/contracts/ids';
 import { type Priority, priorityOf } from '@gateway/contracts/jobs';
 import { LIMITS } from '@gateway/contracts/limits';
-import { deviceKeys, sendKeys, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
+import { deviceKeys, sendKeys, sessionKeyPrefix, shardKeys } from '@gateway/contracts/redis-keys';
 import { packSend } from '@gateway/contracts/sends/packed-send';
 import { shardOf } from '@gateway/contracts/shards';
 import { holdOf } from '../../blobs/blobs.js';
@@ -18,7 +18,19 @@ import { type NewRepeat, repeatFields } from './idempotency.js';
 const acceptStep = defineScript({
   name: 'accept-send',
   whenFull: 'refused',
-  keys: ['record', 'content', 'open', 'due', 'backlog', 'kept', 'device', 'deviceOwner', 'idempotency?'],
+  keys: [
+    'record',
+    'content',
+    'open',
+    'due',
+    'backlog',
+    'kept',
+    'sends',
+    'activity',
+    'device',
+    'deviceOwner',
+    'idempotency?',
+  ],
   args: {
     ...{ messageId: text, accountEpoch: number, nowMs: number, packed: bytes, sealed: bytes, contentDiesAtMs: number },
     ...{ fingerprint: bytes, answer: text, sessionPrefix: text },
@@ -114,6 +126,7 @@ async function writeSend(
     const keys = keysOfSend(store, address, parseMessageId(messageId)!.tag);
     const [outcome, session, ...spent] = await acceptStep(store, {
       ...{ ...keys, deviceOwner: deviceKeys(store.space, address).owner, sessionPrefix },
+      sends: shardKeys(store.space, shardOf(address)).sends(address.workspace),
       ...{ messageId, accountEpoch, nowMs, owner, quotaBytes, isBounded: priority !== 'otp' },
       packed: packSend({
         ...{ state: 'open', kind, priority, parts, recipients, nowMs, expiresAtMs, accountEpoch },

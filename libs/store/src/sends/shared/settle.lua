@@ -6,12 +6,18 @@
 --- @include book
 --- @include due
 --- @include erase
+--- @include activity
 --- @constants QUEUED CANCELLED STATUS_NAMES SEND_RETENTION_MS STATUS_AT IN_FLIGHT_AT ACKED_AT DOUBT_AT OPEN CLOSED
 local queued_before = send and send.queued
+-- Of this step: by status, and of failures by error code.
+local became, failed_of = {}, {}
+
+local function note(counts, what, many) counts[what] = (counts[what] or 0) + many end
 
 local function move_counts(from, to, recipients)
   send[STATUS_NAMES[from]] = send[STATUS_NAMES[from]] - recipients
   send[STATUS_NAMES[to]] = send[STATUS_NAMES[to]] + recipients
+  note(became, to, recipients)
 end
 
 local function any_may_be_shown()
@@ -51,6 +57,8 @@ local function save_send()
   close_when_settled()
   if send.queued < queued_before then redis.call('DECRBY', backlog_key, (queued_before - send.queued) * send.parts) end
   save_head(send)
+  count_activity(became)
+  count_errors(failed_of)
 end
 
 -- Gives every recipient that `wanted` accepts the status `to`. Returns how many.

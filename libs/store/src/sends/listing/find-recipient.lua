@@ -1,0 +1,32 @@
+-- Which of these sends have one of these numbers among their recipients. Reads at most MOST_BYTES, but one send at least.
+-- Output: { how many of the sends were looked at, key ..., place of the recipient ... } with a pair for each that was found.
+--- @constants HEAD_BYTES PLACE_BYTES RECIPIENT_BYTES RECORD_VERSION
+local MOST_BYTES = 2 * 1024 * 1024
+local read, looked, found = 0, 0, {}
+
+-- The first two bytes of a number are zero, as many others are: it is sought by the others.
+local function place_of(number, packed)
+  local from = HEAD_BYTES + 1
+  while true do
+    local at = string.find(packed, string.sub(number, 3), from, true)
+    if not at then return nil end
+    local place = (at - 2 - HEAD_BYTES - 1) / PLACE_BYTES
+    if place == math.floor(place) and string.sub(packed, at - 2, at + RECIPIENT_BYTES - 3) == number then return place end
+    from = at + 1
+  end
+end
+
+for i = before_records + 1, #KEYS do
+  if read >= MOST_BYTES then break end
+  local packed = redis.call('GET', KEYS[i]) or ''
+  read, looked = read + #packed, looked + 1
+  -- Behind the recipients is text; a number begins with a zero byte, so it is not found there.
+  for n = before_numbers + 1, string.byte(packed) == RECORD_VERSION and #ARGV or 0 do
+    local place = place_of(ARGV[n], packed)
+    if place then
+      found[#found + 1] = i - before_records - 1
+      found[#found + 1] = place
+    end
+  end
+end
+return { looked, unpack(found) }

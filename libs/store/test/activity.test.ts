@@ -1,0 +1,109 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { shardKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import { cancelLink, recordObserved, requestLink } from '@gateway/store/devices/device-state';
+import { readHistory } from '@gateway/store/devices/read-history';
+import type { Ownership } from '@gateway/store/fleet/ownership';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
+import { readActivity } from '@gateway/store/sends/listing/read-activity';
+import { takeDevice } from '@gateway/testkit/ownership';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const address = { workspace: 'main', device: 'phone-1' };
+const MINUTE_MS = 60_000;
+/** The last minute of an hour. */
+const NOW_MS = Math.floor(Date.now() / 3_600_000) * 3_600_000 - MINUTE_MS;
+const NOTHING = { queued: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0, cancelled: 0, ackMs: 0 };
+
+describe('what happened', () => {
+  let space: RedisSpace;
+  let ownership: Ownership;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
+  });
+  afterEach(() => space.close());
+
+  const accept = (recipients: string[], at = address) =>
+    acceptSend(space.store, at, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'r' },
+      ...{ nowMs: NOW_MS, expiresAtMs: NOW_MS + 10 * MINUTE_MS },
+    });
+  const activity = (fromMs: number, minutes: number) =>
+    readActivity(space.store, 'main', { fromMs, toMs: fromMs + minutes * MINUTE_MS });
+
+  it('counts what became of recipients in the minute in which it did, over hours and devices', async () => {
+    const { messageId } = await accept(['4915112345670', '4915112345671', '4915112345672', '4915112345673']);
+    await accept(['4915112345670'], { workspace: 'main', device: 'phone-2' });
+    await accept(['4915112345670'], { workspace: 'other', device: 'phone-1' });
+    const { tag } = parseMessageId(messageId)!;
+    for (const recipient of [0, 1, 2]) {
+      await claimRecipient(space.store, ownership, { tag, recipient, part: 0, nowMs: NOW_MS });
+    }
+    const news = (nowMs: number, ...events: Parameters<typeof recordResults>[2]['events'][number][]) =>
+      recordResults(space.store, ownership, { tag, nowMs, events });
+    const acked = [0, 1].map((recipient) => ({ recipient, part: 0, event: 'acked' as const }));
+    await news(NOW_MS + 700, ...acked);
+    // A repeat counts for nothing.
+    await news(NOW_MS + 800, ...acked);
+    await news(
+      NOW_MS + 2 * MINUTE_MS,
+      { recipient: 0, part: 0, event: 'read' },
+      {
+        ...{ recipient: 2, part: 0, event: 'failed', errorCode: 463 },
+      },
+    );
+    await cancelSend(space.store, address, messageId, { nowMs: NOW_MS + 2 * MINUTE_MS });
+    const { minutes, failures } = await activity(NOW_MS - MINUTE_MS, 4);
+    expect(minutes).to.deep.equal([
+      { ...NOTHING, atMs: NOW_MS - MINUTE_MS },
+      { ...NOTHING, queued: 5, sent: 2, ackMs: 1_400, atMs: NOW_MS },
+      { ...NOTHING, atMs: NOW_MS + MINUTE_MS },
+      { ...NOTHING, read: 1, failed: 1, cancelled: 1, atMs: NOW_MS + 2 * MINUTE_MS },
+    ]);
+    expect(failures).to.deep.equal({ network_463: 1 });
+  });
+
+  it('counts what expires, and forgets all after a week', async () => {
+    await accept(['4915112345670', '4915112345671']);
+    await expireSends(space.store, ownership, NOW_MS + 11 * MINUTE_MS);
+    const [minute] = (await activity(NOW_MS + 11 * MINUTE_MS, 1)).minutes;
+    expect(minute).to.include({ expired: 2, queued: 0 });
+    const key = shardKeys(space.store.space, shardOf(address)).activity('main');
+    const ttl = await space.clients.commands.pttl(`${key}:${Math.floor(NOW_MS / 3_600_000)}`);
+    expect(ttl).to.be.within(7 * 24 * 3_600_000, 7.1 * 24 * 3_600_000);
+  });
+
+  it('remembers changes of a device, and a new code is none', async () => {
+    const observe = (observed: Parameters<typeof recordObserved>[2]['observed']) =>
+      recordObserved(space.store, ownership, { actedOn: undefined, observed });
+    expect(await readHistory(space.store, address)).to.deep.equal([]);
+    await observe({ status: 'connecting', code: 'one' });
+    await observe({ status: 'connecting', code: 'two' });
+    await observe({ status: 'connected', phone: '4915112345670' });
+    await observe({ status: 'connecting', reason: 'network' });
+    await requestLink(space.store, address, { attemptId: 'att', method: 'qrCode', forceNew: false });
+    await cancelLink(space.store, address, { attemptId: 'att', reason: 'link_timeout' });
+    await cancelLink(space.store, address, { attemptId: 'att', reason: 'link_timeout' });
+    const history = await readHistory(space.store, address);
+    expect(history.map(({ status, reason }) => [status, reason])).to.deep.equal([
+      ['disconnected', 'link_timeout'],
+      ['connecting', 'network'],
+      ['connected', undefined],
+      ['connecting', undefined],
+    ]);
+    for (const { atMs } of history) expect(atMs).to.be.closeTo(Date.now(), 5_000);
+  });
+
+  it('remembers five hundred changes of a device', async () => {
+    for (let i = 0; i < 700; i++) {
+      const reason = i % 2 === 0 ? 'network' : 'replaced';
+      await recordObserved(space.store, ownership, { actedOn: undefined, observed: { status: 'connecting', reason } });
+    }
+    expect(await readHistory(space.store, address)).to.have.lengthOf(500);
+    const [key] = await space.clients.commands.keys(`${space.prefix}:*:history`);
+    expect(await space.clients.commands.xlen(key!)).to.be.at.most(600);
+  });
+});

@@ -1,0 +1,161 @@
+import { type MessageId, parseMessageId } from '@gateway/contracts/ids';
+import { shardKeys } from '@gateway/contracts/redis-keys';
+import { SHARDS, shardOf } from '@gateway/contracts/shards';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend } from '@gateway/store/sends/change-send';
+import { keysOfSend } from '@gateway/store/sends/keys-of-send';
+import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
+import { listSends, type SendFilter } from '@gateway/store/sends/listing/list-sends';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { expect } from 'chai';
+
+const WORKSPACE = 'main';
+
+describe('the list of sends', () => {
+  let space: RedisSpace;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  async function accept(
+    device: string,
+    options: { owner?: string; kind?: 'text' | 'otp'; to?: string[]; workspace?: string } = {},
+  ): Promise<MessageId> {
+    const { owner = 't', kind = 'text', to = ['4915112345670'], workspace = WORKSPACE } = options;
+    await ensureDevice(space.store, { workspace, device });
+    const { messageId } = await acceptSend(
+      space.store,
+      { workspace, device },
+      {
+        ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients: to, owner, requestId: 'r' },
+        ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+      },
+    );
+    return messageId;
+  }
+  const list = (filter: SendFilter & { limit?: number } = {}) =>
+    listSends(space.store, WORKSPACE, { limit: 50, ...filter });
+  const idsOf = (page: Awaited<ReturnType<typeof list>>) => page.sends.map(({ send }) => send.messageId);
+
+  /** All pages of it. */
+  async function pages(filter: SendFilter & { limit: number }): Promise<MessageId[][]> {
+    const all: MessageId[][] = [];
+    for (let before = filter.before; all.length < 100; ) {
+      const page = await list({ ...filter, ...(before && { before }) });
+      all.push(idsOf(page));
+      if (!page.next) return all;
+      before = page.next;
+    }
+    throw new Error('the list has no end');
+  }
+
+  it('has the sends of all devices once each, the newest first, page by page', async () => {
+    const ids: MessageId[] = [];
+    for (let i = 0; i < 60; i++) ids.unshift(await accept(`phone-${i % 7}`));
+    // One device busier than all others.
+    for (let i = 0; i < 40; i++) ids.unshift(await accept('phone-1'));
+    const found = await pages({ limit: 9 });
+    expect(found.slice(0, 11).map((page) => page.length)).to.deep.equal(Array(11).fill(9));
+    const inOrder = found.flat();
+    expect([...inOrder].sort()).to.deep.equal([...ids].sort());
+    const times = new Map((await list({ limit: 100 })).sends.map(({ send }) => [send.messageId, send.createdAtMs]));
+    const created = inOrder.map((id) => times.get(id)!);
+    // The record has the clock of the process, the list that of Redis.
+    for (const [i, ms] of created.slice(1).entries()) expect(ms - created[i]!).to.be.at.most(5);
+  });
+
+  it('keeps the sends of one device in the order in which they were accepted, also within a millisecond', async () => {
+    await ensureDevice(space.store, { workspace: WORKSPACE, device: 'phone-1' });
+    const ids = await Promise.all(Array.from({ length: 50 }, () => accept('phone-1')));
+    expect((await pages({ limit: 7 })).flat().sort()).to.deep.equal([...ids].sort());
+  });
+
+  it('tells by device, status, kind, token and time', async () => {
+    const first = await accept('phone-1', { owner: 'a' });
+    const second = await accept('phone-2', { owner: 'b', kind: 'otp' });
+    const third = await accept('phone-1', { owner: 'b' });
+    await cancelSend(space.store, { workspace: WORKSPACE, device: 'phone-1' }, third);
+    expect(idsOf(await list())).to.deep.equal([third, second, first]);
+    expect(idsOf(await list({ device: 'phone-1' }))).to.deep.equal([third, first]);
+    expect(idsOf(await list({ device: 'phone-3' }))).to.deep.equal([]);
+    expect(idsOf(await list({ statuses: ['queued'] }))).to.deep.equal([second, first]);
+    expect(idsOf(await list({ statuses: ['cancelled'] }))).to.deep.equal([third]);
+    expect(idsOf(await list({ kind: 'otp' }))).to.deep.equal([second]);
+    expect(idsOf(await list({ owner: 'b' }))).to.deep.equal([third, second]);
+    expect(idsOf(await list({ sinceMs: Date.now() + 60_000 }))).to.deep.equal([]);
+    expect(idsOf(await list({ untilMs: Date.now() + 60_000 }))).to.have.lengthOf(3);
+    expect(idsOf(await list({ untilMs: Date.now() - 60_000 }))).to.deep.equal([]);
+  });
+
+  it('finds the one send that passes a filter behind many that do not', async () => {
+    const wanted = await accept('phone-1', { owner: 'rare' });
+    for (let i = 0; i < 80; i++) await accept('phone-1');
+    expect((await pages({ limit: 5, owner: 'rare' })).flat()).to.deep.equal([wanted]);
+  });
+
+  it('keeps workspaces apart, leaves out what is gone or of another version, and is forgotten after eight days', async () => {
+    await accept('phone-1', { workspace: 'other' });
+    expect(idsOf(await list())).to.deep.equal([]);
+    const [kept, gone, unknown] = [await accept('phone-1'), await accept('phone-1'), await accept('phone-1')];
+    const address = { workspace: WORKSPACE, device: 'phone-1' };
+    await space.clients.commands.del(keysOfSend(space.store, address, parseMessageId(gone)!.tag).record);
+    await rewriteHead(space.store, address, unknown, { version: 99 });
+    expect(idsOf(await list())).to.deep.equal([kept]);
+    const stream = shardKeys(space.store.space, shardOf(address)).sends(WORKSPACE);
+    const hour = 3_600_000;
+    expect(await space.clients.commands.pttl(stream)).to.be.within(8 * 24 * hour, 8.5 * 24 * hour);
+    // What is older goes with the next send, by whole nodes of the stream.
+    await space.clients.commands.del(stream);
+    for (let i = 1; i <= 300; i++) await space.clients.commands.xadd(stream, `${i}-0`, 's', 'phone-1/0000000000000');
+    const last = await accept('phone-1');
+    expect(await space.clients.commands.xlen(stream)).to.be.below(101);
+    expect(idsOf(await list())).to.deep.equal([last]);
+  });
+
+  it('finds the sends that went to a number, however it is spelled, and in which place', async () => {
+    const crowd = Array.from({ length: 200 }, (_, i) => String(4915100000000 + i));
+    const first = await accept('phone-1', { to: [...crowd, '5511912345678'] });
+    await accept('phone-1', { to: crowd });
+    const last = await accept('phone-2', { to: ['551112345678', '999999999999999'] });
+    const look = async (phone: string) => {
+      const { found, next } = await findRecipient(space.store, WORKSPACE, phone);
+      expect(next).to.equal(undefined);
+      return found.map(({ send, recipient }) => [send.messageId, recipient]);
+    };
+    expect(await look('5511912345678')).to.deep.equal([[first, 200]]);
+    expect(await look('999999999999999')).to.deep.equal([[last, 1]]);
+    expect((await look('4915100000007')).map(([, place]) => place)).to.deep.equal([7, 7]);
+    expect(await look('4915100000999')).to.deep.equal([]);
+    const page = await findRecipient(space.store, WORKSPACE, '4915100000007', { limit: 1 });
+    const rest = await findRecipient(space.store, WORKSPACE, '4915100000007', { before: page.next!, limit: 1 });
+    expect([...page.found, ...rest.found].map(({ send }) => send.messageId).at(-1)).to.equal(first);
+  });
+
+  it('reads a page of the sends of a thousand devices at once', async function () {
+    this.timeout(20_000);
+    const devices = Array.from({ length: 1_000 }, (_, i) => `phone-${i}`);
+    await Promise.all(devices.map((device) => accept(device)));
+    expect(new Set(devices.map((device) => shardOf({ workspace: WORKSPACE, device }))).size).to.equal(SHARDS);
+    let commands = 0;
+    const { redis } = space.store;
+    const send = redis.sendCommand.bind(redis);
+    redis.sendCommand = (...args: Parameters<typeof send>) => {
+      commands++;
+      return send(...args);
+    };
+    const page = await list();
+    expect(page.sends).to.have.lengthOf(50);
+    // The devices, a read of each shard, and three for each send on it.
+    expect(commands).to.be.at.most(1 + 2 * SHARDS + 6 * 50);
+    const times: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const startedMs = performance.now();
+      await list();
+      times.push(performance.now() - startedMs);
+    }
+    expect(Math.min(...times)).to.be.below(150);
+  });
+});
