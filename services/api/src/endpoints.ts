@@ -1,6 +1,7 @@
 import { checkContacts } from './devices/check-contacts.js';
 import { connectDevice } from './devices/connect-device.js';
 import { disconnectDevice } from './devices/disconnect-device.js';
+import { listDevices } from './devices/list-devices.js';
 import { showStatus } from './devices/show-status.js';
 import type { Endpoint } from './http/endpoint.js';
 import { addOptOuts } from './opt-outs/add-opt-outs.js';
@@ -8,6 +9,7 @@ import { listOptOuts } from './opt-outs/list-opt-outs.js';
 import { removeOptOut } from './opt-outs/remove-opt-out.js';
 import { showOptOut } from './opt-outs/show-opt-out.js';
 import { cancelMessage } from './sends/cancel-message.js';
+import { listMessages } from './sends/list-messages.js';
 import { sendMessage } from './sends/send-message.js';
 import { sendOtp } from './sends/send-otp.js';
 import { showMessage } from './sends/show-message.js';
@@ -18,9 +20,11 @@ export const BASE_PATH = '/api/messenger/v1';
 export const ENDPOINTS: readonly Endpoint[] = [
   connectDevice,
   showStatus,
+  listDevices,
   disconnectDevice,
   sendMessage,
   sendOtp,
+  listMessages,
   showMessage,
   cancelMessage,
   checkContacts,

@@ -36,7 +36,9 @@ describe('the documents of the API', () => {
     expect(Object.keys(paths).sort()).to.deep.equal([
       '/connect',
       '/contacts/check',
+      '/devices',
       '/disconnect',
+      '/messages',
       '/messages/{messageId}',
       '/opt-outs',
       '/opt-outs/{phone}',

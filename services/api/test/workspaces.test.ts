@@ -36,6 +36,9 @@ const LOOK: readonly Request[] = [
   ['showStatus', 'GET /status'],
   ['listOptOuts', 'GET /opt-outs'],
   ['showMessage', 'GET /messages/MESSAGE_ID'],
+  ['listMessages', 'GET /messages'],
+  ['listMessages', 'GET /messages?limit=1&device=default'],
+  ['listDevices', 'GET /devices'],
 ];
 const LEAVE: readonly Request[] = [
   ['showStatus', 'GET /status'],
@@ -71,9 +74,10 @@ describe('two workspaces with devices, people, keys and files of the same names'
         const { status, headers, body } = await ask(each);
         const text = JSON.stringify(body)
           .replace(/"(msg_|3EB0)\w+"/g, '"id"')
+          .replace(/"nextCursor":"\w+"/g, '"nextCursor":"place"')
           .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
           .replaceAll(ACCOUNTS[workspace]!, 'account')
-          .replaceAll(`"${workspace}"`, '"name"');
+          .replaceAll(`"name":"${workspace}"`, '"name":"name"');
         const [remaining, replayed] = ['x-ratelimit-remaining', 'idempotency-replayed'].map((name) =>
           headers.get(name),
         );
