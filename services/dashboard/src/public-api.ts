@@ -1,4 +1,4 @@
-import { API_TOKEN_SCOPES, type ApiTokenScope } from '@gateway/contracts/api-token';
+import type { ApiTokenScope } from '@gateway/contracts/api-token';
 import { API_ERRORS } from '@gateway/contracts/errors';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/runtime/clock';
@@ -18,8 +18,9 @@ interface PublicApiDeps {
 interface ApiCall {
   /** In whose name. */
   user: string;
-  device: DeviceId;
-  method: 'GET' | 'POST';
+  /** Without it the call is one of the whole workspace: opt-outs. */
+  device?: DeviceId;
+  method: 'GET' | 'POST' | 'DELETE';
   /** Below the API's own path, with its query. */
   path: string;
   json?: unknown;
@@ -43,7 +44,8 @@ const TOKEN_MS = 15 * 60_000;
 /** A token with less than this left is not used for another call. */
 const SPARE_MS = 60_000;
 const PATIENCE_MS = 40_000;
-const SCOPES: readonly ApiTokenScope[] = API_TOKEN_SCOPES.filter((scope) => scope === 'connect' || scope === 'read');
+const SCOPES_OF_DEVICE: readonly ApiTokenScope[] = ['connect', 'read'];
+const SCOPES_OF_WORKSPACE: readonly ApiTokenScope[] = ['opt-outs'];
 
 /**
  * What the public API can do, the console does through it, as its first customer: no rule of it is written twice. It shows
@@ -90,8 +92,8 @@ export class PublicApi {
     if (known && known.expiresAtMs - SPARE_MS > nowMs) return known.value;
     this.#forgetOld(nowMs);
     const expiresAtMs = nowMs + TOKEN_MS;
-    const options = { name: `console: ${call.user}`, device: call.device, scopes: SCOPES, expiresAtMs };
-    const { value } = await createPassingToken(store, workspace, options);
+    const name = `console: ${call.user}`;
+    const { value } = await createPassingToken(store, workspace, { ...boundsOf(call), name, expiresAtMs });
     this.#tokens.set(place, { value, expiresAtMs });
     return value;
   }
@@ -101,8 +103,12 @@ export class PublicApi {
   }
 }
 
-function placeOf({ user, device }: ApiCall): string {
+function placeOf({ user, device = '' }: ApiCall): string {
   return `${user} ${device}`;
+}
+
+function boundsOf({ device }: ApiCall) {
+  return device === undefined ? { scopes: SCOPES_OF_WORKSPACE } : { device, scopes: SCOPES_OF_DEVICE };
 }
 
 /** The API answers with sentences, each of which has one code. */

@@ -22,10 +22,15 @@ export const PASSWORD_CHARACTERS = { min: 10, max: 200 } as const;
 /** The user that the first start makes. */
 export const FIRST_USER = 'admin';
 
+/** In the audit log: one at the command line, which has no users. */
+export const COMMAND_LINE = 'command line';
+
 /** What the audit log tells of. */
 export const AUDIT_ACTIONS = [
   'user.created',
   'user.link_made',
+  'user.role_set',
+  'user.removed',
   'user.password_set',
   'session.signed_in',
   'session.signed_out',
@@ -34,5 +39,7 @@ export const AUDIT_ACTIONS = [
   'token.revoked',
   'device.link_asked',
   'device.disconnected',
+  'opt_outs.added',
+  'opt_out.lifted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -3,7 +3,8 @@ import type { LinkMethod, PublicStatus, Reason } from '../devices/device-state.j
 import type { Pace } from '../devices/pace.js';
 import type { HeldRestriction } from '../devices/restriction.js';
 import type { DeviceId } from '../ids.js';
-import type { UserRole } from './users.js';
+import type { OptOutSource } from '../people/opt-outs.js';
+import type { AuditAction, UserRole } from './users.js';
 
 /** Who is signed in, and where. */
 export interface Me {
@@ -53,4 +54,45 @@ export interface TokenView {
   expiresAtMs?: number;
   revokedAtMs?: number;
   lastUsedAtMs?: number;
+}
+
+/** What the page shows of another user. */
+export interface UserView {
+  name: string;
+  role: UserRole;
+  hasPassword: boolean;
+  createdAtMs: number;
+  /** Where they are signed in now. */
+  sessions: number;
+}
+
+/** Where a user is signed in. */
+export interface SessionView {
+  /** Leads to nothing: a page of its list needs names. */
+  id: string;
+  createdAtMs: number;
+  lastUsedAtMs?: number;
+  /** What the browser said of itself, at most 200 characters. */
+  browser?: string;
+  /** The one that asks. */
+  isThis: boolean;
+}
+
+export interface AuditView {
+  id: string;
+  atMs: number;
+  user: string;
+  action: AuditAction;
+  target?: string;
+  requestId?: string;
+}
+
+/** Without a number that is known, `phone` is null. For viewers it is masked. */
+export interface OptOutView {
+  phone: string | null;
+  /** For those who may lift it. */
+  hiddenId?: string;
+  source: OptOutSource;
+  /** ISO 8601. */
+  at: string;
 }

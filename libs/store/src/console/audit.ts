@@ -29,7 +29,8 @@ export async function listAudit(
   { before }: { before?: string } = {},
 ): Promise<(AuditEntry & { id: string; atMs: number })[]> {
   const from = before === undefined ? '+' : `(${before}`;
-  const rows = await store.redis.xrevrange(consoleKeys(store.space).audit, from, '-', 'COUNT', PAGE);
+  const oldest = systemClock.nowMs() - KEPT_MS;
+  const rows = await store.redis.xrevrange(consoleKeys(store.space).audit, from, oldest, 'COUNT', PAGE);
   return rows.map(([id, flat]) => {
     const { atMs, ...entry } = Object.fromEntries(pairs(flat)) as unknown as AuditEntry & { atMs: string };
     return { ...entry, id, atMs: Number(atMs) };

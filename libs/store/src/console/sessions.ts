@@ -41,6 +41,31 @@ export async function readSession(store: Store, id: string): Promise<SessionReco
   return leftMs(record.createdAtMs) > 0 ? record : undefined;
 }
 
+/** Those of a user that have not ended, the newest first. `digest` leads to nothing; `usedAtMs`: its last use, unless it ends soon. */
+export async function listSessions(
+  store: Store,
+  user: string,
+): Promise<{ digest: string; usedAtMs?: number; record: SessionRecord }[]> {
+  const keys = consoleKeys(store.space);
+  const digests = await store.redis.smembers(keys.sessionsOf(user));
+  const nowMs = systemClock.nowMs();
+  const found = await Promise.all(
+    digests.map(async (digest) => {
+      const [text, ttlMs] = await Promise.all([
+        store.redis.get(keys.session(digest)),
+        store.redis.pttl(keys.session(digest)),
+      ]);
+      if (text === null || ttlMs < 0) return undefined;
+      const record = JSON.parse(text) as SessionRecord;
+      // Late in its life the end of every session is nearer than that of idle ones, and says nothing of its use.
+      const isLate = record.createdAtMs + END_MS - nowMs <= IDLE_MS;
+      return { digest, record, ...(!isLate && { usedAtMs: nowMs - IDLE_MS + ttlMs }) };
+    }),
+  );
+  const alive = found.filter((session) => session !== undefined);
+  return alive.sort((one, other) => other.record.createdAtMs - one.record.createdAtMs);
+}
+
 /** It is used: it lives on, but for no longer than any. Brings none back that has ended. */
 export async function keepSession(store: Store, id: string, { createdAtMs }: { createdAtMs: number }): Promise<void> {
   await store.redis.pexpire(consoleKeys(store.space).session(digestOf(id)), leftMs(createdAtMs));

@@ -3,6 +3,7 @@ import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { hash, verify } from '@node-rs/argon2';
 import { type Store, writeAlways } from '../core/store.js';
+import { endSessionsOf } from './sessions.js';
 
 /** Who may use the console. */
 export interface User {
@@ -32,12 +33,35 @@ export async function ensureFirstUser(store: Store): Promise<User | undefined> {
   return createUser(store, FIRST_USER, 'admin');
 }
 
-/** `undefined` without such a user, and for one that is not made to its end. */
+/** `undefined` without such a user, for one that is not made to its end, and for what a change leaves of one that is removed meanwhile. */
 export async function findUser(store: Store, name: string): Promise<User | undefined> {
   const { role, createdAtMs, hash: password } = await store.redis.hgetall(consoleKeys(store.space).user(name));
-  if (!role) return undefined;
+  if (!role || !createdAtMs) return undefined;
   const hasPassword = password !== undefined;
   return { name, role: role as UserRole, auth: 'password', hasPassword, createdAtMs: Number(createdAtMs) };
+}
+
+/** All of them, by name. */
+export async function listUsers(store: Store): Promise<User[]> {
+  const names = await store.redis.smembers(consoleKeys(store.space).users);
+  const users = await Promise.all(names.sort().map((name) => findUser(store, name)));
+  return users.filter((user) => user !== undefined);
+}
+
+/** Counts from their next request on. `undefined` without such a user. */
+export async function setRole(store: Store, name: string, role: UserRole): Promise<User | undefined> {
+  if (!(await findUser(store, name))) return undefined;
+  await writeAlways(store, 'HSET', consoleKeys(store.space).user(name), 'role', role);
+  return findUser(store, name);
+}
+
+/** With all that signs them in. `false`: there was no such user. Safe to repeat. */
+export async function removeUser(store: Store, name: string): Promise<boolean> {
+  const keys = consoleKeys(store.space);
+  const removed = await store.redis.del(keys.user(name));
+  await store.redis.srem(keys.users, name);
+  await endSessionsOf(store, name);
+  return removed === 1;
 }
 
 /** From now on this password and no other. Sessions go on: end them where that is not wanted. */

@@ -1,13 +1,10 @@
-import { FIRST_USER, isUserName, USER_ROLES, type UserRole } from '@gateway/contracts/console/users';
+import { COMMAND_LINE, FIRST_USER, isUserName, USER_ROLES, type UserRole } from '@gateway/contracts/console/users';
 import { listAudit, recordAudit } from '@gateway/store/console/audit';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { createUser, findUser } from '@gateway/store/console/users';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
 import { showTime } from '../output.js';
-
-/** In the audit log. */
-const WHO = 'command line';
 
 interface NewUser {
   name: string;
@@ -37,7 +34,7 @@ export function addUserCommands(program: Command): void {
 
 async function create(context: CliContext, { name, role }: NewUser): Promise<void> {
   if (!(await createUser(context.store, name, role))) throw new Error(`there is a user ${name} already`);
-  await recordAudit(context.store, { user: WHO, action: 'user.created', target: name });
+  await recordAudit(context.store, { user: COMMAND_LINE, action: 'user.created', target: name });
   await makeLink(context, name);
 }
 
@@ -47,7 +44,7 @@ async function makeLink({ store, output, dashboardUrl }: CliContext, name: strin
   if (!(await findUser(store, name))) throw new Error(`there is no user ${name}`);
   // After the `#`: browsers send that part to no server, and so it is in no log.
   const link = `${dashboardUrl}/console/sign-in#link=${await createOneTimeLink(store, name)}`;
-  await recordAudit(store, { user: WHO, action: 'user.link_made', target: name });
+  await recordAudit(store, { user: COMMAND_LINE, action: 'user.link_made', target: name });
   output.show({ link });
   output.note('\nIt works once, for ten minutes.');
 }

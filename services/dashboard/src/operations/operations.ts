@@ -1,11 +1,17 @@
 import type { Operation } from '../http/operation.js';
+import { listAudit } from './audit.js';
 import { connectDevice, disconnectDevice, listDevices, showDevice } from './devices.js';
+import { addOptOuts, findOptOut, liftOptOut, listOptOuts } from './opt-outs.js';
+import { listSessions } from './sessions.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
 import { createToken, listTokens, revokeToken } from './tokens.js';
+import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './users.js';
 
 /** All that the page can ask for. */
 export const OPERATIONS: readonly Operation[] = [
-  ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword],
+  ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
   ...[listDevices, showDevice, connectDevice, disconnectDevice],
   ...[listTokens, createToken, revokeToken],
+  ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
+  ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],
 ];

@@ -39,7 +39,8 @@ export async function beginSession(
   { user, byLink, nowMs }: { user: string; byLink: boolean; nowMs: number },
 ): Promise<void> {
   await promisify(req.session.regenerate.bind(req.session))();
-  Object.assign(req.session, { user, byLink, createdAtMs: nowMs });
+  const browser = (req.get('user-agent') ?? '').slice(0, 200);
+  Object.assign(req.session, { user, byLink, createdAtMs: nowMs, browser });
   await promisify(req.session.save.bind(req.session))();
 }
 

@@ -10,6 +10,8 @@ declare module 'express-session' {
     createdAtMs: number;
     /** Signed in by a one-time link: may set a password without the former one. */
     byLink: boolean;
+    /** What the browser said of itself when it signed in. */
+    browser: string;
   }
 }
 

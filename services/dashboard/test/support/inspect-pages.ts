@@ -6,7 +6,10 @@ import { findBarriers, overflowOf } from './browser-page.js';
 import type { TestDashboard } from './test-dashboard.js';
 
 /** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
-const PAGES = ['/sign-in', '/devices', '/devices/hostile', '/devices/brand-new', '/settings/api'];
+const PAGES = [
+  ...['/sign-in', '/devices', '/devices/hostile', '/devices/brand-new'],
+  ...['/settings/api', '/settings/users', '/settings/sessions', '/settings/audit'],
+];
 
 /** A device and a token, with names that try to be more than that. */
 export async function fillConsole(store: Store): Promise<void> {

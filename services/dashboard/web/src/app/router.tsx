@@ -1,3 +1,4 @@
+import { AUDIT_ACTIONS, type AuditAction } from '@gateway/contracts/console/users';
 import {
   createRootRoute,
   createRoute,
@@ -6,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import type { AuditFilter } from '../api/audit.js';
 import { queryClient } from '../api/query-client.js';
 import { meQuery } from '../api/session.js';
 import { NotFound, PageFailure } from '../components/failure.js';
@@ -58,8 +60,39 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import('../pages/settings/tokens-page.js'), 'TokensPage'),
 });
 
+const users = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/users',
+  component: lazyRouteComponent(() => import('../pages/users/users-page.js'), 'UsersPage'),
+});
+
+const sessions = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/sessions',
+  component: lazyRouteComponent(() => import('../pages/sessions/sessions-page.js'), 'SessionsPage'),
+});
+
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/audit',
+  validateSearch: ({ user, action }: Record<string, unknown>): AuditFilter => ({
+    ...(typeof user === 'string' && { user }),
+    ...(AUDIT_ACTIONS.includes(action as AuditAction) && { action: action as AuditAction }),
+  }),
+  component: lazyRouteComponent(() => import('../pages/audit/audit-page.js'), 'AuditPage'),
+});
+
+const optOuts = createRoute({
+  getParentRoute: () => inside,
+  path: '/opt-outs',
+  component: lazyRouteComponent(() => import('../pages/opt-outs/opt-outs-page.js'), 'OptOutsPage'),
+});
+
+/** A page that is new has its line here. */
+const PAGES = [home, devices, device, optOuts, tokens, users, sessions, audit] as const;
+
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, inside.addChildren([home, devices, device, tokens])]),
+  routeTree: root.addChildren([signIn, inside.addChildren(PAGES)]),
   basepath: '/console',
   defaultPreload: 'intent',
   scrollRestoration: true,

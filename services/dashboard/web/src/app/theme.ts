@@ -24,7 +24,12 @@ export const theme = createTheme({
   headings: { fontWeight: '620' },
   components: {
     Modal: {
-      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },
+      defaultProps: {
+        centered: true,
+        overlayProps: { backgroundOpacity: 0.4, blur: 2 },
+        // It is a `<header>`, and the page has one already.
+        attributes: { header: { role: 'presentation' } },
+      },
       styles: { title: { fontWeight: 620 } },
     },
     Tooltip: { defaultProps: { openDelay: 300 } },

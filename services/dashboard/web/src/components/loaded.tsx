@@ -1,12 +1,11 @@
 import { Alert, Stack } from '@mantine/core';
-import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Failure, useFailureText } from './failure.js';
 import { useTimeText } from './moment.js';
 
 interface LoadedProps<Data> {
-  query: UseQueryResult<Data, Error>;
+  query: { data: Data | undefined; error: Error | null; dataUpdatedAt: number; refetch: () => unknown };
   /** In the shape of what comes. */
   skeleton: ReactNode;
   children: (data: Data) => ReactNode;

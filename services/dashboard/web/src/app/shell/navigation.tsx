@@ -1,6 +1,6 @@
 import { NavLink, Text } from '@mantine/core';
 import { Link, useLocation } from '@tanstack/react-router';
-import { KeyRound, type LucideIcon, Smartphone } from 'lucide-react';
+import { BellOff, KeyRound, type LucideIcon, MonitorSmartphone, ScrollText, Smartphone, Users } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
 import classes from './navigation.module.css';
@@ -12,20 +12,24 @@ export function Navigation() {
   return (
     <nav aria-label={t('shell.navigation')}>
       <Entry to="/devices" icon={Smartphone} label={t('devices.title')} />
+      <Entry to="/opt-outs" icon={BellOff} label={t('optOuts.title')} />
+      <Text className={classes.section} size="xs" c="dimmed">
+        {t('shell.settings')}
+      </Text>
       {role === 'admin' && (
         <>
-          <Text className={classes.section} size="xs" c="dimmed">
-            {t('shell.settings')}
-          </Text>
           <Entry to="/settings/api" icon={KeyRound} label={t('tokens.nav')} />
+          <Entry to="/settings/users" icon={Users} label={t('users.title')} />
+          <Entry to="/settings/audit" icon={ScrollText} label={t('audit.title')} />
         </>
       )}
+      <Entry to="/settings/sessions" icon={MonitorSmartphone} label={t('sessions.title')} />
     </nav>
   );
 }
 
 interface EntryProps {
-  to: '/devices' | '/settings/api';
+  to: '/devices' | '/opt-outs' | `/settings/${'api' | 'users' | 'audit' | 'sessions'}`;
   icon: LucideIcon;
   label: string;
 }

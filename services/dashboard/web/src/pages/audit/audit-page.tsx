@@ -1,0 +1,109 @@
+import { AUDIT_ACTIONS, type AuditAction, COMMAND_LINE } from '@gateway/contracts/console/users';
+import { Button, Group, NativeSelect, Table, Text } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
+import { ScrollText } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { type AuditFilter, useAudit } from '../../api/audit.js';
+import { useUsers } from '../../api/users.js';
+import { Empty } from '../../components/empty.js';
+import { Loaded } from '../../components/loaded.js';
+import { Moment } from '../../components/moment.js';
+import { Page } from '../../components/page.js';
+import { ShowMore } from '../../components/show-more.js';
+import { SkeletonRows } from '../../components/skeleton-rows.js';
+import { TablePanel } from '../../components/table-panel.js';
+
+const route = getRouteApi('/inside/settings/audit');
+const COLUMNS = ['time', 'user', 'action', 'target', 'request'] as const;
+
+/** Who changed what in 90 days. The filter is in the address, to be sent to others. */
+export function AuditPage() {
+  const { t } = useTranslation();
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const audit = useAudit(filter);
+  const show = (change: AuditFilter) => void navigate({ search: (old) => withoutEmpty({ ...old, ...change }) });
+  const isFiltered = filter.user !== undefined || filter.action !== undefined;
+  return (
+    <Page title={t('audit.title')} about={t('audit.about')}>
+      <Filters filter={filter} onChange={show} />
+      <Loaded query={audit} skeleton={<SkeletonRows />}>
+        {(entries) =>
+          entries.length === 0 && !audit.hasNextPage ? (
+            <Empty
+              icon={<ScrollText size={36} strokeWidth={1.4} />}
+              title={t('audit.empty.title')}
+              about={isFiltered ? t('audit.empty.filtered') : t('audit.empty.about')}
+              action={
+                isFiltered && (
+                  <Button variant="default" onClick={() => show({ user: undefined, action: undefined })}>
+                    {t('audit.showAll')}
+                  </Button>
+                )
+              }
+            />
+          ) : (
+            <TablePanel
+              label={t('audit.title')}
+              columns={COLUMNS.map((column) => t(`audit.columns.${column}`))}
+              minWidth={820}
+            >
+              {entries.map(({ id, atMs, user, action, target, requestId }) => (
+                <Table.Tr key={id}>
+                  <Table.Td>
+                    <Moment ms={atMs} />
+                  </Table.Td>
+                  <Table.Td>
+                    <bdi>{user === COMMAND_LINE ? t('audit.commandLine') : user}</bdi>
+                  </Table.Td>
+                  <Table.Td>{t(`audit.actions.${action}`, { defaultValue: action })}</Table.Td>
+                  <Table.Td>
+                    <bdi className="mono">{target}</bdi>
+                  </Table.Td>
+                  <Table.Td>
+                    <Text span size="xs" c="dimmed" className="ltr mono">
+                      {requestId}
+                    </Text>
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </TablePanel>
+          )
+        }
+      </Loaded>
+      <ShowMore query={audit} />
+    </Page>
+  );
+}
+
+function Filters({ filter, onChange }: { filter: AuditFilter; onChange: (change: AuditFilter) => void }) {
+  const { t } = useTranslation();
+  const names = [...new Set([...(useUsers().data ?? []).map(({ name }) => name), filter.user ?? COMMAND_LINE])];
+  if (!names.includes(COMMAND_LINE)) names.push(COMMAND_LINE);
+  return (
+    <Group gap="sm">
+      <NativeSelect
+        label={t('audit.columns.user')}
+        value={filter.user ?? ''}
+        onChange={({ currentTarget: { value } }) => onChange({ user: value })}
+        data={[
+          { value: '', label: t('audit.anyone') },
+          ...names.map((name) => ({ value: name, label: name === COMMAND_LINE ? t('audit.commandLine') : name })),
+        ]}
+      />
+      <NativeSelect
+        label={t('audit.columns.action')}
+        value={filter.action ?? ''}
+        onChange={({ currentTarget: { value } }) => onChange({ action: value as AuditAction })}
+        data={[
+          { value: '', label: t('audit.anything') },
+          ...AUDIT_ACTIONS.map((action) => ({ value: action, label: t(`audit.actions.${action}`) })),
+        ]}
+      />
+    </Group>
+  );
+}
+
+function withoutEmpty({ user, action }: AuditFilter): AuditFilter {
+  return { ...(user && { user }), ...(action && { action }) };
+}
