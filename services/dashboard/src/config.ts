@@ -20,6 +20,8 @@ export interface DashboardConfig extends GatewayConfig {
   DASHBOARD_ADMIN_PASSWORD?: string;
   /** Where the API is, for this process. Default: on this machine, at `API_PORT`. */
   API_URL: string;
+  /** Where programs find the API, for the lines that the page shows. Default: `API_URL`. */
+  API_PUBLIC_URL: string;
   /** Whose devices and tokens it shows. Default `default`. */
   DASHBOARD_WORKSPACE: string;
   /** How many proxies stand in front, each adding an entry to `X-Forwarded-For`. Default 0: the header is not believed. */
@@ -38,6 +40,9 @@ const schema = Joi.object<DashboardConfig & { API_PORT: number }>({
   API_URL: Joi.string()
     .uri({ scheme: ['http', 'https'] })
     .default(({ API_PORT }: { API_PORT: number }) => `http://127.0.0.1:${API_PORT}`),
+  API_PUBLIC_URL: Joi.string()
+    .uri({ scheme: ['http', 'https'] })
+    .default(({ API_URL }: { API_URL: string }) => API_URL),
   DASHBOARD_WORKSPACE: Joi.string()
     .pattern(/^[a-z0-9-]{1,40}$/)
     .default(DEFAULT_WORKSPACE),

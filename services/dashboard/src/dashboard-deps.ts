@@ -3,6 +3,7 @@ import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { DashboardMetrics } from './dashboard-metrics.js';
+import type { Heartbeat } from './live/heartbeat.js';
 import type { LiveHub } from './live/live-hub.js';
 import type { PublicApi } from './public-api.js';
 
@@ -12,8 +13,9 @@ export interface DashboardDeps {
   workspace: Workspace;
   api: PublicApi;
   live: LiveHub;
-  /** Where the API is for those who read it on a page: without a path. */
-  apiUrl: string;
+  heartbeat: Heartbeat;
+  /** Where programs find the API, without a path. */
+  publicApiUrl: string;
   /** Where browsers see the console, if that is not this machine alone. */
   publicUrl: URL | undefined;
   allowsPlainHttp: boolean;

@@ -10,6 +10,7 @@ import type { DashboardConfig } from './config.js';
 import { createDashboardMetrics } from './dashboard-metrics.js';
 import { createApp } from './http/app.js';
 import { startHttpServer } from './http/http-server.js';
+import { Heartbeat } from './live/heartbeat.js';
 import { LiveHub } from './live/live-hub.js';
 import { PublicApi } from './public-api.js';
 
@@ -24,7 +25,12 @@ export async function runDashboard(
   host: ProcessHost<(typeof DASHBOARD_CONNECTIONS)[number]>,
 ): Promise<void> {
   const { lifecycle, clients, registry } = host;
-  const { DASHBOARD_WORKSPACE: workspace, API_URL: apiUrl, CONTENT_KEYS: contents } = config;
+  const {
+    DASHBOARD_WORKSPACE: workspace,
+    API_URL: apiUrl,
+    API_PUBLIC_URL: publicApiUrl,
+    CONTENT_KEYS: contents,
+  } = config;
   const logger = host.loggerOf('dashboard');
   const space = { prefix: config.KEY_PREFIX };
   const store = createStore({ redis: clients.failFast, space, keyRings: { credentials: [], contents } });
@@ -35,7 +41,8 @@ export async function runDashboard(
   lifecycle.add('doorbells of dashboard', async () => doorbells.close());
   const live = new LiveHub({ store, workspace, doorbells, nowMs: systemClock.nowMs });
   const app = createApp({
-    ...{ store, workspace, live, apiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
+    ...{ store, workspace, live, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
+    heartbeat: new Heartbeat(),
     api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),
     publicUrl: config.DASHBOARD_URL === undefined ? undefined : new URL(config.DASHBOARD_URL),
     allowsPlainHttp: config.DASHBOARD_ALLOW_HTTP,

@@ -132,6 +132,7 @@ describe('the settings of the console', () => {
       DASHBOARD_PORT: 3001,
       API_URL: 'http://127.0.0.1:3000',
     });
-    expect(read({ API_PORT: '4000' })()).to.include({ API_URL: 'http://127.0.0.1:4000' });
+    const ownApi = { API_URL: 'http://127.0.0.1:4000', API_PUBLIC_URL: 'http://127.0.0.1:4000' };
+    expect(read({ API_PORT: '4000' })()).to.include(ownApi);
   });
 });

@@ -1,7 +1,9 @@
 import type { DeviceView, TokenView } from '@gateway/contracts/console/views';
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import { makeAttemptId } from '@gateway/contracts/ids';
+import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { Feed, type Follower } from '@gateway/dashboard/live/feed';
+import { Heartbeat, type Stream } from '@gateway/dashboard/live/heartbeat';
 import { sleep } from '@gateway/runtime/clock';
 import { requestLink } from '@gateway/store/devices/device-state';
 import { findApiToken, recordTokenUse } from '@gateway/store/workspace/api-tokens';
@@ -100,6 +102,24 @@ describe('the live streams of the console', () => {
     expect(statuses).to.deep.equal([401, 403, 404, 404, 404]);
   });
 
+  it('end when the session does, and when the role of its user changes', async () => {
+    const { space } = stage;
+    const other = await startTestDashboard(space, { beatMs: 50 });
+    try {
+      const [left, demoted] = [await other.signIn('operator'), await other.signIn()];
+      const streams = [await openStream(left, 'devices'), await openStream(demoted, 'devices')];
+      await Promise.all(streams.map((stream) => stream.wait('beat', () => true)));
+      await left.post('/sign-out');
+      await eventually(() => streams[0]!.hasEnded());
+      expect(streams[1]!.hasEnded()).to.equal(false);
+      await space.store.redis.hset(consoleKeys(space.store.space).user('admin'), 'role', 'viewer');
+      await eventually(() => streams[1]!.hasEnded());
+      await space.store.redis.hset(consoleKeys(space.store.space).user('admin'), 'role', 'admin');
+    } finally {
+      await other.close();
+    }
+  });
+
   it('end with the process, at once', async () => {
     const { space } = stage;
     const other = await startTestDashboard(space);
@@ -117,6 +137,32 @@ describe('the live streams of the console', () => {
     browser.cookie = admin.cookie;
     await openStream(browser, 'devices').catch(() => undefined);
   }
+});
+
+describe('the heartbeat of live streams', () => {
+  it('asks once for all tabs of a session, and not at all without a tab', async () => {
+    const asked: string[] = [];
+    let beats = 0;
+    const heartbeat = new Heartbeat(20);
+    const tabOf = (sessionId: string): Stream => ({
+      sessionId,
+      staysIn: async () => asked.push(sessionId) > 0,
+      beat: () => void beats++,
+      end: () => {},
+    });
+    const leave = [...Array(10).fill('a'), 'b'].map((id) => heartbeat.add(tabOf(id)));
+    await eventually(() => beats >= 11);
+    expect(asked.slice(0, 2)).to.deep.equal(['a', 'b']);
+    for (const end of leave) end();
+    const before = asked.length;
+    // As long as another one takes for three beats.
+    const other = new Heartbeat(20);
+    beats = 0;
+    const leaveOther = other.add(tabOf('c'));
+    await eventually(() => beats >= 3);
+    leaveOther();
+    expect(asked.filter((id) => id !== 'c')).to.have.length(before);
+  });
 });
 
 describe('a feed of the console', () => {

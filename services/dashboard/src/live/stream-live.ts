@@ -8,8 +8,6 @@ import { localsOf } from '../http/locals.js';
 import type { Topic } from './topic.js';
 
 const MAX_TOPICS = 10;
-/** Proxies close what is silent for a minute, and a page takes what is silent for half of one for dead. */
-const BEAT_MS = 15_000;
 /** What a tab that takes nothing may have waiting: it gets all of it when it comes again. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
@@ -43,14 +41,14 @@ function open(req: Request, res: Response, names: readonly string[], deps: Dashb
     res.write(`event: ${event}\ndata: ${data}\n\n`);
   };
   const leave = deps.live.follow(names, { role: user.role, tell }, end);
-  const beat = setInterval(async () => {
-    const isIn = await staysIn(req.sessionID, user, deps).catch(() => true);
-    if (res.closed) return;
-    if (isIn) tell('beat', '{}');
-    else end();
-  }, BEAT_MS);
+  const calm = deps.heartbeat.add({
+    sessionId: req.sessionID,
+    staysIn: () => staysIn(req.sessionID, user, deps),
+    beat: () => tell('beat', '{}'),
+    end,
+  });
   res.once('close', () => {
-    clearInterval(beat);
+    calm();
     leave();
   });
 }

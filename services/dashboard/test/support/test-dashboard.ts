@@ -7,6 +7,7 @@ import { FIRST_USER, type UserRole } from '@gateway/contracts/console/users';
 import { createDashboardMetrics } from '@gateway/dashboard/dashboard-metrics';
 import { createApp } from '@gateway/dashboard/http/app';
 import { startHttpServer } from '@gateway/dashboard/http/http-server';
+import { Heartbeat } from '@gateway/dashboard/live/heartbeat';
 import { LiveHub } from '@gateway/dashboard/live/live-hub';
 import { PublicApi } from '@gateway/dashboard/public-api';
 import { systemClock } from '@gateway/runtime/clock';
@@ -93,6 +94,8 @@ export interface TestDashboardOptions {
   allowsPlainHttp?: boolean;
   /** The built page in place of one line of HTML. */
   pageFolder?: string;
+  /** How often live streams beat, and sessions are looked at for it. */
+  beatMs?: number;
   logger?: Logger;
 }
 
@@ -117,7 +120,8 @@ export async function startTestDashboard(
   const apiUrl = options.apiUrl ?? 'http://127.0.0.1:9';
   const server = await startHttpServer(
     createApp({
-      ...{ store, workspace: 'main', live, apiUrl, logger, clock: systemClock, trustedProxies: 0 },
+      ...{ store, workspace: 'main', live, publicApiUrl: apiUrl, logger, clock: systemClock, trustedProxies: 0 },
+      heartbeat: new Heartbeat(options.beatMs),
       api: new PublicApi({ store, workspace: 'main', apiUrl, clock: systemClock }),
       publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl),
       allowsPlainHttp: options.allowsPlainHttp ?? false,
