@@ -47,7 +47,7 @@ describe('a message that a phone asks for again', () => {
     const first = await openAnew(device, { getMessage, recipientOf, logger });
     await askFor(23);
     expect(asked.size).to.equal(20);
-    expect(lines.filter((line) => line.includes('too often'))).to.have.length(1);
+    expect(lines.filter((line) => line.includes('too many retry requests'))).to.have.length(1);
     expect(lines.join(), 'no numbers').not.to.match(/\d{7}/);
     await first.session.close();
     await openAnew(device, { getMessage, recipientOf, logger });
