@@ -31,6 +31,8 @@ export interface Answer {
 
 export interface CallOptions {
   json?: unknown;
+  /** A body as it is. */
+  raw?: string;
   headers?: Record<string, string>;
 }
 
@@ -59,8 +61,8 @@ export class Browser {
     return this.call('GET', path);
   }
 
-  send(method: string, path: string, { json, headers }: CallOptions): Promise<Answer> {
-    const body = json === undefined ? undefined : JSON.stringify(json);
+  send(method: string, path: string, { json, raw, headers }: CallOptions): Promise<Answer> {
+    const body = json === undefined ? raw : JSON.stringify(json);
     const all = {
       ...(this.cookie !== undefined && { cookie: this.cookie }),
       ...(body !== undefined && { 'content-type': 'application/json', 'content-length': String(body.length) }),
@@ -89,6 +91,7 @@ export interface TestDashboard {
 }
 
 export interface TestDashboardOptions {
+  redisUrl?: string;
   apiUrl?: string;
   publicUrl?: string;
   allowsPlainHttp?: boolean;
@@ -105,7 +108,11 @@ export async function startTestDashboard(
   options: TestDashboardOptions = {},
 ): Promise<TestDashboard> {
   const logger = options.logger ?? createLogger({ service: 'dashboard', level: 'error' });
-  const clients = createRedisClients({ url: space.url, logger, purposes: ['failFast', 'subscriber'] });
+  const clients = createRedisClients({
+    url: options.redisUrl ?? space.url,
+    logger,
+    purposes: ['failFast', 'subscriber'],
+  });
   await clients.waitForReady();
   const keySpace = { prefix: space.prefix };
   const store = createStore({
