@@ -31,8 +31,8 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
   REQUEST_TIMEOUT_SECONDS: number;
   /**
    * Bytes of memory that one process uses for request bodies and fetched files at a time, a quarter of them for one token;
-   * beyond it callers get a 503, but for bodies below 64 kB. Default: a quarter of the memory that the process may have
-   * (of its container, else of the machine), at least 64 MiB and at most 256 MiB.
+   * beyond it callers get a 503, but for bodies below 64 kB, which have 16 MiB of their own. Default: a quarter of the memory
+   * that the process may have (of its container, else of the machine), at least 64 MiB and at most 256 MiB.
    */
   BODY_BUDGET_BYTES: number;
   /** Ports that the URL of an attachment may name. Default `80,443`. */

@@ -99,6 +99,53 @@ describe('the memory for request bodies', () => {
     expect([freed, budget.heldBytes]).to.deep.equal([1, 0]);
   });
 
+  it('is given back by a request that is refused before its answer is out: others go on with it', () => {
+    const budget = new BodyBudget(64 * MEGABYTE);
+    const accounts = Array.from({ length: 10 }, (_, token) => budget.account(`t${token}`));
+    for (const account of accounts) account.join();
+    const takeMore = (account: (typeof accounts)[number]) => {
+      try {
+        account.take(MEGABYTE);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    let left = accounts;
+    for (let piece = 0; piece < 13; piece++) left = left.filter(takeMore);
+    expect(left, 'of ten that need 13 of 64 MB each').to.have.length(4);
+  });
+
+  it('has bounds for small bodies, too, of however many tokens; each has room for some, and for texts and codes', () => {
+    const budget = new BodyBudget(256 * MEGABYTE);
+    const take = (token: string, bytes: number) => {
+      const account = budget.account(token);
+      const end = account.join();
+      account.take(bytes);
+      return end;
+    };
+    const ends: (() => void)[] = [];
+    let refused = 0;
+    for (let request = 0; request < 30; request++) {
+      for (let token = 0; token < 500; token++) {
+        try {
+          ends.push(take(`t${token}`, 63 * 1024));
+        } catch (thrown) {
+          expect(thrown).to.include({ status: 503 });
+          refused++;
+        }
+      }
+    }
+    expect(refused).to.be.above(14_000);
+    expect(budget.heldBytes, 'of 945 MB').to.be.at.most(24 * MEGABYTE);
+    ends.push(take('another', 16 * 1024), take('t0', 4 * 1024));
+    expect(() => take('another', 5 * 1024)).to.throw();
+    expect(() => ends.push(take('another', 5 * MEGABYTE)), 'a file').not.to.throw();
+    for (const end of ends) end();
+    expect(budget.heldBytes).to.equal(0);
+    take('t0', 63 * 1024);
+  });
+
   it('never keeps small bodies waiting, nor loses one of many that are read in turn', async () => {
     const text = { ...TEXT, text: 'x'.repeat(60_000) };
     const tokens = await Promise.all(Array.from({ length: 10 }, () => api.newToken()));

@@ -6,7 +6,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { makeAnimatedWebp, makeMp4, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/bombs.js';
+import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/attacks/bombs.js';
 import { useTestApi } from './support/use-test-api.js';
 
 const NAUGHTY = new URL('./fixtures/naughty-previews.js', import.meta.url);

@@ -2,7 +2,7 @@ import { ApiError } from '@gateway/runtime/errors';
 
 /** What one request holds of the budget. It ends when the last of its users has left. */
 export interface BodyAccount {
-  /** Counts bytes that have come. Throws 503 when this process, or the share of the request's token, has no room for them. */
+  /** Counts bytes that have come. Throws 503, and ends, when this process, or the share of the request's token, has no room for them. */
   take(bytes: number): void;
   /** Called when the account ends: frees what was counted. */
   onEnd(free: () => void): void;
@@ -10,8 +10,14 @@ export interface BodyAccount {
   join(): () => void;
 }
 
-/** A request that holds less is never refused: texts and codes pass whatever files are on their way. */
+/** Requests that hold less have memory of their own: texts and codes pass whatever files are on their way. */
 export const SMALL_BODY_BYTES = 64 * 1024;
+/** For all of these together: tokens and connections may be thousands. */
+const SMALL_CAPACITY_BYTES = 16 * 1024 * 1024;
+/** Of that, a token may have so much whatever others hold... */
+const FREE_BYTES_PER_TOKEN = 16 * 1024;
+/** ... and a request that holds less is never refused. */
+const TINY_BODY_BYTES = 4 * 1024;
 /** Of the whole, for the requests of one token together. */
 const TOKEN_SHARE = 1 / 4;
 
@@ -22,15 +28,15 @@ const TOKEN_SHARE = 1 / 4;
  */
 export class BodyBudget {
   readonly capacityBytes: number;
-  #heldBytes = 0;
-  readonly #heldByToken = new Map<string, number>();
+  readonly #all = new Held();
+  readonly #small = new Held();
 
   constructor(capacityBytes: number) {
     this.capacityBytes = capacityBytes;
   }
 
   get heldBytes(): number {
-    return this.#heldBytes;
+    return this.#all.bytes;
   }
 
   /** @param tokenId the key id of the token that asks. */
@@ -38,18 +44,27 @@ export class BodyBudget {
     let held = 0;
     let users = 0;
     const frees: (() => void)[] = [];
+    const hold = (bytes: number) => {
+      this.#all.add(tokenId, bytes - held);
+      this.#small.add(tokenId, smallBytes(bytes) - smallBytes(held));
+      held = bytes;
+    };
     const end = () => {
       for (const free of frees.splice(0)) free();
-      this.#add(tokenId, -held);
-      held = 0;
+      hold(0);
     };
     return {
       take: (bytes) => {
-        if (held + bytes > SMALL_BODY_BYTES && !this.#hasRoom(tokenId, bytes)) {
+        const hasRoom =
+          held + bytes > SMALL_BODY_BYTES
+            ? this.#hasRoom(tokenId, bytes)
+            : this.#hasSmallRoom(tokenId, held + bytes, bytes);
+        if (!hasRoom) {
+          // At once: else all that come together are refused, each for want of what the others hold until they have their answers.
+          end();
           throw new ApiError('unavailable', { headers: { 'Retry-After': '1' } });
         }
-        held += bytes;
-        this.#add(tokenId, bytes);
+        hold(held + bytes);
       },
       onEnd: (free) => void frees.push(free),
       join: () => {
@@ -64,14 +79,34 @@ export class BodyBudget {
   }
 
   #hasRoom(tokenId: string, bytes: number): boolean {
-    const ofToken = (this.#heldByToken.get(tokenId) ?? 0) + bytes;
-    return ofToken <= this.capacityBytes * TOKEN_SHARE && this.#heldBytes + bytes <= this.capacityBytes;
+    const ofToken = this.#all.of(tokenId) + bytes;
+    return ofToken <= this.capacityBytes * TOKEN_SHARE && this.#all.bytes + bytes <= this.capacityBytes;
   }
 
-  #add(tokenId: string, bytes: number): void {
-    this.#heldBytes += bytes;
-    const ofToken = (this.#heldByToken.get(tokenId) ?? 0) + bytes;
-    if (ofToken > 0) this.#heldByToken.set(tokenId, ofToken);
-    else this.#heldByToken.delete(tokenId);
+  #hasSmallRoom(tokenId: string, ofRequest: number, bytes: number): boolean {
+    if (ofRequest <= TINY_BODY_BYTES || this.#small.bytes + bytes <= SMALL_CAPACITY_BYTES) return true;
+    return this.#small.of(tokenId) + bytes <= FREE_BYTES_PER_TOKEN;
+  }
+}
+
+/** Of what a request holds, what counts as that of a small one. */
+function smallBytes(held: number): number {
+  return held > SMALL_BODY_BYTES ? 0 : held;
+}
+
+/** Bytes, by token. */
+class Held {
+  readonly #byToken = new Map<string, number>();
+  bytes = 0;
+
+  of(tokenId: string): number {
+    return this.#byToken.get(tokenId) ?? 0;
+  }
+
+  add(tokenId: string, bytes: number): void {
+    this.bytes += bytes;
+    const ofToken = this.of(tokenId) + bytes;
+    if (ofToken > 0) this.#byToken.set(tokenId, ofToken);
+    else this.#byToken.delete(tokenId);
   }
 }

@@ -33,6 +33,7 @@ export class BodyReader {
     const rest = this.#scan.rest();
     if (rest.length === 0) return undefined;
     const body = parseJson(rest);
+    this.#scan.free();
     if (this.#file) putFile(body, this.#file);
     return body;
   }
@@ -40,6 +41,7 @@ export class BodyReader {
   /** What is large of it; the body is of no use any more. */
   free(): void {
     this.#file?.free();
+    this.#scan.free();
   }
 
   #takeFile(piece: Buffer): void {

@@ -55,6 +55,11 @@ export class JsonScan {
     return this.#rest.toBuffer();
   }
 
+  /** It has been read. */
+  free(): void {
+    this.#rest.free();
+  }
+
   /** Throws 413 or 400 at the first byte too many. */
   push(chunk: Buffer): void {
     // Where that begins which has not been kept, or handed on.

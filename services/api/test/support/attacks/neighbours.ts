@@ -5,7 +5,7 @@ import type { ServiceProcess } from '@gateway/testkit/service-process';
 
 const MEGABYTE = 1024 * 1024;
 /** An option of Node: the process tells of turns of its event loop that are long. */
-export const WATCH_TURNS = `--import=${new URL('../fixtures/watch-turns.js', import.meta.url)}`;
+export const WATCH_TURNS = `--import=${new URL('../../fixtures/watch-turns.js', import.meta.url)}`;
 
 /** Of the time: with more of it spent waiting for a processor, a delay says more of the machine than of the process. */
 const QUIET_SHARE = 0.1;
