@@ -23,6 +23,8 @@ export const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, 'Cascadia Mono', Menlo, 'DejaVu Sans Mono', monospace",
   headings: { fontWeight: '620' },
   components: {
+    // What is typed into, or chosen, has a border of 3:1; lines between things need none.
+    Table: { defaultProps: { borderColor: 'var(--line)' } },
     Modal: {
       defaultProps: {
         centered: true,
@@ -44,6 +46,7 @@ export const readableColors: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#565f6b',
     '--mantine-color-placeholder': '#6a7380',
     '--mantine-color-error': '#b42318',
+    '--mantine-color-default-border': '#8b95a1',
     '--mantine-color-body': '#ffffff',
     '--ground': '#f6f7f8',
     '--line': '#e3e6ea',
@@ -59,6 +62,7 @@ export const readableColors: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#9aa4b2',
     '--mantine-color-placeholder': '#8591a0',
     '--mantine-color-error': '#ff8f85',
+    '--mantine-color-default-border': '#66717f',
     '--ground': '#0f1318',
     '--line': '#262d36',
     '--good': '#4fce97',
