@@ -39,7 +39,7 @@ export async function runDashboard(
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of dashboard', async () => doorbells.close());
-  const live = new LiveHub({ store, workspace, doorbells, nowMs: systemClock.nowMs });
+  const live = new LiveHub({ store, workspace, doorbells, logger, nowMs: systemClock.nowMs });
   const app = createApp({
     ...{ store, workspace, live, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
     heartbeat: new Heartbeat(),

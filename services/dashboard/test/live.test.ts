@@ -4,6 +4,7 @@ import { makeAttemptId } from '@gateway/contracts/ids';
 import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { Feed, type Follower } from '@gateway/dashboard/live/feed';
 import { Heartbeat, type Stream } from '@gateway/dashboard/live/heartbeat';
+import type { Topic } from '@gateway/dashboard/live/topic';
 import { sleep } from '@gateway/runtime/clock';
 import { requestLink } from '@gateway/store/devices/device-state';
 import { findApiToken, recordTokenUse } from '@gateway/store/workspace/api-tokens';
@@ -195,10 +196,12 @@ describe('a feed of the console', () => {
 
   it('says that it cannot be read, once, and tells all as soon as it can', async () => {
     let isAway = true;
-    const feed = new Feed('things', {
+    const topic: Topic = {
       ...{ role: 'viewer', everyMs: 60_000, isRungBy: () => true },
       read: async () => (isAway ? Promise.reject(new Error('Redis is away')) : 'here'),
-    });
+    };
+    const reasons: string[] = [];
+    const feed = new Feed('things', topic, ({ message }) => reasons.push(message));
     const told: string[] = [];
     const one: Follower = { role: 'viewer', tell: (event, data) => told.push(`${event} ${data}`) };
     feed.add(one);
@@ -208,6 +211,7 @@ describe('a feed of the console', () => {
     isAway = false;
     await eventually(() => told.at(-1) === 'things "here"');
     expect(told).to.deep.equal(['trouble {}', 'things "here"']);
+    expect(reasons).to.deep.equal(['Redis is away']);
     feed.remove(one);
   });
 

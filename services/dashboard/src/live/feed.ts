@@ -1,5 +1,6 @@
 import type { UserRole } from '@gateway/contracts/console/users';
 import type { Doorbell } from '@gateway/contracts/doorbell';
+import { toError } from '@gateway/runtime/errors';
 import type { Topic } from './topic.js';
 
 /** One tab that follows a topic. */
@@ -31,6 +32,8 @@ export class Feed {
   constructor(
     private readonly name: string,
     private readonly topic: Topic,
+    /** Told once for each time that it cannot be read, until it can. */
+    private readonly onTrouble: (error: Error) => void = () => {},
   ) {}
 
   get isFollowed(): boolean {
@@ -85,7 +88,8 @@ export class Feed {
     try {
       const whole = await this.topic.read(bells);
       this.#tellAll(whole);
-    } catch {
+    } catch (thrown) {
+      if (!this.#isTroubled) this.onTrouble(toError(thrown));
       this.#bells = undefined;
       this.#dueAtMs = this.#lookedAtMs + TROUBLED_MS;
       this.#tellTrouble();

@@ -1,9 +1,11 @@
+import type { Logger } from '@gateway/runtime/logs/logger';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import { Feed, type Follower } from './feed.js';
 import type { Topic } from './topic.js';
 import { makeTopic, type TopicDeps } from './topics.js';
 
 interface HubDeps extends TopicDeps {
+  logger: Logger;
   doorbells: Pick<DoorbellListener, 'on' | 'onGap'>;
 }
 
@@ -62,7 +64,9 @@ export class LiveHub {
   #feedOf(name: string): Feed {
     const known = this.#feeds.get(name);
     if (known) return known;
-    const feed = new Feed(name, this.topicOf(name)!);
+    const feed = new Feed(name, this.topicOf(name)!, (error) => {
+      this.deps.logger.warn('live topic cannot be read', { topic: name, error });
+    });
     this.#feeds.set(name, feed);
     return feed;
   }

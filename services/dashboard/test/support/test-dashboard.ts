@@ -122,7 +122,7 @@ export async function startTestDashboard(
   });
   await ensureFirstUser(store);
   const doorbells = await DoorbellListener.listen(clients.subscriber, keySpace);
-  const live = new LiveHub({ store, workspace: 'main', doorbells, nowMs: systemClock.nowMs });
+  const live = new LiveHub({ store, workspace: 'main', doorbells, logger, nowMs: systemClock.nowMs });
   const stub = options.pageFolder === undefined ? makePage() : undefined;
   const apiUrl = options.apiUrl ?? 'http://127.0.0.1:9';
   const server = await startHttpServer(
