@@ -24,6 +24,9 @@ import { BODIES, file, largest, SVG } from './support/attacks/costly-bodies.js';
 import { LargeFile } from './support/attacks/large-file.js';
 import { BASE } from './support/test-api.js';
 
+/** After so long a fetch gets no turn any more: 503. */
+const TURN_WAIT_MS = 5_000;
+
 describe('what one caller can do to the others with bodies and files', function () {
   this.timeout(90_000);
   let files: Server;
@@ -134,7 +137,11 @@ describe('what one caller can do to the others with bodies and files', function 
     await api.expectNoHarm(async () => {
       const attacker = await api.newToken();
       let waiting = 25;
-      const slow = Array.from({ length: waiting }, () => api.post('/send', attacker, body).finally(() => waiting--));
+      const slow = Array.from({ length: waiting }, async () => {
+        const askedAtMs = performance.now();
+        const { status } = await api.post('/send', attacker, body).finally(() => waiting--);
+        return { status, tookMs: performance.now() - askedAtMs };
+      });
       await eventually(() => downloads.length >= LIMITS.attachmentFetchesPerToken);
       expect((await api.post('/send', await api.newToken(), file(largest))).status, 'the file of another').to.equal(
         202,
@@ -143,7 +150,10 @@ describe('what one caller can do to the others with bodies and files', function 
         for (const download of downloads.splice(0)) download.destroy();
         return waiting === 0;
       });
-      for (const answer of await Promise.all(slow)) expect(answer.status).to.equal(400);
+      for (const { status, tookMs } of await Promise.all(slow)) {
+        // On a busy machine the file of another takes longer than these may wait for a turn of their own token.
+        expect(status).to.be.oneOf(tookMs < TURN_WAIT_MS ? [400] : [400, 503]);
+      }
     });
   });
 
