@@ -23,17 +23,20 @@ export async function prepare(projects) {
   }
   if (!existsSync(`${ROOT}scripts/dist`)) console.error('Building ...');
   await run(process.execPath, ['node_modules/typescript/bin/tsc', '-b', ...projects]);
-  if (projects.includes(DASHBOARD) && !isPageBuilt()) {
+  if (!isBuilt('services/api/dist/reference/reference.js.gz', 'services/api/reference')) {
+    await run(process.execPath, ['services/api/reference/build.mjs']);
+  }
+  if (projects.includes(DASHBOARD) && !isBuilt(`${DASHBOARD}/dist/web/index.html`, PAGE)) {
     console.error('Building the page of the console ...');
     await run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', PAGE, '--logLevel', 'error']);
   }
 }
 
-/** Whether what Vite wrote is newer than all that it is made of. */
-function isPageBuilt() {
-  const built = `${ROOT}${DASHBOARD}/dist/web/index.html`;
+/** Whether a file is newer than all that is in the folder that it is made of. */
+function isBuilt(file, folder) {
+  const built = ROOT + file;
   if (!existsSync(built)) return false;
-  const sources = readdirSync(ROOT + PAGE, { recursive: true }).map((path) => join(ROOT, PAGE, path));
+  const sources = readdirSync(ROOT + folder, { recursive: true }).map((path) => join(ROOT, folder, path));
   const builtMs = statSync(built).mtimeMs;
   return [LOCK, ...sources].every((path) => statSync(path).mtimeMs <= builtMs);
 }

@@ -4,6 +4,7 @@ import { useMe } from '../../api/session.js';
 import { type MadeToken, useToken } from '../../api/tokens.js';
 import { CopyBox } from '../../components/copy-box.js';
 import { StateMark } from '../../components/state-mark.js';
+import { ReferenceLink } from './reference-link.js';
 
 /** The token, the line that tries it, and whether it was tried: the page sees its first request within a second. */
 export function TokenMade({ made: { value, token }, onDone }: { made: MadeToken; onDone: () => void }) {
@@ -20,6 +21,8 @@ export function TokenMade({ made: { value, token }, onDone }: { made: MadeToken;
       <Stack gap={6}>
         <Text size="sm">{t('tokens.made.try')}</Text>
         <CopyBox label={t('tokens.made.curl')} value={curl} />
+        {/* After the `#`: browsers send that part to no server. */}
+        <ReferenceLink hash={`#token=${value}`} label={t('tokens.made.reference')} />
       </Stack>
       <output aria-live="polite">
         <StateMark tone={isUsed ? 'good' : 'idle'} pulses={!isUsed}>

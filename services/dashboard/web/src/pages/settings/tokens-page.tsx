@@ -8,6 +8,7 @@ import { Loaded } from '../../components/loaded.js';
 import { Page } from '../../components/page.js';
 import { Panel } from '../../components/panel.js';
 import { NewTokenDialog } from './new-token-dialog.js';
+import { ReferenceLink } from './reference-link.js';
 import { TokenTable } from './token-table.js';
 
 /** Settings > API: what programs show to be let in. */
@@ -21,7 +22,15 @@ export function TokensPage() {
     </Button>
   );
   return (
-    <Page title={t('tokens.title')} about={t('tokens.about')} actions={tokens.data?.length ? create : undefined}>
+    <Page
+      title={t('tokens.title')}
+      about={
+        <>
+          {t('tokens.about')} <ReferenceLink label={t('tokens.reference')} />
+        </>
+      }
+      actions={tokens.data?.length ? create : undefined}
+    >
       <Loaded query={tokens} skeleton={<Rows />}>
         {(all) =>
           all.length === 0 ? (
