@@ -5,8 +5,9 @@ import { cancelLink, recordObserved, requestLink } from '@gateway/store/devices/
 import { readHistory } from '@gateway/store/devices/read-history';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
-import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { readActivity } from '@gateway/store/sends/listing/read-activity';
+import { expireSends } from '@gateway/testkit/expire-sends';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

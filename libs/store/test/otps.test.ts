@@ -4,14 +4,9 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
-import {
-  cancelSend,
-  claimRecipient,
-  expireSends,
-  type RecipientEvent,
-  recordResults,
-} from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
 import { readContent } from '@gateway/store/sends/read-send';
+import { expireSends } from '@gateway/testkit/expire-sends';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

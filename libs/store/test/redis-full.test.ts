@@ -43,14 +43,7 @@ import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import {
-  cancelSend,
-  claimRecipient,
-  expireSends,
-  forgetRecipient,
-  recordResults,
-  takePace,
-} from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, forgetRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { readSend } from '@gateway/store/sends/read-send';
@@ -59,6 +52,7 @@ import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } fro
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
+import { expireSends } from '@gateway/testkit/expire-sends';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';

@@ -2,15 +2,16 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
-import { cancelSend, claimRecipient, expireSends, recordResults } from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import {
-  listOpenSends,
   readBacklog,
   readContent,
   readRecipientNumber,
   readRecipients,
   readSend,
 } from '@gateway/store/sends/read-send';
+import { expireSends } from '@gateway/testkit/expire-sends';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { rewriteHead } from '@gateway/testkit/rewrite-head';

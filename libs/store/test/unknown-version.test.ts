@@ -14,14 +14,9 @@ import {
 } from '@gateway/store/devices/keys/device-keys';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
-import {
-  cancelSend,
-  claimRecipient,
-  expireSends,
-  forgetRecipient,
-  recordResults,
-} from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
+import { expireSends } from '@gateway/testkit/expire-sends';
 import { sessionKeyOf } from '@gateway/testkit/ownership';
 import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';

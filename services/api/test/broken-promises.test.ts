@@ -1,5 +1,5 @@
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { expect } from 'chai';
 import { useTestApi } from './support/use-test-api.js';
 

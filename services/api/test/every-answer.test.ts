@@ -6,7 +6,7 @@ import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -6,7 +6,7 @@ import { setDefaultDevice } from '@gateway/store/devices/devices';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { acceptSendOnce, type NewSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { acknowledgeSend, DEFAULT, linkDevice } from './support/device-owner.js';

@@ -7,7 +7,7 @@ import { setPace } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { rewriteHead } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';

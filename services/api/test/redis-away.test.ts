@@ -2,7 +2,7 @@ import { parseMessageId } from '@gateway/contracts/ids';
 import { shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { defer } from '@gateway/runtime/deferred';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { type RedisProxy, startRedisProxy } from '@gateway/testkit/redis-proxy';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';

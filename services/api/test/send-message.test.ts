@@ -1,6 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
-import { listOpenSends, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
+import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
 import { type Answer, startTestApi } from './support/test-api.js';

@@ -4,7 +4,7 @@ import { Turns } from '@gateway/api/http/turns';
 import { LIMITS } from '@gateway/contracts/limits';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';

@@ -1,7 +1,6 @@
-import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
@@ -153,7 +152,6 @@ describe('an account that the network restricts', function () {
       const { messageId } = body.data;
       await waitForHeld(messageId, 1);
       await rewriteHead(space.store, address, messageId, { expiresAt: Date.now() });
-      await space.clients.commands.zadd(deviceKeys(space.store.space, address).openSends, Date.now(), messageId);
       const done = await waitFor(messageId, { expired: 1 });
       expect(done.recipients[0]).to.include({ status: 'expired', error: 'new_contacts_held' });
       const reached = new Set((await readDeliveries(simulator, account.account)).map(({ to }) => to));

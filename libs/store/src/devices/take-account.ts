@@ -4,7 +4,8 @@ import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { cancelSend } from '../sends/change-send.js';
-import { listOpenSends, readSend } from '../sends/read-send.js';
+import { listOpenSends } from '../sends/open-sends.js';
+import { readSend } from '../sends/read-send.js';
 import { hasIdKey, readDevice, sealIdKey } from './devices.js';
 
 const changeAccount = defineScript({

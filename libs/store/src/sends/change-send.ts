@@ -134,23 +134,15 @@ export async function forgetRecipient(
   return forgetRecipientStep(store, { ...keysOfSend(store, address, tag), nowMs, numbers });
 }
 
-/**
- * Ends the sends of a device whose time is over, but those of versions that only others know. Needs no ownership; safe to repeat.
- * Returns the ids that ended now.
- */
-export async function expireSends(
+/** Ends a send if its time is over, but not one of a version that only others know. Needs no ownership; safe to repeat. */
+export async function expireSend(
   store: Store,
-  { address }: { address: DeviceAddress },
+  address: DeviceAddress,
+  messageId: MessageId,
   nowMs: number,
-): Promise<MessageId[]> {
-  const { openSends } = deviceKeys(store.space, address);
-  const ended: MessageId[] = [];
-  for (const messageId of await store.redis.zrangebyscore(openSends, '-inf', nowMs)) {
-    const { tag } = parseMessageId(messageId)!;
-    const step = expireStep(store, { ...keysOfSend(store, address, tag), nowMs, messageId });
-    if (await isMade(step)) ended.push(messageId);
-  }
-  return ended;
+): Promise<void> {
+  const { tag } = parseMessageId(messageId)!;
+  await isMade(expireStep(store, { ...keysOfSend(store, address, tag), nowMs, messageId }));
 }
 
 /** Asks the pace for one message: 0 to go ahead, else the ms to wait before asking again. */

@@ -126,11 +126,6 @@ export async function* findSends(store: Store, address: DeviceAddress): AsyncGen
   } while (cursor !== '0');
 }
 
-/** Ids of the sends with work left, those that expire first in front. */
-export async function listOpenSends(store: Store, address: DeviceAddress): Promise<MessageId[]> {
-  return store.redis.zrange(deviceKeys(store.space, address).openSends, '0', '-1');
-}
-
 /** Messages that wait on the device. */
 export async function readBacklog(store: Store, address: DeviceAddress): Promise<{ messages: number }> {
   return { messages: Number((await store.redis.get(deviceKeys(store.space, address).backlog)) ?? 0) };

@@ -1,6 +1,8 @@
 import { type DeviceAddress, type MessageId, nameOfDevice, parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys, sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
+import { unpackHead } from '@gateway/contracts/sends/packed-send';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { HEAD_RANGE } from '@gateway/contracts/sends/send-layout';
 import { shardOf } from '@gateway/contracts/shards';
 import { FencedError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
@@ -22,17 +24,13 @@ import {
   type RepeatClaim,
   releaseRepeat,
 } from '@gateway/store/sends/accepting/idempotency';
-import {
-  cancelSend,
-  claimRecipient,
-  expireSends,
-  forgetRecipient,
-  recordResults,
-} from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { type DueEntry, listDue, serveDue } from '@gateway/store/sends/due/due-entries';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
+import { expireSends } from '@gateway/testkit/expire-sends';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
@@ -276,12 +274,11 @@ export class StoreAdapter {
   async look({ after }: { after?: ModelEvent } = {}): Promise<Snapshot> {
     const { store, address, last } = this;
     const { redis } = store;
-    const keys = deviceKeys(store.space, address);
     const token = await this.readToken();
     const [ttlMs, { messages }, open, due, account, optedOut, ofKeys, sends] = await Promise.all([
       token === null ? 0 : redis.pttl(sessionKeyOf(store, { address, token })),
       readBacklog(store, address),
-      this.readTimes(keys.openSends),
+      this.readOpen(),
       this.readDue(),
       mayChange('account', after) ? this.lookAtAccount() : last?.account,
       mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
@@ -329,21 +326,22 @@ export class StoreAdapter {
   private async readDue(): Promise<number[]> {
     const { store, address } = this;
     const { due } = shardKeys(store.space, shardOf(address));
-    const [flat, open] = await Promise.all([
-      store.redis.zrange(due, '0', '-1', 'WITHSCORES'),
-      this.readTimes(deviceKeys(store.space, address).openSends),
-    ]);
+    const [flat, open] = await Promise.all([store.redis.zrange(due, '0', '-1', 'WITHSCORES'), this.readOpen()]);
     return this.sends.flatMap((messageId, send) => {
       const at = flat.indexOf(`${nameOfDevice(address)}/${tagOf(messageId)}`);
       return at >= 0 && Number(flat[at + 1]) - this.startMs <= open[send]! ? [send] : [];
     });
   }
 
-  private async readTimes(key: string): Promise<Record<number, number>> {
-    const flat = await this.store.redis.zrange(key, '0', '-1', 'WITHSCORES');
-    const times: Record<number, number> = {};
-    for (let i = 0; i < flat.length; i += 2) times[this.sends.indexOf(flat[i]!)] = Number(flat[i + 1]) - this.startMs;
-    return times;
+  /** When the open sends expire. */
+  private async readOpen(): Promise<Record<number, number>> {
+    const { store, address } = this;
+    const open = await listOpenSends(store, address);
+    const times = open.map(async (messageId) => {
+      const head = await store.redis.getrangeBuffer(this.keysOf(messageId)[0]!, HEAD_RANGE.start, HEAD_RANGE.end);
+      return [this.sends.indexOf(messageId), unpackHead(head).expiresAtMs - this.startMs] as const;
+    });
+    return Object.fromEntries(await Promise.all(times));
   }
 
   private async lookAtSend(messageId: MessageId): Promise<SendView | 'gone'> {

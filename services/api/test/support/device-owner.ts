@@ -8,7 +8,7 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { beatHeart, leaveMembers } from '@gateway/store/fleet/members';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { recordResults } from '@gateway/store/sends/change-send';
-import { listOpenSends } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 
 export const DEFAULT: DeviceAddress = { workspace: 'main', device: 'default' };

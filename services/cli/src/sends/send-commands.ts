@@ -5,7 +5,8 @@ import { RECIPIENT_STATUSES, sendStatus } from '@gateway/contracts/sends/statuse
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { findDeviceByShortId, listDevices } from '@gateway/store/devices/devices';
 import { cancelSend } from '@gateway/store/sends/change-send';
-import { listOpenSends, readRecipients, readSend, type SendRecord } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
+import { readRecipients, readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import type { Command } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
 import { showTime } from '../output.js';

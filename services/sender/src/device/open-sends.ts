@@ -2,7 +2,8 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { listOpenSends, readSend, type SendRecord } from '@gateway/store/sends/read-send';
+import { listOpenSends } from '@gateway/store/sends/open-sends';
+import { readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import { type ActiveSends, toJob } from '../scheduling/active-sends.js';
 
 const READ_AT_ONCE = 100;

@@ -3,7 +3,7 @@ import { toError } from '@gateway/runtime/errors';
 import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-send';
 import { failUnsent, identify, type Recipient } from '../preparing/drop-opted-out.js';
 import type { SendPreparation } from '../preparing/send-preparation.js';
-import type { WorkItem } from '../scheduling/send-progress.js';
+import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
 import { type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
 import type { Verdicts } from './verdicts.js';
@@ -17,8 +17,8 @@ export interface DispatchDeps extends GateDeps {
   verdicts: Pick<Verdicts, 'settle' | 'notWritten'>;
   /** What the network said of a message that was written at this time of the monotonic clock, before that is settled. */
   onAck(outcome: AckOutcome, writtenAtMs: number): void;
-  /** The time of some sends is over. */
-  onExpired(): Promise<void>;
+  /** The time of this send is over. */
+  onExpired(send: SendProgress): Promise<void>;
 }
 
 export type Dispatched =
@@ -129,5 +129,5 @@ async function skip(deps: DispatchDeps, item: WorkItem, claim: Exclude<ClaimOutc
   if (claim === 'settled') send.acceptedPart(recipient, part);
   else send.settled(recipient);
   if (claim === 'cancelled') send.dropCancelled();
-  if (claim === 'expired') await deps.onExpired();
+  if (claim === 'expired') await deps.onExpired(send);
 }

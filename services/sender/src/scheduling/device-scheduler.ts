@@ -5,8 +5,9 @@ import type { KnownPerson } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
-import { expireSends } from '@gateway/store/sends/change-send';
-import { listOpenSends, readSend } from '@gateway/store/sends/read-send';
+import { expireSend } from '@gateway/store/sends/change-send';
+import { findClosed } from '@gateway/store/sends/open-sends';
+import { readSend } from '@gateway/store/sends/read-send';
 import { noteSend } from '@gateway/store/sends/take-in-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
@@ -132,10 +133,7 @@ export class DeviceScheduler {
   /** Looks at cancels and expiries. Called on doorbells. */
   async refresh(): Promise<void> {
     const { store, ownership } = this.deps;
-    // In this order: what comes while Redis answers is not over.
-    const known = this.sends.ids();
-    const open = new Set(await listOpenSends(store, ownership.address));
-    for (const messageId of known) if (!open.has(messageId)) this.sends.drop(messageId);
+    for (const messageId of await findClosed(store, ownership.address, this.sends.ids())) this.sends.drop(messageId);
     const dropCancelled = async (send: SendProgress) => {
       const record = await readSend(store, ownership.address, send.messageId);
       if (!record || record.cancelledAtMs) send.dropCancelled();
@@ -145,9 +143,10 @@ export class DeviceScheduler {
   }
 
   /** A recipient was to be claimed whose send is over. */
-  private async expire(): Promise<void> {
+  private async expire({ messageId }: SendProgress): Promise<void> {
     const { store, ownership, clock } = this.deps;
-    for (const messageId of await expireSends(store, ownership, clock.nowMs())) this.sends.drop(messageId);
+    await expireSend(store, ownership.address, messageId, clock.nowMs());
+    this.sends.drop(messageId);
     this.settleAll();
   }
 
@@ -269,7 +268,7 @@ export class DeviceScheduler {
         if (outcome.kind !== 'unacknowledged') this.answeredAtMs = this.deps.clock.monotonicMs();
         else if (this.answeredAtMs <= writtenAtMs) this.deps.onStalled(session);
       },
-      onExpired: () => this.expire(),
+      onExpired: (send) => this.expire(send),
     };
   }
 

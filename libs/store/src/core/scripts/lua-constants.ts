@@ -2,6 +2,7 @@ import { WANTS } from '@gateway/contracts/devices/device-state';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
 import { ACTIVITY_BYTES, ACTIVITY_FIELDS } from '@gateway/contracts/sends/activity';
+import { PRIORITY_SPAN } from '@gateway/contracts/sends/open-order';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import {
   HEAD_LAYOUT,
@@ -26,6 +27,7 @@ export const CONTRACT = {
   states: SEND_STATES as readonly string[],
   events: RECIPIENT_EVENTS as readonly string[],
   wants: WANTS as readonly string[],
+  prioritySpan: PRIORITY_SPAN,
   kinds: KIND_CODES as Readonly<Record<string, number>>,
   headLayout: HEAD_LAYOUT as Layout,
   resultLayout: RESULT_LAYOUT as Layout,
@@ -61,6 +63,7 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     ),
     ...Object.fromEntries(contract.states.map((state, code) => [state.toUpperCase(), code])),
     OTP: contract.kinds.otp!,
+    PRIORITY_SPAN: contract.prioritySpan,
     HEAD_BYTES: widthOf(headLayout),
     PLACE_BYTES: contract.recipientBytes + resultBytes,
     RESULT_BYTES: resultBytes,

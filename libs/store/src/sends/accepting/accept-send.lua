@@ -8,7 +8,7 @@
 --- @include book
 --- @include due
 --- @include activity
---- @constants IDEMPOTENCY_MS TAKEN_IN_MS QUEUED decode_head
+--- @constants IDEMPOTENCY_MS TAKEN_IN_MS PRIORITY_SPAN QUEUED decode_head
 local MOST_FORGOTTEN = 200
 local LISTED_MS = 194 * 3600 * 1000 -- Longer than a send takes to its end and is kept afterwards.
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
@@ -35,7 +35,7 @@ redis.call('SET', record_key, packed)
 redis.call('SET', content_key, sealed, 'PXAT', content_dies_at_ms)
 measure_send(send, owner, { record_key, content_key })
 save_head(send)
-redis.call('ZADD', open_key, send.expires_at, message_id)
+redis.call('ZADD', open_key, send.priority * PRIORITY_SPAN + redis_exact_ms(), message_id)
 local redis_now, entry = redis_now_ms(), due_entry(record_key)
 redis.call('ZADD', due_key, math.min(redis_now + TAKEN_IN_MS, send.expires_at), entry)
 redis.call('XADD', sends_key, 'MINID', '~', redis_now - LISTED_MS, '*', 's', string.match(entry, '/(.*)'))

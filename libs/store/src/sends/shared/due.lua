@@ -8,7 +8,12 @@ local function device_entry(record_key)
   return string.match(record_key, '([^:]+):s:[^:]+$')
 end
 
-local function redis_now_ms()
+-- With microseconds as its fraction.
+local function redis_exact_ms()
   local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return time[1] * 1000 + time[2] / 1000
+end
+
+local function redis_now_ms()
+  return math.floor(redis_exact_ms())
 end
