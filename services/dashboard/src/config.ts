@@ -1,10 +1,10 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
-import { type GatewayConfig, gatewayKeys } from '@gateway/runtime/config/gateway-config';
+import { type GatewayConfig, gatewayKeys, type SocketConfig, socketKeys } from '@gateway/runtime/config/gateway-config';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
 /** The settings of the console, each an environment variable of that name. */
-export interface DashboardConfig extends GatewayConfig {
+export interface DashboardConfig extends GatewayConfig, SocketConfig {
   /** Address the console listens on. Default: this machine only; a container sets `0.0.0.0`. */
   DASHBOARD_HOST: string;
   /** Port of the same. Default 3001; 0 takes any free one. */
@@ -30,6 +30,7 @@ export interface DashboardConfig extends GatewayConfig {
 
 const schema = Joi.object<DashboardConfig & { API_PORT: number }>({
   ...gatewayKeys,
+  ...socketKeys,
   API_PORT: Joi.number().integer().min(0).max(65_535).default(3000),
   DASHBOARD_PORT: Joi.number().integer().min(0).max(65_535).default(3001),
   DASHBOARD_URL: Joi.string().uri({ scheme: ['http', 'https'] }),
@@ -52,6 +53,12 @@ const schema = Joi.object<DashboardConfig & { API_PORT: number }>({
 /** Throws an error that names every variable with a problem. */
 export function readDashboardConfig(environment: NodeJS.ProcessEnv = process.env): DashboardConfig {
   return readConfig(schema, environment);
+}
+
+/** The phones of a stand-in of the network, which has a root of its own and answers on one port. `undefined`: it is the real one. */
+export function simulatorOf({ MESSENGER_URL, MESSENGER_TRUST }: SocketConfig): string | undefined {
+  if (MESSENGER_TRUST.kind === 'production') return undefined;
+  return new URL(MESSENGER_URL.replace(/^ws/, 'http')).origin;
 }
 
 /** The names by which only this machine knows itself. */

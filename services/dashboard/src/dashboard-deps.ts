@@ -16,6 +16,8 @@ export interface DashboardDeps {
   heartbeat: Heartbeat;
   /** Where programs find the API, without a path. */
   publicApiUrl: string;
+  /** Where the phones of a simulated network are. `undefined` on the real one. */
+  simulatorUrl: string | undefined;
   /** Where browsers see the console, if that is not this machine alone. */
   publicUrl: URL | undefined;
   allowsPlainHttp: boolean;

@@ -6,7 +6,7 @@ import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { ensureFirstUser, setPassword } from '@gateway/store/console/users';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
-import type { DashboardConfig } from './config.js';
+import { type DashboardConfig, simulatorOf } from './config.js';
 import { createDashboardMetrics } from './dashboard-metrics.js';
 import { createApp } from './http/app.js';
 import { startHttpServer } from './http/http-server.js';
@@ -45,6 +45,7 @@ export async function runDashboard(
     heartbeat: new Heartbeat(),
     api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),
     publicUrl: config.DASHBOARD_URL === undefined ? undefined : new URL(config.DASHBOARD_URL),
+    simulatorUrl: simulatorOf(config),
     allowsPlainHttp: config.DASHBOARD_ALLOW_HTTP,
     trustedProxies: config.TRUST_PROXY,
     cookieSecrets: contents.map(({ key }) => deriveCookieSecret(key)),

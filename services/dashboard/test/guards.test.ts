@@ -1,5 +1,5 @@
 import { mayAct, USER_ROLES } from '@gateway/contracts/console/users';
-import { readDashboardConfig } from '@gateway/dashboard/config';
+import { readDashboardConfig, simulatorOf } from '@gateway/dashboard/config';
 import { OPERATIONS } from '@gateway/dashboard/operations/operations';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { expect } from 'chai';
@@ -134,5 +134,14 @@ describe('the settings of the console', () => {
     });
     const ownApi = { API_URL: 'http://127.0.0.1:4000', API_PUBLIC_URL: 'http://127.0.0.1:4000' };
     expect(read({ API_PORT: '4000' })()).to.include(ownApi);
+  });
+
+  it('tell a simulated network by its own root, and never take the real one for it', () => {
+    const read = (settings: Record<string, string>) => simulatorOf(readDashboardConfig({ ...KEYS, ...settings }));
+    expect(read({})).to.equal(undefined);
+    expect(read({ MESSENGER_URL: 'wss://messenger.example.com/ws' })).to.equal(undefined);
+    const root = { MESSENGER_TRUST: `root:${'ab'.repeat(32)}` };
+    expect(read({ ...root, MESSENGER_URL: 'ws://127.0.0.1:4001/ws/chat' })).to.equal('http://127.0.0.1:4001');
+    expect(() => read(root)).to.throw('MESSENGER_TRUST');
   });
 });

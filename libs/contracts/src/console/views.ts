@@ -11,6 +11,8 @@ export interface Me {
   user: { name: string; role: UserRole; hasPassword: boolean };
   api: { url: string };
   workspace: string;
+  /** The network is a stand-in: no message reaches a person. */
+  isSimulated: boolean;
 }
 
 /** What the page shows of a device. Times in ms since 1970. */

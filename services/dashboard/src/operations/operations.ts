@@ -4,13 +4,14 @@ import { connectDevice, disconnectDevice, listDevices, showDevice } from './devi
 import { addOptOuts, findOptOut, liftOptOut, listOptOuts } from './opt-outs.js';
 import { listSessions } from './sessions.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
+import { scanWithSimulatedPhone } from './simulator.js';
 import { createToken, listTokens, revokeToken } from './tokens.js';
 import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './users.js';
 
 /** All that the page can ask for. */
 export const OPERATIONS: readonly Operation[] = [
   ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
-  ...[listDevices, showDevice, connectDevice, disconnectDevice],
+  ...[listDevices, showDevice, connectDevice, disconnectDevice, scanWithSimulatedPhone],
   ...[listTokens, createToken, revokeToken],
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
   ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],

@@ -11,8 +11,12 @@ import { beginSession, leaveSession } from '../sessions/load-sessions.js';
 const password = Joi.string().max(PASSWORD_CHARACTERS.max).required();
 
 /** What the page shows of a user. */
-function describe({ name, role, hasPassword }: User, { publicApiUrl, workspace }: DashboardDeps) {
-  return { user: { name, role, hasPassword }, api: { url: publicApiUrl.replace(/\/+$/, '') }, workspace };
+function describe({ name, role, hasPassword }: User, { publicApiUrl, workspace, simulatorUrl }: DashboardDeps) {
+  return {
+    user: { name, role, hasPassword },
+    api: { url: publicApiUrl.replace(/\/+$/, '') },
+    ...{ workspace, isSimulated: simulatorUrl !== undefined },
+  };
 }
 
 /** `user` is null where no one is signed in: to ask for that is no failure. */

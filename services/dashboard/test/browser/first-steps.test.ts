@@ -17,7 +17,9 @@ describe('the first steps in the console', function () {
   let dashboard: TestDashboard;
   before(async () => {
     const apiUrl = new URL(fixture.gateway.baseUrl).origin;
-    dashboard = await startTestDashboard(fixture.space, { apiUrl, pageFolder: BUILT_PAGE });
+    dashboard = await startTestDashboard(fixture.space, {
+      ...{ apiUrl, pageFolder: BUILT_PAGE, simulatorUrl: fixture.simulator.adminUrl },
+    });
   });
   after(() => dashboard.close());
 
@@ -80,5 +82,13 @@ describe('the first steps in the console', function () {
     await page.getByRole('button', { name: 'Disconnect' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText('The account was disconnected on request.').waitFor();
+  });
+
+  it('on a simulated network a simulated phone scans, and the page says what network it is', async () => {
+    const page = await browser.open(dashboard, '/devices/by-phone');
+    await page.getByText('This is a simulated network').waitFor();
+    await page.getByRole('button', { name: 'Show the QR code' }).click();
+    await page.getByRole('button', { name: 'Scan with a simulated phone' }).click();
+    await page.getByText('Connected', { exact: true }).waitFor({ timeout: 20_000 });
   });
 });

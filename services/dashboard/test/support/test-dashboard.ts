@@ -94,6 +94,8 @@ export interface TestDashboardOptions {
   redisUrl?: string;
   apiUrl?: string;
   publicUrl?: string;
+  /** On a simulated network. */
+  simulatorUrl?: string;
   allowsPlainHttp?: boolean;
   /** The built page in place of one line of HTML. */
   pageFolder?: string;
@@ -131,6 +133,7 @@ export async function startTestDashboard(
       heartbeat: new Heartbeat(options.beatMs),
       api: new PublicApi({ store, workspace: 'main', apiUrl, clock: systemClock }),
       publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl),
+      simulatorUrl: options.simulatorUrl,
       allowsPlainHttp: options.allowsPlainHttp ?? false,
       cookieSecrets: ['a secret of this test'],
       pageFolder: options.pageFolder ?? stub!,

@@ -25,3 +25,6 @@ export const connectDevice = (id: string, json: LinkRequest) =>
   request<{ status: DeviceView['status'] }>(`/devices/${id}/connect`, { json });
 
 export const disconnectDevice = (id: string) => request<{ message: string }>(`/devices/${id}/disconnect`, { json: {} });
+
+/** On a simulated network. Ends when the phone has scanned all that the network wants. */
+export const scanWithSimulatedPhone = (id: string) => request(`/devices/${id}/simulated-scan`, { json: {} });

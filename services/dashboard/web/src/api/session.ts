@@ -19,7 +19,12 @@ export function useMe(): Me {
   return data ?? NOBODY;
 }
 
-const NOBODY: Me = { user: { name: '', role: 'viewer', hasPassword: true }, api: { url: '' }, workspace: '' };
+const NOBODY: Me = {
+  user: { name: '', role: 'viewer', hasPassword: true },
+  api: { url: '' },
+  workspace: '',
+  isSimulated: false,
+};
 
 async function enter(answer: Promise<Me>): Promise<Me> {
   const me = await answer;

@@ -9,6 +9,7 @@ import { LivePill } from './live-pill.js';
 import { Navigation } from './navigation.js';
 import { PasswordNotice } from './password-notice.js';
 import classes from './shell.module.css';
+import { SimulatorNotice } from './simulator-notice.js';
 import { UserMenu } from './user-menu.js';
 
 /** What is around every page: where one is, whether it is live, who one is. */
@@ -48,6 +49,7 @@ export function Shell() {
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="page">
+        <SimulatorNotice />
         <PasswordNotice />
         <Outlet />
       </AppShell.Main>

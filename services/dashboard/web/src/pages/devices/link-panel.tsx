@@ -5,9 +5,11 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { connectDevice, type LinkRequest } from '../../api/devices.js';
+import { useMe } from '../../api/session.js';
 import { Failure } from '../../components/failure.js';
 import { Panel } from '../../components/panel.js';
 import { LiveCode } from './live-code.js';
+import { SimulatedScan } from './simulated-scan.js';
 
 type Method = LinkRequest['method'];
 
@@ -16,6 +18,7 @@ export function LinkPanel({ id, view }: { id: string; view: DeviceView | undefin
   const { t } = useTranslation();
   const [chosen, choose] = useState<Method>();
   const ask = useMutation({ mutationFn: (wanted: LinkRequest) => connectDevice(id, wanted) });
+  const { isSimulated } = useMe();
   const link = view?.link;
   const method = chosen ?? link?.method ?? 'qrCode';
   const isUnderWay = link !== undefined && link.method === method;
@@ -36,6 +39,7 @@ export function LinkPanel({ id, view }: { id: string; view: DeviceView | undefin
         />
         {ask.error && !isUnderWay && <Failure error={ask.error} />}
         {isUnderWay && <LiveCode link={link} isScannedOnce={view?.reason === 'scan_again'} />}
+        {isUnderWay && isSimulated && method === 'qrCode' && <SimulatedScan device={id} />}
         {!isUnderWay && method === 'qrCode' && (
           <Stack align="flex-start">
             <Text size="sm" c="dimmed">
