@@ -1,4 +1,4 @@
-import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -61,7 +61,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
       producer,
       doorbells,
       clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
-      defaultPace: defaultPace(config),
+      defaultPace: defaultPace(config.PACE_PER_MINUTE),
       trustedProxies: config.TRUST_PROXY,
       bodies,
       fetchPolicy: {
@@ -93,8 +93,4 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
   });
   lifecycle.add('http server', () => server.close());
   logger.info('api listens', { host: config.API_HOST, port: server.port, opsPort: host.opsPort });
-}
-
-function defaultPace({ PACE_PER_MINUTE: messagesPerMinute }: ApiConfig) {
-  return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };
 }

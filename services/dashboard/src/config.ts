@@ -1,10 +1,10 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
-import { type GatewayConfig, gatewayKeys, type SocketConfig, socketKeys } from '@gateway/runtime/config/gateway-config';
+import { type GatewayConfig, gatewayKeys, type PaceConfig, paceKeys } from '@gateway/runtime/config/gateway-config';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
 /** The settings of the console, each an environment variable of that name. */
-export interface DashboardConfig extends GatewayConfig, SocketConfig {
+export interface DashboardConfig extends GatewayConfig, PaceConfig {
   /** Address the console listens on. Default: this machine only; a container sets `0.0.0.0`. */
   DASHBOARD_HOST: string;
   /** Port of the same. Default 3001; 0 takes any free one. */
@@ -30,7 +30,7 @@ export interface DashboardConfig extends GatewayConfig, SocketConfig {
 
 const schema = Joi.object<DashboardConfig & { API_PORT: number }>({
   ...gatewayKeys,
-  ...socketKeys,
+  ...paceKeys,
   API_PORT: Joi.number().integer().min(0).max(65_535).default(3000),
   DASHBOARD_PORT: Joi.number().integer().min(0).max(65_535).default(3001),
   DASHBOARD_URL: Joi.string().uri({ scheme: ['http', 'https'] }),
@@ -56,7 +56,7 @@ export function readDashboardConfig(environment: NodeJS.ProcessEnv = process.env
 }
 
 /** The phones of a stand-in of the network, which has a root of its own and answers on one port. `undefined`: it is the real one. */
-export function simulatorOf({ MESSENGER_URL, MESSENGER_TRUST }: SocketConfig): string | undefined {
+export function simulatorOf({ MESSENGER_URL, MESSENGER_TRUST }: PaceConfig): string | undefined {
   if (MESSENGER_TRUST.kind === 'production') return undefined;
   return new URL(MESSENGER_URL.replace(/^ws/, 'http')).origin;
 }

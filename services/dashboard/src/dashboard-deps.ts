@@ -1,3 +1,4 @@
+import type { Pace } from '@gateway/contracts/devices/pace';
 import type { Workspace } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
@@ -18,6 +19,8 @@ export interface DashboardDeps {
   publicApiUrl: string;
   /** Where the phones of a simulated network are. `undefined` on the real one. */
   simulatorUrl: string | undefined;
+  /** Of devices without a pace of their own. */
+  defaultPace: Pace;
   /** Where browsers see the console, if that is not this machine alone. */
   publicUrl: URL | undefined;
   allowsPlainHttp: boolean;

@@ -1,6 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { FIRST_USER } from '@gateway/contracts/console/users';
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { ensureFirstUser, setPassword } from '@gateway/store/console/users';
@@ -44,6 +45,7 @@ export async function runDashboard(
     ...{ store, workspace, live, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
     heartbeat: new Heartbeat(),
     api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),
+    defaultPace: defaultPace(config.PACE_PER_MINUTE),
     publicUrl: config.DASHBOARD_URL === undefined ? undefined : new URL(config.DASHBOARD_URL),
     simulatorUrl: simulatorOf(config),
     allowsPlainHttp: config.DASHBOARD_ALLOW_HTTP,

@@ -1,4 +1,4 @@
-import { CAREFUL_PACE, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import { joinFleet } from '@gateway/fleet/join-fleet';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { createConsumer } from '@gateway/queue/consumer';
@@ -92,7 +92,3 @@ export async function runSender(
 }
 
 const sumOf = (counts: Record<string, number>) => Object.values(counts).reduce((sum, count) => sum + count, 0);
-
-function defaultPace(messagesPerMinute: number) {
-  return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };
-}

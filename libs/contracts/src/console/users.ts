@@ -41,5 +41,7 @@ export const AUDIT_ACTIONS = [
   'device.disconnected',
   'opt_outs.added',
   'opt_out.lifted',
+  'message.sent',
+  'message.cancelled',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -11,6 +11,11 @@ export interface Pace {
 export const CAREFUL_PACE: Pace = { messagesPerMinute: 20, burst: 1, jitter: 0.3 };
 export const UNLIMITED_PACE: Pace = { messagesPerMinute: 0, burst: 1, jitter: 0 };
 
+/** Of a device without a pace of its own. 0 is without a limit. */
+export function defaultPace(messagesPerMinute: number): Pace {
+  return messagesPerMinute === 0 ? UNLIMITED_PACE : { ...CAREFUL_PACE, messagesPerMinute };
+}
+
 /** How long `messages` take at a pace, without the burst: an estimate that is never too early by more than the burst. */
 export function paceDurationMs(pace: Pace, messages: number): number {
   return pace.messagesPerMinute === 0 ? 0 : Math.ceil((messages * 60_000) / pace.messagesPerMinute);

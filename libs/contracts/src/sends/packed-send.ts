@@ -169,6 +169,12 @@ function unpackPlace(bytes: Buffer, at: number, index: number): RecipientView {
   };
 }
 
+/** A digit for each of the first `count` recipients, the code of its status, in the bytes of their places. */
+export function unpackStatuses(bytes: Buffer, count: number): string {
+  const first = RECIPIENT_BYTES + RESULT_AT.status;
+  return Array.from({ length: count }, (_, index) => bytes[first + index * PLACE_BYTES]).join('');
+}
+
 function readField(bytes: Buffer, result: number, field: ResultField): number {
   return bytes.readUIntBE(result + RESULT_AT[field], RESULT_LAYOUT[field]);
 }

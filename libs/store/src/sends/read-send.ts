@@ -7,6 +7,7 @@ import {
   type SendTexts,
   unpackHead,
   unpackPlaces,
+  unpackStatuses,
   unpackTexts,
 } from '@gateway/contracts/sends/packed-send';
 import {
@@ -82,6 +83,12 @@ export async function readRecipients(
   if (head?.[0] !== RECORD_VERSION || !places) return [];
   const count = Math.max(0, Math.min(limit, unpackHead(head).total - from));
   return unpackPlaces(places, { from, count });
+}
+
+/** A digit for each recipient of a send: the code of its status. */
+export async function readStatuses(store: Store, address: DeviceAddress, { tag, total }: SendRecord): Promise<string> {
+  const places = await readBytes(store, address, tag, placeRange(0, total));
+  return places.length === 0 ? '' : unpackStatuses(places, total);
 }
 
 /** The number of one recipient, as it was asked for; `undefined` when there is no such send or recipient. */

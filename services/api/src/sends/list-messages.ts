@@ -1,10 +1,9 @@
-import { fromBase32, toBase32 } from '@gateway/contracts/base32';
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import type { DeviceId } from '@gateway/contracts/ids';
 import { KIND_CODES } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type SendStatus, sendStatus } from '@gateway/contracts/sends/statuses';
+import { CURSOR, fromCursor, toCursor } from '@gateway/store/sends/listing/list-cursor';
 import { type FoundSend, listSends } from '@gateway/store/sends/listing/list-sends';
-import type { ListPlace } from '@gateway/store/sends/listing/listed-sends';
 import { countsSchema, sendStatusSchema } from '../documents/send-schemas.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Endpoint } from '../http/endpoint.js';
@@ -34,9 +33,7 @@ export const listMessages: Endpoint<ListQuery, Record<string, never>> = {
       .valid(...RECIPIENT_STATUSES, 'sending')
       .description('Only those that are this far.'),
     kind: kindSchema.description('Only those of this kind.'),
-    after: Joi.string()
-      .pattern(/^[0-9a-hjkmnp-tv-z]{18}$/)
-      .description('The `nextCursor` of the previous page.'),
+    after: Joi.string().pattern(CURSOR).description('The `nextCursor` of the previous page.'),
     limit: Joi.number().integer().min(1).max(100).default(50).description('Messages per page.'),
   }),
   body: noBody,
@@ -97,18 +94,4 @@ function describe({ address: { device }, send }: FoundSend) {
     createdAt: new Date(createdAtMs).toISOString(),
     expiresAt: new Date(expiresAtMs).toISOString(),
   };
-}
-
-/** 6 bytes of ms, 4 of the sequence, 1 of the shard. */
-function toCursor({ ms, sequence, shard }: ListPlace): string {
-  const bytes = Buffer.alloc(11);
-  bytes.writeUIntBE(ms, 0, 6);
-  bytes.writeUInt32BE(sequence, 6);
-  bytes.writeUInt8(shard, 10);
-  return toBase32(bytes);
-}
-
-function fromCursor(cursor: string): ListPlace {
-  const bytes = fromBase32(cursor);
-  return { ms: bytes.readUIntBE(0, 6), sequence: bytes.readUInt32BE(6), shard: bytes.readUInt8(10) };
 }

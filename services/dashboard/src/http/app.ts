@@ -1,4 +1,4 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { DashboardDeps } from '../dashboard-deps.js';
 import { streamLive } from '../live/stream-live.js';
 import { OPERATIONS } from '../operations/operations.js';
@@ -9,7 +9,7 @@ import { guardHost } from './middlewares/guard-host.js';
 import { guardWrites } from './middlewares/guard-writes.js';
 import { limitSignIns } from './middlewares/limit-sign-ins.js';
 import { observeRequest } from './middlewares/observe-request.js';
-import { runOperation } from './middlewares/run-operation.js';
+import { refuseOthers, runOperation } from './middlewares/run-operation.js';
 import { secureHeaders, serveAssets, servePage } from './serve-page.js';
 
 const API = '/console/api';
@@ -31,10 +31,15 @@ export function createApp(deps: DashboardDeps): Express {
     res.setHeader('Cache-Control', 'no-store');
     next();
   });
-  app.use(API, guardWrites, express.json({ limit: MAX_BODY_BYTES }), loadSessions(deps));
+  app.use(API, guardWrites, readSmallBody, loadSessions(deps));
   const limits = limitSignIns(deps);
   for (const each of OPERATIONS) {
-    app[each.method](`${API}${each.path}`, ...(each.for === 'unknown' ? limits : []), runOperation(each, deps));
+    const steps = [
+      ...(each.for === 'unknown' ? limits : []),
+      refuseOthers(each),
+      ...(each.maxBodyBytes === undefined ? [] : [express.json({ limit: each.maxBodyBytes })]),
+    ];
+    app[each.method](`${API}${each.path}`, ...steps, runOperation(each, deps));
   }
   app.get(`${API}/live`, streamLive(deps));
   app.use(API, (_req, _res, next) => next(new ConsoleError('not_found')));
@@ -44,3 +49,9 @@ export function createApp(deps: DashboardDeps): Express {
   app.use(answerError(deps));
   return app;
 }
+
+const LARGE = new Set(OPERATIONS.flatMap(({ path, maxBodyBytes }) => (maxBodyBytes === undefined ? [] : [path])));
+const readJson = express.json({ limit: MAX_BODY_BYTES });
+
+/** What may be larger is read when it is known who asks. */
+const readSmallBody: RequestHandler = (req, res, next) => (LARGE.has(req.path) ? next() : readJson(req, res, next));

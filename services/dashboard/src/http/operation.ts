@@ -13,6 +13,8 @@ export interface Operation<Body = unknown> {
   for: UserRole | 'anyone' | 'unknown';
   /** What it takes as JSON; nothing without it. */
   body?: Joi.ObjectSchema<Body>;
+  /** Larger than what all others take; read only from those who may ask for it. */
+  maxBodyBytes?: number;
   handle(call: Call<Body>, deps: DashboardDeps): Promise<Answer>;
 }
 

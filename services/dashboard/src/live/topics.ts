@@ -1,11 +1,14 @@
+import type { SendView } from '@gateway/contracts/console/send-views';
 import type { UserRole } from '@gateway/contracts/console/users';
 import type { DeviceView } from '@gateway/contracts/console/views';
 import type { Doorbell } from '@gateway/contracts/doorbell';
-import { isDeviceId, type Workspace } from '@gateway/contracts/ids';
+import { isDeviceId, parseMessageId, type Workspace } from '@gateway/contracts/ids';
 import type { Store } from '@gateway/store/core/store';
 import { listDevices } from '@gateway/store/devices/devices';
+import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
 import { readCommon, readDeviceView, showTo } from '../views/device-view.js';
+import { findSend, readSendView, summarize } from '../views/send-view.js';
 import { describeToken } from '../views/token-view.js';
 import type { Topic } from './topic.js';
 
@@ -15,12 +18,14 @@ export interface TopicDeps {
   nowMs: () => number;
 }
 
-/** `devices`, `device.<id>` and `token.<key id>`; `undefined` for other names. */
+/** `devices`, `messages`, `device.<id>`, `send.<message id>` and `token.<key id>`; `undefined` for other names. */
 export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
   const [kind, id, ...rest] = name.split('.');
   if (rest.length > 0) return undefined;
   if (kind === 'devices' && id === undefined) return devicesTopic(deps);
   if (kind === 'device' && id !== undefined && isDeviceId(id)) return deviceTopic(id, deps);
+  if (kind === 'messages' && id === undefined) return messagesTopic(deps);
+  if (kind === 'send' && id !== undefined && parseMessageId(id)) return sendTopic(id, deps);
   if (kind === 'token' && id !== undefined) return tokenTopic(id, deps);
   return undefined;
 }
@@ -63,6 +68,33 @@ function devicesTopic({ store, workspace }: TopicDeps): Topic {
 /** Nothing but the page of a device shows its code, which is new every few seconds. */
 function withoutCode({ link, ...view }: DeviceView): DeviceView {
   return link ? { ...view, link: { attemptId: link.attemptId, method: link.method } } : view;
+}
+
+/** The newest sends. */
+function messagesTopic({ store, workspace }: TopicDeps): Topic {
+  return {
+    role: 'viewer',
+    everyMs: 3_000,
+    isRungBy: (bell) => bell.workspace === workspace && bell.topic === 'sends',
+    read: async () => (await listSends(store, workspace, { limit: 50 })).sends.map(summarize),
+  };
+}
+
+/** How far a send is. Its recipients are read only when their counts have changed. */
+function sendTopic(messageId: string, { store, workspace }: TopicDeps): Topic {
+  let last: SendView | undefined;
+  return {
+    role: 'viewer',
+    everyMs: 1_000,
+    isRungBy: () => false,
+    async read() {
+      const found = await findSend(store, workspace, messageId);
+      if (!found) return null;
+      const counts = JSON.stringify(found.send.counts);
+      if (!last || JSON.stringify(last.counts) !== counts) last = await readSendView(store, found);
+      return last;
+    },
+  };
 }
 
 /** Whether it was used yet: whoever made it is looking at it. */

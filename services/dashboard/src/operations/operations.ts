@@ -1,7 +1,9 @@
 import type { Operation } from '../http/operation.js';
 import { listAudit } from './audit.js';
 import { connectDevice, disconnectDevice, listDevices, showDevice } from './devices.js';
+import { cancelMessage, listMessages, listRecipients, showContent, showMessage } from './messages.js';
 import { addOptOuts, findOptOut, liftOptOut, listOptOuts } from './opt-outs.js';
+import { previewMessage, sendMessage } from './send-message.js';
 import { listSessions } from './sessions.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
 import { scanWithSimulatedPhone } from './simulator.js';
@@ -12,6 +14,7 @@ import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './
 export const OPERATIONS: readonly Operation[] = [
   ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
   ...[listDevices, showDevice, connectDevice, disconnectDevice, scanWithSimulatedPhone],
+  ...[listMessages, showMessage, showContent, listRecipients, cancelMessage, previewMessage, sendMessage],
   ...[listTokens, createToken, revokeToken],
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
   ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],

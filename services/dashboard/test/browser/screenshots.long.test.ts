@@ -8,6 +8,7 @@ import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { linkDevice, ownDevice } from '../../../api/test/support/device-owner.js';
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { openFully } from '../support/inspect-pages.js';
+import { makeSend } from '../support/make-send.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
 /** `npm run test:browser` takes them from there to `docs/console`. */
@@ -19,6 +20,10 @@ const SHOTS = [
   { name: 'devices-ar-dark', path: '/devices', language: 'ar', scheme: 'dark' },
   { name: 'link', path: '/devices/support' },
   { name: 'link-phone-dark', path: '/devices/support', scheme: 'dark', width: 390 },
+  { name: 'messages', path: '/messages' },
+  { name: 'message', path: '/messages/MESSAGE' },
+  { name: 'message-ar-dark', path: '/messages/MESSAGE', language: 'ar', scheme: 'dark' },
+  { name: 'new-message', path: '/messages/new?again=MESSAGE' },
   { name: 'tokens', path: '/settings/api' },
   { name: 'tokens-ar', path: '/settings/api', language: 'ar' },
 ] as const;
@@ -33,8 +38,11 @@ describe('the screenshots of the console', function () {
     const connect = async (device: string, phone: string, name: string, more: Partial<ObservedState> = {}) => {
       const owner = await linkDevice(store, inMain(device));
       await owner.observe({ status: 'connected', phone, name, ...more }, 'linked');
+      return owner;
     };
-    await connect('default', '447700900100', 'Harbour Books');
+    const books = await connect('default', '447700900100', 'Harbour Books');
+    await makeSend(store, books, { count: 40, text: 'Your order is ready.' });
+    await makeSend(store, books, { count: 3_000, text: 'We are open on Sunday, with readings from four.' });
     await connect('deliveries', '447700900101', 'Harbour Deliveries', { reason: 'awaiting_backlog' });
     await connect('events', '447700900102', 'Harbour Events');
     const gone = await linkDevice(store, inMain('newsletter'));

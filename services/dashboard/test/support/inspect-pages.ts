@@ -1,27 +1,32 @@
 import type { Store } from '@gateway/store/core/store';
+import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import type { Page } from 'playwright-core';
 import { linkDevice } from '../../../api/test/support/device-owner.js';
 import { findBarriers, overflowOf } from './browser-page.js';
+import { makeSend } from './make-send.js';
 import type { TestDashboard } from './test-dashboard.js';
 
 /** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
 const PAGES = [
   ...['/sign-in', '/devices', '/devices/hostile', '/devices/brand-new'],
+  ...['/messages', '/messages?status=failed', '/messages/MESSAGE', '/messages/new', '/messages/new?again=MESSAGE'],
   ...['/settings/api', '/settings/users', '/settings/sessions', '/settings/audit'],
 ];
 
-/** A device and a token, with names that try to be more than that. */
+/** A device, a send and a token, with names that try to be more than that. */
 export async function fillConsole(store: Store): Promise<void> {
   const owner = await linkDevice(store, { workspace: 'main', device: 'hostile' });
   const name = '<img src=x onerror=alert(1)>\u202Egnp';
   await owner.observe({ status: 'connected', phone: '447700900123', name }, 'linked');
+  await makeSend(store, owner, { count: 50, text: name });
   await createApiToken(store, 'main', { name: '=HYPERLINK("https://evil.example")\u202E', device: 'hostile' });
 }
 
-/** Opens a page and waits until all of it is there. */
+/** Opens a page and waits until all of it is there. `MESSAGE` in its path stands for the newest send. */
 export async function openFully(page: Page, dashboard: TestDashboard, path: string): Promise<void> {
-  await page.goto(`${dashboard.origin}/console${path}`);
+  const [newest] = path.includes('MESSAGE') ? (await listSends(dashboard.store, 'main', { limit: 1 })).sends : [];
+  await page.goto(`${dashboard.origin}/console${path.replace('MESSAGE', newest?.send.messageId ?? '')}`);
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
 }

@@ -6,11 +6,9 @@ import { ConsoleError } from '../console-error.js';
 import { localsOf } from '../locals.js';
 import type { Answer, Operation } from '../operation.js';
 
-/** Checks who asks and what, does it, and writes it into the audit log before the answer is out. */
+/** Checks what is asked for, does it, and writes it into the audit log before the answer is out. */
 export function runOperation(operation: Operation, deps: DashboardDeps): RequestHandler {
   return async (req, res) => {
-    localsOf(res).route = operation.path;
-    refuseOthers(operation, res);
     const body = checkBody(operation, req);
     const { requestId, user } = localsOf(res);
     const answer = await operation.handle(
@@ -28,7 +26,16 @@ export function runOperation(operation: Operation, deps: DashboardDeps): Request
   };
 }
 
-function refuseOthers({ for: needed }: Operation, res: Response): void {
+/** Checks who asks. */
+export function refuseOthers({ for: needed, path }: Operation): RequestHandler {
+  return (_req, res, next) => {
+    localsOf(res).route = path;
+    requireRole(needed, res);
+    next();
+  };
+}
+
+function requireRole(needed: Operation['for'], res: Response): void {
   const { user } = localsOf(res);
   if (needed === 'anyone' || needed === 'unknown') return;
   if (!user) throw new ConsoleError('not_signed_in');

@@ -1,4 +1,6 @@
 import { AUDIT_ACTIONS, type AuditAction } from '@gateway/contracts/console/users';
+import type { SendKind } from '@gateway/contracts/content/message-content';
+import type { SendStatus } from '@gateway/contracts/sends/statuses';
 import {
   createRootRoute,
   createRoute,
@@ -8,9 +10,11 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import type { AuditFilter } from '../api/audit.js';
+import type { MessageFilter } from '../api/messages.js';
 import { queryClient } from '../api/query-client.js';
 import { meQuery } from '../api/session.js';
 import { NotFound, PageFailure } from '../components/failure.js';
+import { KINDS, STATUSES } from '../pages/messages/filter-values.js';
 import { SignInPage } from '../pages/sign-in/sign-in-page.js';
 
 const root = createRootRoute({ component: Outlet });
@@ -88,8 +92,34 @@ const optOuts = createRoute({
   component: lazyRouteComponent(() => import('../pages/opt-outs/opt-outs-page.js'), 'OptOutsPage'),
 });
 
+const messages = createRoute({
+  getParentRoute: () => inside,
+  path: '/messages',
+  validateSearch: ({ device, status, kind, days }: Record<string, unknown>): MessageFilter => ({
+    ...(typeof device === 'string' && { device }),
+    ...(STATUSES.includes(status as SendStatus) && { status: status as SendStatus }),
+    ...(KINDS.includes(kind as SendKind) && { kind: kind as SendKind }),
+    ...(typeof days === 'number' && days > 0 && { days }),
+  }),
+  component: lazyRouteComponent(() => import('../pages/messages/messages-page.js'), 'MessagesPage'),
+});
+
+const newMessage = createRoute({
+  getParentRoute: () => inside,
+  path: '/messages/new',
+  validateSearch: ({ again }: Record<string, unknown>): { again?: string } =>
+    typeof again === 'string' ? { again } : {},
+  component: lazyRouteComponent(() => import('../pages/new-message/new-message-page.js'), 'NewMessagePage'),
+});
+
+const message = createRoute({
+  getParentRoute: () => inside,
+  path: '/messages/$message',
+  component: lazyRouteComponent(() => import('../pages/messages/send-page.js'), 'SendPage'),
+});
+
 /** A page that is new has its line here. */
-const PAGES = [home, devices, device, optOuts, tokens, users, sessions, audit] as const;
+const PAGES = [home, devices, device, messages, newMessage, message, optOuts, tokens, users, sessions, audit] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, inside.addChildren(PAGES)]),

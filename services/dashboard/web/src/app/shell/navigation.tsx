@@ -1,6 +1,15 @@
 import { NavLink, Text } from '@mantine/core';
 import { Link, useLocation } from '@tanstack/react-router';
-import { BellOff, KeyRound, type LucideIcon, MonitorSmartphone, ScrollText, Smartphone, Users } from 'lucide-react';
+import {
+  BellOff,
+  KeyRound,
+  type LucideIcon,
+  MessagesSquare,
+  MonitorSmartphone,
+  ScrollText,
+  Smartphone,
+  Users,
+} from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
 import classes from './navigation.module.css';
@@ -12,6 +21,7 @@ export function Navigation() {
   return (
     <nav aria-label={t('shell.navigation')}>
       <Entry to="/devices" icon={Smartphone} label={t('devices.title')} />
+      <Entry to="/messages" icon={MessagesSquare} label={t('messages.title')} />
       <Entry to="/opt-outs" icon={BellOff} label={t('optOuts.title')} />
       <Text className={classes.section} size="xs" c="dimmed">
         {t('shell.settings')}
@@ -29,7 +39,7 @@ export function Navigation() {
 }
 
 interface EntryProps {
-  to: '/devices' | '/opt-outs' | `/settings/${'api' | 'users' | 'audit' | 'sessions'}`;
+  to: '/devices' | '/messages' | '/opt-outs' | `/settings/${'api' | 'users' | 'audit' | 'sessions'}`;
   icon: LucideIcon;
   label: string;
 }

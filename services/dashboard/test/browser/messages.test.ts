@@ -1,0 +1,126 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { claimRecipient, recordResults } from '@gateway/store/sends/change-send';
+import { listSends } from '@gateway/store/sends/listing/list-sends';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { type DeviceOwner, linkDevice } from '../../../api/test/support/device-owner.js';
+import { startTestApi, type TestApi } from '../../../api/test/support/test-api.js';
+import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
+import { startTestDashboard, type TestDashboard } from '../support/test-dashboard.js';
+
+const LIST = 10_000;
+const NUMBERS = Array.from({ length: LIST }, (_, i) => String(447700000000 + i));
+
+describe('messages on the page of the console', function () {
+  this.timeout(40_000);
+  const browser = useBrowser();
+  let space: RedisSpace;
+  let api: TestApi;
+  let dashboard: TestDashboard;
+  let owner: DeviceOwner;
+  before(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space, {});
+    dashboard = await startTestDashboard(space, { apiUrl: api.origin, pageFolder: BUILT_PAGE });
+    owner = await linkDevice(space.store, { workspace: 'main', device: 'default' });
+  });
+  after(async () => {
+    await dashboard.close();
+    await api.close();
+    await space.close();
+  });
+
+  const sends = async () => (await listSends(space.store, 'main', { limit: 50 })).sends.map(({ send }) => send);
+  const settle = async (id: string, recipients: readonly number[], event: 'acked' | 'failed', errorCode = 0) => {
+    const { tag } = parseMessageId(id)!;
+    const nowMs = Date.now();
+    for (const recipient of recipients) {
+      await claimRecipient(space.store, owner.ownership, { tag, recipient, part: 0, nowMs });
+    }
+    const events = recipients.map((recipient) => ({ recipient, part: 0, event, errorCode }));
+    await recordResults(space.store, owner.ownership, { tag, nowMs, events });
+  };
+  const csvOf = async (page: Page) => {
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const stream = await (await download).createReadStream();
+    return Buffer.concat((await stream.toArray()) as Buffer[]).toString();
+  };
+
+  it('checks a list line by line, says what will be before it is sent, and sends it once', async () => {
+    await addOptOuts(space.store, 'main', { numbers: ['447700900003'], source: 'api', atMs: Date.now() });
+    const page = await browser.open(dashboard, '/messages', { role: 'operator' });
+    await page.getByRole('link', { name: 'New message' }).click();
+    const lines = ['name', '+44 7700 900-001', '447700900001;Ann', '+44 7700 900003', '07700 900004', '4477x'];
+    await page.getByLabel('Recipients').fill(lines.join('\n'));
+    await page.getByLabel('Text', { exact: true }).fill("It's =1+1");
+    await page.getByText('1 duplicate gets it once.').waitFor();
+    await page.getByText('1 person has opted out and will get nothing.').waitFor();
+    await page.getByText('Line 5:').waitFor();
+    const submit = page.getByRole('button', { name: /^Send to/ });
+    expect(await submit.isDisabled()).to.equal(true);
+    await page.getByRole('button', { name: 'Leave these lines out' }).click();
+    await page.getByRole('group', { name: 'Line for a terminal' }).getByText(String.raw`It'\''s =1+1`).waitFor();
+    await submit.dblclick();
+    await page.waitForURL(/messages\/msg_/);
+    await page.getByText("It's =1+1").waitFor();
+    const [send, ...others] = await sends();
+    expect([send!.total, others.length]).to.deep.equal([2, 0]);
+
+    await settle(send!.messageId, [0], 'failed', 463);
+    await page.getByText('To the network this account is a stranger to them.').waitFor();
+    expect((await csvOf(page)).split('\r\n').slice(0, 2).join()).to.match(
+      /^number,status,error,at,447700900001,failed,network_463,\d{4}-/,
+    );
+    await page.getByRole('button', { name: 'Cancel the rest' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the rest' }).click();
+    await page.getByRole('table').getByText('Cancelled').waitFor();
+
+    await page.getByRole('link', { name: 'Send to those who failed' }).click();
+    await page.getByRole('button', { name: 'Send to 1 person' }).waitFor();
+    expect(await page.getByLabel('Recipients').inputValue()).to.equal('+447700900001');
+    expect(await page.getByLabel('Text', { exact: true }).inputValue()).to.equal("It's =1+1");
+  });
+
+  it('shows ten thousand recipients in few rows, and filters them at once', async () => {
+    const { value: token } = await api.newToken();
+    const sent = await api.call('POST', '/send', { token, json: { to: NUMBERS, text: 'hello' } });
+    const id = String(sent.body.messageId);
+    const failed = NUMBERS.flatMap((_, i) => (i % 100 === 7 ? [i] : []));
+    await settle(id, failed, 'failed', 463);
+    const page = await browser.open(dashboard, `/messages/${id}`);
+    await page.getByText('+447700000000').waitFor();
+    const rows = () => page.getByRole('row').count();
+    expect(await rows()).to.be.within(5, 80);
+    expect(await page.getByRole('table').getAttribute('aria-rowcount')).to.equal(String(LIST + 1));
+    const filterMs = await page.evaluate<number>(`new Promise((done) => {
+      const startedAt = performance.now();
+      const button = [...document.querySelectorAll('button[aria-pressed]')].find((b) => b.textContent.includes('Failed'));
+      const look = () => document.querySelector('[role=table]').getAttribute('aria-rowcount') === '101'
+        ? done(performance.now() - startedAt) : requestAnimationFrame(look);
+      button.click();
+      look();
+    })`);
+    expect(filterMs).to.be.below(150);
+    await page.getByText('+447700000107').waitFor();
+    expect(await rows()).to.be.within(5, 80);
+    // What happens meanwhile is on the screen within 1.5 s.
+    const startedMs = performance.now();
+    await settle(id, [0, 1, 2], 'acked');
+    await page.getByRole('button', { name: 'Sent 3' }).waitFor();
+    expect(performance.now() - startedMs).to.be.below(5_000);
+    expect((await csvOf(page)).split('\r\n')).to.have.length(LIST + 1);
+  });
+
+  it('keeps the filter of the list in its address, and masks numbers for viewers', async () => {
+    const page = await browser.open(dashboard, '/messages?status=cancelled', { role: 'viewer' });
+    await page.getByText('None of the messages passes this filter.').or(page.getByRole('table')).first().waitFor();
+    await page.getByLabel('State').selectOption('sending');
+    await page.waitForURL(/status=sending/);
+    await page.getByRole('link', { name: /^msg_/ }).first().click();
+    await page.getByText('+447***00').first().waitFor();
+    expect(await page.getByRole('link', { name: 'Send to those who failed' }).count()).to.equal(0);
+  });
+});
