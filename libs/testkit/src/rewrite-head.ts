@@ -1,6 +1,7 @@
 import { type DeviceAddress, type MessageId, parseMessageId } from '@gateway/contracts/ids';
-import { sendKeys } from '@gateway/contracts/redis-keys';
+import { sendKeys, shardKeys } from '@gateway/contracts/redis-keys';
 import { HEAD_LAYOUT, type HeadField, offsetsOf } from '@gateway/contracts/sends/send-layout';
+import { shardOf } from '@gateway/contracts/shards';
 import type { Store } from '@gateway/store/core/store';
 
 const AT = offsetsOf(HEAD_LAYOUT);
@@ -18,4 +19,12 @@ export async function rewriteHead(
     bytes.writeUIntBE(value, 0, bytes.length);
     await store.redis.setrange(record, AT[field], bytes);
   }
+}
+
+/** The time of a send is over now, as if it had come. */
+export async function endTime(store: Store, address: DeviceAddress, messageId: MessageId): Promise<void> {
+  const nowMs = Date.now();
+  await rewriteHead(store, address, messageId, { expiresAt: nowMs });
+  const entry = `${address.workspace}/${address.device}/${parseMessageId(messageId)!.tag}`;
+  await store.redis.zadd(shardKeys(store.space, shardOf(address)).due, nowMs, entry);
 }

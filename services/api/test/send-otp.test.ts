@@ -76,7 +76,7 @@ describe('POST /otp', () => {
       expect(send.expiresAtMs - send.createdAtMs).to.equal(5 * 60_000);
       const { content } = (await readContent(space.store, DEFAULT, send.tag))!;
       expect(content).to.deep.equal({ kind: 'text', text: otpText(OTP.code, language) });
-      const [job] = await space.clients.commands.keys(`*${messageId}-0`);
+      const [job] = await space.clients.commands.keys(`*:${messageId}`);
       expect(await space.clients.commands.hget(job!, 'priority')).to.equal('1');
     }
   });

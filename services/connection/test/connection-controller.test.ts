@@ -67,6 +67,9 @@ describe('the connection controller', () => {
     const ours = await device.nextCode();
     const code = await eventually(async () => (await readDeviceState(space.store, theirs)).observed?.code);
     expect(code).to.not.equal(ours);
+    await requestUnlink(space.store, theirs, { attemptId: 'no more' });
+    await ringDoorbell(space.store, { topic: 'desired', ...theirs });
+    await eventually(async () => (await readDeviceState(space.store, theirs)).observed?.status === 'disconnected');
   });
 
   it('finds without a doorbell what is wanted, and asks for no device of which nothing is', async () => {

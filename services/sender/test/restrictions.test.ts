@@ -5,7 +5,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { endTime } from '@gateway/testkit/rewrite-head';
 import { expect } from 'chai';
 
 type Restrictions = ReturnType<Simulator['network']['accounts']['ensure']>['restrictions'];
@@ -151,7 +151,7 @@ describe('an account that the network restricts', function () {
       expect(status).to.equal(202);
       const { messageId } = body.data;
       await waitForHeld(messageId, 1);
-      await rewriteHead(space.store, address, messageId, { expiresAt: Date.now() });
+      await endTime(space.store, address, messageId);
       const done = await waitFor(messageId, { expired: 1 });
       expect(done.recipients[0]).to.include({ status: 'expired', error: 'new_contacts_held' });
       const reached = new Set((await readDeliveries(simulator, account.account)).map(({ to }) => to));
