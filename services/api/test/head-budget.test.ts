@@ -9,7 +9,7 @@ import { expect } from 'chai';
 
 const CALLERS = 450;
 const LINES = Array.from({ length: 120 }, (_, i) => `h${i}: ${'x'.repeat(110)}\r\n`).join('');
-const LARGE = `GET / HTTP/1.1\r\n${LINES}\r\n`;
+const large = (method: string) => `${method} / HTTP/1.1\r\n${LINES}\r\n`;
 
 describe('large heads of requests that wait for their answers', () => {
   let server: HttpServer;
@@ -44,27 +44,30 @@ describe('large heads of requests that wait for their answers', () => {
     return () => received;
   }
 
-  it('are refused with 503 once they hold eight megabytes; small ones pass, and all do again when there is room', async () => {
-    const answers = await Promise.all(Array.from({ length: CALLERS }, () => ask(LARGE)));
-    const refused = () => answers.map((received) => received()).filter(Boolean);
-    await eventually(() => waiting.length + refused().length === CALLERS);
-    expect(waiting.length).to.be.within(300, CALLERS - 1);
-    for (const answer of refused()) {
-      expect(answer).to.match(/^HTTP\/1.1 503 /);
-      expect(answer)
-        .to.match(/^retry-after: 1\r$/im)
-        .and.to.match(/^connection: close\r$/im)
-        .and.to.match(/^x-ratelimit-limit: 60\r$/im)
-        .and.to.match(/^x-ratelimit-remaining: \d+\r$/im)
-        .and.to.match(/^x-ratelimit-reset: \d+\r$/im);
-    }
-    const small = await ask('GET / HTTP/1.1\r\nX-Now: 1\r\n\r\n');
-    await eventually(() => small().endsWith('now'));
-    for (const res of waiting) res.end('later');
-    await eventually(() => answers.every((received) => received() !== ''));
-    const large = await ask(LARGE.replace('\r\n', '\r\nX-Now: 1\r\n'));
-    await eventually(() => large().endsWith('now'));
-  });
+  for (const method of ['GET', 'CONNECT']) {
+    it(`are refused with 503 once they hold eight megabytes; small ones pass, and all do again when there is room: ${method}`, async () => {
+      waiting.length = 0;
+      const answers = await Promise.all(Array.from({ length: CALLERS }, () => ask(large(method))));
+      const refused = () => answers.map((received) => received()).filter(Boolean);
+      await eventually(() => waiting.length + refused().length === CALLERS);
+      expect(waiting.length).to.be.within(300, CALLERS - 1);
+      for (const answer of refused()) {
+        expect(answer).to.match(/^HTTP\/1.1 503 /);
+        expect(answer)
+          .to.match(/^retry-after: 1\r$/im)
+          .and.to.match(/^connection: close\r$/im)
+          .and.to.match(/^x-ratelimit-limit: 60\r$/im)
+          .and.to.match(/^x-ratelimit-remaining: \d+\r$/im)
+          .and.to.match(/^x-ratelimit-reset: \d+\r$/im);
+      }
+      const small = await ask('GET / HTTP/1.1\r\nX-Now: 1\r\n\r\n');
+      await eventually(() => small().endsWith('now'));
+      for (const res of waiting) res.end('later');
+      await eventually(() => answers.every((received) => received() !== ''));
+      const one = await ask(large(method).replace('\r\n', '\r\nX-Now: 1\r\n'));
+      await eventually(() => one().endsWith('now'));
+    });
+  }
 });
 
 describe('heads that do not come to their end', () => {

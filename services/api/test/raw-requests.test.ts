@@ -167,6 +167,24 @@ describe('requests that no client library would write', () => {
     }
   });
 
+  it('for a tunnel that does not wait for the answer before it end the connection with that answer', async () => {
+    const tunnel = 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n';
+    for (const first of [head('GET', `${BASE}/status`), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', tunnel]) {
+      const socket = connect(api.port, '127.0.0.1');
+      let received = '';
+      socket.on('data', (data) => {
+        received += data;
+      });
+      socket.write(first + tunnel + tunnel);
+      try {
+        await eventually(() => socket.closed);
+        expect(received.match(/HTTP\/1\.1 (200|401) /g), received).to.have.length(1);
+      } finally {
+        socket.destroy();
+      }
+    }
+  });
+
   it('are all answered, in order, when they come without waiting for the answers', async () => {
     const three = head('GET', `${BASE}/status`) + head('GET', '/nothing') + post([JSON_TYPE]).join('');
     const answers = await exchange(api.port, [three, head('GET', `${BASE}/messages/x`)], { answers: 4 });

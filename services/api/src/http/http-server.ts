@@ -88,7 +88,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
   // At once: what its caller sends meanwhile would fill memory.
-  server.on('connect', (req, socket) => answerTunnel(app, req, socket));
+  server.on('connect', (req) => answerTunnel(answer, req, connections));
   server.on('clientError', (error, socket) => {
     if (!connections.isDeaf(socket)) answerBroken(error, socket, connections.latestOn(socket), limitsOf);
   });
@@ -151,16 +151,30 @@ function refuse(res: ServerResponse, { status, publicMessage, headers }: ApiErro
   if (!res.req.complete) dropRest(res.req);
 }
 
-/** Node would close the connection of a request for a tunnel; here it is a method like any other, of an unknown path. */
-function answerTunnel(app: RequestListener, req: IncomingMessage, socket: Duplex): void {
+/**
+ * Node would close the connection of a request for a tunnel; here it is a method like any other, of an unknown path, and
+ * the last of its connection. Behind another request it is not answered: Node lets no answer wait for a connection that it
+ * has given away.
+ */
+function answerTunnel(answer: RequestListener, req: IncomingMessage, connections: Connections): void {
+  const { socket } = req;
+  // Node listens to it no more.
+  socket.on('error', () => socket.destroy());
+  if (connections.isDeaf(socket)) return;
+  // Nothing reads what follows: the connection would stay open after its caller has gone.
+  const end = () => socket.destroySoon();
+  const before = connections.latestOn(socket);
+  if (before && !before.closed) {
+    before.shouldKeepAlive = false;
+    before.once('close', end);
+    return;
+  }
   if (!req.url?.startsWith('/')) req.url = '/';
   const res = new ServerResponse(req);
   res.shouldKeepAlive = false;
-  res.assignSocket(req.socket);
-  // Nothing reads what follows: the connection would stay open after its caller has gone.
-  res.once('finish', () => req.socket.destroySoon());
-  socket.on('error', () => socket.destroy());
-  app(req, res as Parameters<RequestListener>[1]);
+  res.assignSocket(socket);
+  res.once('finish', end);
+  answer(req, res as Parameters<RequestListener>[1]);
 }
 
 const CODES: Record<string, ApiErrorCode> = {
