@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CollectedBytes } from '@gateway/runtime/bytes/collected-bytes';
@@ -41,6 +42,9 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HEADERS = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'messaging-gateway' };
 /** Names and values: as Node has it. */
 const MAX_HEAD_BYTES = 16 * 1024;
+/** Of a name. */
+const MAX_ADDRESSES = 32;
+const ATTEMPTS_OF_FAMILY = 4;
 const PATIENCE_MS = 5_000;
 const MIN_BYTES_PER_SECOND = 16 * 1024;
 const PACE_CHECK_MS = 250;
@@ -147,7 +151,7 @@ function assertReachable(found: readonly string[], rules: AddressRules, host: st
   if (verdicts.includes('special')) throw new EgressError('address', host);
 }
 
-/** Fails unless all addresses of a name may be reached. */
+/** Fails unless all addresses of a name may be reached, and they are no more than a real name has. */
 function checkedLookup({ addresses: rules, names }: FetchPolicy, signal: AbortSignal): LookupFunction {
   return (hostname, options, callback) => {
     resolveName(hostname, signal, names)
@@ -155,17 +159,24 @@ function checkedLookup({ addresses: rules, names }: FetchPolicy, signal: AbortSi
         throw new EgressError(signal.aborted ? 'too_slow' : 'name', hostname, toError(thrown));
       })
       .then((addresses) => {
+        if (addresses.length > MAX_ADDRESSES) throw new EgressError('name', hostname);
         assertReachable(
           addresses.map(({ address }) => address),
           rules,
           hostname,
         );
         const [first] = addresses;
-        if (options.all) callback(null, addresses);
+        if (options.all) callback(null, firstOfEach(addresses));
         else callback(null, first!.address, first!.family);
       })
       .catch((error: Error) => callback(error, ''));
   };
+}
+
+/** The first that answers is used, so each of those that do not costs a connection to wherever the name says. */
+function firstOfEach(addresses: readonly LookupAddress[]): LookupAddress[] {
+  const ofFamily = (wanted: number) => addresses.filter(({ family }) => family === wanted);
+  return [4, 6].flatMap((family) => ofFamily(family).slice(0, ATTEMPTS_OF_FAMILY));
 }
 
 async function readBody(

@@ -13,6 +13,7 @@ import { resolveName } from '@gateway/egress/resolve-name';
 import { expect } from 'chai';
 import { type NameServer, startNameServer, type Zone } from './support/name-server.js';
 
+const local = (count: number) => Array.from({ length: count }, (_, i) => `127.0.0.${i + 2}`);
 const ZONE: Zone = {
   'public.test': { a: ['93.184.216.34'], aaaa: ['2606:2800:21f:cb07:6820:80da:af6b:8b2c'] },
   'v4.test': { a: ['93.184.216.34', '1.1.1.1'] },
@@ -27,6 +28,9 @@ const ZONE: Zone = {
   'alias-inwards.test': { cname: 'files.corp.test' },
   'metadata.test': { a: ['169.254.169.254'] },
   'here.test': { a: ['127.0.0.3', '127.0.0.1'] },
+  'fourth.test': { a: [...local(3), '127.0.0.1', ...local(28)] },
+  'fifth.test': { a: [...local(4), '127.0.0.1'] },
+  'too-many.test': { a: ['127.0.0.1', ...local(32)] },
   'mapped.test': { aaaa: ['0:0:0:0:0:ffff:a9fe:a9fe'] },
 };
 const LIMITS: FetchLimits = { maxBytes: 1_000, maxRedirects: 5, timeoutMs: 5_000 };
@@ -119,6 +123,20 @@ describe('names in URLs of strangers', () => {
     expect(server.asked.sort()).to.deep.equal(['here.test a', 'here.test aaaa']);
     const failure = (await get('/away').catch((error: Error) => error)) as EgressError;
     expect([failure.reason, failure.host]).to.deep.equal(['address', 'mixed.test']);
+    http.close();
+  });
+
+  it('lead to four addresses of a family at most, and nowhere if they have more than any real name', async () => {
+    const http = createServer((_req, res) => res.end('file'));
+    await new Promise<void>((done) => http.listen(0, '127.0.0.1', done));
+    const { port } = http.address() as AddressInfo;
+    const names = { files: await files('', ''), servers: [server.server] };
+    const policy = { ports: [port], addresses: { allowed: parseNetworks('127.0.0.0/8') }, names };
+    const get = (name: string) =>
+      fetchUrl(`http://${name}:${port}/`, policy, { ...LIMITS, signal }).catch(({ reason }: EgressError) => reason);
+    expect(String(await get('fourth.test'))).to.equal('file');
+    expect(await get('fifth.test')).to.equal('connection');
+    expect(await get('too-many.test')).to.equal('name');
     http.close();
   });
 
