@@ -74,8 +74,8 @@ const NUMBER_OF_A_PERSON = /(?:\d\D*){7}/;
 const MADE_BY_MACHINE =
   /(?<![0-9a-z])(?:[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|[0-9a-f]{32}(?:-[0-9a-f]{16})?|[0-7][0-9a-hjkmnp-tv-z]{25})(?![0-9a-z])/gi;
 const THREE_LETTERS = /(?:[a-z][^a-z]*){3}/i;
-/** By chance in one trace id of twelve. */
-const UUID_OR_WHOLE_NUMBER = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{10,}/gi;
+/** With no letter in between. By chance in one trace id of twelve, and in one UUID of ten. */
+const WHOLE_NUMBER = /\d(?:[^0-9a-z]*\d){9,}/gi;
 
 /**
  * Accepts a caller's request id if it is valid, else generates one. One with what may be a phone number in it is not: it
@@ -87,9 +87,9 @@ export function takeOrMakeRequestId(received: string | undefined): string {
     : `req_${randomUUID()}`;
 }
 
-/** A request id as logs and records have it: ten digits or more in a row may still be a whole number, and are masked. */
+/** A caller's request id as logs and records have it: ten digits or more may still be a whole number, and are masked. */
 export function maskRequestId(id: string): string {
-  return id.replace(UUID_OR_WHOLE_NUMBER, (part) => (part.includes('-') ? part : maskPhoneNumber(part)));
+  return id.replace(WHOLE_NUMBER, maskPhoneNumber);
 }
 
 function mayNamePerson(id: string): boolean {

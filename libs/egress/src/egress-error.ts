@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { GatewayError } from '@gateway/runtime/errors';
 
 /** Why nothing was fetched. The first ones are refusals of ours: nothing was asked of that host. */
@@ -25,17 +26,19 @@ export const EGRESS_REASONS = [
 
 export type EgressReason = (typeof EGRESS_REASONS)[number];
 
-/** What may be the number of a person. No address has as many digits in a row. */
-const NUMBERS = /\d{7,}/g;
+/** What may be the number of a person: as many digits, with anything between them. */
+const NUMBER = /(?:\d\D*){7}/;
 
 /** A URL that was not fetched. Its host is all that may be logged of the URL: the rest may hold secrets. */
 export class EgressError extends GatewayError {
   readonly reason: EgressReason;
-  /** Of the URL that it ended at, after redirects; long numbers in it are masked. */
+  /** Of the URL that it ended at, after redirects. A name that may contain a phone number has no digits. */
   readonly host: string;
 
   constructor(reason: EgressReason, hostname: string, cause?: Error) {
-    const host = hostname.replace(NUMBERS, '***');
+    const isAddress = hostname.startsWith('[') || isIP(hostname) !== 0;
+    const mayNamePerson = NUMBER.test(hostname) && !isAddress;
+    const host = mayNamePerson ? hostname.replace(/\d+/g, '***') : hostname;
     super({ code: 'url_not_fetched', message: 'a URL was not fetched', fields: { reason, host }, cause });
     this.reason = reason;
     this.host = host;

@@ -188,12 +188,20 @@ describe('URLs of strangers', () => {
       'a4477009005601.x',
       '192.168.100.200',
       '[2001:db8::1234:5678]',
-      'ec2-52-14-1-5.x',
+      'ec2-52-14-1.x',
+      '4477-0090-0777.example',
+      '447700.900777.x',
+      '4.4.7.7.0.0.9.0.0.7.7.7.x',
+      'four4770.0900777.x',
     ];
     expect(hosts.map((host) => new EgressError('name', host).host)).to.deep.equal([
       '***.invalid',
       'a***.x',
-      ...hosts.slice(2),
+      ...hosts.slice(2, 5),
+      '***-***-***.example',
+      '***.***.x',
+      `${'***.'.repeat(12)}x`,
+      'four***.***.x',
     ]);
     expect(new EgressError('name', hosts[0]!).fields).to.include({ host: '***.invalid' });
   });
