@@ -64,6 +64,8 @@ export class SessionKeeper {
   private opened = 0;
   /** Given back here, and perhaps not yet in Redis: it would have no owner for as long as our session lives. */
   private readonly unreleased = new Map<string, Ownership>();
+  /** Devices whose claim is under way: a second one would take what the first is about to be told of. */
+  private readonly claiming = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly deps: SessionKeeperDeps) {}
@@ -72,14 +74,30 @@ export class SessionKeeper {
     this.timer ??= setInterval(() => void this.renewAll(), this.deps.ttlMs / 4);
   }
 
-  /** `undefined` when another process owns it. */
+  /**
+   * `undefined` when another process owns it, or another role of this one, or claims it right now. A claim whose answer was
+   * lost is made good by the next one.
+   */
   async acquire(address: DeviceAddress): Promise<HeldDevice | undefined> {
+    const device = nameOfDevice(address);
+    if (this.claiming.has(device)) return undefined;
+    this.claiming.add(device);
+    try {
+      return await this.claim(address);
+    } finally {
+      this.claiming.delete(device);
+    }
+  }
+
+  private async claim(address: DeviceAddress): Promise<HeldDevice | undefined> {
     const session = await this.sessionOf(shardOf(address));
     const ownership = await claimDevice(this.deps.store, address, session.id);
     if (ownership === 'noSession') this.end(session);
     if (ownership === 'noSession' || ownership === 'taken') return undefined;
+    const name = nameOf(ownership);
+    if (session.kept.has(name) || this.unreleased.has(name)) return undefined;
     const keeping = { ownership, ended: new AbortController() };
-    session.kept.set(nameOf(ownership), keeping);
+    session.kept.set(name, keeping);
     // It may have ended while Redis answered.
     if (session.hasEnded) keeping.ended.abort();
     return { ...ownership, lost: keeping.ended.signal, assertHeld: () => this.assertHeld(session, keeping) };

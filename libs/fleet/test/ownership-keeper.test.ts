@@ -16,12 +16,18 @@ describe('the ownerships of a process', () => {
   let keeper: SessionKeeper;
   let isRedisAway: boolean;
   let aheadMs: number;
+  /** What becomes of the answer to the next claim, once Redis has made it. */
+  let claimAnswer: 'heard' | 'lost' | 'askedForAgain';
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    [isRedisAway, aheadMs] = [false, 0];
+    [isRedisAway, aheadMs, claimAnswer] = [false, 0, 'heard'];
     const run: Store['run'] = async (name, keys, args) => {
       if (isRedisAway) throw new Error('away');
+      if (name === 'claim-device' && claimAnswer !== 'heard') {
+        await space.store.run(name, keys, args);
+        if (claimAnswer === 'lost') throw new Error('lost');
+      }
       return space.store.run(name, keys, args);
     };
     const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
@@ -35,6 +41,25 @@ describe('the ownerships of a process', () => {
 
   const takeBoth = async () =>
     (await Promise.all(ADDRESSES.map((address) => keeper.acquire(address)))).map((all) => all!);
+
+  for (const answer of ['lost', 'askedForAgain'] as const) {
+    it(`do not stay with no one when the answer to a claim is ${answer}`, async () => {
+      claimAnswer = answer;
+      const first = await keeper.acquire(ADDRESSES[0]!).catch(() => undefined);
+      claimAnswer = 'heard';
+      const held = first ?? (await keeper.acquire(ADDRESSES[0]!))!;
+      held.assertHeld();
+      expect(held.epoch).to.equal(1);
+      expect(await keeper.acquire(ADDRESSES[0]!), 'for another role of the process').to.equal(undefined);
+      await keeper.release(held);
+      expect((await keeper.acquire(ADDRESSES[0]!))!.epoch).to.equal(2);
+    });
+  }
+
+  it('are of one role, of those that claim a device at the same time', async () => {
+    const claims = await Promise.all([1, 2, 3].map(() => keeper.acquire(ADDRESSES[0]!)));
+    expect(claims.filter((held) => held !== undefined)).to.have.length(1);
+  });
 
   it('are all given up with it', async () => {
     const held = await takeBoth();

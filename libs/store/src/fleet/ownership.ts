@@ -72,7 +72,8 @@ export async function endSessions(store: Store, sessions: readonly Session[]): P
 
 /**
  * Makes a session the owner of a device that has none, or one whose session has ended. A later owner always has the larger
- * epoch. `taken`: it has an owner that lives. `noSession`: the session itself has ended.
+ * epoch. Safe to repeat: a session that owns the device already gets the ownership that it has. `taken`: another session owns
+ * it and lives. `noSession`: the session itself has ended.
  */
 export async function claimDevice(
   store: Store,
