@@ -1,17 +1,19 @@
 -- Which of these sends have one of these numbers among their recipients. Reads at most MOST_BYTES, but one send at least.
 -- Output: { how many of the sends were looked at, key ..., place of the recipient ... } with a pair for each that was found.
 --- @constants HEAD_BYTES PLACE_BYTES RECIPIENT_BYTES RECORD_VERSION
-local MOST_BYTES = 2 * 1024 * 1024
+local MOST_BYTES = 512 * 1024
 local read, looked, found = 0, 0, {}
 
--- The first two bytes of a number are zero, as many others are: it is sought by the others.
+-- The first bytes of a number are zero, as many others are: it is sought by those behind.
 local function place_of(number, packed)
-  local from = HEAD_BYTES + 1
+  local sought = string.gsub(number, '^%z+', '')
+  local zeros, from = #number - #sought, HEAD_BYTES + 1
   while true do
-    local at = string.find(packed, string.sub(number, 3), from, true)
+    local at = string.find(packed, sought, from, true)
     if not at then return nil end
-    local place = (at - 2 - HEAD_BYTES - 1) / PLACE_BYTES
-    if place == math.floor(place) and string.sub(packed, at - 2, at + RECIPIENT_BYTES - 3) == number then return place end
+    local begins = at - zeros
+    local place = (begins - HEAD_BYTES - 1) / PLACE_BYTES
+    if place == math.floor(place) and string.sub(packed, begins, begins + RECIPIENT_BYTES - 1) == number then return place end
     from = at + 1
   end
 end

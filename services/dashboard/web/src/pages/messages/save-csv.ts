@@ -2,7 +2,7 @@ import type { RecipientRow } from '@gateway/contracts/console/send-views';
 import { readRecipients } from '../../api/messages.js';
 
 /** A cell that a spreadsheet takes for text, and never for a formula. */
-export function toCell(value: string): string {
+function toCell(value: string): string {
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
