@@ -83,6 +83,10 @@ describe('messages in the console', () => {
     expect((await viewer.get(`/messages/${messageId}/recipients?at=2`)).text).not.to.include(PEOPLE[2]);
     expect((await operator.get(`/messages/${messageId}/content`)).body.content).to.deep.equal({ text: 'our offer' });
     expect((await viewer.get(`/messages/${messageId}/content`)).status).to.equal(403);
+    const found = await operator.post('/messages/find', { phone: '+44 7700 900002' });
+    expect(found.body.messages[0]).to.include({ messageId, recipient: 1 });
+    expect((await operator.post('/messages/find', { phone: 'x' })).status).to.equal(400);
+    expect((await viewer.get('/devices/shop/history')).body.history[0]).to.include({ status: 'connected' });
     for (const path of ['/messages/msg_x', `/messages/${messageId}/recipients?at=x`]) {
       expect((await operator.get(path)).status, path).to.be.within(400, 404);
     }

@@ -1,4 +1,4 @@
-import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
@@ -81,7 +81,7 @@ describe('the owner of a device, on a script', () => {
           },
           clientVersion: new ClientVersion({ store, logger, clock }),
           lookMs,
-          ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
+          ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
         },
         ownership,
       );

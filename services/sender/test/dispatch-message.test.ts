@@ -1,4 +1,4 @@
-import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '@gateway/sender/dispatching/dispatch-message';
 import { loadSend } from '@gateway/sender/preparing/load-send';
@@ -41,7 +41,7 @@ describe('dispatching a message', () => {
     const { store, ownership, clock, logger, metrics, ids } = stage;
     return {
       ...{ store, ownership, clock, logger, metrics, ids, results: new ResultWriter(stage), onFailed: () => {} },
-      ...{ session: stage.makeSession(), pace: UNLIMITED_PACE },
+      ...{ session: stage.makeSession(), pace: defaultPace(0) },
       hold: {
         get isOn() {
           return isRestricted;

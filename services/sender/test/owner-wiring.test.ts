@@ -1,4 +1,4 @@
-import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
@@ -84,7 +84,7 @@ describe('the owner of a device', function () {
         },
         openSession,
         clientVersion: new ClientVersion({ store, logger, clock }),
-        ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000 },
+        ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
         ...{ uploads: new PQueue(), openings: new PQueue() },
         lastedMs: LASTED_MS,
       },

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
@@ -83,7 +83,7 @@ describe('the devices of several senders', () => {
         return logIn({ ...options, onEvent });
       },
       clientVersion: new ClientVersion({ store, logger, clock }),
-      ...{ defaultPace: UNLIMITED_PACE, ackTimeoutMs: 5_000 },
+      ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
       ...{ uploads: new PQueue(), openings: new PQueue({ concurrency: 8 }) },
     });
     let stopped: Promise<void> | undefined;

@@ -9,7 +9,7 @@ export interface Pace {
 
 /** Unpaced bulk gets real accounts banned. */
 export const CAREFUL_PACE: Pace = { messagesPerMinute: 20, burst: 1, jitter: 0.3 };
-export const UNLIMITED_PACE: Pace = { messagesPerMinute: 0, burst: 1, jitter: 0 };
+const UNLIMITED_PACE: Pace = { messagesPerMinute: 0, burst: 1, jitter: 0 };
 
 /** Of a device without a pace of its own. 0 is without a limit. */
 export function defaultPace(messagesPerMinute: number): Pace {

@@ -7,7 +7,7 @@ import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server'
 import { Turns } from '@gateway/api/http/turns';
 import { type PreviewOptions, Previews } from '@gateway/api/previews/previews';
 import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
-import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { FetchPolicy } from '@gateway/egress/fetch-url';
 import { createProducer } from '@gateway/queue/producer';
@@ -117,7 +117,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       producer,
       doorbells,
       clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
-      defaultPace: options.pace ?? UNLIMITED_PACE,
+      defaultPace: options.pace ?? defaultPace(0),
       trustedProxies: options.trustedProxies ?? 0,
       bodies,
       fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], addresses: { allowed: [] } },

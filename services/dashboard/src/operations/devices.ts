@@ -1,5 +1,6 @@
 import { isDeviceId } from '@gateway/contracts/ids';
 import { listDevices as listDeviceIds } from '@gateway/store/devices/devices';
+import { readHistory } from '@gateway/store/devices/read-history';
 import Joi from 'joi';
 import type { DashboardDeps } from '../dashboard-deps.js';
 import { ConsoleError } from '../http/console-error.js';
@@ -26,6 +27,16 @@ export const showDevice = operation({
     const device = deviceOf(params);
     const view = await readDeviceView(store, { workspace, device }, await readCommon(store, workspace));
     return { body: { device: view ? showTo(user.role, view) : null } };
+  },
+});
+
+/** Its last changes of status or reason, the newest first. */
+export const showHistory = operation({
+  method: 'get',
+  path: '/devices/:device/history',
+  for: 'viewer',
+  async handle({ params }, { store, workspace }) {
+    return { body: { history: await readHistory(store, { workspace, device: deviceOf(params) }) } };
   },
 });
 

@@ -1,5 +1,7 @@
+import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { KIND_CODES } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type SendStatus } from '@gateway/contracts/sends/statuses';
+import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { CURSOR, fromCursor, toCursor } from '@gateway/store/sends/listing/list-cursor';
 import { type FoundSend, listSends, type SendFilter } from '@gateway/store/sends/listing/list-sends';
 import { readContent, readRecipients } from '@gateway/store/sends/read-send';
@@ -48,6 +50,20 @@ export const listMessages = operation({
       ...(after !== undefined && { before: fromCursor(after) }),
     });
     return { body: { messages: sends.map(summarize), next: next ? toCursor(next) : null } };
+  },
+});
+
+/** The sends that went to a number. It is in the body: addresses of requests end up in logs of others. */
+export const findMessages = operation<{ phone: string }>({
+  method: 'post',
+  path: '/messages/find',
+  for: 'operator',
+  body: Joi.object({ phone: Joi.string().max(60).required() }),
+  async handle({ body }, { store, workspace }) {
+    const phone = normalizePhoneNumber(body.phone);
+    if (phone === undefined) throw new ConsoleError('invalid_request');
+    const { found } = await findRecipient(store, workspace, phone);
+    return { body: { messages: found.map((each) => ({ ...summarize(each), recipient: each.recipient })) } };
   },
 });
 

@@ -1,7 +1,7 @@
 import type { Operation } from '../http/operation.js';
 import { listAudit } from './audit.js';
-import { connectDevice, disconnectDevice, listDevices, showDevice } from './devices.js';
-import { cancelMessage, listMessages, listRecipients, showContent, showMessage } from './messages.js';
+import { connectDevice, disconnectDevice, listDevices, showDevice, showHistory } from './devices.js';
+import { cancelMessage, findMessages, listMessages, listRecipients, showContent, showMessage } from './messages.js';
 import { addOptOuts, findOptOut, liftOptOut, listOptOuts } from './opt-outs.js';
 import { previewMessage, sendMessage } from './send-message.js';
 import { listSessions } from './sessions.js';
@@ -13,8 +13,8 @@ import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './
 /** All that the page can ask for. */
 export const OPERATIONS: readonly Operation[] = [
   ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
-  ...[listDevices, showDevice, connectDevice, disconnectDevice, scanWithSimulatedPhone],
-  ...[listMessages, showMessage, showContent, listRecipients, cancelMessage, previewMessage, sendMessage],
+  ...[listDevices, showDevice, showHistory, connectDevice, disconnectDevice, scanWithSimulatedPhone],
+  ...[listMessages, findMessages, showMessage, showContent, listRecipients, cancelMessage, previewMessage, sendMessage],
   ...[listTokens, createToken, revokeToken],
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
   ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { FIRST_USER, type UserRole } from '@gateway/contracts/console/users';
-import { UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace } from '@gateway/contracts/devices/pace';
 import { createDashboardMetrics } from '@gateway/dashboard/dashboard-metrics';
 import { createApp } from '@gateway/dashboard/http/app';
 import { startHttpServer } from '@gateway/dashboard/http/http-server';
@@ -133,7 +133,7 @@ export async function startTestDashboard(
       ...{ store, workspace: 'main', live, publicApiUrl: apiUrl, logger, clock: systemClock, trustedProxies: 0 },
       heartbeat: new Heartbeat(options.beatMs),
       api: new PublicApi({ store, workspace: 'main', apiUrl, clock: systemClock }),
-      defaultPace: UNLIMITED_PACE,
+      defaultPace: defaultPace(0),
       publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl),
       simulatorUrl: options.simulatorUrl,
       allowsPlainHttp: options.allowsPlainHttp ?? false,

@@ -1,5 +1,5 @@
 import type { MessageContent, SendKind } from '@gateway/contracts/content/message-content';
-import { type Pace, UNLIMITED_PACE } from '@gateway/contracts/devices/pace';
+import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
@@ -92,7 +92,7 @@ async function openStage() {
     const scheduler: DeviceScheduler = new DeviceScheduler({
       ...deps,
       uploads: new MediaUploads({ store, ownership: mine, clock, uploads: new PQueue() }),
-      pace: options.pace ?? UNLIMITED_PACE,
+      pace: options.pace ?? defaultPace(0),
       isCareful: () => options.isCareful ?? false,
       onFailed: (error) => failed.push(error),
       // As its owner does.
