@@ -3,6 +3,7 @@ import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
 import { type Rest, SendProgress } from '@gateway/sender/scheduling/send-progress';
+import { MAX_FOUND } from '@gateway/sender/scheduling/waiting-lists';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { takeNext, takeReady } from './support/take.js';
@@ -24,11 +25,15 @@ describe('the active sends of a device', () => {
   /** How many of a send were in flight when its owners ended. */
   let suspects: Map<string, number>;
   let nowMs: number;
+  /** In Redis, in the order in which they were accepted. */
+  let open: string[];
+  let pages: number;
 
   beforeEach(() => {
     [loaded, noted, finished, broken] = [[], [], [], []];
     [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
     suspects = new Map();
+    [open, pages] = [[], 0];
     sends = new ActiveSends({
       address,
       monotonicMs: () => nowMs,
@@ -42,6 +47,13 @@ describe('the active sends of a device', () => {
       onLoaded: () => sends.settle(),
       onFinished: ({ messageId }) => finished.push(messageId),
       onUnloadable: ({ messageId, requestId }) => broken.push(`${messageId} of ${requestId}`),
+      readPage: async (after) => {
+        pages++;
+        const from = after === undefined ? 0 : open.indexOf(after) + 1;
+        const messageIds = open.slice(from, from + MAX_FOUND);
+        return { messageIds, next: messageIds.length === MAX_FOUND ? messageIds.at(-1) : undefined };
+      },
+      onUnreadable: (error) => broken.push(error.message),
     });
   });
 
@@ -112,20 +124,72 @@ describe('the active sends of a device', () => {
     expect(sends.otpWaits).to.equal(false);
   });
 
-  it('parks lists without a place, and gives them one in the order of their arrival', async () => {
+  it('leaves lists without a place in Redis, and gives them one in the order of their arrival', async () => {
     await fill();
     const waiting = names(1_000, PLACES);
+    open = names(PLACES + 1_000);
     for (const name of waiting) await sends.takeIn(job(name));
     expect(active()).to.have.length(PLACES);
     expect(loaded, 'nothing of them is read').to.have.length(PLACES);
     expect(noted).to.deep.equal(waiting);
-    expect(waiting.every((name) => sends.has(name))).to.equal(true);
+    expect(sends.ids(), 'nothing of them is kept').to.deep.equal(active());
     await sends.takeIn(job(waiting[5]!));
     expect(active(), 'a second job').to.have.length(PLACES);
     for (const name of names(3)) finish(name);
     await eventually(() => active().length === PLACES);
     expect(active().slice(-3)).to.deep.equal(waiting.slice(0, 3));
     expect(finished).to.deep.equal(names(3));
+  });
+
+  it('finds the open lists of a former owner, each once and in the order in which they were accepted', async () => {
+    const all = names(1_000);
+    open = [...all];
+    sends.takeInLists();
+    for (const name of all) {
+      await eventually(() => active().includes(name), { everyMs: 0 });
+      expect(active().length).to.be.at.most(PLACES);
+      open = open.filter((one) => one !== name);
+      finish(name);
+    }
+    expect(loaded).to.deep.equal(all);
+    expect(finished).to.deep.equal(all);
+    expect(pages, 'pages').to.be.at.most(12);
+    expect(sends.ids()).to.deep.equal([]);
+  });
+
+  it('reads no page twice while nothing new is open, and finds what opens behind many others', async () => {
+    open = names(PLACES + MAX_FOUND + 50);
+    sends.takeInLists();
+    await eventually(() => active().length === PLACES);
+    open.push('late');
+    await sends.takeIn(job('late'));
+    const before = pages;
+    for (let i = 0; i < 10; i++) sends.settle();
+    expect(pages).to.equal(before);
+    for (const name of names(PLACES + MAX_FOUND + 50)) {
+      await eventually(() => active().includes(name), { everyMs: 0 });
+      open = open.filter((one) => one !== name);
+      finish(name);
+    }
+    await eventually(() => active().includes('late'));
+  });
+
+  it('asks again a second after the open sends could not be read', async () => {
+    const readable = open;
+    Object.defineProperty(readable, 'slice', {
+      value: () => {
+        throw new Error('away');
+      },
+    });
+    sends.takeInLists();
+    await eventually(() => broken.length === 1);
+    open = ['list-0'];
+    nowMs += 999;
+    sends.wake();
+    expect(broken).to.deep.equal(['away']);
+    nowMs += 1;
+    sends.wake();
+    await eventually(() => active().includes('list-0'));
   });
 
   describe('whose owners ended one after the other', () => {

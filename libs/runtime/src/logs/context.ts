@@ -2,8 +2,8 @@ import { AsyncValue } from '../process/async-value.js';
 
 /** The context of a piece of work. It follows the work through every `await`, and is in every log line. */
 export interface WorkContext {
-  /** Of the HTTP request that started it; rides in the job to the ack. */
-  requestId: string;
+  /** Of the HTTP request that started it; rides in the job to the ack. Not known of what an owner finds by itself. */
+  requestId?: string;
   device?: string;
   messageId?: string;
 }

@@ -2,7 +2,7 @@ import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
-import { listOpenSends } from '@gateway/store/sends/open-sends';
+import { type OpenPlace, pageOpenSends } from '@gateway/store/sends/open-sends';
 import { readSend, type SendRecord } from '@gateway/store/sends/read-send';
 import { type ActiveSends, toJob } from '../scheduling/active-sends.js';
 
@@ -13,15 +13,19 @@ export async function takeInOpenSends(
   sends: ActiveSends,
   { store, ownership, logger }: { store: Store; ownership: Ownership; logger: Logger },
 ): Promise<void> {
-  const open = (await listOpenSends(store, ownership.address)).filter((messageId) => !sends.has(messageId));
-  for (let from = 0; from < open.length; from += READ_AT_ONCE) {
-    const records = await Promise.all(open.slice(from, from + READ_AT_ONCE).map(readOne));
-    for (const record of records) if (record) void sends.takeIn(toJob(ownership.address, record));
-  }
+  const { address } = ownership;
+  let after: OpenPlace | undefined;
+  do {
+    const page = await pageOpenSends(store, address, { priority: 'otp', after, limit: READ_AT_ONCE });
+    const records = await Promise.all(page.messageIds.filter((messageId) => !sends.has(messageId)).map(readOne));
+    for (const record of records) if (record) void sends.takeIn(toJob(address, record));
+    after = page.next;
+  } while (after !== undefined);
+  sends.takeInLists();
 
   /** One record that cannot be read (of a later version, say) must not keep the others from being worked on. */
   function readOne(messageId: string): Promise<SendRecord | undefined> {
-    return readSend(store, ownership.address, messageId).catch((thrown: unknown) => {
+    return readSend(store, address, messageId).catch((thrown: unknown) => {
       logger.error('record of a send cannot be read', { messageId, error: toError(thrown) });
       return undefined;
     });

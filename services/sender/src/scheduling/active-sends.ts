@@ -5,6 +5,7 @@ import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
 import type { Rest, SendProgress, WorkItem } from './send-progress.js';
+import { type WaitingList, WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
 
 export interface ActiveSendsDeps {
   address: DeviceAddress;
@@ -18,7 +19,10 @@ export interface ActiveSendsDeps {
   onLoaded(): void;
   onFinished(send: SendProgress): void;
   /** It cannot be loaded: it is loaded again a minute later. */
-  onUnloadable(job: SendJob, error: Error): void;
+  onUnloadable(send: Work, error: Error): void;
+  /** See `WaitingLists`. */
+  readPage: WaitingListsDeps['readPage'];
+  onUnreadable: WaitingListsDeps['onUnreadable'];
 }
 
 export interface LoadOptions {
@@ -28,18 +32,18 @@ export interface LoadOptions {
 
 /** A send in which all who are left wait: strangers for the network, others for the end of a pause. */
 interface Aside {
-  job: SendJob;
+  work: Work;
   /** The numbers of those who are held, 8 bytes each, and not the send: there may be thousands of long lists. */
   held: Float64Array;
   rest: Rest | undefined;
-}
-
-/** How a send that was aside is taken up again. */
-interface Return {
-  rest: Rest | undefined;
-  /** These people are the first of it. */
+  /** It waits for a place, and for nothing else. */
+  isWaiting?: true;
+  /** These people are the first of it, once it is taken up again. */
   first?: ReadonlySet<string>;
 }
+
+/** A send that is to be worked on. */
+type Work = WaitingList & Pick<SendJob, 'priority'>;
 
 /** Each is in memory as a whole. */
 const MAX_LISTS = 150;
@@ -51,34 +55,45 @@ const OTP_FIRST_MS = 1_000;
 /**
  * The sends of a device and where each is:
  *
- *   parked -> loading -> active -> finished
- *                          |
- *                        aside (all who are left wait for the network to lift a restriction, or, where a list
- *                               waits for the place, for the end of a pause)
+ *   waiting -> loading -> active -> finished
+ *                           |
+ *                         aside (all who are left wait for the network to lift a restriction, or, where a list
+ *                                waits for the place, for the end of a pause)
  *
- * Lists beyond `MAX_LISTS` are parked, and get a place when another gives it up. What is parked or aside costs next to
- * nothing in this process; should it end, the next owner finds the record.
- * OTPs are never parked.
+ * Lists beyond `MAX_LISTS` wait in Redis, see `WaitingLists`, and get a place when another gives it up. What is aside costs next
+ * to nothing in this process; should it end, the next owner finds the record.
+ * OTPs never wait.
  */
 export class ActiveSends {
   private readonly active = new Map<string, SendProgress>();
   private readonly loading = new Map<string, SendJob['priority']>();
   private otpFirstUntilMs = 0;
-  private readonly parked = new Map<string, Return & { job: SendJob }>();
+  private readonly lists: WaitingLists;
   private readonly aside = new Map<string, Aside>();
   /** When the first pause of those aside ends. */
   private wakeAtMs = Number.POSITIVE_INFINITY;
   private stopped = false;
 
-  constructor(private readonly deps: ActiveSendsDeps) {}
+  constructor(private readonly deps: ActiveSendsDeps) {
+    const { nowMs, readPage, onUnreadable } = deps;
+    const isWaiting = (messageId: string) =>
+      !this.isPlaced(messageId) && (this.aside.get(messageId)?.isWaiting ?? true);
+    const onFound = () => this.fillPlaces();
+    this.lists = new WaitingLists({ nowMs, readPage, isWaiting, onFound, onUnreadable });
+  }
 
   /** Of all that are here. */
   ids(): string[] {
-    return [this.active, this.loading, this.parked, this.aside].flatMap((place) => [...place.keys()]);
+    return [this.active, this.loading, this.aside].flatMap((place) => [...place.keys()]);
   }
 
+  /** Whether it is here. Of a list that waits in Redis for a place that is not so. */
   has(messageId: string): boolean {
-    return [this.active, this.loading, this.parked, this.aside].some((place) => place.has(messageId));
+    return this.isPlaced(messageId) || this.aside.has(messageId);
+  }
+
+  private isPlaced(messageId: string): boolean {
+    return this.active.has(messageId) || this.loading.has(messageId);
   }
 
   /** How many lists more may be active. */
@@ -86,19 +101,20 @@ export class ActiveSends {
     return Math.max(0, MAX_LISTS - this.active.size - this.loading.size);
   }
 
-  /** Takes a send in, if it is not here yet: resolves when it is loaded, or parked. Never rejects. */
+  /** Takes a send in, if it is not here yet: resolves when it is loaded, or waits for a place. Never rejects. */
   async takeIn(job: SendJob): Promise<void> {
     if (this.stopped || this.has(job.messageId)) return;
     if (job.priority === 'otp' || this.room > 0) return this.work(job);
-    this.park(job);
+    this.lists.add(job);
     this.fillPlaces();
     // Woken for it once more, it costs nothing.
     await this.deps.note(job.messageId).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
   }
 
-  /** Gives a send a place behind those that have come before. */
-  private park(job: SendJob, back: Return = NEW): void {
-    this.parked.set(job.messageId, { job, ...back });
+  /** Takes in the lists that are open in Redis, as places are free. */
+  takeInLists(): void {
+    this.lists.look();
+    this.fillPlaces();
   }
 
   /**
@@ -168,27 +184,28 @@ export class ActiveSends {
   }
 
   private fillPlaces(): void {
-    for (const { job, ...back } of this.parked.values()) {
+    for (let list = this.lists.next; list && !this.stopped; list = this.lists.next) {
       if (this.room === 0) this.freePlace();
       if (this.room === 0) return;
-      this.parked.delete(job.messageId);
-      void this.work(job, back);
+      const aside = this.aside.get(list.messageId);
+      void (aside ? this.takeUp(aside) : this.work({ ...list, priority: 'bulk' }));
     }
   }
 
   /** Sends whose pause is over get a place, or wait for one behind those that have come before. Called often. */
   wake(): void {
     const nowMs = this.deps.nowMs();
+    if (this.room > 0) this.fillPlaces();
     if (nowMs < this.wakeAtMs) return;
     this.wakeAtMs = Number.POSITIVE_INFINITY;
-    for (const { job, rest } of this.takeAside((aside) => isDue(aside, nowMs))) this.restart(job, { rest });
-    for (const { rest } of this.aside.values())
-      this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
+    this.restart((aside) => isDue(aside, nowMs));
+    for (const { rest, isWaiting } of this.aside.values())
+      if (rest && !isWaiting) this.wakeAtMs = Math.min(this.wakeAtMs, rest.untilMs);
   }
 
   /** Its time is over: a place that it may still have is free. */
   drop(messageId: string): void {
-    this.parked.delete(messageId);
+    this.lists.remove(messageId);
     this.aside.delete(messageId);
     this.active.get(messageId)?.dropWaiting();
   }
@@ -196,7 +213,7 @@ export class ActiveSends {
   /** The end of a restriction: all who waited for it go on. */
   resume(): void {
     for (const send of this.active.values()) send.releaseHeld();
-    for (const { job, rest } of this.takeAside(({ held }) => held.length > 0)) this.restart(job, { rest });
+    this.restart(({ held }) => held.length > 0);
   }
 
   /** One person no longer waits, in any spelling of their number; the others do. */
@@ -204,7 +221,7 @@ export class ActiveSends {
     const numbers = new Set(spellingsOf(phone));
     for (const send of this.active.values()) send.releaseHeld(numbers);
     const waits = ({ held }: Aside) => [...numbers].some((number) => held.includes(Number(number)));
-    for (const { job, rest } of this.takeAside(waits)) this.restart(job, { rest, first: numbers });
+    this.restart(waits, numbers);
   }
 
   /** The number of one of those who wait for the end of a restriction. */
@@ -213,7 +230,8 @@ export class ActiveSends {
       const found = send.heldNumbers().find(isWanted);
       if (found !== undefined) return found;
     }
-    for (const { held } of this.aside.values()) {
+    for (const { held, isWaiting } of this.aside.values()) {
+      if (isWaiting) continue;
       const found = held.find((number) => isWanted(String(number)));
       if (found !== undefined) return String(found);
     }
@@ -224,7 +242,6 @@ export class ActiveSends {
   stop(): void {
     this.stopped = true;
     this.active.clear();
-    this.parked.clear();
     this.aside.clear();
   }
 
@@ -241,7 +258,7 @@ export class ActiveSends {
 
   private setAside(send: SendProgress, rest?: Rest): void {
     const held = Float64Array.from(send.heldNumbers(), Number);
-    this.aside.set(send.messageId, { job: toJob(this.deps.address, send.record), held, rest });
+    this.aside.set(send.messageId, { work: workOf(send.record), held, rest });
     this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
     this.active.delete(send.messageId);
   }
@@ -251,56 +268,67 @@ export class ActiveSends {
     this.deps.onFinished(send);
   }
 
-  private takeAside(isWanted: (aside: Aside) => boolean): Aside[] {
-    const taken = [...this.aside.values()].filter(isWanted);
-    for (const { job } of taken) this.aside.delete(job.messageId);
-    return taken;
+  /** These get a place, or wait for one. */
+  private restart(isWanted: (aside: Aside) => boolean, first?: ReadonlySet<string>): void {
+    for (const aside of [...this.aside.values()].filter(isWanted)) {
+      if (first) aside.first = first;
+      if (aside.work.priority === 'otp' || this.room > 0) void this.takeUp(aside);
+      else {
+        aside.isWaiting = true;
+        this.lists.add(aside.work);
+      }
+    }
   }
 
-  private restart(job: SendJob, back: Return): void {
-    if (job.priority === 'otp' || this.room > 0) void this.work(job, back);
-    else this.park(job, back);
+  private takeUp(aside: Aside): Promise<void> {
+    this.aside.delete(aside.work.messageId);
+    return this.work(aside.work, aside);
   }
 
-  private async work(job: SendJob, back = NEW): Promise<void> {
-    const { messageId, device, requestId } = job;
-    if (job.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
-    await runInContext({ requestId, messageId, device }, () => this.load(job, back));
+  private async work(work: Work, back?: Aside): Promise<void> {
+    const { messageId, requestId } = work;
+    const { device } = this.deps.address;
+    if (work.priority === 'otp') this.otpFirstUntilMs = this.deps.monotonicMs() + OTP_FIRST_MS;
+    await runInContext({ ...(requestId && { requestId }), messageId, device }, () => this.load(work, back));
   }
 
-  private async load(job: SendJob, { rest, first }: Return): Promise<void> {
-    const { messageId, priority } = job;
+  private async load(work: Work, back?: Aside): Promise<void> {
+    const { messageId, priority } = work;
     this.loading.set(messageId, priority);
     try {
-      const send = await this.deps.load(messageId, { rest });
+      const send = await this.deps.load(messageId, { rest: back?.rest });
       if (!send || this.stopped) return;
-      if (send === 'later') return this.loadAgain(job);
-      if (first) send.putFirst(first);
+      if (send === 'later') return this.loadAgain(work);
+      if (back?.first) send.putFirst(back.first);
       this.active.set(messageId, send);
     } catch (thrown) {
-      this.deps.onUnloadable(job, toError(thrown));
-      if (!this.stopped) this.loadAgain(job);
+      this.deps.onUnloadable(work, toError(thrown));
+      if (!this.stopped) this.loadAgain(work);
     } finally {
       this.loading.delete(messageId);
       this.deps.onLoaded();
     }
   }
 
-  private loadAgain(job: SendJob): void {
+  private loadAgain(work: Work): void {
     const untilMs = this.deps.nowMs() + AGAIN_MS;
-    this.aside.set(job.messageId, { job, held: new Float64Array(), rest: { untilMs, attempts: 0, uploadAttempts: 0 } });
+    this.aside.set(work.messageId, { work, held: NO_NUMBERS, rest: { untilMs, attempts: 0, uploadAttempts: 0 } });
     this.wakeAtMs = Math.min(this.wakeAtMs, untilMs);
   }
 }
 
-const NEW: Return = { rest: undefined };
+const NO_NUMBERS = new Float64Array();
 
-function isDue({ rest }: Aside, nowMs: number): boolean {
-  return rest !== undefined && rest.untilMs <= nowMs;
+function isDue({ rest, isWaiting }: Aside, nowMs: number): boolean {
+  return rest !== undefined && !isWaiting && rest.untilMs <= nowMs;
 }
 
 function isOtp({ record }: SendProgress): boolean {
   return record.priority === 'otp';
+}
+
+function workOf({ messageId, requestId, priority }: SendRecord): Work {
+  return { messageId, requestId, priority };
 }
 
 /** What wakes a send up: the same in every service. */

@@ -6,7 +6,7 @@ import type { MessengerSession } from '@gateway/messenger/session/session-types'
 import { FencedError, toError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { expireSend } from '@gateway/store/sends/change-send';
-import { findClosed } from '@gateway/store/sends/open-sends';
+import { findClosed, pageOpenSends } from '@gateway/store/sends/open-sends';
 import { readSend } from '@gateway/store/sends/read-send';
 import { noteSend } from '@gateway/store/sends/take-in-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
@@ -21,6 +21,7 @@ import { FailureLines } from './failure-lines.js';
 import { FirstContactHold } from './first-contact-hold.js';
 import { NewContactHold } from './new-contact-hold.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
+import { MAX_FOUND } from './waiting-lists.js';
 import { WakeUp } from './wake-up.js';
 import { WritersWithoutNumber } from './writers-without-number.js';
 
@@ -184,6 +185,8 @@ export class DeviceScheduler {
         if (error instanceof FencedError) onFailed(error);
         else logger.error('send cannot be loaded', { messageId, requestId, error });
       },
+      readPage: (after) => pageOpenSends(store, ownership.address, { priority: 'bulk', after, limit: MAX_FOUND }),
+      onUnreadable: (error) => logger.warn('open sends cannot be read', { error }),
     });
   }
 
