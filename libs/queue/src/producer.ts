@@ -7,8 +7,12 @@ import type { Redis } from 'ioredis';
 import { NOTE_EVERY_MS, noteQueue } from './queues.js';
 
 export interface Producer {
-  /** Wakes the owner of a send, by the queue of its process. Safe to repeat: while the job waits it is one. */
-  addSend(processId: string, job: SendJob): Promise<void>;
+  /**
+   * Wakes the owner of a send, by the queue of its process. Safe to repeat: while the job waits it is one.
+   * @param options.again The first job was not heeded. It may be stuck with a worker that never got it, for as long as its
+   *   lock holds, so this is another job, which does no harm beside it.
+   */
+  addSend(processId: string, job: SendJob, options?: { again: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -61,11 +65,12 @@ export function createProducer({ connection, space }: { connection: Redis; space
   }
 
   return {
-    async addSend(processId, job) {
+    async addSend(processId, job, { again } = { again: false }) {
       refuseWhileAway(connection);
       const handle = await open(processId);
       try {
-        await handle.queue.add('send', job, { jobId: job.messageId, priority: PRIORITIES[job.priority] });
+        const id = again ? {} : { jobId: job.messageId };
+        await handle.queue.add('send', job, { ...id, priority: PRIORITIES[job.priority] });
       } catch (error) {
         // A handle whose first steps failed stays broken for ever: after any failure the next call makes another.
         if (handles.get(processId) === handle) handles.delete(processId);

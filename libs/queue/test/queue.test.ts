@@ -6,7 +6,7 @@ import { removeSilentQueues } from '@gateway/queue/queues';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { Queue } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
 
 const PROCESS = 'sender-host-1';
@@ -55,6 +55,18 @@ describe('the queue of a process', () => {
     consume(async ({ device, messageId }) => void seen.push(`${device} ${messageId.at(-1)}`));
     await eventually(async () => seen.length === 3 && (await bullQueue().getJobs()).length === 0);
     expect(seen).to.deep.equal(['phone-1 1', 'phone-1 2', 'phone-2 3']);
+  });
+
+  it('passes on what is asked for again while the first job is stuck with a worker that never heard of it', async () => {
+    await add(1);
+    const { connection } = queues();
+    const deaf = new Worker(queueName(PROCESS), null, { connection, prefix: queuePrefix(space.store.space) });
+    expect((await deaf.getNextJob('lost'))?.id).to.equal(job(1).messageId);
+    await deaf.close();
+    const seen: string[] = [];
+    consume(async ({ messageId }) => void seen.push(messageId));
+    await producer.addSend(PROCESS, job(1), { again: true });
+    await eventually(() => seen.length === 1);
   });
 
   it('has a connection for any number of devices', async () => {

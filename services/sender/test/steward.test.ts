@@ -29,7 +29,7 @@ const soon = { everyMs: 5 };
 describe('the steward of shards', () => {
   let space: RedisSpace;
   let stewards: { steward: Steward; end: () => Promise<void> }[];
-  let jobs: { processId: string; job: SendJob }[];
+  let jobs: { processId: string; job: SendJob; options: { again: boolean } | undefined }[];
   /** How far the clocks of the processes are ahead. */
   let aheadMs: number;
 
@@ -49,7 +49,7 @@ describe('the steward of shards', () => {
     const keeper = new SessionKeeper({ store, clock, logger, owner, ttlMs: 60_000 });
     await beatHeart(store, { self: { id: owner, held: 0, capacity: 10 }, ttlMs: 60_000 });
     const producer: Producer = {
-      addSend: async (processId, job) => void jobs.push({ processId, job }),
+      addSend: async (processId, job, options) => void jobs.push({ processId, job, options }),
       close: async () => {},
     };
     const steward = new Steward({ store, keeper, producer, clock, logger, tickMs: 20 });
@@ -118,6 +118,7 @@ describe('the steward of shards', () => {
     aheadMs = 2_500;
     await eventually(() => jobs.length === 1, soon);
     expect(jobs[0]).to.deep.equal({
+      options: { again: true },
       processId: 'sender-7',
       job: { v: 1, workspace, device: 'a', messageId, priority: 'bulk', requestId: 'r' },
     });

@@ -116,7 +116,7 @@ export class Steward {
     if (served.kind === 'expired') await ringDoorbell(store, { topic: 'sends', ...entry.address });
     if (served.kind !== 'wake') return;
     const send = await readSendByTag(store, entry.address, entry.tag!);
-    if (send) await producer.addSend(served.processId, toJob(entry.address, send));
+    if (send) await producer.addSend(served.processId, toJob(entry.address, send), { again: true });
   }
 
   private async putOff(entry: DueEntry, error: Error): Promise<void> {
