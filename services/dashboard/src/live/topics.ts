@@ -8,6 +8,7 @@ import { listDevices } from '@gateway/store/devices/devices';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
 import { readCommon, readDeviceView, showTo } from '../views/device-view.js';
+import { readOverview } from '../views/overview.js';
 import { findSend, readSendView, summarize } from '../views/send-view.js';
 import { describeToken } from '../views/token-view.js';
 import type { Topic } from './topic.js';
@@ -18,10 +19,11 @@ export interface TopicDeps {
   nowMs: () => number;
 }
 
-/** `devices`, `messages`, `device.<id>`, `send.<message id>` and `token.<key id>`; `undefined` for other names. */
+/** `overview`, `devices`, `messages`, `device.<id>`, `send.<message id>` and `token.<key id>`; `undefined` for other names. */
 export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
   const [kind, id, ...rest] = name.split('.');
   if (rest.length > 0) return undefined;
+  if (kind === 'overview' && id === undefined) return overviewTopic(deps);
   if (kind === 'devices' && id === undefined) return devicesTopic(deps);
   if (kind === 'device' && id !== undefined && isDeviceId(id)) return deviceTopic(id, deps);
   if (kind === 'messages' && id === undefined) return messagesTopic(deps);
@@ -39,6 +41,16 @@ function deviceTopic(device: string, { store, workspace }: TopicDeps): Topic {
     isRungBy: (bell) => bell.device === device && bell.workspace === workspace && BELLS.has(bell.topic),
     read: async () => (await readDeviceView(store, { workspace, device }, await readCommon(store, workspace))) ?? null,
     show: (role, view) => view && showTo(role, view as DeviceView),
+  };
+}
+
+/** Minutes are told when they are over, so there is nothing new more often than that; the first steps are looked for, too. */
+function overviewTopic({ store, workspace, nowMs }: TopicDeps): Topic {
+  return {
+    role: 'viewer',
+    everyMs: 5_000,
+    isRungBy: () => false,
+    read: () => readOverview(store, workspace, nowMs()),
   };
 }
 

@@ -3,6 +3,7 @@ import { listAudit } from './audit.js';
 import { connectDevice, disconnectDevice, listDevices, showDevice, showHistory } from './devices.js';
 import { cancelMessage, findMessages, listMessages, listRecipients, showContent, showMessage } from './messages.js';
 import { addOptOuts, findOptOut, liftOptOut, listOptOuts } from './opt-outs.js';
+import { showOverview } from './overview.js';
 import { previewMessage, sendMessage } from './send-message.js';
 import { listSessions } from './sessions.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
@@ -13,6 +14,7 @@ import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './
 /** All that the page can ask for. */
 export const OPERATIONS: readonly Operation[] = [
   ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
+  showOverview,
   ...[listDevices, showDevice, showHistory, connectDevice, disconnectDevice, scanWithSimulatedPhone],
   ...[listMessages, findMessages, showMessage, showContent, listRecipients, cancelMessage, previewMessage, sendMessage],
   ...[listTokens, createToken, revokeToken],

@@ -29,11 +29,10 @@ describe('the first steps in the console', function () {
     // A new address after the `#` alone loads no page.
     await page.goto('about:blank');
     await page.goto(`${dashboard.origin}/console/sign-in#link=${secret}`);
-    await page.getByRole('heading', { name: 'Devices' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     expect(await page.evaluate('location.href')).not.to.include(secret);
 
-    await page.getByRole('button', { name: 'Link a device' }).click();
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('link', { name: 'Link an account' }).click();
     await page.getByRole('button', { name: 'Show the QR code' }).click();
     const shown = page.locator('svg[data-code]');
     const nextCode = async (before: string) => {

@@ -9,7 +9,7 @@ import type { TestDashboard } from './test-dashboard.js';
 
 /** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
 const PAGES = [
-  ...['/sign-in', '/devices', '/devices/hostile', '/devices/brand-new'],
+  ...['/sign-in', '/overview', '/devices', '/devices/hostile', '/devices/brand-new'],
   ...['/messages', '/messages?status=failed', '/messages/MESSAGE', '/messages/new', '/messages/new?again=MESSAGE'],
   ...['/settings/api', '/settings/users', '/settings/sessions', '/settings/audit'],
 ];

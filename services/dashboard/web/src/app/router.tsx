@@ -42,8 +42,14 @@ const home = createRoute({
   getParentRoute: () => inside,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ to: '/devices' });
+    throw redirect({ to: '/overview' });
   },
+});
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: '/overview',
+  component: lazyRouteComponent(() => import('../pages/overview/overview-page.js'), 'OverviewPage'),
 });
 
 const devices = createRoute({
@@ -119,7 +125,20 @@ const message = createRoute({
 });
 
 /** A page that is new has its line here. */
-const PAGES = [home, devices, device, messages, newMessage, message, optOuts, tokens, users, sessions, audit] as const;
+const PAGES = [
+  home,
+  overview,
+  devices,
+  device,
+  messages,
+  newMessage,
+  message,
+  optOuts,
+  tokens,
+  users,
+  sessions,
+  audit,
+] as const;
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, inside.addChildren(PAGES)]),

@@ -2,6 +2,7 @@ import { NavLink, Text } from '@mantine/core';
 import { Link, useLocation } from '@tanstack/react-router';
 import {
   BellOff,
+  Gauge,
   KeyRound,
   type LucideIcon,
   MessagesSquare,
@@ -20,6 +21,7 @@ export function Navigation() {
   const { role } = useMe().user;
   return (
     <nav aria-label={t('shell.navigation')}>
+      <Entry to="/overview" icon={Gauge} label={t('overview.title')} />
       <Entry to="/devices" icon={Smartphone} label={t('devices.title')} />
       <Entry to="/messages" icon={MessagesSquare} label={t('messages.title')} />
       <Entry to="/opt-outs" icon={BellOff} label={t('optOuts.title')} />
@@ -39,7 +41,7 @@ export function Navigation() {
 }
 
 interface EntryProps {
-  to: '/devices' | '/messages' | '/opt-outs' | `/settings/${'api' | 'users' | 'audit' | 'sessions'}`;
+  to: '/overview' | '/devices' | '/messages' | '/opt-outs' | `/settings/${'api' | 'users' | 'audit' | 'sessions'}`;
   icon: LucideIcon;
   label: string;
 }

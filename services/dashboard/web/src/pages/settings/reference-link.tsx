@@ -5,7 +5,7 @@ import { useMe } from '../../api/session.js';
 export function ReferenceLink({ label, hash = '' }: { label: string; hash?: string }) {
   const { api } = useMe();
   return (
-    <Anchor href={`${api.url}/api/messenger/v1/docs${hash}`} target="_blank" rel="noreferrer" size="sm">
+    <Anchor href={`${api.url}/api/messenger/v1/docs${hash}`} target="_blank" rel="noreferrer" size="sm" td="underline">
       {label}
     </Anchor>
   );
