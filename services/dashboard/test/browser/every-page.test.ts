@@ -25,8 +25,8 @@ describe('every page of the console', function () {
       ['en', 300_000],
       ['ar', 325_000],
     ] as const) {
-      const page = await browser.open(stage.dashboard, '/devices', { language });
-      await page.getByText('onerror').waitFor();
+      const page = await browser.open(stage.dashboard, '/overview', { language });
+      await page.locator('dl').waitFor();
       expect(await page.evaluate<number>(BYTES), language).to.be.within(100_000, most);
     }
   });
