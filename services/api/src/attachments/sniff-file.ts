@@ -1,8 +1,9 @@
 import { extname } from 'node:path';
 import { MIMEType } from 'node:util';
 import { MEDIA, type MediaType } from '@gateway/contracts/content/media-content';
-import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
+import { supportedMimeTypes } from 'file-type';
 import { lookup } from 'mime-types';
+import { detectType } from './detect-type.js';
 
 export type Sniffed =
   | { kind: 'ok' /** The MIME type that the phone gets. */; mimeType: string }
@@ -54,7 +55,7 @@ export async function sniffFile(
   { type, mimeType: declared, name }: { type: MediaType; mimeType?: string; name?: string },
 ): Promise<Sniffed> {
   if (bytes.length === 0) return { kind: 'mismatch', field: 'content', message: 'must not be empty' };
-  const found = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime;
+  const found = await detectType(bytes);
   if (!fits(type, found && canonical(found))) {
     return { kind: 'mismatch', field: 'type', message: `the file is not ${MEDIA[type].name}` };
   }
