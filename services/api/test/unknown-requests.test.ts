@@ -13,7 +13,7 @@ describe('unknown paths and methods (404, 405)', () => {
       '/',
       '/STATUS',
       '/send/x',
-      '/messages',
+      '/message',
       '/messages/%zz',
       '/../status/%00',
       '/statu%73x',
