@@ -6,9 +6,9 @@ import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend, SendsFullError } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { readContent, readSend } from '@gateway/store/sends/read-send';
-import { expireSends } from '@gateway/testkit/expire-sends';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };

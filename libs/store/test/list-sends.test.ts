@@ -8,7 +8,7 @@ import { keysOfSend } from '@gateway/store/sends/keys-of-send';
 import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { listSends, type SendFilter } from '@gateway/store/sends/listing/list-sends';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 
 const WORKSPACE = 'main';

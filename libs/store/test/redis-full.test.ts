@@ -52,8 +52,8 @@ import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } fro
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import { forgetNames } from '@gateway/store/workspace/people';
-import { expireSends } from '@gateway/testkit/expire-sends';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
+import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';

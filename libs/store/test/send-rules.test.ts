@@ -8,10 +8,10 @@ import { cancelSend, claimRecipient, type RecipientEvent, recordResults } from '
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
-import { expireSends } from '@gateway/testkit/expire-sends';
 import { endSessionOf, giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { expireSends } from '@gateway/testkit/sends/expire-sends';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };

@@ -11,10 +11,10 @@ import {
   readRecipients,
   readSend,
 } from '@gateway/store/sends/read-send';
-import { expireSends } from '@gateway/testkit/expire-sends';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { expireSends } from '@gateway/testkit/sends/expire-sends';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };

@@ -9,8 +9,8 @@ import { acceptSend, OtherAccountError } from '@gateway/store/sends/accepting/ac
 import { cancelSend, claimRecipient } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readBacklog, readSend } from '@gateway/store/sends/read-send';
-import { expireSends } from '@gateway/testkit/expire-sends';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
+import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { expect } from 'chai';
 import { KNOWN, OTHER, useOwnedDevice } from './support/use-owned-device.js';
 

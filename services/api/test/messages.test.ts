@@ -9,7 +9,7 @@ import { takeAccount } from '@gateway/store/devices/take-account';
 import { claimRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 import { acknowledgeSend, DEFAULT } from './support/device-owner.js';
 import type { Answer } from './support/test-api.js';

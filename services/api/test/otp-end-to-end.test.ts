@@ -6,7 +6,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 import { expectNoTrace } from './support/find-traces.js';
 

@@ -4,7 +4,7 @@ import { node } from '@gateway/simulator/wire/nodes';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 

@@ -5,7 +5,7 @@ import { loadSend } from '@gateway/sender/preparing/load-send';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
-import { rewriteHead } from '@gateway/testkit/rewrite-head';
+import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 import { ADDRESS, useScheduler } from './support/scheduler-stage.js';
 

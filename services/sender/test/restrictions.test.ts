@@ -5,7 +5,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { endTime } from '@gateway/testkit/rewrite-head';
+import { endTime } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
 
 type Restrictions = ReturnType<Simulator['network']['accounts']['ensure']>['restrictions'];

@@ -30,8 +30,8 @@ import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readBacklog, readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
-import { expireSends } from '@gateway/testkit/expire-sends';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
+import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
 import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
