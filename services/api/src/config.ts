@@ -106,10 +106,14 @@ function defaultPerAddress({ MAX_CONNECTIONS, TRUST_PROXY }: ApiConfig): number 
 }
 
 function defaultBodyBudget(): number {
-  // Without a limit it is 0, or more than there is.
-  const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY;
-  const share = Math.floor(Math.min(limit, totalmem()) / 4);
+  const share = Math.floor(availableBytes() / 4);
   return Math.min(Math.max(share, LEAST_BODY_BUDGET_BYTES), MOST_BODY_BUDGET_BYTES);
+}
+
+/** Memory of the container, else of the machine. */
+export function availableBytes(): number {
+  // Without a limit it is 0, or more than there is.
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 }
 
 function parsePorts(list: string): number[] {

@@ -8,13 +8,13 @@ import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
-import type { ApiConfig } from './config.js';
+import { type ApiConfig, availableBytes } from './config.js';
 import { AddressWindows } from './http/address-windows.js';
 import { createApp } from './http/app.js';
 import { BodyBudget } from './http/body/body-budget.js';
 import { startHttpServer } from './http/http-server.js';
 import { Turns } from './http/turns.js';
-import { Previews } from './previews/previews.js';
+import { Previews, previewBounds } from './previews/previews.js';
 import { addHeadroomMetrics } from './sends/headroom-metrics.js';
 import { RedisHeadroom } from './sends/redis-headroom.js';
 
@@ -40,7 +40,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
 
   const bodies = new BodyBudget(config.BODY_BUDGET_BYTES);
   const metrics = createApiMetrics(registry, bodies);
-  const previews = new Previews(previewMetrics(metrics));
+  const previews = new Previews({ ...previewMetrics(metrics), bounds: previewBounds(availableBytes()) });
   lifecycle.add('previews', () => previews.close());
   const headroom = new RedisHeadroom(() => readCapacity(store), systemClock);
   addHeadroomMetrics(registry, headroom);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isPicture } from '@gateway/api/previews/is-picture';
 import { PreviewProcess } from '@gateway/api/previews/preview-process';
-import { type FileToDescribe, type PreviewOptions, Previews } from '@gateway/api/previews/previews';
+import { type FileToDescribe, type PreviewOptions, Previews, previewBounds } from '@gateway/api/previews/previews';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeAnimatedWebp, makeMp4, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
@@ -72,7 +72,7 @@ describe('previews', () => {
     const others = ['49492a00', '4d4d002a', '25504446', '0000001c66747970617669', '424d', '762f3101', '3c737667'];
     for (const beginning of others) expect(isPicture(Buffer.from(beginning, 'hex')), beginning).to.equal(false);
     // Nor does the process itself read any other.
-    const child = new PreviewProcess(MAIN);
+    const child = new PreviewProcess(MAIN, 256 * 1024);
     await child.becomeReady(PATIENT.totalMs);
     const job = { type: 'document', mimeType: 'image/png', sizeBytes: SVG.length } as const;
     expect(await child.ask(job, SVG, PATIENT.workMs)).to.deep.equal({ kind: 'line', line: '{}' });
@@ -171,6 +171,28 @@ describe('previews', () => {
       .to.match(/^Max cpu time +120 +120 /m)
       .and.to.match(/^Max data size +268435456 +268435456 /m)
       .and.to.match(/^Max core file size +0 +0 /m);
+  });
+
+  it('come from a process that is ended before ours when memory is used up', async () => {
+    start({ entry: NAUGHTY });
+    const told = JSON.parse(Buffer.from((await naughty('tell')).thumbnail!, 'base64').toString());
+    expect(told.oomScore).to.equal('1000');
+  });
+
+  it('come from one process with less memory in a container below 768 MiB', async () => {
+    const bounds = previewBounds(512 * 1024 * 1024);
+    start({ bounds });
+    expect(await describeIt(makePng(320, 200), 'image')).to.have.property('thumbnail');
+    expect(await describeIt(makeInterlacedPng(2_000, 2_000), 'image'), '32 MB').to.have.property('thumbnail');
+    await previews.close();
+    start({ bounds, entry: NAUGHTY, totalMs: 600 });
+    const hanging = ['a', 'b'].map((tokenId) => describeIt(makePng(1, 1), 'image', 'x/hang', tokenId));
+    await eventually(() => expect(children()).to.have.length(1));
+    expect(readFileSync(`/proc/${children()[0]}/limits`, 'utf8')).to.match(/^Max data size +201326592 /m);
+    await Promise.all(hanging);
+    expect(outcomes.slice(-2).sort()).to.deep.equal(['gave_up', 'no_answer']);
+    await eventually(() => expect(children()).to.deep.equal([]));
+    expect(previewBounds(1024 * 1024 * 1024)).to.deep.equal({ processes: 2, memoryKilobytes: 256 * 1024 });
   });
 
   it('go on after a process was killed in the middle of its work, or while it was idle', async () => {

@@ -12,13 +12,14 @@ export type ProcessFailure = 'no_answer' | 'too_much' | 'died';
 
 type ProcessAnswer = { kind: 'line'; line: string } | { kind: 'failed'; why: ProcessFailure };
 
-/** Writable memory, most of it for a decoded image; a process that needs more fails and ends. */
-const MEMORY_KILOBYTES = 256 * 1024;
 const HEAP_MEGABYTES = 128;
 /** Of processor time in its whole life: ends it, too, when the parent is gone and its own loop never turns again. */
 const CPU_SECONDS = 120;
-/** The limits come from the shell: Node can set none. Where one is unknown (`-d` of macOS does little), the others hold. */
-const START = `ulimit -c 0; ulimit -t ${CPU_SECONDS}; ulimit -d ${MEMORY_KILOBYTES}; exec "$0" "$@"`;
+/**
+ * The limits come from the shell: Node can set none. Where one is unknown (`-d` of macOS does little), the others hold.
+ * When the memory of the container is used up, this process is the first that the system ends.
+ */
+const START = `ulimit -c 0; ulimit -t ${CPU_SECONDS}; ulimit -d "$1"; shift; echo 1000 >/proc/self/oom_score_adj; exec "$@"`;
 /** Nothing of our environment, where the keys are. That they stay there is up to `node`: docs/security.md. One thread decodes, and its memory is not spread over arenas. */
 const ENVIRONMENT = { UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' };
 
@@ -37,10 +38,13 @@ export class PreviewProcess {
   /** Files that it was given. */
   used = 0;
 
-  /** @param entry the module that it runs. */
-  constructor(entry: URL) {
+  /**
+   * @param entry the module that it runs.
+   * @param memoryKilobytes writable memory, most of it for a decoded image; a process that needs more fails and ends.
+   */
+  constructor(entry: URL, memoryKilobytes: number) {
     const node = [process.execPath, `--max-old-space-size=${HEAP_MEGABYTES}`, fileURLToPath(entry)];
-    this.#process = spawn('/bin/sh', ['-c', START, ...node], {
+    this.#process = spawn('/bin/sh', ['-c', START, 'sh', String(memoryKilobytes), ...node], {
       ...{ cwd: '/', env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'ignore'] },
     });
     giveWay(this.#process.pid);

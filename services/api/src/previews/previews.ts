@@ -22,8 +22,16 @@ export interface PreviewOptions {
   workMs?: number;
   /** How long an unused process lives. Default 30 s. */
   idleMs?: number;
+  /** Default: those of a large container. */
+  bounds?: PreviewBounds;
   /** Tests have others. */
   entry?: URL;
+}
+
+export interface PreviewBounds {
+  processes: number;
+  /** Writable memory of each. */
+  memoryKilobytes: number;
 }
 
 export interface FileToDescribe {
@@ -34,7 +42,10 @@ export interface FileToDescribe {
   tokenId: string;
 }
 
-const PROCESSES = 2;
+const LARGE: PreviewBounds = { processes: 2, memoryKilobytes: 256 * 1024 };
+/** Beside request bodies there is no room for more. */
+const SMALL: PreviewBounds = { processes: 1, memoryKilobytes: 192 * 1024 };
+const SMALL_BELOW_BYTES = 768 * 1024 * 1024;
 /** Fewer than all, so that other tokens always find a process. */
 const PROCESSES_PER_TOKEN = 1;
 /** Fewer than all, too: counting their frames may take seconds, while an image takes a moment. */
@@ -42,8 +53,13 @@ const PROCESSES_FOR_SOUNDS = 1;
 /** So that normal work never exhausts their processor time, and leftovers of a file do not stay forever. */
 const FILES_PER_PROCESS = 20;
 
+/** @param memoryBytes what this process and its children may have together. */
+export function previewBounds(memoryBytes: number): PreviewBounds {
+  return memoryBytes < SMALL_BELOW_BYTES ? SMALL : LARGE;
+}
+
 /**
- * Describes files of strangers in processes that can be ended: two, started when they are needed. A preview is worth no
+ * Describes files of strangers in processes that can be ended: two (one in a small container), started when they are needed. A preview is worth no
  * more than a few seconds of waiting; without one the file is sent as it is. Each token waits in a line of its own, the
  * heads of the lines take turns, and sounds leave one process to pictures.
  */
@@ -51,7 +67,7 @@ export class Previews {
   readonly #options: Required<PreviewOptions>;
   readonly #ofToken = new Turns(PROCESSES_PER_TOKEN);
   readonly #ofSounds = new Turns(PROCESSES_FOR_SOUNDS);
-  readonly #ofAll = new Turns(PROCESSES);
+  readonly #ofAll: Turns;
   readonly #processes = new Set<PreviewProcess>();
   readonly #idle: PreviewProcess[] = [];
   readonly #closing = new AbortController();
@@ -62,7 +78,8 @@ export class Previews {
     const entry = new URL('./preview-main.js', import.meta.url);
     // One for each file that waits.
     setMaxListeners(0, this.#closing.signal);
-    this.#options = { totalMs: 5_000, workMs: 3_000, idleMs: 30_000, entry, ...options };
+    this.#options = { totalMs: 5_000, workMs: 3_000, idleMs: 30_000, bounds: LARGE, entry, ...options };
+    this.#ofAll = new Turns(this.#options.bounds.processes);
   }
 
   /** Never rejects: missing or late results are left out. */
@@ -142,7 +159,7 @@ export class Previews {
   }
 
   #start(): PreviewProcess {
-    const child = new PreviewProcess(this.#options.entry);
+    const child = new PreviewProcess(this.#options.entry, this.#options.bounds.memoryKilobytes);
     this.#processes.add(child);
     return child;
   }
