@@ -102,18 +102,25 @@ async function follow(start: URL, fetch: Fetch): Promise<Buffer> {
 /** The body, or where it is said to be. On a connection of its own: what else comes on it is of no use to anyone. */
 async function visit(url: URL, { policy, limits, signal }: Fetch): Promise<Buffer | URL> {
   assertAllowed(url, policy);
-  const surroundings = new Surroundings(url.hostname);
+  const surroundings = new Surroundings(url);
   const { timeoutMs } = limits;
   const open = buildConnector({ lookup: checkedLookup(policy, signal), timeout: timeoutMs });
+  let connection: SlicedSocket | undefined;
   const client = new Client(url.origin, {
     maxHeaderSize: MAX_HEAD_BYTES,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect: (options, callback) =>
-      open(options, (...[error, socket]) => {
+      open({ ...options, protocol: 'http:', port: portOf(url) }, (...[error, socket]) => {
         if (error) return callback(error, null);
-        // A Duplex is all that it needs, though its types ask for more.
-        callback(null, new SlicedSocket(socket, (bytes) => surroundings.came(bytes)) as Duplex as Socket);
+        const sliced = new SlicedSocket(socket, (bytes) => surroundings.came(bytes));
+        connection = sliced;
+        // A Duplex is all that is needed, though the types ask for more.
+        const transport = sliced as Duplex as Socket;
+        if (url.protocol === 'http:') return callback(null, transport);
+        // Slices of what is encrypted: one turn may bring thousands of records, each with a byte of the file.
+        const secured = open({ ...options, httpSocket: transport }, callback) as unknown as Socket;
+        sliced.on('error', (failure) => secured.destroy(failure));
       }),
   });
   try {
@@ -127,16 +134,20 @@ async function visit(url: URL, { policy, limits, signal }: Fetch): Promise<Buffe
     if (!URL.canParse(location, url.href)) throw new EgressError('scheme', url.hostname);
     return new URL(location, url);
   } finally {
+    connection?.destroy();
     await client.destroy();
   }
 }
 
 function assertAllowed(url: URL, { ports, addresses }: FetchPolicy): void {
   if (!isPlainHttpUrl(url)) throw new EgressError('scheme', url.hostname);
-  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-  if (!ports.includes(port)) throw new EgressError('port', url.hostname);
+  if (!ports.includes(Number(portOf(url)))) throw new EgressError('port', url.hostname);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host)) assertReachable([host], addresses, url.hostname);
+}
+
+function portOf({ port, protocol }: URL): string {
+  return port || (protocol === 'https:' ? '443' : '80');
 }
 
 /** Whether a URL is of a kind that can be fetched, whatever it leads to. */
