@@ -3,9 +3,21 @@ import { sniffFile } from '@gateway/api/attachments/sniff-file';
 import { expect } from 'chai';
 
 const MEGABYTE = 1024 * 1024;
-/** Of five files. They take ten; a loaded machine pays for the garbage of others, too. */
+/** Of five files. They take ten, and took 250 to 430 when all of an archive was read. */
 const MAX_CPU_MS = 100;
 const WORD = 'application/vnd.openxmlformats-officedocument.wordprocessingml';
+
+/** Of three runs: what else this process does, its collection of garbage above all, is in one or the other. */
+async function leastCpuMs(run: () => Promise<unknown>): Promise<number> {
+  const runs: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const before = process.cpuUsage();
+    await run();
+    const { user, system } = process.cpuUsage(before);
+    runs.push((user + system) / 1_000);
+  }
+  return Math.min(...runs);
+}
 
 interface Part {
   name: string;
@@ -88,19 +100,17 @@ const COSTLY: Record<string, Buffer> = {
 describe('archives of strangers', () => {
   for (const [what, bytes] of Object.entries(COSTLY)) {
     it(`cost next to nothing to recognise: ${what}`, async () => {
-      const before = process.cpuUsage();
-      for (let i = 0; i < 5; i++) expect(await typeOf(bytes)).to.match(/^application\/(gzip|zip)$/);
-      const { user, system } = process.cpuUsage(before);
-      expect((user + system) / 1_000).to.be.below(MAX_CPU_MS);
+      const read = async () => {
+        for (let i = 0; i < 5; i++) expect(await typeOf(bytes)).to.match(/^application\/(gzip|zip)$/);
+      };
+      expect(await leastCpuMs(read)).to.be.below(MAX_CPU_MS);
     });
   }
 
   it('are not looked for behind marks without end', async () => {
     const marks = Buffer.alloc(15 * MEGABYTE, '\ufeff');
-    const before = process.cpuUsage();
-    expect(await typeOf(marks)).to.equal('application/octet-stream');
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1_000).to.be.below(MAX_CPU_MS);
+    const read = async () => expect(await typeOf(marks)).to.equal('application/octet-stream');
+    expect(await leastCpuMs(read)).to.be.below(MAX_CPU_MS);
   });
 
   it('are still known for what is in them, however they were written', async () => {
