@@ -140,8 +140,9 @@ describe('what is stored of a send', () => {
       'awaiting_history',
       'awaiting_key',
       'person_forgotten',
+      'account_changed',
     ] as const;
-    expect(held.map((name) => ownErrorCode(name))).to.deep.equal([9, 10, 11, 12, 13]);
+    expect(held.map((name) => ownErrorCode(name))).to.deep.equal([9, 10, 11, 12, 13, 14]);
     for (const name of [...names, ...held]) expect(recipientErrorName(ownErrorCode(name))).to.equal(name);
     expect(recipientErrorName(463)).to.equal('network_463');
     expect([99, 100, 463].map(isNetworkCode)).to.deep.equal([false, true, true]);

@@ -13,6 +13,7 @@ const OWN_ERRORS = {
   awaiting_history: 11,
   awaiting_key: 12,
   person_forgotten: 13,
+  account_changed: 14,
 } as const;
 
 export type OwnRecipientError = keyof typeof OWN_ERRORS;

@@ -40,6 +40,7 @@ export const CONTRACT = {
   optOutSources: OPT_OUT_SOURCES as readonly string[],
   mostOptOutSources: MOST_OPT_OUT_SOURCES,
   personForgotten: ownErrorCode('person_forgotten'),
+  accountChanged: ownErrorCode('account_changed'),
   limits: LIMITS as Pick<
     typeof LIMITS,
     'sendRetentionSeconds' | 'otpErasureSeconds' | 'idempotencySeconds' | 'takenInSeconds'
@@ -77,6 +78,7 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     BY_REPLY: contract.optOutSources.indexOf('reply'),
     MOST_OPT_OUT_SOURCES: contract.mostOptOutSources,
     PERSON_FORGOTTEN: contract.personForgotten,
+    ACCOUNT_CHANGED: contract.accountChanged,
     SEND_RETENTION_MS: limits.sendRetentionSeconds * 1000,
     OTP_ERASURE_MS: limits.otpErasureSeconds * 1000,
     IDEMPOTENCY_MS: limits.idempotencySeconds * 1000,

@@ -61,8 +61,8 @@ local function save_send()
   count_errors(failed_of)
 end
 
--- Gives every recipient that `wanted` accepts the status `to`. Returns how many.
-local function settle_queued(to, wanted)
+-- Gives every recipient that `wanted` accepts the status `to`, and the error `err` if there is one. Returns how many.
+local function settle_queued(to, wanted, err)
   local all = load_places()
   local pieces, copied, moved = {}, 0, 0
   for at = 1 + RECIPIENT_BYTES, #all, PLACE_BYTES do
@@ -71,7 +71,7 @@ local function settle_queued(to, wanted)
       if wanted(r) then
         r.status = to
         -- What it was waiting for tells why it expired, and not why it was cancelled.
-        if to == CANCELLED then r.err = 0 end
+        if err then r.err = err elseif to == CANCELLED then r.err = 0 end
         r.at = tonumber(now_ms)
         pieces[#pieces + 1] = string.sub(all, copied + 1, at - 1)
         pieces[#pieces + 1] = encode_result(r)
@@ -83,6 +83,7 @@ local function settle_queued(to, wanted)
   if moved > 0 then
     redis.call('SETRANGE', record_key, HEAD_BYTES, table.concat(pieces))
     move_counts(QUEUED, to, moved)
+    if err then note(failed_of, err, moved) end
   end
   return moved
 end
