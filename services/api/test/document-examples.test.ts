@@ -88,13 +88,20 @@ describe('the examples of docs/api.md', function () {
     expect([status, body.recipients], JSON.stringify(body)).to.deep.equal([202, 2]);
     environment.MESSAGE_ID = String(body.messageId);
     expect((await shownTo('447700900123', 'text')).text).to.equal('Hello');
-    const shown = await curl(/Bearer \$TOKEN" "\$BASE\/messages/);
+    const shown = await curl(/Bearer \$TOKEN" "\$BASE\/messages\/\$/);
     expect(shown.status).to.equal(200);
     expect(shown.body).to.include({ messageId: body.messageId });
     expect((await curl(/-X DELETE/)).status).to.equal(200);
+    const failed = await curl(/\/messages\?status=failed"/);
+    expect([failed.status, failed.body.messages]).to.deep.equal([200, []]);
     const otp = await curl(/\/otp"/);
     expect(otp.status, JSON.stringify(otp.body)).to.equal(200);
     expect(otp.body.data).to.include({ code: '482913' });
+  });
+
+  it('list the devices', async () => {
+    const { status, body } = await curl(/\/devices"/);
+    expect([status, (body.devices as object[]).length], JSON.stringify(body)).to.deep.equal([200, 1]);
   });
 
   it('keep messages from people who want none', async () => {
