@@ -2,6 +2,7 @@ import type { ModelEvent, Reply } from './events.js';
 import {
   cancel,
   claim,
+  endOfFormerAccount,
   expire,
   forgetPerson,
   mayBeHeard,
@@ -105,7 +106,7 @@ export function step(device: Device, event: ModelEvent): Step | undefined {
       return change(event.send, reported.send, reported.reply);
     }
     case 'cancel': {
-      const cancelled = cancel(device.sends[event.send]!, { nowMs: device.nowMs, attemptedToo: false });
+      const cancelled = cancel(device.sends[event.send]!, device.nowMs);
       return change(event.send, cancelled.send, cancelled.reply);
     }
     case 'expire':
@@ -199,11 +200,11 @@ function takeAccount(device: Device, account: number, isOwner: boolean): Step {
   if (device.account === account) return { device, reply: false };
   if (!isOwner) return { device, reply: 'fenced' };
   const isOther = device.account !== undefined;
-  const cancelled = mapSends(device, (send) =>
-    isOther && send.stage === 'open' ? cancel(send, { nowMs: device.nowMs, attemptedToo: true }).send : send,
+  const ended = mapSends(device, (send) =>
+    isOther && send.stage === 'open' ? endOfFormerAccount(send, device.nowMs) : send,
   );
   const accountEpoch = device.accountEpoch + (isOther ? 1 : 0);
-  return { device: { ...cancelled, account, accountEpoch }, reply: isOther };
+  return { device: { ...ended, account, accountEpoch }, reply: isOther };
 }
 
 function dropOptedOut(device: Device, index: number, isOwner: boolean): Step | undefined {

@@ -6,6 +6,7 @@ const ERASURE_MS = 10 * 60_000;
 export const RETENTION_MS = 7 * 24 * 3_600_000;
 const MAX_ATTEMPTS = 255;
 const PERSON_FORGOTTEN = 13;
+const ACCOUNT_CHANGED = 14;
 
 /** One message of a send to one person. */
 interface Part {
@@ -157,17 +158,20 @@ function nextStatus(send: Send, recipient: Recipient, event: News['event']): Rec
   return status === 'queued' && parts.every(({ accepted }) => accepted) ? 'sent' : status;
 }
 
-/** Cancels queued recipients whose phones cannot have it; with `attemptedToo` all that are queued. */
-export function cancel(
-  send: Send,
-  { nowMs, attemptedToo }: { nowMs: number; attemptedToo: boolean },
-): { send: Send; reply: number | undefined } {
+/** Cancels queued recipients whose phones cannot have it. */
+export function cancel(send: Send, nowMs: number): { send: Send; reply: number | undefined } {
   if (send.stage === 'gone') return { send, reply: undefined };
   if (send.stage === 'closed') return { send, reply: 0 };
   const marked = { ...send, cancelledAtMs: send.cancelledAtMs ?? nowMs };
   return settle(marked, nowMs, (recipient) =>
-    attemptedToo || !mayBeShown(recipient) ? { ...recipient, status: 'cancelled', error: 0 } : recipient,
+    mayBeShown(recipient) ? recipient : { ...recipient, status: 'cancelled', error: 0 },
   );
+}
+
+/** Another account was linked: of what phones may have it will never be known whether they show it. */
+export function endOfFormerAccount(send: Send, nowMs: number): Send {
+  const marked = { ...send, cancelledAtMs: send.cancelledAtMs ?? nowMs };
+  return settle(marked, nowMs, (recipient) => leaveQueued(recipient, ACCOUNT_CHANGED)).send;
 }
 
 /** The time of an open send is over. */
@@ -189,10 +193,14 @@ export function forgetPerson(send: Send, person: number, nowMs: number): { send:
 }
 
 function leaveAlone(recipient: Recipient, nowMs: number): Recipient {
-  if (recipient.status !== 'queued') return recipient;
+  return recipient.status === 'queued' ? { ...leaveQueued(recipient, PERSON_FORGOTTEN), atMs: nowMs } : recipient;
+}
+
+/** What a phone may show is never called cancelled. */
+function leaveQueued(recipient: Recipient, error: number): Recipient {
   return mayBeShown(recipient)
-    ? { ...recipient, status: 'failed', error: PERSON_FORGOTTEN, atMs: nowMs }
-    : { ...recipient, status: 'cancelled', error: 0, atMs: nowMs };
+    ? { ...recipient, status: 'failed', error }
+    : { ...recipient, status: 'cancelled', error: 0 };
 }
 
 function settle(send: Send, nowMs: number, change: (queued: Recipient) => Recipient): { send: Send; reply: number } {
