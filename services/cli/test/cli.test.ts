@@ -31,7 +31,7 @@ describe('the command line', function () {
     const made = await cli('user create --name ann@example.com --role viewer', env);
     expect(made.code, made.stderr).to.equal(0);
     const [, secret] = /https:\/\/console\.example\.com\/console\/sign-in#link=(\S+)/.exec(made.stdout)!;
-    expect(await takeOneTimeLink(space.store, secret!)).to.equal('ann@example.com');
+    expect((await takeOneTimeLink(space.store, secret!))?.name).to.equal('ann@example.com');
     expect(await findUser(space.store, 'ann@example.com')).to.include({ role: 'viewer', hasPassword: false });
     expect((await cli('user create --name ann@example.com')).stderr).to.include('already');
     expect((await cli('user link --name bob')).stderr).to.include('no user bob');

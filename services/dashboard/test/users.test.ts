@@ -1,4 +1,6 @@
+import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { recordAudit } from '@gateway/store/console/audit';
+import { listSessions } from '@gateway/store/console/sessions';
 import { findUser, setRole } from '@gateway/store/console/users';
 import { expect } from 'chai';
 import { Browser, useTestDashboard } from './support/test-dashboard.js';
@@ -58,6 +60,21 @@ describe('users of the console, and what they did', () => {
     expect((await (await enter(secret)).get('/devices')).status).to.equal(401);
     expect((await admin.post('/users/carol/remove')).status).to.equal(404);
     expect(await setRole(stage.dashboard.store, 'carol', 'admin')).to.equal(undefined);
+  });
+
+  it('of one that is removed neither link nor session is worth anything to a new one of that name', async () => {
+    const made = await create('eve', 'admin');
+    const { secret } = (await admin.post('/users/eve/link')).body;
+    const former = await enter(made.body.secret);
+    // As when a sign-in is under way while the user is removed: the session outlives them.
+    const { store } = stage.dashboard;
+    const [session] = await listSessions(store, 'eve');
+    await admin.post('/users/eve/remove');
+    await store.redis.set(consoleKeys(store.space).session(session!.digest), JSON.stringify(session!.record));
+    const anew = await create('eve', 'viewer');
+    expect((await former.get('/devices')).status).to.equal(401);
+    expect(await nameOf(await enter(secret))).to.equal(undefined);
+    expect(await nameOf(await enter(anew.body.secret))).to.equal('eve');
   });
 
   it('no admin changes or removes themselves, so that there is always one', async () => {

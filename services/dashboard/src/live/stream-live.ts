@@ -1,6 +1,6 @@
 import { mayAct } from '@gateway/contracts/console/users';
 import { readSession } from '@gateway/store/console/sessions';
-import { findUser } from '@gateway/store/console/users';
+import { findUser, type User } from '@gateway/store/console/users';
 import type { Request, RequestHandler, Response } from 'express';
 import type { DashboardDeps } from '../dashboard-deps.js';
 import { ConsoleError } from '../http/console-error.js';
@@ -55,9 +55,9 @@ function open(req: Request, res: Response, names: readonly string[], deps: Dashb
 
 async function staysIn(
   sessionId: string,
-  { name, role }: { name: string; role: string },
+  { name, role, createdAtMs }: User,
   { store }: DashboardDeps,
 ): Promise<boolean> {
   const [session, user] = await Promise.all([readSession(store, sessionId), findUser(store, name)]);
-  return session !== undefined && user?.role === role;
+  return session !== undefined && user?.role === role && user.createdAtMs === createdAtMs;
 }

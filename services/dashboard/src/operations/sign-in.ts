@@ -36,7 +36,7 @@ export const signIn = operation<{ name: string; password: string }>({
     const isRight = isUserName(name) && (await hasThatPassword(deps.store, name, given));
     const user = isRight && (await findUser(deps.store, name));
     if (!user) throw refused(deps, 'wrong_credentials');
-    await beginSession(req, { user: name, byLink: false, nowMs: deps.clock.nowMs() });
+    await beginSession(req, { user, byLink: false, nowMs: deps.clock.nowMs() });
     return { body: describe(user, deps), audit: { action: 'session.signed_in', user: name } };
   },
 });
@@ -48,10 +48,9 @@ export const signInByLink = operation<{ secret: string }>({
   for: 'unknown',
   body: Joi.object({ secret: Joi.string().max(100).required() }),
   async handle({ req, body: { secret } }, deps) {
-    const name = await takeOneTimeLink(deps.store, secret);
-    const user = name !== undefined && (await findUser(deps.store, name));
+    const user = await takeOneTimeLink(deps.store, secret);
     if (!user) throw refused(deps, 'link_used_up');
-    await beginSession(req, { user: user.name, byLink: true, nowMs: deps.clock.nowMs() });
+    await beginSession(req, { user, byLink: true, nowMs: deps.clock.nowMs() });
     return { body: describe(user, deps), audit: { action: 'session.signed_in', target: 'link', user: user.name } };
   },
 });
@@ -94,7 +93,7 @@ export const setPassword = operation<{ password: string; former?: string }>({
     }
     await storePassword(store, user.name, body.password);
     await endSessionsOf(store, user.name);
-    await beginSession(req, { user: user.name, byLink: false, nowMs: clock.nowMs() });
+    await beginSession(req, { user, byLink: false, nowMs: clock.nowMs() });
     return { body: describe({ ...user, hasPassword: true }, deps), audit: { action: 'user.password_set' } };
   },
 });

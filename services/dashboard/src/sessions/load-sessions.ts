@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { findUser } from '@gateway/store/console/users';
+import { findUser, type User } from '@gateway/store/console/users';
 import type { Request, RequestHandler } from 'express';
 import session from 'express-session';
 import type { DashboardDeps } from '../dashboard-deps.js';
@@ -25,9 +25,10 @@ export function loadSessions(deps: DashboardDeps): RequestHandler[] {
       saveUninitialized: false,
     }),
     async (req, res, next) => {
-      const name = req.session.user;
+      const { user: name, userCreatedAtMs } = req.session;
       const user = name === undefined ? undefined : await findUser(store, name);
-      if (user) localsOf(res).user = user;
+      // A later user of the same name is somebody else.
+      if (user && user.createdAtMs === userCreatedAtMs) localsOf(res).user = user;
       next();
     },
   ];
@@ -36,11 +37,12 @@ export function loadSessions(deps: DashboardDeps): RequestHandler[] {
 /** Signs in under a session id that no one has seen before: one that was planted in the browser is worth nothing. */
 export async function beginSession(
   req: Request,
-  { user, byLink, nowMs }: { user: string; byLink: boolean; nowMs: number },
+  { user, byLink, nowMs }: { user: User; byLink: boolean; nowMs: number },
 ): Promise<void> {
   await promisify(req.session.regenerate.bind(req.session))();
   const browser = (req.get('user-agent') ?? '').slice(0, 200);
-  Object.assign(req.session, { user, byLink, createdAtMs: nowMs, browser });
+  const { name, createdAtMs: userCreatedAtMs } = user;
+  Object.assign(req.session, { user: name, userCreatedAtMs, byLink, createdAtMs: nowMs, browser });
   await promisify(req.session.save.bind(req.session))();
 }
 

@@ -7,6 +7,8 @@ declare module 'express-session' {
   interface SessionData {
     /** Name of the user who is signed in. */
     user: string;
+    /** When that user was made. */
+    userCreatedAtMs: number;
     createdAtMs: number;
     /** Signed in by a one-time link: may set a password without the former one. */
     byLink: boolean;
