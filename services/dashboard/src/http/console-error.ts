@@ -11,7 +11,7 @@ export const CONSOLE_ERRORS = {
   foreign_request: { status: 403, message: 'Not asked for by the console itself' },
   plain_http: { status: 403, message: 'The console is not served under this name: see DASHBOARD_URL' },
   not_oneself: { status: 403, message: 'Not for the one who asks: another admin does it' },
-  simulated_scan_refused: { status: 409, message: 'The simulated phone could not scan the code' },
+  simulated_phone_refused: { status: 409, message: 'The simulated phone did not take the code' },
   name_taken: { status: 409, message: 'There is a user of that name' },
   not_found: { status: 404, message: 'Not found' },
   unsupported_media_type: { status: 415, message: 'Unsupported media type' },

@@ -7,7 +7,7 @@ import { showOverview } from './overview.js';
 import { previewMessage, sendMessage } from './send-message.js';
 import { listSessions } from './sessions.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
-import { scanWithSimulatedPhone } from './simulator.js';
+import { linkWithSimulatedPhone } from './simulator.js';
 import { createToken, listTokens, revokeToken } from './tokens.js';
 import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './users.js';
 
@@ -15,7 +15,7 @@ import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './
 export const OPERATIONS: readonly Operation[] = [
   ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
   showOverview,
-  ...[listDevices, showDevice, showHistory, connectDevice, disconnectDevice, scanWithSimulatedPhone],
+  ...[listDevices, showDevice, showHistory, connectDevice, disconnectDevice, linkWithSimulatedPhone],
   ...[listMessages, findMessages, showMessage, showContent, listRecipients, cancelMessage, previewMessage, sendMessage],
   ...[listTokens, createToken, revokeToken],
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],

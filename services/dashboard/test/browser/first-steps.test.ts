@@ -83,11 +83,19 @@ describe('the first steps in the console', function () {
     await page.getByText('The account was disconnected on request.').waitFor();
   });
 
-  it('on a simulated network a simulated phone scans, and the page says what network it is', async () => {
+  it('on a simulated network a simulated phone scans or types, and the page says what network it is', async () => {
     const page = await browser.open(dashboard, '/devices/by-phone');
     await page.getByText('This is a simulated network').waitFor();
     await page.getByRole('button', { name: 'Show the QR code' }).click();
     await page.getByRole('button', { name: 'Scan with a simulated phone' }).click();
     await page.getByText('Connected', { exact: true }).waitFor({ timeout: 20_000 });
+
+    const typed = await browser.open(dashboard, '/devices/by-typing-phone');
+    await typed.getByText('Code to type').click();
+    await typed.getByLabel('Number of the account').fill('447700900702');
+    await typed.getByRole('button', { name: 'Show the code' }).click();
+    await typed.getByRole('button', { name: 'Enter the code on a simulated phone' }).click();
+    await typed.getByText('Connected', { exact: true }).waitFor({ timeout: 20_000 });
+    await typed.getByText('+447700900702').waitFor();
   });
 });

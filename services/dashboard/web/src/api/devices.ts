@@ -26,5 +26,5 @@ export const connectDevice = (id: string, json: LinkRequest) =>
 
 export const disconnectDevice = (id: string) => request<{ message: string }>(`/devices/${id}/disconnect`, { json: {} });
 
-/** On a simulated network. Ends when the phone has scanned all that the network wants. */
-export const scanWithSimulatedPhone = (id: string) => request(`/devices/${id}/simulated-scan`, { json: {} });
+/** On a simulated network. Ends when the phone has scanned, or typed, all that the network wants. */
+export const linkWithSimulatedPhone = (id: string) => request(`/devices/${id}/simulated-link`, { json: {} });

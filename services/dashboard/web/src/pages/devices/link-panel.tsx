@@ -9,7 +9,7 @@ import { useMe } from '../../api/session.js';
 import { Failure } from '../../components/failure.js';
 import { Panel } from '../../components/panel.js';
 import { LiveCode } from './live-code.js';
-import { SimulatedScan } from './simulated-scan.js';
+import { SimulatedPhone } from './simulated-phone.js';
 
 type Method = LinkRequest['method'];
 
@@ -39,7 +39,7 @@ export function LinkPanel({ id, view }: { id: string; view: DeviceView | undefin
         />
         {ask.error && !isUnderWay && <Failure error={ask.error} />}
         {isUnderWay && <LiveCode link={link} isScannedOnce={view?.reason === 'scan_again'} />}
-        {isUnderWay && isSimulated && method === 'qrCode' && <SimulatedScan device={id} />}
+        {isUnderWay && isSimulated && <SimulatedPhone device={id} method={method} />}
         {!isUnderWay && method === 'qrCode' && (
           <Stack align="flex-start">
             <Text size="sm" c="dimmed">
