@@ -18,6 +18,9 @@ export class LinkedDevices {
   /** By `workspace/device`. */
   private readonly shards: Map<string, Linked>[] = Array.from({ length: SHARDS }, () => new Map());
 
+  /** That were seen as a whole. */
+  private readonly complete = new Set<number>();
+
   constructor(private readonly clock: Clock) {}
 
   /**
@@ -39,7 +42,13 @@ export class LinkedDevices {
     }
     for (const name of gone) linked.delete(name);
     this.shards[shard] = linked;
+    if (!asked) this.complete.add(shard);
     return hasOrphan;
+  }
+
+  /** Whether all shards have been seen. */
+  get isComplete(): boolean {
+    return this.complete.size === SHARDS;
   }
 
   /** How many there are. */

@@ -37,7 +37,7 @@ describe('Redis clients', () => {
 
   it('say so when Redis is not there', async () => {
     clients = createRedisClients({ url: 'redis://127.0.0.1:1', logger });
-    const failure = await clients.waitForReady(50).catch((error) => error);
+    const failure = await clients.waitForReady(AbortSignal.timeout(50)).catch((error) => error);
     expect(failure).to.include({ code: 'redis_away' });
   });
 

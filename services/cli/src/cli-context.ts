@@ -46,7 +46,7 @@ async function withStore(
   const logger = createLogger({ service: 'cli', level: 'error', destination: process.stderr });
   const redis = createRedisClients({ url: config.REDIS_URL, logger, name: 'cli' });
   try {
-    await redis.waitForReady(REDIS_TIMEOUT_MS);
+    await redis.waitForReady(AbortSignal.timeout(REDIS_TIMEOUT_MS));
     const space = { prefix: config.KEY_PREFIX };
     const store = createStore({
       redis: redis.failFast,

@@ -87,6 +87,7 @@ export async function runSender(
   lifecycle.add('producer of sender', producer.close);
   const steward = new Steward({ ...shared, producer });
   lifecycle.add('steward', () => steward.stop());
+  host.addCheck('fleet', () => pool.assertReady());
   lifecycle.add('devices', () => pool.stop(), { timeoutMs: DRAIN_MS });
   logger.info('ready', { processId, opsPort: host.opsPort });
 }

@@ -119,6 +119,31 @@ describe('the devices of several senders', () => {
     expect(logins).to.equal(DEVICES.length);
   });
 
+  it('are claimed by a sender before it says that it is ready; it is not ready while the fleet misses it', async () => {
+    const { pool } = addSender('a');
+    const owned = () => Object.values(pool.countStates()).reduce((sum, count) => sum + count);
+    loginMs = 100;
+    expect(() => pool.assertReady()).to.throw('not in the fleet');
+    const problems = new Set<string>();
+    await eventually(
+      () => {
+        try {
+          pool.assertReady();
+          return true;
+        } catch (thrown) {
+          problems.add((thrown as Error).message);
+          return false;
+        }
+      },
+      { everyMs: 1 },
+    );
+    expect(owned()).to.equal(DEVICES.length);
+    expect(problems).to.include('claims its devices');
+    passedMs += 60_000;
+    expect(() => pool.assertReady()).to.throw('not in the fleet');
+    await eventually(() => pool.assertReady() ?? true);
+  });
+
   it('are those of all workspaces, of the same name too: each has an owner of its own', async () => {
     await Promise.all(DEVICES.map((device) => link(device, 'other')));
     addSender('a');

@@ -22,7 +22,9 @@ export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
   loggerOf(role: string): Logger;
   /** Made by the role that asks first, the same for all that ask later: what a process has once, such as a metric. */
   share<Shared>(name: string, make: () => Shared): Shared;
-  /** All roles run: the process is ready from now on. */
+  /** What must hold besides, for the process to be ready: throws when it does not. */
+  addCheck(name: string, check: ReadinessCheck): void;
+  /** All roles run: the process is ready from now on, as far as its checks say so. */
   started(): void;
 }
 
@@ -35,8 +37,10 @@ export interface ProcessHostOptions<Purpose extends RedisPurpose> {
 }
 
 /**
- * Starts what every process has: Redis connections, metrics, and the ops server, which is not ready until `started()`.
- * Throws when Redis does not answer, or is set up in a way that could lose data.
+ * Starts what every process has: the ops server, metrics and Redis connections. Waits for Redis for as long as it takes, alive
+ * but not ready: services start in any order. A process that runs stays ready without Redis: it answers its callers with a
+ * 503, where a balancer without a ready process would leave them without an answer.
+ * Throws when Redis is set up in a way that could lose data, or when the process is stopped while it waits.
  */
 export async function startProcessHost<Purpose extends RedisPurpose>(
   lifecycle: Lifecycle,
@@ -45,34 +49,39 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   const loggerOf = (role: string) => createLogger(loggerOptions(config, role));
   const logger = loggerOf(name);
   lifecycle.logger = logger;
+  const { stopping } = lifecycle;
   const registry = createMetrics(name, { processMetrics: true });
+  let missing: string | undefined = 'waits for Redis';
+  const checks: Record<string, ReadinessCheck> = {
+    start: () => {
+      if (missing !== undefined) throw new Error(missing);
+    },
+  };
+  const ops = await startOpsServer({
+    ...{ host: config.OPS_HOST, port: config.OPS_PORT, registry, logger, stopping, checks },
+  });
+  // The first to start is the last to stop: the end can be watched.
+  lifecycle.add('ops server', ops.close);
   const clients = createRedisClients<Purpose | 'failFast'>({ url: config.REDIS_URL, logger, name, purposes });
   lifecycle.add('redis', clients.close);
-  await clients.waitForReady();
+  await clients.waitForReady(stopping);
+  missing = 'under way';
   await refuseWrongSettings(clients.failFast);
   const stopFollowing = await followRedisTime(clients.failFast);
   lifecycle.add('time of redis', async () => stopFollowing());
 
-  let isStarted = false;
   const shared = new Map<string, unknown>();
-  const checks: Record<string, ReadinessCheck> = {
-    redis: async () => void (await clients.failFast.ping()),
-    start: () => {
-      if (!isStarted) throw new Error('under way');
-    },
-  };
-  const ops = await startOpsServer({
-    ...{ host: config.OPS_HOST, port: config.OPS_PORT, registry, logger, stopping: lifecycle.stopping, checks },
-  });
-  lifecycle.add('ops server', ops.close);
   return {
     ...{ processId: makeProcessId(name, hostname()), lifecycle, clients, registry, opsPort: ops.port, loggerOf },
     share: <Shared>(key: string, make: () => Shared) => {
       if (!shared.has(key)) shared.set(key, make());
       return shared.get(key) as Shared;
     },
+    addCheck: (key, check) => {
+      checks[key] = check;
+    },
     started: () => {
-      isStarted = true;
+      missing = undefined;
     },
   };
 }

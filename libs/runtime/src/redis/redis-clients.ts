@@ -28,12 +28,13 @@ export type RedisClients<Purpose extends RedisPurpose = Exclude<RedisPurpose, 'f
   Purpose,
   Redis
 > & {
-  /** Rejects when Redis has not answered on all of them within `timeoutMs`. */
-  waitForReady(timeoutMs?: number): Promise<void>;
+  /** Rejects with `redis_away` when Redis has not answered on all of them before `until` is aborted. Default: in 10 s. */
+  waitForReady(until?: AbortSignal): Promise<void>;
   /** Closes all. Safe to repeat. */
   close(): Promise<void>;
 };
 
+const READY_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 const PING_EVERY_MS = 10_000;
 
@@ -81,8 +82,8 @@ export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAUL
   const pings = setInterval(() => clients.subscriber && ping(clients.subscriber), PING_EVERY_MS).unref();
   return {
     ...(clients as Record<Purpose, Redis>),
-    waitForReady: async (timeoutMs = 10_000) => {
-      await Promise.all(all.map((client) => waitForReady(client, timeoutMs)));
+    waitForReady: async (until = AbortSignal.timeout(READY_TIMEOUT_MS)) => {
+      await Promise.all(all.map((client) => waitForReady(client, until)));
     },
     close: async () => {
       clearInterval(pings);
@@ -125,18 +126,20 @@ function ping(client: Redis): void {
   if (client.status === 'ready') client.ping().catch(() => {});
 }
 
-/** Failed attempts to connect do not end the wait: only time does. */
-function waitForReady(client: Redis, timeoutMs: number): Promise<void> {
+/** Failed attempts to connect do not end the wait: only `until` does. */
+function waitForReady(client: Redis, until: AbortSignal): Promise<void> {
   if (client.status === 'ready') return Promise.resolve();
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const giveUp = () => {
       client.off('ready', done);
       reject(new GatewayError({ code: 'redis_away', message: 'Redis does not answer' }));
-    }, timeoutMs);
+    };
     const done = () => {
-      clearTimeout(timer);
+      until.removeEventListener('abort', giveUp);
       resolve();
     };
+    if (until.aborted) return giveUp();
+    until.addEventListener('abort', giveUp, { once: true });
     client.once('ready', done);
   });
 }

@@ -47,6 +47,9 @@ export class SenderPool {
   private readonly successors: Successors;
   private members: readonly Member[] = [];
   private beatAtMs = Number.NEGATIVE_INFINITY;
+  /** Until then the others count on this process, by the monotonic clock. */
+  private memberUntilMs = Number.NEGATIVE_INFINITY;
+  private isSettled = false;
   /** To be claimed here, as soon as they may open. */
   private chosen: DeviceAddress[] = [];
   private readonly claiming = new Map<string, Promise<void>>();
@@ -75,7 +78,8 @@ export class SenderPool {
     this.watch = new ShardWatch({
       ...deps,
       onSeen: (...seen) => {
-        if (this.linked.keep(...seen)) this.wakeUp.ring();
+        const hasOrphan = this.linked.keep(...seen);
+        if (hasOrphan || (!this.isSettled && this.linked.isComplete)) this.wakeUp.ring();
       },
     });
     deps.openings.on('next', () => this.claimChosen());
@@ -87,6 +91,12 @@ export class SenderPool {
     const counts = { backingOff: 0, opening: 0, open: 0, waiting: 0, ended: 0 };
     for (const { state } of this.owners.values()) counts[state]++;
     return counts;
+  }
+
+  /** Throws until this process has claimed the devices that waited for one when it came, and while the fleet does not hear of it. */
+  assertReady(): void {
+    if (this.deps.clock.monotonicMs() >= this.memberUntilMs) throw new Error('not in the fleet');
+    if (!this.isSettled) throw new Error('claims its devices');
   }
 
   /** A send was accepted for a device of this process. The next owner of one that is not here finds it by itself. */
@@ -142,6 +152,7 @@ export class SenderPool {
     const fleet = this.describeFleet();
     this.chosen = chooseOrphans(fleet, (device) => this.linked.isLate(device));
     this.claimChosen();
+    this.isSettled ||= this.linked.isComplete && this.chosen.length === 0 && this.claiming.size === 0;
     if (isBeat && this.membership.isStable(this.members)) this.giveBack(countSurplus(fleet));
   }
 
@@ -149,6 +160,7 @@ export class SenderPool {
     const { store, memberTtlMs, clock } = this.deps;
     this.beatAtMs = clock.monotonicMs();
     this.members = await beatHeart(store, { self: this.describeSelf(), ttlMs: memberTtlMs });
+    this.memberUntilMs = this.beatAtMs + memberTtlMs;
     const ids = new Set(this.members.map(({ id }) => id));
     for (const shard of this.linked.doubtfulShards(ids)) this.watch.look(shard);
     if (!this.hasTakers()) this.successors.look();
