@@ -1,6 +1,8 @@
 /** Every number that the public contract promises, once. Times carry their unit in the name. */
 export const LIMITS = {
   maxRecipients: 10_000,
+  /** A send to no more people is small: it goes out of the way of no list. */
+  smallSendRecipients: 10,
   maxTextCharacters: 65_536,
   maxAttachmentBytes: 10 * 1024 * 1024,
   /** How long a caller waits while an attachment's URL is fetched, redirects included. */

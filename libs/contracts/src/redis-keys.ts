@@ -132,7 +132,7 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     /** ZSET message id -> expiry in ms, of sends with work left. */
     openSends: `${base}:open-sends`,
     /**
-     * Of each owner what their sends take: `:bytes:<owner>`, a STRING with a TTL, and `:ended:<owner>`, a ZSET with a TTL of message id and bytes
+     * Of each owner what their sends take: `:bytes:<owner>`, a STRING with a TTL, `:waiting:<owner>`, the same of messages, and `:ended:<owner>`, a ZSET with a TTL of message id and bytes
      * -> ms at which an ended send is forgotten.
      */
     keptSends: `${base}:kept`,

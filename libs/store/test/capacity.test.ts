@@ -30,7 +30,8 @@ describe('how far Redis is filled', () => {
     const { store } = redis.space;
     await createWorkspace(store, 'other');
     const before = await capacity();
-    expect(before).to.include({ limitBytes: redis.maxBytes, fileBytes: 0, queuedMessages: 0 });
+    expect(before).to.include({ limitBytes: redis.maxBytes, fileBytes: 0 });
+    expect([...before.queuedMessages.values()]).to.deep.equal([]);
     await accept({ workspace: DEFAULT_WORKSPACE, device: 'a' }, ['491511', '491512']);
     await accept({ workspace: 'other', device: 'a' }, ['491513']);
     const file = Buffer.alloc(500 * KILOBYTE, 7);
@@ -41,13 +42,18 @@ describe('how far Redis is filled', () => {
       await putBlob(store, workspace, { bytes, quotaBytes: redis.maxBytes, nowMs: Date.now() });
     }
     const after = await capacity();
-    expect(after.queuedMessages).to.equal(3);
+    expect(after.queuedMessages).to.deep.equal(
+      new Map([
+        [DEFAULT_WORKSPACE, 2],
+        ['other', 1],
+      ]),
+    );
     expect(after.fileBytes).to.be.within(file.length, file.length + 10 * KILOBYTE);
     expect(after.usedBytes - before.usedBytes).to.be.within(file.length, redis.maxBytes / 4);
   });
 
   it('leaves what waits uncounted where there is no end', async () => {
     await redis.space.store.redis.config('SET', 'maxmemory', '0');
-    expect(await capacity()).to.include({ limitBytes: 0, queuedMessages: 0 });
+    expect(await capacity()).to.deep.include({ limitBytes: 0, queuedMessages: new Map() });
   });
 });

@@ -26,10 +26,30 @@ describe('what the sends of one token take', () => {
   afterEach(() => space.close());
 
   const TEXT = randomBytes(75 * KILOBYTE).toString('base64');
-  type Options = { owner?: string; text?: string; kind?: 'text' | 'otp'; priority?: 'otp'; nowMs?: number };
-  async function accept({ owner = 't', text = TEXT, kind = 'text', nowMs = Date.now(), ...rest }: Options = {}) {
+  type Options = {
+    owner?: string;
+    text?: string;
+    kind?: 'text' | 'otp';
+    priority?: 'otp';
+    nowMs?: number;
+    count?: number;
+    freeMessages?: number;
+  };
+  async function accept({
+    owner = 't',
+    text = TEXT,
+    kind = 'text',
+    nowMs = Date.now(),
+    count = 1,
+    ...rest
+  }: Options = {}) {
     const { messageId } = await acceptSend(space.store, address, {
-      ...{ kind, content: { kind: 'text', text }, parts: 1, recipients: ['4915112345670'] },
+      ...{
+        kind,
+        content: { kind: 'text', text },
+        parts: 1,
+        recipients: Array.from({ length: count }, (_, i) => String(4_915_112_345_670 + i)),
+      },
       ...{ owner, requestId: 'r', nowMs, expiresAtMs: nowMs + HOUR_MS, quotaBytes: QUOTA_BYTES, ...rest },
     });
     return messageId;
@@ -113,6 +133,28 @@ describe('what the sends of one token take', () => {
     await cancelSend(space.store, address, waiting[0]!);
     await cancelSend(space.store, address, waiting[1]!);
     await accept();
+  });
+
+  it('is bounded for messages that wait, which end with them: a quarter of the room for a token, half for the lists of a device', async () => {
+    const room = (freeMessages: number, owner: string, count: number, rest: Options = {}) =>
+      accept({ owner, text: 'hello', count, freeMessages, ...rest }).catch((thrown: unknown) => {
+        expect(thrown).to.be.instanceOf(SendsFullError);
+        return undefined;
+      });
+    expect(await room(100, 'a', 26)).to.equal(undefined);
+    const first = (await room(100, 'a', 20))!;
+    expect(await room(80, 'a', 6)).to.equal(undefined);
+    expect(await room(80, 'a', 6, { priority: 'otp' })).not.to.equal(undefined);
+    expect(await room(74, 'b', 18), 'of another token').not.to.equal(undefined);
+    expect(await room(56, 'c', 14), 'more than half for the device').to.equal(undefined);
+    expect(await room(56, 'c', 10), 'a small one').not.to.equal(undefined);
+    const waiting = () => space.store.redis.get(`${deviceKeys(space.store.space, address).keptSends}:waiting:a`);
+    expect(await waiting()).to.equal('26');
+    await record(first, 'acked');
+    expect(await waiting()).to.equal('25');
+    await cancelSend(space.store, address, first);
+    expect(await waiting()).to.equal('6');
+    expect(await room(66, 'a', 10)).not.to.equal(undefined);
   });
 
   it('is bounded for sends that come together, which make room of the same ended one', async () => {

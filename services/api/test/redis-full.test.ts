@@ -2,7 +2,9 @@ import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { readSend } from '@gateway/store/sends/read-send';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { countOptOuts, findOptOut } from '@gateway/store/workspace/opt-outs';
+import { createWorkspace } from '@gateway/store/workspace/workspaces';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { acknowledgeSend, DEFAULT, type DeviceOwner, linkDevice } from './support/device-owner.js';
@@ -64,17 +66,19 @@ describe('the API and how full Redis is', () => {
 
   it('counts the keys of those who wait, before it takes more', async () => {
     await redis.fillTo(0.85 - (25 * MEGABYTE) / redis.maxBytes);
-    const sends = await Promise.all(Array.from({ length: 4 }, () => send(people(10_000))));
-    expect(sends.map(({ status }) => status).sort(), '14 MB each').to.deep.equal([202, 503, 503, 503]);
+    const sends = await Promise.all(Array.from({ length: 4 }, () => send(people(3_500))));
+    expect(sends.map(({ status }) => status).sort(), 'one of 5 MB in a quarter').to.deep.equal([202, 503, 503, 503]);
     expect((await send(people(100))).status).to.equal(202);
     later();
-    expectRefused(await send(people(10_000)));
+    expectRefused(await send(people(3_500)));
     const { messageId } = sends.find(({ status }) => status === 202)!.body;
     expect((await api.call('DELETE', `/messages/${messageId}`)).status).to.equal(200);
     later();
     await otp();
     later();
-    expect((await send(people(10_000))).status, 'they wait no more').to.equal(202);
+    const last = await send(people(3_500));
+    expect(last.status, 'they wait no more').to.equal(202);
+    await api.call('DELETE', `/messages/${last.body.messageId}`);
   });
 
   it('keeps a tenth of it for files, of all devices together, and takes more when one is cancelled', async () => {
@@ -104,7 +108,7 @@ describe('the API and how full Redis is', () => {
       ...(await readCapacity(redis.space.store)),
       limitBytes: 10 * MEGABYTE,
       usedBytes: 0,
-      queuedMessages: 0,
+      queuedMessages: new Map(),
     });
     api = await start({ headroom: new RedisHeadroom(small, clock) });
     const text = 'é'.repeat(65_536);
@@ -125,6 +129,41 @@ describe('the API and how full Redis is', () => {
     expect((await api.call('GET', `/messages/${first.body.messageId}`)).status).to.equal(404);
     const again = await sendLong(idempotent);
     expect([again.status, again.body]).to.deep.equal([202, first.body]);
+  });
+
+  it('lets no caller promise more than a share of the room, whichever replicas it asks; the others keep theirs', async () => {
+    const tight = () =>
+      new RedisHeadroom(async () => {
+        const known = await readCapacity(redis.space.store);
+        return { ...known, limitBytes: 10 * MEGABYTE, usedBytes: 0 };
+      }, clock);
+    const replicas = [await start({ headroom: tight() }), await start({ headroom: tight() })];
+    const newTokens = async (count: number, workspace?: string) => {
+      const tokens = Array.from({ length: count }, () => createApiToken(api.store, workspace ?? 'main', { name: 'x' }));
+      return (await Promise.all(tokens)).map(({ value }) => value);
+    };
+    const sendList = (token: string, i: number, size = 500) =>
+      replicas[i % 2]!.call('POST', '/send', { json: { to: people(size), text: 'hello' }, token });
+    const accepted = (answers: Answer[]) => answers.filter(({ status }) => status === 202).length;
+    const flood = async (token: string, requests: number) =>
+      accepted(await Promise.all(Array.from({ length: requests }, (_, i) => sendList(token, i))));
+    const otpOf = (token: string, i: number) =>
+      replicas[i % 2]!.call('POST', '/otp', { json: { phone: '447700900001', code: '123456' }, token });
+    const [attacker, neighbour, ...crowd] = (await newTokens(8)) as [string, string, ...string[]];
+    expect(await flood(attacker, 16), 'of 12 that there is room for').to.be.within(1, 4);
+    expect((await sendList(neighbour, 0)).status, 'of another token').to.equal(202);
+    for (const token of crowd) await flood(token, 4);
+    later();
+    expectRefused(await sendList(neighbour, 1, 3_000));
+    for (const [i] of replicas.entries()) {
+      expect((await sendList(neighbour, i, 10)).status, 'a small send').to.equal(202);
+      expect((await otpOf(neighbour, i)).status).to.equal(202);
+    }
+    await createWorkspace(api.store, 'other');
+    await linkDevice(api.store, { workspace: 'other', device: 'default' });
+    const [stranger] = (await newTokens(1, 'other')) as [string];
+    expect((await sendList(stranger, 0, 200)).status, 'of another workspace').to.equal(202);
+    for (const replica of replicas) await replica.close();
   });
 
   it('refuses a file for good that could never be stored', async () => {

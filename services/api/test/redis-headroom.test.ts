@@ -1,5 +1,6 @@
 import { addHeadroomMetrics } from '@gateway/api/sends/headroom-metrics';
-import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
+import { RedisHeadroom, type RoomUse, roomUseOf } from '@gateway/api/sends/redis-headroom';
+import { ApiError } from '@gateway/runtime/errors';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import type { Capacity } from '@gateway/store/core/capacity';
 import { expect } from 'chai';
@@ -14,7 +15,7 @@ function fakeReader(answers: (Capacity | Error)[]) {
   return { read, asked: () => asked };
 }
 const memory = (usedBytes: number, limitBytes: number, queuedMessages = 0): Capacity => ({
-  ...{ usedBytes, limitBytes, queuedMessages, fileBytes: 0 },
+  ...{ usedBytes, limitBytes, queuedMessages: new Map([['main', queuedMessages]]), fileBytes: 0 },
 });
 const fakeClock = () => {
   const clock = { ms: 0, nowMs: () => clock.ms, monotonicMs: () => clock.ms };
@@ -23,7 +24,7 @@ const fakeClock = () => {
 
 describe('room in Redis', () => {
   const headroomOf = (capacity: Capacity) => new RedisHeadroom(fakeReader([capacity]).read, fakeClock());
-  const hasRoom = (capacity: Capacity, use?: 'lists' | 'urgent', messages?: number) =>
+  const hasRoom = (capacity: Capacity, use: RoomUse = 'list', messages?: number) =>
     headroomOf(capacity).hasRoom(use, messages);
 
   it('ends at 85 % of maxmemory, for what must not wait at 95 %, and never without one', async () => {
@@ -38,34 +39,65 @@ describe('room in Redis', () => {
     const reader = fakeReader([memory(10, 100), memory(90, 100), new Error('away'), memory(10, 100)]);
     const clock = fakeClock();
     const headroom = new RedisHeadroom(reader.read, clock);
-    expect(await Promise.all([headroom.hasRoom(), headroom.hasRoom()])).to.deep.equal([true, true]);
+    expect(await Promise.all([headroom.hasRoom('list'), headroom.hasRoom('list')])).to.deep.equal([true, true]);
     expect(reader.asked()).to.equal(1);
     clock.ms = 2_000;
-    expect(await headroom.hasRoom()).to.equal(false);
+    expect(await headroom.hasRoom('list')).to.equal(false);
     clock.ms = 4_000;
-    expect(await headroom.hasRoom().catch(() => 'failed')).to.equal('failed');
-    expect(await headroom.hasRoom()).to.equal(true);
+    expect(await headroom.hasRoom('list').catch(() => 'failed')).to.equal('failed');
+    expect(await headroom.hasRoom('list')).to.equal(true);
   });
 
   it('is what is left after 1.4 kB of keys for each waiting recipient', async () => {
-    expect(await hasRoom(memory(0, 1_000_000, 500), 'lists', 107), '607 people').to.equal(true);
-    expect(await hasRoom(memory(0, 1_000_000, 500), 'lists', 108), '608 people').to.equal(false);
+    expect(await hasRoom(memory(0, 1_000_000, 500), 'list', 107), '607 people').to.equal(true);
+    expect(await hasRoom(memory(0, 1_000_000, 500), 'list', 108), '608 people').to.equal(false);
   });
 
-  it('counts what is taken at once, of requests that come together too', async () => {
+  const take = (headroom: RedisHeadroom, messages: number, write = async () => {}) =>
+    headroom.take({ use: 'list', messages, workspace: 'main' }, write).then(
+      () => true,
+      () => false,
+    );
+
+  it('counts what is taken at once, of requests that come together too, and what is refused no more', async () => {
     const headroom = headroomOf(memory(0, 1_000_000));
-    const taken = await Promise.allSettled(Array.from({ length: 10 }, () => headroom.take('lists', 100)));
-    expect(taken.map(({ status }) => status === 'fulfilled')).to.deep.equal([
-      ...Array(6).fill(true),
-      ...Array(4).fill(false),
-    ]);
+    const refused = await take(headroom, 300, () => Promise.reject(new ApiError('no_device')));
+    expect(refused).to.equal(false);
+    const taken = await Promise.all(Array.from({ length: 10 }, () => take(headroom, 50)));
+    expect(taken, 'half of 607 for a workspace').to.deep.equal([...Array(6).fill(true), ...Array(4).fill(false)]);
+    expect(await headroom.hasRoom('list', 307)).to.equal(true);
+    expect(await headroom.hasRoom('list', 308)).to.equal(false);
+  });
+
+  it('counts what is taken once: by itself until Redis was asked after that, and as what waits from then on', async () => {
+    const clock = fakeClock();
+    const answers = [memory(0, 1_000_000), memory(0, 1_000_000, 200)];
+    const headroom = new RedisHeadroom(fakeReader(answers).read, clock);
+    await take(headroom, 200);
+    let write = () => {};
+    const late = take(headroom, 50, () => new Promise<void>((resolve) => (write = resolve)));
+    clock.ms = 2_000;
+    expect(await headroom.hasRoom('list', 357), 'what is on its way counts on').to.equal(true);
+    expect(await headroom.hasRoom('list', 358)).to.equal(false);
+    write();
+    await late;
+    clock.ms = 4_000;
+    expect(await headroom.hasRoom('list', 407)).to.equal(true);
+  });
+
+  it('is there for small sends while lists wait for all of theirs, but not when that is used', async () => {
+    expect(await hasRoom(memory(0, 1_000_000, 607), 'list', 1)).to.equal(false);
+    expect(await hasRoom(memory(0, 1_000_000, 607), roomUseOf(10), 10)).to.equal(true);
+    expect(await hasRoom(memory(0, 1_000_000, 677), 'small', 2)).to.equal(false);
+    expect(await hasRoom(memory(85, 100), 'small')).to.equal(false);
+    expect(roomUseOf(11)).to.equal('list');
   });
 
   it('shows in the metrics', async () => {
     const registry = createMetrics('api');
     const headroom = headroomOf(memory(10, 1_000, 2));
     addHeadroomMetrics(registry, headroom);
-    await headroom.hasRoom();
+    await headroom.hasRoom('list');
     const shown = await registry.metrics();
     expect(shown).to.match(/^gateway_redis_bytes\{kind="used",.*\} 10$/m);
     expect(shown).to.match(/^gateway_redis_bytes\{kind="promised",.*\} 2800$/m);

@@ -1,3 +1,4 @@
+import type { Workspace } from '@gateway/contracts/ids';
 import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { listAllDevices } from '../devices/devices.js';
 import { listWorkspaces } from '../workspace/workspaces.js';
@@ -9,8 +10,8 @@ export interface Capacity {
   usedBytes: number;
   /** `maxmemory`; 0 if not set. */
   limitBytes: number;
-  /** Messages that wait on all devices; not asked for without a `maxmemory`. */
-  queuedMessages: number;
+  /** Messages that wait on all devices, by workspace; not asked for without a `maxmemory`. */
+  queuedMessages: ReadonlyMap<Workspace, number>;
   /** Bytes of the files of all workspaces, included in the used bytes. */
   fileBytes: number;
 }
@@ -20,27 +21,34 @@ export async function readCapacity(store: Store): Promise<Capacity> {
   const info = await store.redis.info('memory');
   const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   const limitBytes = read('maxmemory');
+  const workspaces = await listWorkspaces(store);
+  const fileBytes = await readNumbers(
+    store,
+    workspaces.map(({ name }) => workspaceKeys(store.space, name).blobBytes),
+  );
   return {
     // Redis does not count what it has yet to write to its file, and to its replicas.
     usedBytes: read('used_memory') - read('mem_not_counted_for_evict'),
     limitBytes,
-    fileBytes: await sumUp(
-      store,
-      (await listWorkspaces(store)).map(({ name }) => workspaceKeys(store.space, name).blobBytes),
-    ),
-    queuedMessages: limitBytes === 0 ? 0 : await countQueued(store),
+    fileBytes: fileBytes.reduce((sum, bytes) => sum + bytes, 0),
+    queuedMessages: limitBytes === 0 ? new Map() : await countQueued(store),
   };
 }
 
-async function countQueued(store: Store): Promise<number> {
+async function countQueued(store: Store): Promise<Map<Workspace, number>> {
   const devices = await listAllDevices(store);
-  return sumUp(
+  const backlogs = await readNumbers(
     store,
     devices.map((address) => deviceKeys(store.space, address).backlog),
   );
+  const counts = new Map<Workspace, number>();
+  for (const [i, { workspace }] of devices.entries()) {
+    counts.set(workspace, (counts.get(workspace) ?? 0) + backlogs[i]!);
+  }
+  return counts;
 }
 
-async function sumUp(store: Store, counters: readonly string[]): Promise<number> {
+async function readNumbers(store: Store, counters: readonly string[]): Promise<number[]> {
   const values = await Promise.all(counters.map((key) => store.redis.get(key)));
-  return values.reduce((sum, value) => sum + Math.max(0, Number(value ?? 0)), 0);
+  return values.map((value) => Math.max(0, Number(value ?? 0)));
 }

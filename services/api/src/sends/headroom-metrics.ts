@@ -8,7 +8,7 @@ export function addHeadroomMetrics(registry: Registry, headroom: RedisHeadroom):
     help: 'Memory of Redis in bytes: used, reserved for accepted recipients, used by attachments, and maxmemory (0 for none).',
     labels: ['kind'],
     collect: (gauge) => {
-      headroom.hasRoom().catch(() => {});
+      headroom.hasRoom('list').catch(() => {});
       if (!headroom.known) return;
       const { usedBytes, promisedBytes, fileBytes, limitBytes } = headroom.known;
       gauge.set({ kind: 'used' }, usedBytes);

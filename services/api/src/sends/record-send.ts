@@ -14,7 +14,7 @@ import {
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import { inProgress, type RepeatKey } from './answer-repeat.js';
-import { noRoom } from './redis-headroom.js';
+import { noRoom, roomUseOf } from './redis-headroom.js';
 import { wakeOwner } from './wake-owner.js';
 
 interface Acceptance {
@@ -63,15 +63,19 @@ async function accept(
   { store, headroom }: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<AcceptedSend> {
-  await headroom.take(priorityOf(send) === 'otp' ? 'urgent' : 'lists', send.recipients.length * send.parts);
-  const bounded = { ...send, quotaBytes: await headroom.sendQuotaBytes() };
-  const accepted = await (repeat
-    ? acceptSendOnce(store, address, bounded, { ...repeat, answer })
-    : acceptSend(store, address, bounded)
-  ).catch((thrown: unknown) => {
-    if (thrown instanceof OtherAccountError) throw new ApiError('no_device');
-    throw thrown instanceof SendsFullError ? noRoom(thrown) : thrown;
+  const quotaBytes = await headroom.sendQuotaBytes();
+  const use = priorityOf(send) === 'otp' ? 'urgent' : roomUseOf(send.recipients.length);
+  const messages = send.recipients.length * send.parts;
+  return headroom.take({ use, messages, workspace: address.workspace }, async (freeMessages) => {
+    const bounded = { ...send, quotaBytes, freeMessages };
+    const accepted = await (repeat
+      ? acceptSendOnce(store, address, bounded, { ...repeat, answer })
+      : acceptSend(store, address, bounded)
+    ).catch((thrown: unknown) => {
+      if (thrown instanceof OtherAccountError) throw new ApiError('no_device');
+      throw thrown instanceof SendsFullError ? noRoom(thrown) : thrown;
+    });
+    if (!accepted) throw inProgress();
+    return accepted;
   });
-  if (!accepted) throw inProgress();
-  return accepted;
 }

@@ -1,15 +1,26 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { LIMITS } from '@gateway/contracts/limits';
 import type { Clock } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Capacity } from '@gateway/store/core/capacity';
 
 /**
- * Requests are refused beyond these shares of `maxmemory`. The rest is for accepted work, and between the
- * two for small, urgent data: one-time passwords, opt-outs, a new link.
+ * Requests are refused beyond these shares of `maxmemory`: of what is used, and of that together with what accepted
+ * recipients will need. The rest is for accepted work, and between the two for small, urgent data: one-time passwords,
+ * opt-outs, a new link. Small sends are not refused for the sake of lists that wait.
  */
-const SHARES = { lists: 0.85, urgent: 0.95 } as const;
+const MARKS = {
+  list: { used: 0.85, promised: 0.85 },
+  small: { used: 0.85, promised: 0.95 },
+  urgent: { used: 0.95, promised: 0.95 },
+} as const;
+export type RoomUse = keyof typeof MARKS;
+
 const FILE_SHARE = 0.1;
 /** Of the sends of one token at a device, those that have ended included. */
 const SENDS_SHARE = 0.2;
+/** Of the messages that might wait without its own, for the lists of one workspace; `acceptSend` has the shares of tokens and devices. */
+const WORKSPACE_SHARE = 0.5;
 
 /**
  * The keys of a first message to a person (session, identity, pair of names, token), in Redis. Which recipients are known
@@ -17,6 +28,18 @@ const SENDS_SHARE = 0.2;
  */
 const STRANGER_BYTES = 1_400;
 const FRESH_MS = 2_000;
+
+/** Messages that this process took, until Redis is known to count them. */
+interface Taken {
+  workspace: Workspace;
+  messages: number;
+  isWritten: boolean;
+}
+
+/** What a send is, as far as its room goes. One-time passwords are `urgent`. */
+export function roomUseOf(recipients: number): RoomUse {
+  return recipients <= LIMITS.smallSendRecipients ? 'small' : 'list';
+}
 
 /**
  * Whether Redis has room for more, now and when all accepted messages are sent. Asks Redis every two seconds at most,
@@ -28,9 +51,7 @@ export class RedisHeadroom {
   #asked: Promise<Capacity> | undefined;
   #askedAtMs = 0;
   #known: Capacity | undefined;
-  /** Messages that this process took since it asked, and in the term before: those may not have been in Redis by then. */
-  #taken = 0;
-  #takenBefore = 0;
+  readonly #taken = new Set<Taken>();
 
   constructor(read: () => Promise<Capacity>, clock: Clock) {
     this.#read = read;
@@ -39,26 +60,45 @@ export class RedisHeadroom {
 
   /** Bytes by the last answer of Redis, including the future need of accepted recipients. */
   get known(): (Capacity & { promisedBytes: number }) | undefined {
-    return this.#known && { ...this.#known, promisedBytes: this.#known.queuedMessages * STRANGER_BYTES };
+    return this.#known && { ...this.#known, promisedBytes: sum(this.#known.queuedMessages.values()) * STRANGER_BYTES };
   }
 
   /** Whether there is room for that many messages. Rejects when Redis does not answer. */
-  async hasRoom(use: keyof typeof SHARES = 'lists', messages = 0): Promise<boolean> {
+  async hasRoom(use: RoomUse, messages = 0): Promise<boolean> {
     return this.#fits(await this.#capacity(), use, messages);
   }
 
   /** The same, or 503. */
-  async refuseWithoutRoom(use: keyof typeof SHARES, messages = 0): Promise<void> {
-    if (await this.hasRoom(use, messages)) return;
-    throw noRoom();
+  async refuseWithoutRoom(use: RoomUse, messages = 0): Promise<void> {
+    if (!(await this.hasRoom(use, messages))) throw noRoom();
   }
 
-  /** The same for messages that are written down right after it: they count from now on. */
-  async take(use: keyof typeof SHARES, messages: number): Promise<void> {
+  /**
+   * The same for messages that `write` writes down: they count from now on, unless it throws an `ApiError`. 503 also for a
+   * list when messages of its workspace have their share.
+   * @param write is told how many more messages have room; 0 where Redis has no `maxmemory`.
+   */
+  async take<T>(
+    { use, messages, workspace }: { use: RoomUse; messages: number; workspace: Workspace },
+    write: (freeMessages: number) => Promise<T>,
+  ): Promise<T> {
     const capacity = await this.#capacity();
     // Looked at and counted in one turn: of requests that come together, each sees those before it.
     if (!this.#fits(capacity, use, messages)) throw noRoom();
-    this.#taken += messages;
+    const free = this.#freeMessages(capacity, use);
+    const ofWorkspace = this.#promised(capacity, workspace);
+    const isShared = capacity.limitBytes > 0 && use === 'list';
+    if (isShared && ofWorkspace + messages > (free + ofWorkspace) * WORKSPACE_SHARE) throw noRoom();
+    const taken: Taken = { workspace, messages, isWritten: false };
+    this.#taken.add(taken);
+    try {
+      return await write(capacity.limitBytes === 0 ? 0 : Math.ceil(free));
+    } catch (thrown) {
+      if (thrown instanceof ApiError) this.#taken.delete(taken);
+      throw thrown;
+    } finally {
+      taken.isWritten = true;
+    }
   }
 
   /** Bytes that the files of a workspace may take together. @param withoutLimit where Redis has no `maxmemory`. */
@@ -72,23 +112,36 @@ export class RedisHeadroom {
     return Math.floor((await this.#capacity()).limitBytes * SENDS_SHARE);
   }
 
-  #fits({ usedBytes, limitBytes, queuedMessages }: Capacity, use: keyof typeof SHARES, messages: number): boolean {
+  #fits(capacity: Capacity, use: RoomUse, messages: number): boolean {
+    const { usedBytes, limitBytes } = capacity;
     if (limitBytes === 0) return true;
-    const promised = queuedMessages + this.#takenBefore + this.#taken + messages;
-    return usedBytes + promised * STRANGER_BYTES < limitBytes * SHARES[use];
+    return usedBytes < limitBytes * MARKS[use].used && messages < this.#freeMessages(capacity, use);
+  }
+
+  #freeMessages(capacity: Capacity, use: RoomUse): number {
+    const roomBytes = capacity.limitBytes * MARKS[use].promised - capacity.usedBytes;
+    return roomBytes / STRANGER_BYTES - this.#promised(capacity);
+  }
+
+  /** Messages that wait, of one workspace or of all. */
+  #promised({ queuedMessages }: Capacity, workspace?: Workspace): number {
+    const taken = [...this.#taken].filter((each) => workspace === undefined || each.workspace === workspace);
+    const queued = workspace === undefined ? sum(queuedMessages.values()) : (queuedMessages.get(workspace) ?? 0);
+    return queued + sum(taken.map(({ messages }) => messages));
   }
 
   #capacity(): Promise<Capacity> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#asked && nowMs - this.#askedAtMs < FRESH_MS) return this.#asked;
     this.#askedAtMs = nowMs;
-    this.#takenBefore = this.#taken;
-    this.#taken = 0;
+    const written = [...this.#taken].filter(({ isWritten }) => isWritten);
     const asked = this.#read();
     this.#asked = asked;
     asked.then(
       (known) => {
         this.#known = known;
+        // Redis counts what was written before it was asked; what was on its way may count twice until it is asked again.
+        for (const each of written) this.#taken.delete(each);
       },
       // Failures are not cached: the next caller asks again.
       () => {
@@ -102,4 +155,10 @@ export class RedisHeadroom {
 /** 503: room does not come back in seconds. */
 export function noRoom(cause?: Error): ApiError {
   return new ApiError('unavailable', { headers: { 'Retry-After': '30' }, ...(cause && { cause }) });
+}
+
+function sum(numbers: Iterable<number>): number {
+  let total = 0;
+  for (const each of numbers) total += each;
+  return total;
 }

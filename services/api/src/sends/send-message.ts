@@ -13,6 +13,7 @@ import { handleOnce, type RepeatKey } from './answer-repeat.js';
 import { estimateFinishMs } from './estimate-finish.js';
 import { findReply } from './find-reply.js';
 import { recordSend } from './record-send.js';
+import { roomUseOf } from './redis-headroom.js';
 
 type NoQuery = Record<string, never>;
 
@@ -104,7 +105,7 @@ async function accept(
   const reply = await replyOf(call, deps);
   const plan = planSend(call, deps, given);
   const messages = plan.recipients.length * plan.parts;
-  await deps.headroom.refuseWithoutRoom('lists', messages);
+  await deps.headroom.refuseWithoutRoom(roomUseOf(plan.recipients.length), messages);
   const finishMs = await estimateFinishMs(deps, call.address, messages);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
   const content = await given.toContent(call, deps);

@@ -43,7 +43,7 @@ export const CONTRACT = {
   accountChanged: ownErrorCode('account_changed'),
   limits: LIMITS as Pick<
     typeof LIMITS,
-    'sendRetentionSeconds' | 'otpErasureSeconds' | 'idempotencySeconds' | 'takenInSeconds'
+    'sendRetentionSeconds' | 'otpErasureSeconds' | 'idempotencySeconds' | 'takenInSeconds' | 'smallSendRecipients'
   >,
 };
 
@@ -82,6 +82,7 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     SEND_RETENTION_MS: limits.sendRetentionSeconds * 1000,
     OTP_ERASURE_MS: limits.otpErasureSeconds * 1000,
     IDEMPOTENCY_MS: limits.idempotencySeconds * 1000,
+    SMALL_SEND_RECIPIENTS: limits.smallSendRecipients,
     TAKEN_IN_MS: limits.takenInSeconds * 1000,
   };
   const names: Record<string, string> = {

@@ -1,15 +1,18 @@
 -- Writes a send down, and promises it: it is open, counted, and due to be looked at if no owner takes it in.
 -- With an idempotency key the same step makes the key stand for this send, so that a repeat cannot come in between.
--- `quota_bytes` is what the sends of this owner may take (0: any), `is_bounded` whether it may be refused for them.
+-- `quota_bytes` is what the sends of this owner may take, `free_messages` how many more messages Redis has room for (0: any);
+-- `is_bounded` says whether it may be refused for these.
 -- Output: { 1, session of the owner of the device that lives, or '', ended send to be forgotten for room ... },
---   { 0 } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when open
---   sends of this owner take all that they may, { -3 } when another account was linked since `account_epoch`
+--   { 0 } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when sends
+--   of this owner take, or wait for, all that they may, { -3 } when another account was linked since `account_epoch`
 --- @include head
 --- @include book
 --- @include due
 --- @include activity
---- @constants IDEMPOTENCY_MS TAKEN_IN_MS PRIORITY_SPAN QUEUED decode_head
+--- @constants IDEMPOTENCY_MS TAKEN_IN_MS SMALL_SEND_RECIPIENTS PRIORITY_SPAN QUEUED decode_head
 local MOST_FORGOTTEN = 200
+-- Of the messages that might wait without those of the owner, or of the device.
+local OWNERS_PART, DEVICES_PART = 4, 2
 local LISTED_MS = 194 * 3600 * 1000 -- Longer than a send takes to its end and is kept afterwards.
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
 if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
@@ -31,6 +34,15 @@ end
 -- Counted, and not only looked for: of sends that come together, each is told of the same ended ones.
 if is_bounded == '1' and excess > 0 and #spent < MOST_FORGOTTEN then return { -2 } end
 local send = decode_head(packed)
+local messages, free = send.queued * send.parts, tonumber(free_messages)
+local function goes_beyond(part, key)
+  local waiting = tonumber(redis.call('GET', key) or '0')
+  return (waiting + messages) * part > free + waiting
+end
+if is_bounded == '1' and free > 0 then
+  if goes_beyond(OWNERS_PART, waiting_key(owner)) then return { -2 } end
+  if send.total > SMALL_SEND_RECIPIENTS and goes_beyond(DEVICES_PART, backlog_key) then return { -2 } end
+end
 redis.call('SET', record_key, packed)
 redis.call('SET', content_key, sealed, 'PXAT', content_dies_at_ms)
 measure_send(send, owner, { record_key, content_key })
@@ -41,7 +53,8 @@ redis.call('ZADD', due_key, math.min(redis_now + TAKEN_IN_MS, send.expires_at), 
 redis.call('XADD', sends_key, 'MINID', '~', redis_now - LISTED_MS, '*', 's', string.match(entry, '/(.*)'))
 redis.call('PEXPIRE', sends_key, LISTED_MS)
 count_activity({ [QUEUED] = send.queued })
-redis.call('INCRBY', backlog_key, send.queued * send.parts)
+redis.call('INCRBY', backlog_key, messages)
+count_waiting(owner, messages)
 if idempotency_key then
   redis.call('HSET', idempotency_key, 'messageId', message_id, 'fingerprint', fingerprint, 'answer', answer)
   redis.call('PEXPIRE', idempotency_key, IDEMPOTENCY_MS)

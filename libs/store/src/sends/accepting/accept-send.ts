@@ -34,7 +34,7 @@ const acceptStep = defineScript({
   args: {
     ...{ messageId: text, accountEpoch: number, nowMs: number, packed: bytes, sealed: bytes, contentDiesAtMs: number },
     ...{ fingerprint: bytes, answer: text, sessionPrefix: text },
-    ...{ owner: text, quotaBytes: number, isBounded: flag },
+    ...{ owner: text, quotaBytes: number, freeMessages: number, isBounded: flag },
   },
   reply: (reply) => reply as [outcome: 1 | 0 | -1 | -2 | -3, session: string, ...spent: string[]],
 });
@@ -70,6 +70,11 @@ export interface NewSend {
    * the oldest first, when there are more. Without it there is no bound.
    */
   quotaBytes?: number;
+  /**
+   * How many more messages may wait in Redis, of all callers. Of what that would be without the messages of this owner at this
+   * device, those may be a quarter; and, unless this is a small send, those of the device half. Without it there is no bound.
+   */
+  freeMessages?: number;
 }
 
 export interface AcceptedSend {
@@ -81,7 +86,7 @@ export interface AcceptedSend {
   forgotten: number;
 }
 
-/** No room for another send of this owner; for one-time passwords there is. */
+/** The sends of this owner take, or wait for, all that they may; one-time passwords are not refused for that. */
 export class SendsFullError extends Error {}
 
 /** Another account was linked since the device was looked at. */
@@ -92,7 +97,7 @@ const MAX_TAG_ATTEMPTS = 5;
 /**
  * Writes a send down and promises it, in one atomic step whatever the number of recipients: it goes out whether its owner is
  * told of it or not, and when the reply is lost, too. Throws `SendsFullError`, having written nothing, when the sends of this
- * owner that have not ended take all that they may, and `OtherAccountError` when the account that it was for has left.
+ * owner that have not ended take, or wait for, all that they may, and `OtherAccountError` when the account that it was for has left.
  */
 export async function acceptSend(store: Store, address: DeviceAddress, send: NewSend): Promise<AcceptedSend> {
   const accepted = await writeSend(store, address, send);
@@ -118,7 +123,7 @@ async function writeSend(
 ): Promise<AcceptedSend | undefined> {
   const sessionPrefix = sessionKeyPrefix(store.space, shardOf(address));
   const { kind, parts, recipients, owner, requestId, nowMs, expiresAtMs, accountEpoch = 0 } = send;
-  const { quotaBytes = 0 } = send;
+  const { quotaBytes = 0, freeMessages = 0 } = send;
   const priority = priorityOf(send);
   const blob = send.content.kind === 'media' ? holdOf(send.content) : '';
   for (let attempt = 0; attempt < MAX_TAG_ATTEMPTS; attempt++) {
@@ -127,7 +132,7 @@ async function writeSend(
     const [outcome, session, ...spent] = await acceptStep(store, {
       ...{ ...keys, deviceOwner: deviceKeys(store.space, address).owner, sessionPrefix },
       sends: shardKeys(store.space, shardOf(address)).sends(address.workspace),
-      ...{ messageId, accountEpoch, nowMs, owner, quotaBytes, isBounded: priority !== 'otp' },
+      ...{ messageId, accountEpoch, nowMs, owner, quotaBytes, freeMessages, isBounded: priority !== 'otp' },
       packed: packSend({
         ...{ state: 'open', kind, priority, parts, recipients, nowMs, expiresAtMs, accountEpoch },
         texts: { messageId, owner, requestId, blob },

@@ -1,14 +1,20 @@
--- What the sends of one owner take at a device: the bytes of all that are kept, and which of them have ended. Only its
--- texts say whose a send is, so the names of the two keys are made here, of the one in KEYS; all are in one slot.
+-- What the sends of one owner take at a device: the bytes of all that are kept, which of them have ended, and the messages
+-- that wait. Only its texts say whose a send is, so the names of these keys are made here, of the one in KEYS; all are in one slot.
 local ELSEWHERE_BYTES = 400 -- In sets of ids, in these books, for times to live.
 local BOOK_MS = 10 * 24 * 3600 * 1000 -- Longer than a send takes to its end and is kept afterwards.
 
 local function ended_key(owner) return kept_key .. ':ended:' .. owner end
 local function bytes_key(owner) return kept_key .. ':bytes:' .. owner end
+local function waiting_key(owner) return kept_key .. ':waiting:' .. owner end
 
 local function count_bytes(owner, bytes)
   redis.call('INCRBY', bytes_key(owner), bytes)
   redis.call('PEXPIRE', bytes_key(owner), BOOK_MS)
+end
+
+local function count_waiting(owner, messages)
+  local waiting = redis.call('INCRBY', waiting_key(owner), messages)
+  if waiting > 0 then redis.call('PEXPIRE', waiting_key(owner), BOOK_MS) else redis.call('UNLINK', waiting_key(owner)) end
 end
 
 -- Counts what lies under these keys in place of what the send took before.

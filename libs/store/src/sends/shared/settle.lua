@@ -55,7 +55,11 @@ end
 local function save_send()
   erase_spent_otp()
   close_when_settled()
-  if send.queued < queued_before then redis.call('DECRBY', backlog_key, (queued_before - send.queued) * send.parts) end
+  local settled = (queued_before - send.queued) * send.parts
+  if settled > 0 then
+    redis.call('DECRBY', backlog_key, settled)
+    count_waiting(load_texts(send).owner, -settled)
+  end
   save_head(send)
   count_activity(became)
   count_errors(failed_of)
