@@ -4,6 +4,7 @@ import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { SessionEndedError } from '@gateway/messenger/session/session-errors';
 import { defer } from '@gateway/runtime/deferred';
 import { FencedError } from '@gateway/runtime/errors';
+import { type Gate, PASS } from '@gateway/sender/dispatching/gate';
 import type { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
 import { cancelSend, claimRecipient } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
@@ -68,6 +69,39 @@ describe('the scheduler of a device', () => {
     await Promise.all(ended);
     const inTurn = numbers(3, 1).flatMap((number, i) => [number, numbers(3, 2)[i]!]);
     expect(recipients().slice(1)).to.deep.equal(inTurn);
+  });
+
+  describe('with a gate that lets people of one country come later', () => {
+    const PAUSE_MS = 60_000;
+    let asked: string[];
+    let untilMs: number;
+    const gate: Gate = async ({ clock }, { to }) => {
+      asked.push(to);
+      return to.startsWith('44') && clock.monotonicMs() < untilMs ? { kind: 'later', ms: PAUSE_MS } : PASS;
+    };
+    const british = (count: number) => numbers(count).map((number) => `44${number.slice(2)}`);
+    beforeEach(() => {
+      [asked, untilMs] = [[], PAUSE_MS];
+    });
+
+    it('goes on with all others of the send and of the device, and with those when it is time', async () => {
+      const { scheduler } = open({ gates: [gate] });
+      const mixed = british(2).flatMap((number, i) => [number, numbers(2)[i]!]);
+      const first = await stage.accept([...mixed]);
+      await stage.start(scheduler, first);
+      await stage.start(scheduler, await stage.accept([ADA]));
+      await stage.start(scheduler, await stage.accept([BEN], { kind: 'otp' }), 'otp');
+      expect(recipients()).to.deep.equal([...numbers(2), ADA, BEN]);
+      await stage.pass(PAUSE_MS - 1, scheduler);
+      expect(
+        asked.filter((to) => to.startsWith('44')),
+        'each once',
+      ).to.deep.equal(british(2));
+      await stage.pass(1, scheduler);
+      await stage.sentTo(6);
+      expect(recipients().slice(4)).to.deep.equal(british(2));
+      await eventually(async () => (await stage.counts(first)).sent === 4, { everyMs: 1 });
+    });
   });
 
   it('sends no faster than its pace, and picks again when the pace allows the next message', async () => {

@@ -55,6 +55,36 @@ describe('SendProgress', () => {
     expect(lenient.isDone, 'it is where it was').to.equal(true);
   });
 
+  it('looks up a bounded number of those who are to come later, and leaves its place to other sends meanwhile', () => {
+    const send = openSend(Array.from({ length: 700 }, (_, index) => recipient(index)));
+    const postponed: number[] = [];
+    for (let batch = lookUp(send); batch.length > 0; batch = lookUp(send)) {
+      send.addReady(batch);
+      for (const index of batch) send.postpone(index, 1_000 + index);
+      postponed.push(...batch);
+    }
+    expect(postponed).to.have.length(500);
+    expect([send.wantsToGo, send.hasReady, send.isDone]).to.deep.equal([false, false, false]);
+    const rest = { untilMs: 1_000, attempts: 0, uploadAttempts: 0 };
+    expect(send.restAt(0), 'until the first of them is due').to.deep.equal(rest);
+    expect(lookUp(send, { nowMs: 1_000 }), 'the others first').to.deep.equal([
+      500, 501, 502, 503, 504, 505, 506, 507, 508, 509,
+    ]);
+    expect(send.restAt(1_000)).to.equal(undefined);
+  });
+
+  it('gives its place up until the last pause after an attempt is over, whatever gates said of others', () => {
+    const send = openSend();
+    send.addReady(lookUp(send));
+    send.postpone(0, 1_000);
+    send.postpone(1, 9_000);
+    takeReady(send);
+    send.retryLater(2, 0);
+    expect(send.restAt(0)).to.deep.equal({ untilMs: 2_000, attempts: 1, uploadAttempts: 0 });
+    send.dropCancelled();
+    expect(send.isDone, 'they have nothing yet').to.equal(true);
+  });
+
   it('works on those who are still queued, first on those whose phones may have the message already', () => {
     const send = openSend([recipient(0), recipient(1, 'sent', 1), recipient(2, 'queued', 1), recipient(3)]);
     expect(lookUp(send)).to.deep.equal([2, 0, 3]);

@@ -4,7 +4,7 @@ import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-s
 import { failUnsent, identify, type Recipient } from '../preparing/drop-opted-out.js';
 import type { SendPreparation } from '../preparing/send-preparation.js';
 import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
-import { type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
+import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
 import type { Verdicts } from './verdicts.js';
 
@@ -14,6 +14,8 @@ export interface DispatchDeps extends GateDeps {
   /** It is sent now; `false`: it must not be sent any more. */
   take(item: WorkItem): boolean;
   preparation: Pick<SendPreparation, 'holdBack'>;
+  /** For tests. */
+  gates?: readonly Gate[] | undefined;
   verdicts: Pick<Verdicts, 'settle' | 'notWritten'>;
   /** What the network said of a message that was written at this time of the monotonic clock, before that is settled. */
   onAck(outcome: AckOutcome, writtenAtMs: number): void;
@@ -56,7 +58,7 @@ export async function dispatchMessage(deps: DispatchDeps): Promise<Dispatched> {
 }
 
 async function askGates(deps: DispatchDeps, item: WorkItem): Promise<GateAnswer> {
-  for (const gate of GATES) {
+  for (const gate of deps.gates ?? GATES) {
     const answer = await gate(deps, item);
     if (answer.kind !== 'pass') return answer;
   }
@@ -72,6 +74,7 @@ async function turnBack(
   if (!send.isReady(recipient)) return;
   if (answer.kind === 'hold') return deps.preparation.holdBack(send, [{ index: recipient, to }], answer.reason);
   if (answer.kind === 'refuse') return failUnsent(deps, send, recipient, answer.error);
+  if (answer.kind === 'later') return send.postpone(recipient, deps.clock.nowMs() + answer.ms);
   send.putBack([recipient]);
 }
 

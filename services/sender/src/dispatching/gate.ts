@@ -19,6 +19,8 @@ export type GateAnswer =
   | { kind: 'pass' }
   /** Nothing goes out from this device for so long, in ms. */
   | { kind: 'wait'; ms: number }
+  /** The recipient comes so many ms later; others of the send and the device go on. */
+  | { kind: 'later'; ms: number }
   /** The recipient waits with others of their kind. */
   | { kind: 'hold'; reason: HoldReason }
   /** The recipient must be looked up again: there is no answer now. */

@@ -28,6 +28,8 @@ import { WritersWithoutNumber } from './writers-without-number.js';
 export interface SchedulerDeps extends DeviceDeps {
   pace: Pace;
   uploads: MediaUploads;
+  /** For tests. */
+  gates?: DispatchDeps['gates'];
   /** Whether the owners before this one ended one after the other, and this one has not lasted yet. */
   isCareful(): boolean;
   /** An ack did not come in time: this session is not to be trusted any more. */

@@ -6,12 +6,12 @@ const MOVES = {
   waiting: ['lookingUp', 'settled'],
   lookingUp: ['ready', 'alone', 'waiting', 'pausing', 'held', 'settled'],
   /** Was looked up; of several parts, got the one before. */
-  ready: ['inFlight', 'waiting', 'held', 'settled'],
+  ready: ['inFlight', 'waiting', 'pausing', 'held', 'settled'],
   /** The same, and must get the message with nothing else in flight. */
-  alone: ['inFlight', 'waiting', 'held', 'settled'],
+  alone: ['inFlight', 'waiting', 'pausing', 'held', 'settled'],
   /** Passed the gates: is claimed and written to, or waits for the ack. */
   inFlight: ['ready', 'waiting', 'pausing', 'held', 'settled'],
-  /** Waits for the next attempt. */
+  /** Waits for the next attempt, or for as long as a gate says. */
   pausing: ['waiting', 'settled'],
   /** Waits for the end of a restriction, or for the phone history. */
   held: ['waiting', 'settled'],
@@ -45,7 +45,7 @@ export class Places {
 
   constructor(
     recipients: number,
-    private readonly onIllegalMove: (error: IllegalMoveError) => void,
+    private readonly onIllegalMove: (error: IllegalMoveError) => void = raise,
   ) {
     this.codes = new Uint8Array(recipients).fill(CODES.settled);
   }
@@ -109,6 +109,10 @@ export class Places {
   private keepIn(queue: Queue): void {
     this.queues[queue] = this.queues[queue].filter((index) => this.of(index) === queue);
   }
+}
+
+function raise(error: Error): never {
+  throw error;
 }
 
 function isQueue(place: Place): place is Queue {

@@ -5,6 +5,8 @@ const LONGEST_MS = 5 * 60_000;
 export class Retries {
   private readonly dueAtMs = new Map<number, number>();
   private readonly attempts = new Map<number, number>();
+  /** Those whose pause has nothing to do with an attempt. */
+  private readonly postponed = new Set<number>();
 
   /** @param attemptsBefore of each recipient, before the send gave up its place. */
   constructor(readonly attemptsBefore = 0) {}
@@ -12,7 +14,18 @@ export class Retries {
   later(index: number, nowMs: number): void {
     const attempts = this.attemptsOf(index);
     this.attempts.set(index, attempts + 1);
+    this.postponed.delete(index);
     this.at([index], nowMs + pauseAfter(attempts));
+  }
+
+  /** This is no attempt. */
+  postpone(index: number, untilMs: number): void {
+    this.at([index], untilMs);
+    this.postponed.add(index);
+  }
+
+  countPostponed(indices: readonly number[]): number {
+    return this.postponed.size === 0 ? 0 : indices.filter((index) => this.postponed.has(index)).length;
   }
 
   at(indices: readonly number[], dueAtMs: number): void {
@@ -27,15 +40,19 @@ export class Retries {
   forget(index: number): void {
     this.attempts.delete(index);
     this.dueAtMs.delete(index);
+    this.postponed.delete(index);
   }
 
-  /** Of those who pause: when the first and the last of them are due, and the most attempts that one of them has behind them. */
+  /**
+   * Of those who pause: when the first of them is due, and the last of those who must not come earlier (of the others the gate
+   * says so again), and the most attempts that one of them has behind them.
+   */
   summary(indices: readonly number[]): { firstMs: number; lastMs: number; attempts: number } {
     let [firstMs, lastMs, attempts] = [Number.POSITIVE_INFINITY, 0, 0];
     for (const index of indices) {
       const atMs = this.dueAtMs.get(index) ?? 0;
       firstMs = Math.min(firstMs, atMs);
-      lastMs = Math.max(lastMs, atMs);
+      if (!this.postponed.has(index)) lastMs = Math.max(lastMs, atMs);
       attempts = Math.max(attempts, this.attemptsOf(index));
     }
     return { firstMs, lastMs, attempts };

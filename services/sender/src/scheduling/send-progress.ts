@@ -33,6 +33,8 @@ export interface Rest {
   uploadAttempts: number;
 }
 
+/** More are not looked up before the first of these are due: each is asked about again then. */
+const MAX_POSTPONED = 500;
 const UNSENT = ['waiting', 'ready', 'alone', 'held', 'pausing'] as const;
 
 /**
@@ -84,7 +86,7 @@ export class SendProgress {
     this.content = options.content;
     this.quoteFor = options.quoteFor ?? (() => undefined);
     this.numbers = options.recipients.map(({ to }) => to);
-    this.places = new Places(options.recipients.length, options.onIllegalMove ?? raise);
+    this.places = new Places(options.recipients.length, options.onIllegalMove);
     const queued = options.recipients.filter(({ status }) => status === 'queued');
     this.accepted = new Map(
       queued.map(({ index, partsAcked }) => [index, partsAcked] as const).filter(([, acked]) => acked > 0),
@@ -136,7 +138,7 @@ export class SendProgress {
   get rests(): boolean {
     if (this.lookingUp || this.file.uploading || this.places.count('inFlight') > 0) return false;
     if (this.file.isLacking) return this.file.attempts > 0;
-    return this.places.count('pausing') > 0 && this.count('waiting', 'ready', 'alone') === 0;
+    return this.places.count('pausing') > 0 && !this.mayLookUp && this.count('ready', 'alone') === 0;
   }
 
   /** What is to be kept of it when it gives up its place; `undefined`: there is something to do, now or in a moment. */
@@ -158,7 +160,11 @@ export class SendProgress {
 
   /** Whether a recipient should get a message as soon as possible: not later, and not already in flight. */
   get wantsToGo(): boolean {
-    return this.lookingUp || this.count('waiting', 'ready') > 0;
+    return this.lookingUp || this.mayLookUp || this.places.count('ready') > 0;
+  }
+
+  private get mayLookUp(): boolean {
+    return this.places.count('waiting') > 0 && this.retries.countPostponed(this.places.in('pausing')) < MAX_POSTPONED;
   }
 
   /** How many of its recipients are suspects. */
@@ -187,7 +193,7 @@ export class SendProgress {
   takeForLookUp(limit: number, nowMs: number): { index: number; to: string }[] {
     const due = this.places.in('pausing').filter((index) => this.retries.isDue(index, nowMs));
     this.places.move(due, 'waiting');
-    if (this.lookingUp || this.count('ready', 'alone') >= limit / 2) return [];
+    if (this.lookingUp || !this.mayLookUp || this.count('ready', 'alone') >= limit / 2) return [];
     return this.places.take(limit, 'waiting', 'lookingUp').map((index) => ({ index, to: this.numbers[index]! }));
   }
 
@@ -265,6 +271,12 @@ export class SendProgress {
     this.answered(index);
     this.places.move([index], 'pausing');
     this.retries.later(index, nowMs);
+  }
+
+  /** A gate wants it no earlier. */
+  postpone(index: number, untilMs: number): void {
+    this.places.move([index], 'pausing');
+    this.retries.postpone(index, untilMs);
   }
 
   /** The next one in turn: `take` it to send it. */
@@ -377,10 +389,6 @@ export class SendProgress {
   private unsent(): number[] {
     return UNSENT.flatMap((place) => this.places.in(place));
   }
-}
-
-function raise(error: Error): never {
-  throw error;
 }
 
 /** The same as libs/store/src/sends/shared/results.lua says. */

@@ -8,6 +8,7 @@ import type { OutgoingMessage } from '@gateway/messenger/session/session-types';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
+import type { Gate } from '@gateway/sender/dispatching/gate';
 import { MediaUploads } from '@gateway/sender/preparing/media-uploads';
 import { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
@@ -78,7 +79,9 @@ async function openStage() {
     },
   });
 
-  function makeScheduler(options: { pace?: Pace; isCareful?: boolean; ownership?: HeldDevice } = {}): DeviceScheduler {
+  function makeScheduler(
+    options: { pace?: Pace; isCareful?: boolean; ownership?: HeldDevice; gates?: readonly Gate[] } = {},
+  ): DeviceScheduler {
     const mine = options.ownership ?? ownership;
     const deps = {
       store,
@@ -93,6 +96,7 @@ async function openStage() {
       ...deps,
       uploads: new MediaUploads({ store, ownership: mine, clock, uploads: new PQueue() }),
       pace: options.pace ?? defaultPace(0),
+      gates: options.gates,
       isCareful: () => options.isCareful ?? false,
       onFailed: (error) => failed.push(error),
       // As its owner does.
