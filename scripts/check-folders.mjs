@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const MOST = 15;
-const SOURCE = /\.(ts|mts|mjs|js|lua)$/;
+const SOURCE = /\.(ts|tsx|mts|mjs|js|lua|css)$/;
 const TEST = /(^|\/)test\//;
 
 const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' });

@@ -109,7 +109,7 @@ function sendTopic(messageId: string, { store, workspace }: TopicDeps): Topic {
   };
 }
 
-/** Whether it was used yet: whoever made it is looking at it. */
+/** Whether it was used yet: the page on which it was made shows that. */
 function tokenTopic(keyId: string, { store, workspace, nowMs }: TopicDeps): Topic {
   return {
     role: 'admin',

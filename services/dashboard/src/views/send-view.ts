@@ -38,7 +38,7 @@ export function describeRecipient({ index, to, status, errorCode, atMs }: Recipi
   };
 }
 
-/** Of a one-time password nothing: it would let whoever reads it in. */
+/** Of a one-time password nothing: to read it is to be let in with it. */
 export function describeContent({ send }: FoundSend, content: MessageContent | undefined): SendContent {
   if (send.kind === 'otp' || !content) return {};
   if (content.kind === 'text') return { text: content.text };

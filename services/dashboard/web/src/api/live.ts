@@ -24,7 +24,7 @@ export class LiveConnection {
   #silence: number | undefined;
   #hiding: number | undefined;
 
-  /** @param onRefused the stream was refused: perhaps nobody is signed in any more. */
+  /** @param onRefused the stream was refused: perhaps the session has ended. */
   constructor(
     private readonly onData: (topic: string, data: unknown) => void,
     private readonly onRefused: () => void,

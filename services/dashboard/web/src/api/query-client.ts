@@ -32,7 +32,7 @@ export const live = new LiveConnection(
   () => void queryClient.invalidateQueries({ queryKey: ['me'] }),
 );
 
-/** Nobody is signed in, as far as this page knows, and nothing that was read stays. */
+/** No one is signed in, as far as this page knows, and nothing that was read stays. */
 export function forgetMe(): void {
   queryClient.setQueryData(['me'], null);
   queryClient.removeQueries({ queryKey: ['topic'] });

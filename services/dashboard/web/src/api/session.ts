@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { forgetMe, queryClient } from './query-client.js';
 import { request } from './request.js';
 
-/** `null` when nobody is signed in. */
+/** `null` when no one is signed in. */
 export const meQuery = {
   queryKey: ['me'],
   queryFn: async (): Promise<Me | null> => {
@@ -16,10 +16,10 @@ export const meQuery = {
 /** Of the pages that are shown to someone who is signed in. */
 export function useMe(): Me {
   const { data } = useQuery(meQuery);
-  return data ?? NOBODY;
+  return data ?? NO_ONE;
 }
 
-const NOBODY: Me = {
+const NO_ONE: Me = {
   user: { name: '', role: 'viewer', hasPassword: true },
   api: { url: '' },
   workspace: '',

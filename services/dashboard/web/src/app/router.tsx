@@ -13,7 +13,7 @@ import type { AuditFilter } from '../api/audit.js';
 import type { MessageFilter } from '../api/messages.js';
 import { queryClient } from '../api/query-client.js';
 import { meQuery } from '../api/session.js';
-import { NotFound, PageFailure } from '../components/failure.js';
+import { NotFound, PageFailure } from '../components/states/failure.js';
 import { KINDS, STATUSES } from '../pages/messages/filter-values.js';
 import { SignInPage } from '../pages/sign-in/sign-in-page.js';
 

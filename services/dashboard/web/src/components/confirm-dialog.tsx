@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Failure } from './failure.js';
+import { Failure } from './states/failure.js';
 
 interface ConfirmDialogProps {
   opened: boolean;

@@ -2,7 +2,7 @@ import { Tooltip } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useLiveState } from '../../api/use-live.js';
 import { useTick, useTimeText } from '../../components/moment.js';
-import { StateMark, type Tone } from '../../components/state-mark.js';
+import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
 const TONES = { live: 'good', connecting: 'warn', trouble: 'bad', off: 'idle' } as const satisfies Record<string, Tone>;
 

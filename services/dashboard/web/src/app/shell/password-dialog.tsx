@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { setPassword, useMe } from '../../api/session.js';
-import { Failure } from '../../components/failure.js';
+import { Failure } from '../../components/states/failure.js';
 
 const LEAST = 10;
 

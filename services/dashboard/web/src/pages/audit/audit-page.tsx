@@ -5,13 +5,13 @@ import { ScrollText } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { type AuditFilter, useAudit } from '../../api/audit.js';
 import { useUsers } from '../../api/users.js';
-import { Empty } from '../../components/empty.js';
-import { Loaded } from '../../components/loaded.js';
 import { Moment } from '../../components/moment.js';
 import { Page } from '../../components/page.js';
-import { ShowMore } from '../../components/show-more.js';
-import { SkeletonRows } from '../../components/skeleton-rows.js';
-import { TablePanel } from '../../components/table-panel.js';
+import { Empty } from '../../components/states/empty.js';
+import { Loaded } from '../../components/states/loaded.js';
+import { ShowMore } from '../../components/states/show-more.js';
+import { SkeletonRows } from '../../components/states/skeleton-rows.js';
+import { TablePanel } from '../../components/tables/table-panel.js';
 
 const route = getRouteApi('/inside/settings/audit');
 const COLUMNS = ['time', 'user', 'action', 'target', 'request'] as const;

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Moment } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
-import { StateMark } from '../../components/state-mark.js';
+import { StateMark } from '../../components/states/state-mark.js';
 import classes from './device-facts.module.css';
 import { toneOf, useReasonText } from './device-state-text.js';
 

@@ -8,9 +8,9 @@ import { useTranslation } from 'react-i18next';
 import { disconnectDevice, useDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
-import { Loaded } from '../../components/loaded.js';
 import { Page } from '../../components/page.js';
 import { Panel } from '../../components/panel.js';
+import { Loaded } from '../../components/states/loaded.js';
 import { DeviceFacts } from './device-facts.js';
 import { LinkPanel } from './link-panel.js';
 

@@ -1,8 +1,8 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
 import { useTranslation } from 'react-i18next';
-import type { Tone } from '../../components/state-mark.js';
+import type { Tone } from '../../components/states/state-mark.js';
 
-/** Reasons that somebody has to do something about. */
+/** Reasons that end only when a person does something. */
 const NEEDS_PEOPLE: ReadonlySet<string> = new Set([
   ...['logged_out', 'replaced', 'banned', 'temporarily_banned', 'client_outdated', 'not_multi_device'],
   ...['untrusted', 'keys_unreadable', 'no_sender', 'passkey_required'],

@@ -1,51 +1,36 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
 import { Badge, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { StateMark } from '../../components/state-mark.js';
+import { StateMark } from '../../components/states/state-mark.js';
+import { LongTable } from '../../components/tables/long-table.js';
 import { toneOf, useReasonText } from './device-state-text.js';
 import classes from './device-table.module.css';
 
-const ROW_PX = 62;
+const COLUMNS = ['device', 'state', 'account', 'waiting'] as const;
 
-/** A row for each, of which only those on the screen are in the page. */
 export function DeviceTable({ devices }: { devices: readonly DeviceView[] }) {
   const { t } = useTranslation();
-  const list = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  useLayoutEffect(() => setTop(list.current?.offsetTop ?? 0), []);
-  const rows = useWindowVirtualizer({
-    count: devices.length,
-    estimateSize: () => ROW_PX,
-    overscan: 8,
-    scrollMargin: top,
-  });
   return (
-    <div className={classes.table} role="table" aria-label={t('devices.title')} aria-rowcount={devices.length + 1}>
-      <div className={`${classes.row} ${classes.head}`} role="row" aria-rowindex={1}>
-        {(['device', 'state', 'account', 'waiting'] as const).map((column) => (
-          <span key={column} role="columnheader" className={classes[column]}>
-            {t(`devices.columns.${column}`)}
-          </span>
-        ))}
-      </div>
-      <div ref={list} className={classes.body} style={{ height: rows.getTotalSize() }} role="rowgroup">
-        {rows.getVirtualItems().map(({ index, start }) => (
-          <Row key={devices[index]!.id} view={devices[index]!} index={index} top={start - rows.options.scrollMargin} />
-        ))}
-      </div>
-    </div>
+    <LongTable
+      label={t('devices.title')}
+      items={devices}
+      keyOf={({ id }) => id}
+      columns={COLUMNS.map((column) => ({ name: t(`devices.columns.${column}`), className: classes[column] }))}
+      className={classes.row}
+      rowHeight={{ wide: 62, narrow: 62 }}
+    >
+      {(view) => <Cells view={view} />}
+    </LongTable>
   );
 }
 
-function Row({ view, index, top }: { view: DeviceView; index: number; top: number }) {
+function Cells({ view }: { view: DeviceView }) {
   const { t } = useTranslation();
   const reasonOf = useReasonText();
   const { id, name, isDefault, status, phone, accountName, backlog, restriction } = view;
   return (
-    <div className={classes.row} role="row" aria-rowindex={index + 2} style={{ transform: `translateY(${top}px)` }}>
+    <>
       <span role="cell" className={classes.device}>
         <Link to="/devices/$device" params={{ device: id }} className={classes.link}>
           <bdi>{name}</bdi>
@@ -85,6 +70,6 @@ function Row({ view, index, top }: { view: DeviceView; index: number; top: numbe
           </Text>
         )}
       </span>
-    </div>
+    </>
   );
 }

@@ -1,14 +1,12 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
-import { Button, Skeleton, Stack } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Plus, Smartphone } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
-import { Empty } from '../../components/empty.js';
-import { Loaded } from '../../components/loaded.js';
 import { Page } from '../../components/page.js';
-import { Panel } from '../../components/panel.js';
+import { Listed } from '../../components/states/listed.js';
 import { DeviceTable } from './device-table.js';
 import { NewDeviceDialog } from './new-device-dialog.js';
 
@@ -25,20 +23,17 @@ export function DevicesPage() {
   );
   return (
     <Page title={t('devices.title')} about={t('devices.about')} actions={devices.data?.length ? link : undefined}>
-      <Loaded query={devices} skeleton={<Rows />}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty
-              icon={<Smartphone size={36} strokeWidth={1.4} />}
-              title={t('devices.empty.title')}
-              about={t('devices.empty.about')}
-              action={link}
-            />
-          ) : (
-            <DeviceTable devices={all} />
-          )
-        }
-      </Loaded>
+      <Listed
+        query={devices}
+        empty={{
+          icon: <Smartphone size={36} strokeWidth={1.4} />,
+          title: t('devices.empty.title'),
+          about: t('devices.empty.about'),
+          action: link,
+        }}
+      >
+        {(all) => <DeviceTable devices={all} />}
+      </Listed>
       <NewDeviceDialog opened={opened} onClose={close} taken={idsOf(devices.data)} />
     </Page>
   );
@@ -46,16 +41,4 @@ export function DevicesPage() {
 
 function idsOf(devices: readonly DeviceView[] = []): readonly string[] {
   return devices.map(({ id }) => id);
-}
-
-function Rows() {
-  return (
-    <Panel>
-      <Stack gap="lg">
-        {['a', 'b', 'c'].map((row) => (
-          <Skeleton key={row} height={20} />
-        ))}
-      </Stack>
-    </Panel>
-  );
 }

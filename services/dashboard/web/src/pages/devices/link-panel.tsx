@@ -6,8 +6,8 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { connectDevice, type LinkRequest } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
-import { Failure } from '../../components/failure.js';
 import { Panel } from '../../components/panel.js';
+import { Failure } from '../../components/states/failure.js';
 import { LiveCode } from './live-code.js';
 import { SimulatedPhone } from './simulated-phone.js';
 

@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Keyboard, ScanLine } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { linkWithSimulatedPhone } from '../../api/devices.js';
-import { Failure } from '../../components/failure.js';
+import { Failure } from '../../components/states/failure.js';
 
 /** On a simulated network there is no phone to take in one's hand. */
 export function SimulatedPhone({ device, method }: { device: string; method: DeviceLink['method'] }) {

@@ -5,13 +5,13 @@ import { MessagesSquare, Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { type MessageFilter, useMessages, useNewestMessages } from '../../api/messages.js';
 import { useMe } from '../../api/session.js';
-import { Empty } from '../../components/empty.js';
-import { Loaded } from '../../components/loaded.js';
 import { Moment } from '../../components/moment.js';
 import { Page } from '../../components/page.js';
-import { ShowMore } from '../../components/show-more.js';
-import { SkeletonRows } from '../../components/skeleton-rows.js';
-import { TablePanel } from '../../components/table-panel.js';
+import { Empty } from '../../components/states/empty.js';
+import { Loaded } from '../../components/states/loaded.js';
+import { ShowMore } from '../../components/states/show-more.js';
+import { SkeletonRows } from '../../components/states/skeleton-rows.js';
+import { TablePanel } from '../../components/tables/table-panel.js';
 import { MessageFilters } from './message-filters.js';
 import { SendState } from './send-status.js';
 

@@ -10,12 +10,12 @@ import { useTranslation } from 'react-i18next';
 import { cancelMessage, useContent, useMessage } from '../../api/messages.js';
 import { useMe } from '../../api/session.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
-import { Failure } from '../../components/failure.js';
-import { Loaded } from '../../components/loaded.js';
 import { Moment } from '../../components/moment.js';
 import { Page } from '../../components/page.js';
 import { Panel } from '../../components/panel.js';
-import { SkeletonRows } from '../../components/skeleton-rows.js';
+import { Failure } from '../../components/states/failure.js';
+import { Loaded } from '../../components/states/loaded.js';
+import { SkeletonRows } from '../../components/states/skeleton-rows.js';
 import { placesOf, RecipientTable } from './recipient-table.js';
 import { saveCsv } from './save-csv.js';
 import classes from './send.module.css';
@@ -52,7 +52,12 @@ export function SendPage() {
 function Known({ view }: { view: SendView }) {
   const { t } = useTranslation();
   const [chosen, choose] = useState<RecipientStatus>();
+  const [shown, show] = useState<{ key: number }>();
   const { status, device, kind, createdAtMs, expiresAtMs, counts, statuses, messageId } = view;
+  const showPlace = (place: number) => {
+    choose(undefined);
+    show({ key: place });
+  };
   return (
     <Stack gap="lg">
       <Panel>
@@ -70,11 +75,11 @@ function Known({ view }: { view: SendView }) {
             </Text>
           </Group>
           <SendCounts counts={counts} chosen={chosen} onChoose={choose} />
-          {statuses.length > 1 && <SendMap statuses={statuses} />}
+          {statuses.length > 1 && <SendMap statuses={statuses} onChoose={showPlace} />}
         </Stack>
       </Panel>
       <Words id={messageId} />
-      <RecipientTable id={messageId} statuses={statuses} chosen={chosen} />
+      <RecipientTable id={messageId} statuses={statuses} chosen={chosen} shown={shown} />
     </Stack>
   );
 }

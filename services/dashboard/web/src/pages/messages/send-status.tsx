@@ -1,6 +1,6 @@
 import type { SendStatus } from '@gateway/contracts/sends/statuses';
 import { useTranslation } from 'react-i18next';
-import { StateMark, type Tone } from '../../components/state-mark.js';
+import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
 const TONES: Readonly<Record<SendStatus, Tone>> = {
   ...{ queued: 'idle', sending: 'warn', sent: 'good', delivered: 'good', read: 'good' },

@@ -3,9 +3,9 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { previewMessage } from '../../api/messages.js';
-import { Failure } from '../../components/failure.js';
 import { Moment } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
+import { Failure } from '../../components/states/failure.js';
 import type { CheckedList } from './check-list.js';
 
 const SHOWN = 10;

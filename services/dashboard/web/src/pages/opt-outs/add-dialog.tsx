@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { addOptOuts } from '../../api/opt-outs.js';
-import { Failure } from '../../components/failure.js';
+import { Failure } from '../../components/states/failure.js';
 
 const MOST = 2_000;
 const SHOWN = 5;

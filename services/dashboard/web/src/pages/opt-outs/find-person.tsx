@@ -3,8 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type FoundOptOut, findOptOut } from '../../api/opt-outs.js';
-import { Failure } from '../../components/failure.js';
 import { Moment } from '../../components/moment.js';
+import { Failure } from '../../components/states/failure.js';
 
 /** Whether one person is on a list that is too long to be looked through. */
 export function FindPerson() {

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { liftOptOut } from '../../api/opt-outs.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
 import { Moment } from '../../components/moment.js';
-import { TablePanel } from '../../components/table-panel.js';
+import { TablePanel } from '../../components/tables/table-panel.js';
 
 interface OptOutTableProps {
   people: readonly OptOutView[];

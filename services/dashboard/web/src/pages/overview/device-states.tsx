@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
 import { Panel } from '../../components/panel.js';
-import { StateMark, type Tone } from '../../components/state-mark.js';
+import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
 const TONES = { connected: 'good', connecting: 'warn', disconnected: 'idle' } as const satisfies Record<string, Tone>;
 

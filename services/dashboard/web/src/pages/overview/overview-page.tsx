@@ -1,9 +1,9 @@
 import { SimpleGrid, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useOverview } from '../../api/overview.js';
-import { Loaded } from '../../components/loaded.js';
 import { Page } from '../../components/page.js';
-import { SkeletonRows } from '../../components/skeleton-rows.js';
+import { Loaded } from '../../components/states/loaded.js';
+import { SkeletonRows } from '../../components/states/skeleton-rows.js';
 import { DeviceStates } from './device-states.js';
 import { FailureReasons } from './failure-reasons.js';
 import { FirstSteps } from './first-steps.js';

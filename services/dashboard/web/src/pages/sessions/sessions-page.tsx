@@ -6,11 +6,11 @@ import { useTranslation } from 'react-i18next';
 import { signOut } from '../../api/session.js';
 import { useSessions } from '../../api/users.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
-import { Loaded } from '../../components/loaded.js';
 import { Moment } from '../../components/moment.js';
 import { Page } from '../../components/page.js';
-import { SkeletonRows } from '../../components/skeleton-rows.js';
-import { TablePanel } from '../../components/table-panel.js';
+import { Loaded } from '../../components/states/loaded.js';
+import { SkeletonRows } from '../../components/states/skeleton-rows.js';
+import { TablePanel } from '../../components/tables/table-panel.js';
 import { nameBrowser } from './name-browser.js';
 
 /** Where one is signed in, and the end of all of it. */

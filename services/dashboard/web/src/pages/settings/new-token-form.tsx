@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
 import { createToken, type MadeToken } from '../../api/tokens.js';
-import { Failure } from '../../components/failure.js';
+import { Failure } from '../../components/states/failure.js';
 
 /** Those that do something today. */
 const SCOPES = ['connect', 'send', 'otp', 'read', 'opt-outs', 'admin'] as const satisfies ApiTokenScope[];

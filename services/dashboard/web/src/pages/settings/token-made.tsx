@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
 import { type MadeToken, useToken } from '../../api/tokens.js';
 import { CopyBox } from '../../components/copy-box.js';
-import { StateMark } from '../../components/state-mark.js';
+import { StateMark } from '../../components/states/state-mark.js';
 import { ReferenceLink } from './reference-link.js';
 
 /** The token, the line that tries it, and whether it was tried: the page sees its first request within a second. */

@@ -6,7 +6,7 @@ import { revokeToken } from '../../api/tokens.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
 import { Moment } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
-import { StateMark, type Tone } from '../../components/state-mark.js';
+import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
 const TONES = { active: 'good', revoked: 'idle', expired: 'idle' } as const satisfies Record<TokenView['state'], Tone>;
 

@@ -1,12 +1,10 @@
-import { Button, Skeleton, Stack } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { KeyRound, Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useTokens } from '../../api/tokens.js';
-import { Empty } from '../../components/empty.js';
-import { Loaded } from '../../components/loaded.js';
 import { Page } from '../../components/page.js';
-import { Panel } from '../../components/panel.js';
+import { Listed } from '../../components/states/listed.js';
 import { NewTokenDialog } from './new-token-dialog.js';
 import { ReferenceLink } from './reference-link.js';
 import { TokenTable } from './token-table.js';
@@ -31,33 +29,18 @@ export function TokensPage() {
       }
       actions={tokens.data?.length ? create : undefined}
     >
-      <Loaded query={tokens} skeleton={<Rows />}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty
-              icon={<KeyRound size={36} strokeWidth={1.4} />}
-              title={t('tokens.empty.title')}
-              about={t('tokens.empty.about')}
-              action={create}
-            />
-          ) : (
-            <TokenTable tokens={all} />
-          )
-        }
-      </Loaded>
+      <Listed
+        query={tokens}
+        empty={{
+          icon: <KeyRound size={36} strokeWidth={1.4} />,
+          title: t('tokens.empty.title'),
+          about: t('tokens.empty.about'),
+          action: create,
+        }}
+      >
+        {(all) => <TokenTable tokens={all} />}
+      </Listed>
       <NewTokenDialog opened={opened} onClose={close} />
     </Page>
-  );
-}
-
-function Rows() {
-  return (
-    <Panel>
-      <Stack gap="lg">
-        {['a', 'b', 'c'].map((row) => (
-          <Skeleton key={row} height={20} />
-        ))}
-      </Stack>
-    </Panel>
   );
 }

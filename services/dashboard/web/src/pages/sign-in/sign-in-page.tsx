@@ -6,8 +6,8 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { signIn, signInByLink } from '../../api/session.js';
 import { chooseLanguage, currentLanguage, LANGUAGES, type Language } from '../../app/language.js';
-import { Failure } from '../../components/failure.js';
 import { Panel } from '../../components/panel.js';
+import { Failure } from '../../components/states/failure.js';
 import { takeSecret } from './take-secret.js';
 
 /** With a password, or by the one-time link that led here. */

@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { createUser, type UserLink } from '../../api/users.js';
-import { Failure } from '../../components/failure.js';
+import { Failure } from '../../components/states/failure.js';
 import { LinkMade } from './link-made.js';
 
 /** Makes a user, and shows the link that lets them in. */

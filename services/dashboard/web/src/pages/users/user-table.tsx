@@ -8,9 +8,9 @@ import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
 import { makeUserLink, removeUser, setUserRole, type UserLink } from '../../api/users.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
-import { useFailureText } from '../../components/failure.js';
 import { Moment } from '../../components/moment.js';
-import { TablePanel } from '../../components/table-panel.js';
+import { useFailureText } from '../../components/states/failure.js';
+import { TablePanel } from '../../components/tables/table-panel.js';
 import { LinkMade } from './link-made.js';
 
 const COLUMNS = ['name', 'role', 'password', 'sessions', 'created'] as const;

@@ -3,9 +3,9 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useUsers } from '../../api/users.js';
-import { Loaded } from '../../components/loaded.js';
 import { Page } from '../../components/page.js';
-import { SkeletonRows } from '../../components/skeleton-rows.js';
+import { Loaded } from '../../components/states/loaded.js';
+import { SkeletonRows } from '../../components/states/skeleton-rows.js';
 import { NewUserDialog } from './new-user-dialog.js';
 import { UserTable } from './user-table.js';
 

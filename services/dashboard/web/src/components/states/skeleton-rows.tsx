@@ -1,5 +1,5 @@
 import { Skeleton, Stack } from '@mantine/core';
-import { Panel } from './panel.js';
+import { Panel } from '../panel.js';
 
 /** In place of a table that comes. */
 export function SkeletonRows() {

@@ -1,6 +1,6 @@
 import { Table, Text, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Panel } from './panel.js';
+import { Panel } from '../panel.js';
 import classes from './table-panel.module.css';
 
 interface TablePanelProps {

@@ -1,6 +1,6 @@
 import { Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Panel } from './panel.js';
+import { Panel } from '../panel.js';
 
 interface EmptyProps {
   icon: ReactNode;

@@ -2,8 +2,8 @@ import { Alert, Button, Center, Stack, Text, Title } from '@mantine/core';
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
 import { CircleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { RequestFailure } from '../api/request.js';
-import type en from '../texts/en.json';
+import { RequestFailure } from '../../api/request.js';
+import type en from '../../texts/en.json';
 
 type ErrorCode = keyof typeof en.errors;
 

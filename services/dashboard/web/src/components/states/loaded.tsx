@@ -1,8 +1,8 @@
 import { Alert, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useTimeText } from '../moment.js';
 import { Failure, useFailureText } from './failure.js';
-import { useTimeText } from './moment.js';
 
 interface LoadedProps<Data> {
   query: { data: Data | undefined; error: Error | null; dataUpdatedAt: number; refetch: () => unknown };
