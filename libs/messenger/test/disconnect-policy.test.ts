@@ -52,6 +52,7 @@ const TABLE: Record<Kind, Row[]> = {
       { next: 'reconnect', reason: 'client_outdated', afterMs: LONG },
     ],
   ],
+  frameTooLarge: [[{ kind: 'frameTooLarge' }, { next: 'reconnect', reason: 'network', afterMs: LONG }]],
   untrusted: [[{ kind: 'untrusted' }, { next: 'reconnect', reason: 'untrusted', afterMs: LONG }]],
   temporarilyBanned: [
     [

@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import { WebSocket } from 'ws';
 import { useResends } from './support/resend-fixture.js';
 import { type Device, makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
+import { watchTurns } from './support/watch-turns.js';
 
 /** A phone that has learned the id of a message to someone else. */
 describe('a phone that speaks of messages to others', () => {
@@ -123,24 +124,6 @@ describe('a phone that speaks of messages to others', () => {
     await eventually(() => idsRead().includes(third));
     expect(idsRead()).to.include(second).and.not.include(first);
   });
-
-  /** How many turns the event loop makes, and what the longest costs. Of CPU, as other processes may be at work. */
-  function watchTurns() {
-    let [count, longestMs, since, isOver] = [0, 0, process.cpuUsage(), false];
-    const turn = () => {
-      const { user, system } = process.cpuUsage(since);
-      [count, longestMs, since] = [count + 1, Math.max(longestMs, (user + system) / 1_000), process.cpuUsage()];
-      if (!isOver) setImmediate(turn);
-    };
-    setImmediate(turn);
-    return {
-      stop() {
-        isOver = true;
-        turn();
-        return { count, longestMs };
-      },
-    };
-  }
 
   const floods: [string, number, number][] = [
     ['one receipt', 1, 10_000],

@@ -119,6 +119,16 @@ describe('what no session reads', () => {
     expect(answers()).to.deep.equal(['ping-1', 'ping-3']);
   });
 
+  it('groups and communities are not asked for when they have changed, as the answer may be megabytes', async () => {
+    const ibs = ['groups', 'communities'].map((type) =>
+      node('ib', { from: 's.whatsapp.net' }, [node('dirty', { type, timestamp: '1700000000' })]),
+    );
+    for (const ib of ibs) device().connection!.send(ib);
+    const queries = () => said.filter(({ tag }) => tag === 'iq').map(({ attrs }) => attrs.xmlns);
+    await eventually(() => queries().filter((xmlns) => xmlns === 'urn:xmpp:whatsapp:dirty').length === 2);
+    expect(queries()).to.not.include('w:g2');
+  });
+
   it('a connection that ends for lack of an ack is opened again, like one that broke', async () => {
     device().connection!.send(node('stream:error', {}, [node('ack', { class: 'status' })]));
     expect(await test.next('closed')).to.include({ kind: 'reconnect', backoff: 'network' });

@@ -1,4 +1,5 @@
 import { FencedError } from '@gateway/runtime/errors';
+import { isTooLarge } from '../frames/frame-too-large.js';
 import { KeysUnreadableError, TimeoutError, UntrustedServerError } from '../session/session-errors.js';
 import { DisconnectReason } from '../socket/baileys.js';
 import { meaningOfEnd } from './network-codes.js';
@@ -39,6 +40,8 @@ export type DisconnectOutcome =
   | { kind: 'passkeyRequired' }
   /** The server could not prove to be the network: long backoff, and an alert. */
   | { kind: 'untrusted' }
+  /** The network sent more at once than a process may take for one device. Long backoff: it may send it again. */
+  | { kind: 'frameTooLarge' }
   /** The ownership is lost. Release the device. */
   | { kind: 'fenced' }
   /** Keys could not be read, and nothing was sent without them. Open again with backoff; the keys stay. */
@@ -58,6 +61,7 @@ const USED_UP: ReadonlySet<number> = new Set([DisconnectReason.timedOut, Disconn
 /** Classifies an end of the library's socket. Never throws. */
 export function toDisconnectOutcome({ error, linking, nowMs }: Ending): DisconnectOutcome {
   if (error instanceof UntrustedServerError) return { kind: 'untrusted' };
+  if (isTooLarge(error)) return { kind: 'frameTooLarge' };
   if (isAboutAck(error)) return broken(DisconnectReason.connectionLost);
   const { code, spoken, expireSeconds } = readError(error);
   if (linking?.codesLeft === 0 && USED_UP.has(code)) return { kind: 'linkExpired' };
@@ -86,6 +90,11 @@ export function toFailureOutcome(error: unknown): DisconnectOutcome {
   if (error instanceof FencedError) return { kind: 'fenced' };
   if (error instanceof KeysUnreadableError) return { kind: 'keysUnreadable' };
   return { kind: 'reconnect', code: DisconnectReason.badSession, backoff: 'server' };
+}
+
+/** Classifies data of the network that cannot be read. Never throws. */
+export function toUnreadableOutcome(error: unknown): DisconnectOutcome {
+  return isTooLarge(error) ? { kind: 'frameTooLarge' } : broken(DisconnectReason.badSession);
 }
 
 /** Meaning of a refused code: 400 is a request that the network rejects, or a rate limit. */

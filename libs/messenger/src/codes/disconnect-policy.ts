@@ -82,6 +82,12 @@ const POLICIES: { [Kind in DisconnectOutcome['kind']]: Row<Outcome<Kind>> } = {
     reason: 'untrusted',
     log: 'The server could not prove to be the network.',
   },
+  frameTooLarge: {
+    next: 'reconnect',
+    afterMs: LONG_MS,
+    reason: 'network',
+    log: 'The network sent more in one frame or message than is taken.',
+  },
   clientOutdated: ({ code }) =>
     code === REFUSED_OF_ALL
       ? { next: 'stopFleet', reason: 'client_outdated', log: 'The network refuses this version of the client.' }

@@ -29,6 +29,11 @@ export function confirmUnread(sock: BaileysSocket): void {
   const confirm = (node: BinaryNode) => confirmStanza(sock, node);
   replaceListeners(sock, 'CB:call', () => confirm);
   for (const event of ['CB:message', 'CB:notification']) replaceListeners(sock, event, confirming(confirm));
+  replaceListeners(
+    sock,
+    'CB:ib,,dirty',
+    (library) => (node) => (isAboutGroups(node) ? confirmGroups(sock) : library(node)),
+  );
   sock.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
     if (!(frame instanceof Uint8Array) && !ANSWERED.has(frame.tag)) confirm(frame);
   });
@@ -39,6 +44,18 @@ export function confirmStanza(sock: BaileysSocket, node: BinaryNode): void {
   if (!node.attrs.id || !node.attrs.from) return;
   // A socket that cannot write any more ends by itself.
   sock.sendNode(buildAckStanza(node, undefined, sock.user?.id)).catch(() => {});
+}
+
+/**
+ * The network says at a login that groups have changed. The library would ask for all of them with all their members, which
+ * may be megabytes (see ../frames/bound-inflate.ts), and none is read.
+ */
+function isAboutGroups(node: BinaryNode): boolean {
+  return ['groups', 'communities'].includes(getBinaryNodeChild(node, 'dirty')?.attrs.type ?? '');
+}
+
+function confirmGroups(sock: BaileysSocket): void {
+  sock.cleanDirtyBits('groups').catch(() => {});
 }
 
 function confirming(confirm: (node: BinaryNode) => void) {

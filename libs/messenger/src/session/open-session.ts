@@ -1,4 +1,4 @@
-import { toFailureOutcome } from '../codes/disconnect-outcomes.js';
+import { toFailureOutcome, toUnreadableOutcome } from '../codes/disconnect-outcomes.js';
 import { openAuthState, readLinkedCreds } from '../keys/auth-state.js';
 import type { KeyStorePort } from '../keys/key-store-port.js';
 import { makeSocket } from '../socket/make-socket.js';
@@ -38,7 +38,7 @@ export async function openSession(options: OpenSessionOptions): Promise<Messenge
   const trace = new StanzaTrace();
   const sock = makeSocket(socketSettings({ ...options, auth, trace }), {
     trust: options.endpoint.trust,
-    onBroken: () => end.begin({ kind: 'reconnect', code: 500, backoff: 'network' }),
+    onBroken: (error) => end.begin(toUnreadableOutcome(error)),
   });
   return new Session({ ...options, sock, auth, end, trace });
 }

@@ -7,6 +7,7 @@ import { SaltSeeker } from '../app-state/salt-seeker.js';
 import type { AckOutcome } from '../codes/ack-outcomes.js';
 import { hasSpoken, isHangUp, toDisconnectOutcome, toFailureOutcome } from '../codes/disconnect-outcomes.js';
 import { readRestriction } from '../codes/read-restriction.js';
+import { readFrames } from '../frames/read-frames.js';
 import { HistoryKeeper } from '../history/history-keeper.js';
 import type { Linking } from '../linking/code-display.js';
 import type { LinkMethod } from '../linking/link-method.js';
@@ -21,7 +22,6 @@ import { uploadMedia } from '../sending/upload-media.js';
 import { AckWatch } from '../sending/watch-acks.js';
 import { jidDecode, jidNormalizedUser } from '../socket/baileys.js';
 import { guardWrites, type WriteGuard } from '../socket/guard-writes.js';
-import { readInTurns } from '../socket/read-in-turns.js';
 import { watchServerWords } from '../socket/server-words.js';
 import { DEFAULT_BROWSER, standInAgent } from '../socket/socket-settings.js';
 import { ContactTokens } from '../tokens/contact-tokens.js';
@@ -89,7 +89,7 @@ export class Session implements MessengerSession {
     const { sock, auth, end, link } = deps;
     this.#deps = deps;
     this.#isLinked = auth.creds.account !== undefined;
-    readInTurns(sock);
+    readFrames(sock);
     this.#guard = guardWrites(sock, {
       assertMayWrite: () => this.#assertMayWrite(),
       onRefused: (error) => end.begin(toFailureOutcome(error)),

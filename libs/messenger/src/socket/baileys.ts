@@ -1,8 +1,11 @@
-// The one door to Baileys: nothing of it may run before the curve is in place, and libsignal is bounded and quiet.
+// The one door to Baileys: nothing of it may run before the curve is in place, libsignal is bounded and quiet, and what it
+// inflates is bounded.
 import '../keys/bounded-ratchet.js';
 import '../keys/fast-curve.js';
+import '../frames/bound-inflate.js';
 import './silence-libsignal.js';
 import { Curve, type UserFacingSocketConfig } from '@whiskeysockets/baileys';
+import { endBound } from '../frames/bound-inflate.js';
 import { fastCurve } from '../keys/fast-curve.js';
 
 export {
@@ -56,6 +59,8 @@ export {
 /** A socket of the library, all layers. */
 export type BaileysSocket = ReturnType<typeof import('@whiskeysockets/baileys').makeWASocket>;
 export type BaileysLogger = NonNullable<UserFacingSocketConfig['logger']>;
+
+endBound();
 
 // If Baileys was imported earlier, it has copies of the slow functions: its own wrapper gets the fast ones here.
 Curve.generateKeyPair = () => {

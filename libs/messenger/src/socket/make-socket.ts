@@ -7,7 +7,7 @@ import { withTrust } from './trust.js';
 export interface MakeSocketOptions {
   trust: MessengerTrust;
   /** Data from the server could not be read: the connection cannot be used any more. */
-  onBroken(): void;
+  onBroken(error: unknown): void;
 }
 
 /**
@@ -29,12 +29,12 @@ export function makeSocket(settings: UserFacingSocketConfig, { trust, onBroken }
   }
 }
 
-function contain(sock: BaileysSocket, { logger }: UserFacingSocketConfig, onBroken: () => void): void {
+function contain(sock: BaileysSocket, { logger }: UserFacingSocketConfig, onBroken: (error: unknown) => void): void {
   const note = (error: unknown) => logger?.warn({ error }, 'a listener failed');
   Object.assign(sock.ws, {
     [captureRejectionSymbol](error: unknown, event: string) {
       note(error);
-      if (event === 'message') onBroken();
+      if (event === 'message') onBroken(error);
     },
   });
   // The library's event emitter hides behind a wrapper: its `error` event is where its rejections end up.
