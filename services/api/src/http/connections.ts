@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '@gateway/runtime/errors';
 import { ipKeyGenerator } from 'express-rate-limit';
 import { breakBody } from './body/broken-bodies.js';
+import { leaveToReader } from './body/unread-bodies.js';
 import { CAPACITY_BYTES, dropHead, HeadBudget } from './head-budget.js';
 import { IdleConnections } from './idle-connections.js';
 import { MAX_HEADER_LINES, ParserBounds } from './parser-bounds.js';
@@ -111,7 +112,7 @@ export class Connections {
 
   /** Of a connection that was admitted: Node has given it a parser. */
   watch(socket: Socket): void {
-    this.#parsers.watch(socket);
+    this.#parsers.watch(socket, addressOf(socket));
   }
 
   #leave(address: string): void {
@@ -190,6 +191,7 @@ export class Connections {
     if (isBehind) this.#behind++;
     this.#idle.delete(connection);
     res.once('close', () => {
+      leaveToReader(res.req);
       waiting.delete(res);
       if (isBehind) setTimeout(() => this.#behind--, COUNTED_FOR_MS).unref();
       if (waiting.size === 0 && this.#open.has(socket)) this.#idle.add(connection);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
+import { UnreadBodies } from './body/unread-bodies.js';
 
 /** Node's parser: made for one connection after the other, so that all that is changed here is changed back. */
 interface Parser {
@@ -32,15 +33,16 @@ const WINDOW_MS = 500;
  */
 export class ParserBounds {
   readonly #refuse: (req: IncomingMessage) => void;
+  readonly #unread = new UnreadBodies();
   /** Of this window, and all connections. */
   #pieces: PieceCount | undefined;
 
-  /** @param refuse is told of a request of whose body nothing more will come: it has had its share of tiny pieces. */
+  /** @param refuse is told of a request of whose body nothing more will come: there was no room for a piece, or too many were tiny. */
   constructor(refuse: (req: IncomingMessage) => void) {
     this.#refuse = refuse;
   }
 
-  watch(socket: Socket): void {
+  watch(socket: Socket, address: string): void {
     const { parser } = socket as Socket & { parser?: Parser };
     if (!parser) return;
     const { [ON_HEADERS]: onHeaders, [ON_BODY]: onBody } = parser;
@@ -56,7 +58,9 @@ export class ParserBounds {
         pieces = 0;
       }
       pieces++;
-      if (!this.#isFlood(piece.length) || pieces <= FIRST_PIECES) return onBody!.call(parser, piece);
+      const isTaken = !this.#isFlood(piece.length) || pieces <= FIRST_PIECES;
+      const hasRoom = isTaken && (!reading || this.#unread.take(reading, address, piece.length));
+      if (hasRoom) return onBody!.call(parser, piece);
       parser[ON_BODY] = undefined;
       if (parser.incoming) this.#refuse(parser.incoming);
     };

@@ -1,4 +1,5 @@
 import { ApiError } from '@gateway/runtime/errors';
+import { Shares } from '../shares.js';
 
 /** What one request holds of the budget. It ends when the last of its users has left. */
 export interface BodyAccount {
@@ -28,15 +29,15 @@ const TOKEN_SHARE = 1 / 4;
  */
 export class BodyBudget {
   readonly capacityBytes: number;
-  readonly #all = new Held();
-  readonly #small = new Held();
+  readonly #held = new Shares();
+  readonly #small = new Shares();
 
   constructor(capacityBytes: number) {
     this.capacityBytes = capacityBytes;
   }
 
   get heldBytes(): number {
-    return this.#all.bytes;
+    return this.#held.all;
   }
 
   /** @param tokenId the key id of the token that asks. */
@@ -45,7 +46,7 @@ export class BodyBudget {
     let users = 0;
     const frees: (() => void)[] = [];
     const hold = (bytes: number) => {
-      this.#all.add(tokenId, bytes - held);
+      this.#held.add(tokenId, bytes - held);
       this.#small.add(tokenId, smallBytes(bytes) - smallBytes(held));
       held = bytes;
     };
@@ -79,12 +80,12 @@ export class BodyBudget {
   }
 
   #hasRoom(tokenId: string, bytes: number): boolean {
-    const ofToken = this.#all.of(tokenId) + bytes;
-    return ofToken <= this.capacityBytes * TOKEN_SHARE && this.#all.bytes + bytes <= this.capacityBytes;
+    const ofToken = this.#held.of(tokenId) + bytes;
+    return ofToken <= this.capacityBytes * TOKEN_SHARE && this.#held.all + bytes <= this.capacityBytes;
   }
 
   #hasSmallRoom(tokenId: string, ofRequest: number, bytes: number): boolean {
-    if (ofRequest <= TINY_BODY_BYTES || this.#small.bytes + bytes <= SMALL_CAPACITY_BYTES) return true;
+    if (ofRequest <= TINY_BODY_BYTES || this.#small.all + bytes <= SMALL_CAPACITY_BYTES) return true;
     return this.#small.of(tokenId) + bytes <= FREE_BYTES_PER_TOKEN;
   }
 }
@@ -92,21 +93,4 @@ export class BodyBudget {
 /** Of what a request holds, what counts as that of a small one. */
 function smallBytes(held: number): number {
   return held > SMALL_BODY_BYTES ? 0 : held;
-}
-
-/** Bytes, by token. */
-class Held {
-  readonly #byToken = new Map<string, number>();
-  bytes = 0;
-
-  of(tokenId: string): number {
-    return this.#byToken.get(tokenId) ?? 0;
-  }
-
-  add(tokenId: string, bytes: number): void {
-    this.bytes += bytes;
-    const ofToken = this.of(tokenId) + bytes;
-    if (ofToken > 0) this.#byToken.set(tokenId, ofToken);
-    else this.#byToken.delete(tokenId);
-  }
 }

@@ -8,6 +8,7 @@ import { SMALL_BODY_BYTES } from '../body/body-budget.js';
 import { bodyLength, UNTIL_TOLD } from '../body/body-length.js';
 import { BodyReader } from '../body/body-reader.js';
 import { BROKEN, brokenBy } from '../body/broken-bodies.js';
+import { leaveToReader } from '../body/unread-bodies.js';
 import type { Endpoint } from '../endpoint.js';
 import { accountOf, endedEarly, isOver, localsOf } from '../request-locals.js';
 import { StartSlices } from '../start-slices.js';
@@ -141,6 +142,7 @@ function receive(req: Request, res: Response, { slowStartMs, take, read }: Recei
       else timer = setTimeout(checkSpeed, SPEED_CHECK_MS);
     };
     let timer = setTimeout(checkSpeed, slowStartMs);
+    leaveToReader(req);
     req.on('data', onData).on('end', onWhole).on('close', onGone).on('error', onGone).on(BROKEN, end);
     // A request that was answered as broken or too slow gets no event of its own any more: Node has let go of it.
     res.on('close', onGone);
