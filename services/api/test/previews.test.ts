@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { isPicture } from '@gateway/api/previews/is-picture';
+import { coefficientBytes } from '@gateway/api/previews/jpeg-coefficients';
 import { PreviewProcess } from '@gateway/api/previews/preview-process';
 import { type FileToDescribe, type PreviewOptions, Previews, previewBounds } from '@gateway/api/previews/previews';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeAnimatedWebp, makeMp4, makePng, makeWav, makeWebp } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng } from './support/attacks/bombs.js';
+import { makeEmptyBoxes, makeEndlessSound, makeInterlacedPng, makeProgressiveJpeg } from './support/attacks/bombs.js';
 import { useTestApi } from './support/use-test-api.js';
 
 const NAUGHTY = new URL('./fixtures/naughty-previews.js', import.meta.url);
@@ -95,6 +96,18 @@ describe('previews', () => {
     expect(await describeIt(makeInterlacedPng(2_800, 2_800), 'image'), '63 MB').to.have.property('thumbnail');
     const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${children()[0]}/status`, 'utf8'))![1];
     expect(Number(peak)).to.be.below(220 * 1024);
+  });
+
+  it('count what a JPEG of several scans keeps in memory: two bytes for each value, as many as it has of each colour', async () => {
+    start();
+    const all = await makeProgressiveJpeg(4_000, 4_000, '4:4:4');
+    expect(await describeIt(all, 'image'), '96 MB').to.deep.equal({ width: 4_000, height: 4_000 });
+    const fewer = await makeProgressiveJpeg(4_000, 4_000, '4:2:0');
+    expect(coefficientBytes(fewer)).to.equal(48_000_000);
+    expect(coefficientBytes(Buffer.concat([all.subarray(0, 2), Buffer.alloc(50, 0xff)]))).to.equal(Infinity);
+    const small = sharp({ create: { width: 900, height: 600, channels: 3, background: 'red' } });
+    const shown = await small.jpeg({ progressive: true }).toBuffer();
+    expect(await describeIt(shown, 'image')).to.have.property('thumbnail');
   });
 
   it('look at no more than a thousand boxes of a film', async () => {
@@ -192,6 +205,14 @@ describe('previews', () => {
     await Promise.all(hanging);
     expect(outcomes.slice(-2).sort()).to.deep.equal(['gave_up', 'no_answer']);
     await eventually(() => expect(children()).to.deep.equal([]));
+    await previews.close();
+    start({ bounds, workMs: 500 });
+    const endless = makeEndlessSound(2 * 1024 * 1024);
+    const sounds = ['a', 'b'].map((tokenId) => describeIt(endless, 'audio', 'audio/aac', tokenId));
+    const picture = await describeIt(makePng(9, 9), 'image', 'image/png', 'c');
+    expect(picture, 'it waits for one sound').to.have.property('thumbnail');
+    expect(outcomes).to.deep.equal(['no_answer', 'made']);
+    await Promise.all(sounds);
     expect(previewBounds(1024 * 1024 * 1024)).to.deep.equal({ processes: 2, memoryKilobytes: 256 * 1024 });
   });
 

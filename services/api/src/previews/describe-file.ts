@@ -1,6 +1,7 @@
 import { parseBuffer } from 'music-metadata';
 import sharp from 'sharp';
 import { isPicture } from './is-picture.js';
+import { coefficientBytes } from './jpeg-coefficients.js';
 import type { Description, PreviewJob } from './preview-job.js';
 import { isMovie, MAX_SECONDS, readMovie } from './read-movie.js';
 
@@ -47,9 +48,10 @@ export async function describeFile(bytes: Buffer, { type, mimeType }: PreviewJob
 async function describeImage(bytes: Buffer): Promise<Description> {
   if (!isPicture(bytes)) return {};
   const image = sharp(bytes, { failOn: 'error' });
-  const { autoOrient, width, height, channels, depth } = await image.metadata();
+  const { autoOrient, width, height, channels, depth, format, isProgressive } = await image.metadata();
   const decodedBytes = width * height * channels * (BYTES_PER_SAMPLE[depth] ?? 4);
-  if (width * height > MAX_PIXELS || decodedBytes > MAX_DECODED_BYTES) return sizeOf(autoOrient);
+  const heldBytes = format === 'jpeg' && isProgressive ? coefficientBytes(bytes) : 0;
+  if (width * height > MAX_PIXELS || Math.max(decodedBytes, heldBytes) > MAX_DECODED_BYTES) return sizeOf(autoOrient);
   const thumbnail = await image
     .autoOrient()
     .resize(THUMBNAIL_PIXELS, THUMBNAIL_PIXELS, { fit: 'inside', withoutEnlargement: true })

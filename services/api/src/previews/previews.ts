@@ -59,9 +59,10 @@ export function previewBounds(memoryBytes: number): PreviewBounds {
 }
 
 /**
- * Describes files of strangers in processes that can be ended: two (one in a small container), started when they are needed. A preview is worth no
- * more than a few seconds of waiting; without one the file is sent as it is. Each token waits in a line of its own, the
- * heads of the lines take turns, and sounds leave one process to pictures.
+ * Describes files of strangers in processes that can be ended: two (one in a small container), started when they are needed.
+ * A preview is worth no more than a few seconds of waiting; without one the file is sent as it is. Each token waits in a line
+ * of its own, and the heads of the lines take turns. Of sounds one at a time stands there: they leave one of two processes to
+ * pictures, and where there is one, a picture waits for one sound at most.
  */
 export class Previews {
   readonly #options: Required<PreviewOptions>;

@@ -1,4 +1,5 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
+import sharp from 'sharp';
 
 /** Where the seven passes of an interlaced PNG begin, and how far apart their pixels are. */
 const PASSES = [
@@ -27,6 +28,16 @@ export function makeInterlacedPng(width: number, height: number): Buffer {
     chunk('IDAT', deflateZeros(rows.reduce((sum, row) => sum + row.count * (1 + row.width * 8), 0))),
     chunk('IEND', Buffer.alloc(0)),
   ]);
+}
+
+/** A progressive JPEG that says it is as large as that. */
+export async function makeProgressiveJpeg(width: number, height: number, chromaSubsampling: string): Promise<Buffer> {
+  const tiny = sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } });
+  const jpeg = await tiny.jpeg({ progressive: true, chromaSubsampling }).toBuffer();
+  const frame = jpeg.indexOf(Buffer.from('ffc2', 'hex'));
+  jpeg.writeUInt16BE(height, frame + 5);
+  jpeg.writeUInt16BE(width, frame + 7);
+  return jpeg;
 }
 
 /** A film that begins with so many boxes without anything in them. */
