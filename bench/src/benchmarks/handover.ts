@@ -127,5 +127,9 @@ async function connectedAtMs(sender: ServiceProcess, device: string, afterMs: nu
 /** Acknowledged messages, by the sender's own metrics. */
 async function countAcks(sender: ServiceProcess): Promise<number> {
   const metrics = await sender.metrics();
-  return Number(/^gateway_message_acks_total\{[^}]*outcome="accepted"[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+  return Number(
+    /^gateway_claim_to_ack_duration_seconds_count\{[^}]*kind="text"[^}]*outcome="accepted"[^}]*\} (\d+)$/m.exec(
+      metrics,
+    )?.[1] ?? 0,
+  );
 }

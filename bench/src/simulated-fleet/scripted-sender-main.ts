@@ -53,8 +53,8 @@ const openScripted: ProcessDeps['openSession'] = async ({ onEvent }) => {
 };
 
 async function countOpen(): Promise<number> {
-  const devices = await registry?.getSingleMetric('gateway_devices')?.get();
-  return devices?.values.find(({ labels }) => labels.state === 'open')?.value ?? 0;
+  const devices = await registry?.getSingleMetric('gateway_owned_devices')?.get();
+  return devices?.values.find(({ labels }) => labels.phase === 'open')?.value ?? 0;
 }
 
 let registry: Registry | undefined;

@@ -1,29 +1,51 @@
-import { createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/process/metrics';
+import { addMetrics, counter, createMetrics, gauge, histogram } from '@gateway/runtime/process/metrics';
 import { expect } from 'chai';
 
+const ABOUT = { help: 'Of a test.', question: 'Does it work?' };
+
 describe('metrics', () => {
-  it('carry the name of the service', async () => {
-    const registry = createMetrics('sender');
-    makeCounter(registry, { name: 'gateway_acks_total', help: 'Acks.', labels: ['outcome'] }).inc({ outcome: 'ok' });
-    expect(await registry.metrics()).to.include('gateway_acks_total{outcome="ok",service="sender"} 1');
+  it('have every closed value of their labels from the first scrape, so that the first event is an increase', async () => {
+    const registry = createMetrics();
+    const { acks } = addMetrics(registry, {
+      acks: counter('gateway_acks_total', {
+        ...ABOUT,
+        labels: { kind: ['text', 'otp'], outcome: ['accepted', 'refused'] },
+      }),
+      waits: histogram('gateway_wait_duration_seconds', { ...ABOUT, labels: { kind: ['otp'] }, buckets: [1] }),
+    });
+    acks.inc({ kind: 'otp', outcome: 'refused' });
+    const text = await registry.metrics();
+    for (const series of [
+      'gateway_acks_total{kind="text",outcome="accepted"} 0',
+      'gateway_acks_total{kind="text",outcome="refused"} 0',
+      'gateway_acks_total{kind="otp",outcome="accepted"} 0',
+      'gateway_acks_total{kind="otp",outcome="refused"} 1',
+      'gateway_wait_duration_seconds_bucket{le="1",kind="otp"} 0',
+      'gateway_wait_duration_seconds_count{kind="otp"} 0',
+    ])
+      expect(text).to.include(series);
   });
 
-  it('of two registries do not meet', async () => {
-    const [one, other] = [createMetrics('a'), createMetrics('a')];
-    makeCounter(one, { name: 'gateway_acks_total', help: 'Acks.' }).inc();
-    makeCounter(other, { name: 'gateway_acks_total', help: 'Acks.' });
-    expect(await other.metrics()).to.include('gateway_acks_total{service="a"} 0');
+  it('have only the values of an open label that came up, and only the combinations that there are', async () => {
+    const registry = createMetrics();
+    addMetrics(registry, {
+      requests: counter('gateway_requests_total', { ...ABOUT, labels: { route: 'open', method: ['GET'] } }),
+      devices: gauge('gateway_some_devices', {
+        ...ABOUT,
+        labels: { state: ['a', 'b'], reason: ['c', 'd'] },
+        combinations: [{ state: 'a', reason: 'c' }],
+      }),
+    });
+    const series = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(series).to.deep.equal(['gateway_some_devices{state="a",reason="c"} 0']);
   });
 
-  it('may be read at the time they are asked for', async () => {
-    const registry = createMetrics('a');
-    makeGauge(registry, { name: 'gateway_devices', help: 'Devices.', collect: (gauge) => gauge.set(4) });
-    expect(await registry.metrics()).to.include('gateway_devices{service="a"} 4');
-  });
-
-  it('of time count in seconds', async () => {
-    const registry = createMetrics('a');
-    makeHistogram(registry, { name: 'gateway_ack_seconds', help: 'Ack.', buckets: [1] }).observe(0.5);
-    expect(await registry.metrics()).to.include('gateway_ack_seconds_bucket{le="1",service="a"} 1');
+  it('are of their registry alone, and read when they are asked for', async () => {
+    const [one, other] = [createMetrics(), createMetrics()];
+    const specs = { devices: gauge('gateway_some_devices', ABOUT) };
+    addMetrics(one, specs, { devices: async (devices) => devices.set(4) });
+    addMetrics(other, specs);
+    expect(await one.metrics()).to.include('gateway_some_devices 4');
+    expect(await other.metrics()).to.include('gateway_some_devices 0');
   });
 });

@@ -12,7 +12,7 @@ describe('the ops server', () => {
     server = await startOpsServer({
       host: '127.0.0.1',
       port: 0,
-      registry: createMetrics('test', { processMetrics: false }),
+      registry: createMetrics({ processMetrics: false }),
       checks: {},
       logger,
       ...options,
@@ -74,7 +74,7 @@ describe('the ops server', () => {
     const again = startOpsServer({
       host: '127.0.0.1',
       port: server!.port,
-      registry: createMetrics('test'),
+      registry: createMetrics(),
       checks: {},
       logger: createLogger({ service: 'test' }),
     });

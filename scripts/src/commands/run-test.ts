@@ -9,6 +9,7 @@ import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 import { findTests } from '../tests/find-tests.js';
 import { provideChromium } from '../tests/provide-chromium.js';
+import { providePromtool } from '../tests/provide-promtool.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 import { shareOutTests } from '../tests/share-out-tests.js';
 import { announceRun, readSeconds, rememberSeconds } from '../tests/test-counts.js';
@@ -34,6 +35,7 @@ const MOCHA_OPTIONS = ['--no-config', '--forbid-only', '--timeout', '20000'];
 export async function runTest(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await provideCurl();
+  await providePromtool();
   await provideChromium();
   return runFiles(findTests({ long: false }), args, lifecycle);
 }

@@ -1,59 +1,71 @@
-import { type createMetrics, makeCounter, makeGauge, makeHistogram } from '@gateway/runtime/process/metrics';
+import { RATE_LIMITS } from '@gateway/contracts/limits';
+import { EGRESS_REASONS } from '@gateway/egress/egress-error';
+import {
+  addMetrics,
+  counter,
+  gauge,
+  histogram,
+  LATENCY_BUCKETS,
+  type Registry,
+  snakeCase,
+} from '@gateway/runtime/process/metrics';
 import type { BodyBudget } from './http/body/body-budget.js';
-import type { PreviewOptions } from './previews/previews.js';
+import { PREVIEW_OUTCOMES, type PreviewOptions } from './previews/previews.js';
+
+/** What the API tells Prometheus. Labels are templates and buckets, never what a caller wrote: their number is bounded. */
+export const API_METRICS = {
+  requestSeconds: histogram('gateway_http_request_duration_seconds', {
+    help: 'Time from the headers of a request to the end of its answer.',
+    question: 'Are callers answered, quickly, and with what status?',
+    labels: { method: 'open', route: 'open', status_code: 'open' },
+    buckets: LATENCY_BUCKETS,
+  }),
+  bodyHeld: gauge('gateway_body_budget_held_bytes', {
+    help: 'Bytes of request bodies and fetched files in memory.',
+    question: 'How much of the budget for bodies is in use?',
+  }),
+  bodyCapacity: gauge('gateway_body_budget_capacity_bytes', {
+    help: 'Bytes of request bodies and fetched files that may be in memory (BODY_BUDGET_BYTES).',
+    question: 'When are requests refused for their size?',
+  }),
+  checkedContacts: counter('gateway_checked_contacts_total', {
+    help: 'Numbers checked by callers, by whether they are on the messenger; `null`: there was no answer.',
+    question: 'How many numbers are checked? The network dislikes many of them.',
+    labels: { on_messenger: ['true', 'false', 'null'] },
+  }),
+  refusedUrls: counter('gateway_attachment_url_refusals_total', {
+    help: 'Attachment URLs that were refused or could not be fetched.',
+    question: 'Does a caller try to reach our network through us, or is a file server down?',
+    labels: { refusal: EGRESS_REASONS },
+  }),
+  previews: counter('gateway_previews_total', {
+    help: 'Files examined for size, length and preview, by outcome.',
+    question: 'Are files sent that use up time or memory?',
+    labels: { outcome: PREVIEW_OUTCOMES },
+  }),
+  waitingPreviews: gauge('gateway_waiting_previews', {
+    help: 'Files that wait for a preview process.',
+    question: 'Do requests with files wait for their turn?',
+  }),
+  droppedConnections: counter('gateway_dropped_connections_total', {
+    help: 'Connections closed at once because of MAX_CONNECTIONS.',
+    question: 'Does someone hold all connections?',
+  }),
+  rateLimited: counter('gateway_rate_limited_requests_total', {
+    help: 'Requests refused by a rate limit.',
+    question: 'Which limit do callers run into?',
+    labels: { bucket: [...Object.keys(RATE_LIMITS), 'failedTokens', 'tokenless'].map(snakeCase) },
+  }),
+} as const;
 
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
-/** What the API counts. Labels are templates and buckets, never what a caller wrote: their number is bounded. */
-export function createApiMetrics(registry: ReturnType<typeof createMetrics>, bodies: BodyBudget) {
-  makeGauge(registry, {
-    name: 'gateway_body_budget_bytes',
-    help: 'Bytes of request bodies and fetched files: in memory, and allowed.',
-    labels: ['kind'],
-    collect(gauge) {
-      gauge.set({ kind: 'held' }, bodies.heldBytes);
-      gauge.set({ kind: 'capacity' }, bodies.capacityBytes);
-    },
+export function createApiMetrics(registry: Registry, bodies: Pick<BodyBudget, 'heldBytes' | 'capacityBytes'>) {
+  const { rateLimited, ...metrics } = addMetrics(registry, API_METRICS, {
+    bodyHeld: (held) => held.set(bodies.heldBytes),
+    bodyCapacity: (capacity) => capacity.set(bodies.capacityBytes),
   });
-  return {
-    requestSeconds: makeHistogram(registry, {
-      name: 'gateway_http_request_seconds',
-      help: 'Time from the headers of a request to the end of its answer.',
-      labels: ['method', 'route', 'status'],
-    }),
-    acceptedRecipients: makeCounter(registry, {
-      name: 'gateway_accepted_recipients_total',
-      help: 'Recipients of accepted sends.',
-    }),
-    checkedContacts: makeCounter(registry, {
-      name: 'gateway_checked_contacts_total',
-      help: 'Numbers checked by callers, by whether they are on the messenger.',
-      labels: ['on_messenger'],
-    }),
-    refusedUrls: makeCounter(registry, {
-      name: 'gateway_attachment_url_refusals_total',
-      help: 'Attachment URLs that were refused or could not be fetched.',
-      labels: ['reason'],
-    }),
-    previews: makeCounter(registry, {
-      name: 'gateway_previews_total',
-      help: 'Files examined for size, length and preview, by outcome.',
-      labels: ['outcome'],
-    }),
-    waitingPreviews: makeGauge(registry, {
-      name: 'gateway_waiting_previews',
-      help: 'Files that wait for a preview process.',
-    }),
-    droppedConnections: makeCounter(registry, {
-      name: 'gateway_dropped_connections_total',
-      help: 'Connections closed at once because of MAX_CONNECTIONS.',
-    }),
-    rateLimited: makeCounter(registry, {
-      name: 'gateway_rate_limited_requests_total',
-      help: 'Requests refused by a rate limit.',
-      labels: ['bucket'],
-    }),
-  };
+  return { ...metrics, countRateLimited: (bucket: string) => rateLimited.inc({ bucket: snakeCase(bucket) }) };
 }
 
 export function previewMetrics({

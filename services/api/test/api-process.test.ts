@@ -130,7 +130,7 @@ describe('the process of the API, with few places', () => {
       await once(socket, 'data');
     }
     await once(open().resume(), 'close');
-    expect(await api.metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
+    expect(await api.metrics()).to.match(/gateway_dropped_connections_total 1\n/);
   });
 });
 

@@ -288,8 +288,8 @@ describe('POST /send with an attachment', () => {
     await expectDetails({ attachment: { type: 'image', url: 'http://169.254.169.254/latest/meta-data/' } }, refused);
     await expectDetails({ attachment: { type: 'image', url: 'http://localhost/' } }, refused);
     const counted = await api.metrics();
-    expect(counted).to.match(/gateway_attachment_url_refusals_total\{[^}]*reason="status"[^}]*\} 1/);
-    expect(counted).to.match(/gateway_attachment_url_refusals_total\{[^}]*reason="port"[^}]*\} 2/);
+    expect(counted).to.match(/gateway_attachment_url_refusals_total\{[^}]*refusal="status"[^}]*\} 1/);
+    expect(counted).to.match(/gateway_attachment_url_refusals_total\{[^}]*refusal="port"[^}]*\} 2/);
     serve = (_req, res) => res.end('<html>please log in</html>');
     await expectDetails({ attachment: { type: 'image', url: fileUrl } }, [
       { path: ['attachment', 'type'], message: 'the file is not an image' },

@@ -64,7 +64,7 @@ describe('an address that guesses tokens', () => {
     expect(new Set(commands)).to.deep.equal(new Set(['hmget']));
     expect(commands.length).to.be.below(20);
     expect(lines.filter(({ status }) => status === 429)).to.have.length(1);
-    expect(await api.metrics()).to.match(/rate_limited_requests_total\{bucket="failed-tokens".*\} 151/);
+    expect(await api.metrics()).to.match(/rate_limited_requests_total\{bucket="failed_tokens".*\} 151/);
   });
 
   it('does not keep out valid tokens from there, known before or not', async () => {
@@ -88,7 +88,7 @@ describe('an address that guesses tokens', () => {
 describe('a blocked address', () => {
   it('is told of in one line when its time is over', async () => {
     const lines: Record<string, unknown>[] = [];
-    const metrics = createApiMetrics(createMetrics('test'), new BodyBudget(1));
+    const metrics = createApiMetrics(createMetrics(), new BodyBudget(1));
     const blocks = new LimitBlocks({ clock: systemClock, logger: logTo(lines), metrics }, 'address', 'failed-tokens');
     expect(blocks.refuse('203.0.113.7')).to.equal(undefined);
     blocks.begin('203.0.113.7', 100);

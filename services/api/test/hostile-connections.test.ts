@@ -223,7 +223,7 @@ describe('a full house', () => {
     });
     last.write('{}');
     await eventually(() => /^connection: close\r$/im.test(answer));
-    expect(await metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
+    expect(await metrics()).to.match(/gateway_dropped_connections_total 1\n/);
     for (const socket of sockets) socket.destroy();
     await eventually(isServed);
   });
@@ -245,7 +245,7 @@ describe('a full house', () => {
     await isServed();
     await eventually(() => expect(idle.filter(({ closed }) => closed)).to.have.length(8));
     expect(idle.slice(0, 8).every(({ closed }) => closed)).to.equal(true);
-    expect(await metrics()).not.to.match(/gateway_dropped_connections_total\{[^}]*\} [1-9]/);
+    expect(await metrics()).not.to.match(/gateway_dropped_connections_total [1-9]/);
   });
 
   it('lets the next caller in where heads never come to their end, at the cost of the address with the most', async () => {
@@ -255,7 +255,7 @@ describe('a full house', () => {
     await isServed();
     await eventually(() => slow.every(({ closed }) => closed));
     expect(neighbour!.closed, 'one of another address').to.equal(false);
-    expect(await metrics()).not.to.match(/gateway_dropped_connections_total\{[^}]*\} [1-9]/);
+    expect(await metrics()).not.to.match(/gateway_dropped_connections_total [1-9]/);
   });
 
   it('closes no connection while a request of it is answered, though it be the oldest', async () => {
@@ -295,7 +295,7 @@ describe('the places of one address', () => {
     for (let i = 0; i < PLACES; i++) (await open('127.0.0.2', 'GET / HT')).resume();
     await eventually(() => first.closed);
     await isServed();
-    expect(await api.metrics()).not.to.match(/gateway_dropped_connections_total\{[^}]*\} [1-9]/);
+    expect(await api.metrics()).not.to.match(/gateway_dropped_connections_total [1-9]/);
   });
 
   it('are no more while each waits for an answer: the next is closed, and that of another address served', async () => {
@@ -306,6 +306,6 @@ describe('the places of one address', () => {
     const more = (await open('127.0.0.2', DOCUMENT)).resume();
     await eventually(() => more.closed);
     await isServed();
-    expect(await api.metrics()).to.match(/gateway_dropped_connections_total\{[^}]*\} 1\n/);
+    expect(await api.metrics()).to.match(/gateway_dropped_connections_total 1\n/);
   });
 });

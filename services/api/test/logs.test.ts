@@ -54,7 +54,7 @@ describe('logs of the API', () => {
     const line = parsed.find(({ message }) => message === 'attachment URL not fetched');
     expect(line).to.include({ requestId: 'order-8', host: '169.254.169.254', reason: 'address' });
     expect(lines.join('\n')).not.to.include('classified');
-    expect(await api.metrics()).to.match(/gateway_attachment_url_refusals_total\{[^}]*reason="address"[^}]*\} 1/);
+    expect(await api.metrics()).to.match(/gateway_attachment_url_refusals_total\{[^}]*refusal="address"[^}]*\} 1/);
   });
 
   it('hold no token, text or number, wherever the caller wrote them', async () => {

@@ -101,7 +101,7 @@ describe('what one caller can do to the others with bodies and files', function 
   });
 
   it('with a hundred of the largest files at once: what is accepted is whole, and memory is what the settings say', async () => {
-    const [, budget] = /gateway_body_budget_bytes\{kind="capacity".*?\} (\d+)/.exec(await api.process.metrics()) ?? [];
+    const [, budget] = /gateway_body_budget_capacity_bytes (\d+)/.exec(await api.process.metrics()) ?? [];
     const budgetMb = Number(budget) / MEGABYTE;
     if (api.bound) expect(budgetMb).to.equal(CONTAINER_BYTES / MEGABYTE / 4);
     for (const [tokens, files] of [

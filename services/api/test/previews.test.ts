@@ -260,7 +260,7 @@ describe('previews of what is sent', () => {
     const gif = Buffer.from('GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff;', 'latin1');
     // The process has no answer to these.
     const slow = [9, 8].map((size) => send('slow', api.token, makePng(size, size)));
-    await eventually(async () => /gateway_waiting_previews\{[^}]*\} 1\n/.test(await api.metrics()));
+    await eventually(async () => /gateway_waiting_previews 1\n/.test(await api.metrics()));
     const { value: other } = await api.newToken();
     await Promise.all([...slow, send('other', other, gif)]);
     expect(answered.at(-1), 'the second of its own token').to.equal('slow');

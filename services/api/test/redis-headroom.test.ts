@@ -94,14 +94,14 @@ describe('room in Redis', () => {
   });
 
   it('shows in the metrics', async () => {
-    const registry = createMetrics('api');
+    const registry = createMetrics();
     const headroom = headroomOf(memory(10, 1_000, 2));
     addHeadroomMetrics(registry, headroom);
     await headroom.hasRoom('list');
     const shown = await registry.metrics();
-    expect(shown).to.match(/^gateway_redis_bytes\{kind="used",.*\} 10$/m);
-    expect(shown).to.match(/^gateway_redis_bytes\{kind="promised",.*\} 2800$/m);
-    expect(shown).to.match(/^gateway_redis_bytes\{kind="limit",.*\} 1000$/m);
+    expect(shown).to.match(/^gateway_redis_used_bytes 10$/m);
+    expect(shown).to.match(/^gateway_redis_promised_bytes 2800$/m);
+    expect(shown).to.match(/^gateway_redis_max_bytes 1000$/m);
   });
 
   it('for files is a tenth of maxmemory', async () => {

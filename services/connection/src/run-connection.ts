@@ -1,6 +1,5 @@
 import { joinFleet } from '@gateway/fleet/join-fleet';
 import { systemClock } from '@gateway/runtime/clock';
-import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
@@ -8,6 +7,7 @@ import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import type { ConnectionConfig } from './config.js';
 import { ConnectionController } from './connection-controller.js';
+import { addConnectionMetrics } from './connection-metrics.js';
 
 const TICK_MS = 1_000;
 
@@ -42,10 +42,6 @@ export async function runConnection(
   lifecycle.add('controller', () => controller.stop());
 
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
-  makeGauge(registry, {
-    name: 'gateway_connection_tasks',
-    help: 'Devices that are being linked or logged out.',
-    collect: (gauge) => gauge.set(controller.running),
-  });
+  addConnectionMetrics(registry, () => controller.running);
   logger.info('ready', { processId: host.processId, opsPort: host.opsPort });
 }

@@ -1,9 +1,19 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describeMetrics, METRIC_GROUPS } from '@gateway/gateway/metrics-document';
+import { addMetrics, combinationsOf, createMetrics } from '@gateway/runtime/process/metrics';
+import { ROOT } from '@gateway/scripts/paths';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
 const ACCOUNT = '447700900600';
 const PHONES = ['447700900601', '447700900602', '447700900603'];
+
+/** Without those of the console, which does not run here. */
+const METRICS = Object.entries(METRIC_GROUPS).flatMap(([title, group]) =>
+  title === 'Of the console' ? [] : Object.values(group),
+);
 
 describe('one process with all roles', function () {
   this.timeout(30_000);
@@ -23,13 +33,48 @@ describe('one process with all roles', function () {
     const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
     expect(await answer.json()).to.deep.equal({ ready: true, checks: { start: 'ok', fleet: 'ok' } });
     const names = [...(await fixture.gateway.api.metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
-    expect(names).to.include.members([
-      'gateway_http_request_seconds',
-      'gateway_connection_tasks',
-      'gateway_devices',
-      'gateway_client_version_refused',
-    ]);
     expect(new Set(names).size).to.equal(names.length);
+    expect(names.filter((name) => name?.startsWith('gateway_'))).to.have.members(METRICS.map(({ name }) => name));
+  });
+
+  it('has metrics that Prometheus has nothing against, and every known value of their labels', async () => {
+    const ofConsole = createMetrics();
+    addMetrics(ofConsole, METRIC_GROUPS['Of the console']!);
+    const text = (await fixture.gateway.api.metrics()) + (await ofConsole.metrics());
+    const { status, stderr, stdout, error } = spawnSync('promtool', ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    });
+    expect({ status, stderr, stdout, error }).to.deep.equal({ status: 0, stderr: '', stdout: '', error: undefined });
+    const series = new Set([...text.matchAll(/^(\w+(?:\{[^}]*\})?) /gm)].map(([, name]) => name));
+    for (const { name, type, ...spec } of METRICS) {
+      for (const labels of combinationsOf({ name, type, ...spec })) {
+        const inside = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+        const suffix = type === 'histogram' ? '_count' : '';
+        expect(series).to.include(`${name}${suffix}${inside.length > 0 ? `{${inside.join(',')}}` : ''}`);
+      }
+    }
+  });
+
+  it('has in its metrics no label and no closed value that docs/metrics.md does not have', async () => {
+    const text = await fixture.gateway.api.metrics();
+    for (const [, full, inside] of text.matchAll(/^(gateway_\w+?)\{([^}]*)\} /gm)) {
+      const { labels = {} } = METRICS.find(
+        ({ name }) => full!.replace(/_(bucket|sum|count)$/, '') === name || full === name,
+      )!;
+      for (const [, label, value] of inside!.matchAll(/(\w+)="([^"]*)"/g)) {
+        if (label === 'le') continue;
+        const values = labels[label as keyof typeof labels];
+        expect(values, `${full} ${label}`).not.to.equal(undefined);
+        if (values !== 'open') expect(values, `${full} ${label}`).to.include(value);
+      }
+    }
+  });
+});
+
+describe('docs/metrics.md', () => {
+  it('is what `npm run metrics` makes', () => {
+    expect(readFileSync(`${ROOT}docs/metrics.md`, 'utf8')).to.equal(describeMetrics(METRIC_GROUPS));
   });
 });
 

@@ -4,7 +4,6 @@ import { openSession } from '@gateway/messenger/session/open-session';
 import { createConsumer } from '@gateway/queue/consumer';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
-import { makeGauge } from '@gateway/runtime/process/metrics';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
@@ -58,12 +57,7 @@ export async function runSender(
   const { keeper, formerProcessId } = await joinFleet(host, store, config);
   if (formerProcessId) await leaveMembers(store, formerProcessId);
 
-  const metrics = createSenderMetrics(registry, () => pool.countStates());
-  makeGauge(registry, {
-    name: 'gateway_devices_over_capacity',
-    help: 'Devices of this process beyond MAX_DEVICES, taken because all senders are full.',
-    collect: (gauge) => gauge.set(Math.max(0, sumOf(pool.countStates()) - config.MAX_DEVICES)),
-  });
+  const metrics = createSenderMetrics(registry, () => pool.countStates(), config.MAX_DEVICES);
   const shared = { store, keeper, clock: systemClock, logger };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
@@ -91,5 +85,3 @@ export async function runSender(
   lifecycle.add('devices', () => pool.stop(), { timeoutMs: DRAIN_MS });
   logger.info('ready', { processId, opsPort: host.opsPort });
 }
-
-const sumOf = (counts: Record<string, number>) => Object.values(counts).reduce((sum, count) => sum + count, 0);

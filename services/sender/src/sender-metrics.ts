@@ -1,95 +1,132 @@
+import type { SendKind } from '@gateway/contracts/content/message-content';
 import { RESTRICTIONS, type RestrictionKind } from '@gateway/contracts/devices/restriction';
-import type { OwnRecipientError } from '@gateway/contracts/sends/recipient-errors';
-import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
-import { makeCounter, makeGauge, makeHistogram, type Registry } from '@gateway/runtime/process/metrics';
+import { SEND_KINDS } from '@gateway/contracts/sends/send-layout';
+import { ACK_OUTCOMES, type AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
+import { DISCONNECT_KINDS, type DisconnectOutcome } from '@gateway/messenger/codes/disconnect-policy';
+import { addMetrics, counter, gauge, histogram, type Registry, snakeCase } from '@gateway/runtime/process/metrics';
+import { VERSION_METRICS } from '@gateway/store/fleet/version-metrics';
+
+/** What all processes with devices tell of the installation. */
+export const FLEET_METRICS = VERSION_METRICS;
+
+/** From an OTP in a hurry to the last recipient of a paced list of a day. */
+const WAIT_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400];
+/** From a near server to the patience with an ack. */
+const ACK_BUCKETS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+
+const LOOKUP_FAILURES = ['no_answer', 'network_busy', 'no_devices', 'bad_keys', 'refused'] as const;
+const OWNER_PHASES = ['backing_off', 'opening', 'open', 'waiting', 'ended'] as const;
+
+/** What the sender tells Prometheus. */
+export const SENDER_METRICS = {
+  acceptToClaim: histogram('gateway_accept_to_claim_duration_seconds', {
+    help: 'Time from the acceptance of a send to each claim of one of its messages for an attempt.',
+    question: 'Do messages wait too long for their turn, before the network has anything to do with it?',
+    labels: { kind: SEND_KINDS },
+    buckets: WAIT_BUCKETS,
+  }),
+  claimToAck: histogram('gateway_claim_to_ack_duration_seconds', {
+    help: 'Time from the claim of a message to the answer of the network, by what it was.',
+    question: 'Is the network slow, and what does it refuse? The count is that of all answers.',
+    labels: { kind: SEND_KINDS, outcome: ACK_OUTCOMES.map(snakeCase) },
+    buckets: ACK_BUCKETS,
+  }),
+  acceptToAck: histogram('gateway_accept_to_ack_duration_seconds', {
+    help: 'Time from the acceptance of a send to the good acknowledgement of each of its messages.',
+    question:
+      'How many of those that were accepted got there in time? Divide by gateway_recipients_accepted_total, for what fails is not in here.',
+    labels: { kind: SEND_KINDS },
+    buckets: WAIT_BUCKETS,
+  }),
+  receipts: counter('gateway_receipts_total', {
+    help: 'Receipts from phones, duplicates included.',
+    question: 'Do receipts arrive at all?',
+    labels: { receipt: ['delivered', 'read'] },
+  }),
+  failedLookups: counter('gateway_failed_lookups_total', {
+    help: 'Failed lookups of recipients; each is repeated until its send expires.',
+    question: 'Are messages late because the network does not tell who recipients are?',
+    labels: { cause: LOOKUP_FAILURES },
+  }),
+  optOutReplies: counter('gateway_opt_out_replies_total', {
+    help: 'STOP and START replies from people.',
+    question: 'Do more people than usual want no messages?',
+    labels: { change: ['opted_out', 'opted_in'] },
+  }),
+  disconnects: counter('gateway_disconnects_total', {
+    help: 'Closed sockets of linked devices, by how they ended.',
+    question: 'Why do devices lose their connection: the path, the network, a ban, another client?',
+    labels: { outcome: DISCONNECT_KINDS.map(snakeCase) },
+  }),
+  logins: counter('gateway_logins_total', {
+    help: 'Sockets that were opened for linked devices, and those of them that logged in.',
+    question: 'How often do devices log in, and does it work? The network counts logins, too.',
+    labels: { outcome: ['begun', 'logged_in'] },
+  }),
+  contained: counter('gateway_contained_errors_total', {
+    help: 'Uncaught errors that were traced to one device; the device was released and the process went on.',
+    question: 'Is there a defect that would have ended the process?',
+  }),
+  restricted: gauge('gateway_restricted_devices', {
+    help: 'Devices of this process whose messages to new contacts wait because the network restricts the account.',
+    question: 'How many accounts may start no new conversations?',
+    labels: { restriction: Object.keys(RESTRICTIONS) },
+  }),
+  held: counter('gateway_recipients_held_total', {
+    help: 'Recipients that began to wait for the end of a restriction or for the phone history; counted once per wait.',
+    question: 'How many messages does a restriction hold up?',
+  }),
+  awaitingKey: counter('gateway_sends_awaiting_key_total', {
+    help: 'Sends that wait because this process lacks the encryption key of their content; counted each time one is found.',
+    question: 'Was a key taken out of CONTENT_KEYS too early?',
+  }),
+  owned: gauge('gateway_owned_devices', {
+    help: 'Devices that this process owns, by what it does with them.',
+    question: 'Which process has how many devices, and are they open?',
+    labels: { phase: OWNER_PHASES },
+  }),
+  mostOwned: gauge('gateway_owned_devices_max', {
+    help: 'Devices that this process may own (MAX_DEVICES).',
+    question: 'Is there room for the devices of a process that is lost?',
+  }),
+  overCapacity: gauge('gateway_devices_over_capacity', {
+    help: 'Devices of this process beyond MAX_DEVICES, taken because all senders are full.',
+    question: 'Are more senders needed now?',
+  }),
+} as const;
 
 export type SenderMetrics = ReturnType<typeof createSenderMetrics>;
 
-/** From an OTP in a hurry to a paced list of a day. */
-const ACCEPT_TO_ACK_BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 28_800, 86_400];
-
-/** What the sender tells Prometheus. */
-export function createSenderMetrics(registry: Registry, readDevices: () => Record<string, number>) {
-  const acks = makeCounter(registry, {
-    name: 'gateway_message_acks_total',
-    help: 'Messages by the answer of the network.',
-    labels: ['outcome'],
-  });
-  const acceptToAck = makeHistogram(registry, {
-    name: 'gateway_accept_to_ack_seconds',
-    help: 'Time from the acceptance of a send to the acknowledgement of each of its messages.',
-    labels: ['kind'],
-    buckets: ACCEPT_TO_ACK_BUCKETS_SECONDS,
-  });
-  const receipts = makeCounter(registry, {
-    name: 'gateway_receipts_total',
-    help: 'Receipts from phones, by kind.',
-    labels: ['kind'],
-  });
-  const unsent = makeCounter(registry, {
-    name: 'gateway_recipients_unsent_total',
-    help: 'Recipients that got nothing although the network did not refuse them, by reason.',
-    labels: ['reason'],
-  });
-  const failedLookUps = makeCounter(registry, {
-    name: 'gateway_failed_lookups_total',
-    help: 'Failed lookups of recipients, by reason; each is retried until its send expires.',
-    labels: ['reason'],
-  });
-  for (const reason of LOOKUP_FAILURES) failedLookUps.inc({ reason }, 0);
-  const optOutReplies = makeCounter(registry, {
-    name: 'gateway_opt_out_replies_total',
-    help: 'STOP and START replies from people.',
-    labels: ['change'],
-  });
-  const disconnects = makeCounter(registry, {
-    name: 'gateway_disconnects_total',
-    help: 'Closed sockets, by reason.',
-    labels: ['outcome'],
-  });
-  const contained = makeCounter(registry, {
-    name: 'gateway_contained_errors_total',
-    help: 'Uncaught errors that were traced to one device; the device was released and the process went on.',
-  });
-  const restricted = makeGauge(registry, {
-    name: 'gateway_restricted_devices',
-    help: 'Devices of this process whose messages to new contacts wait because the network restricts the account.',
-    labels: ['kind'],
-  });
-  for (const kind of Object.keys(RESTRICTIONS)) restricted.set({ kind }, 0);
-  const held = makeCounter(registry, {
-    name: 'gateway_recipients_held_total',
-    help: 'Recipients that began to wait for the end of a restriction or for the phone history; counted once per wait.',
-  });
-  const awaitingKey = makeCounter(registry, {
-    name: 'gateway_sends_awaiting_key_total',
-    help: 'Sends that wait because this process lacks the encryption key of their content; counted each time one is found.',
-  });
-  makeGauge(registry, {
-    name: 'gateway_devices',
-    help: 'Devices of this process, by the state of their socket.',
-    labels: ['state'],
-    collect(gauge) {
-      gauge.reset();
-      for (const [state, count] of Object.entries(readDevices())) gauge.set({ state }, count);
+/** @param readDevices how many devices are in each phase. */
+export function createSenderMetrics(registry: Registry, readDevices: () => Record<string, number>, maxDevices = 0) {
+  const metrics = addMetrics(registry, SENDER_METRICS, {
+    owned: (owned) => {
+      for (const phase of OWNER_PHASES) owned.set({ phase }, 0);
+      for (const [phase, count] of Object.entries(readDevices())) owned.set({ phase: snakeCase(phase) }, count);
     },
+    mostOwned: (most) => most.set(maxDevices),
+    overCapacity: (over) => over.set(Math.max(0, sumOf(readDevices()) - maxDevices)),
   });
   return {
-    countAck: (outcome: AckOutcome['kind']) => acks.inc({ outcome }),
-    observeAck: (kind: string, ms: number) => acceptToAck.observe({ kind }, ms / 1000),
-    countReceipts: (kind: string, count: number) => receipts.inc({ kind }, count),
-    countUnsent: (reason: OwnRecipientError, count: number) => unsent.inc({ reason }, count),
-    countFailedLookUp: (networkCode: number) => failedLookUps.inc({ reason: lookupFailureOf(networkCode) }),
-    countOptOutReply: (change: 'optedOut' | 'optedIn') => optOutReplies.inc({ change }),
-    countContained: () => contained.inc(),
-    countRestricted: (kind: RestrictionKind, change: 1 | -1) => restricted.inc({ kind }, change),
-    countHeld: (recipients: number) => held.inc(recipients),
-    countAwaitingKey: () => awaitingKey.inc(),
-    countDisconnect: (outcome: string) => disconnects.inc({ outcome }),
+    observeClaim: (kind: SendKind, ms: number) => metrics.acceptToClaim.observe({ kind }, seconds(ms)),
+    observeAnswer: (kind: SendKind, outcome: AckOutcome['kind'], ms: number) =>
+      metrics.claimToAck.observe({ kind, outcome: snakeCase(outcome) }, seconds(ms)),
+    observeAck: (kind: SendKind, ms: number) => metrics.acceptToAck.observe({ kind }, seconds(ms)),
+    countReceipts: (receipt: string, count: number) => metrics.receipts.inc({ receipt }, count),
+    countFailedLookUp: (networkCode: number) => metrics.failedLookups.inc({ cause: lookupFailureOf(networkCode) }),
+    countOptOutReply: (change: 'optedOut' | 'optedIn') => metrics.optOutReplies.inc({ change: snakeCase(change) }),
+    countContained: () => metrics.contained.inc(),
+    countRestricted: (restriction: RestrictionKind, change: 1 | -1) => metrics.restricted.inc({ restriction }, change),
+    countHeld: (recipients: number) => metrics.held.inc(recipients),
+    countAwaitingKey: () => metrics.awaitingKey.inc(),
+    countLogin: (outcome: 'begun' | 'logged_in') => metrics.logins.inc({ outcome }),
+    countDisconnect: (outcome: DisconnectOutcome['kind']) => metrics.disconnects.inc({ outcome: snakeCase(outcome) }),
   };
 }
 
-const LOOKUP_FAILURES = ['no_answer', 'network_busy', 'no_devices', 'bad_keys', 'refused'] as const;
+const sumOf = (counts: Record<string, number>) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+/** What was accepted by another process may lie ahead of our clock by a little. */
+const seconds = (ms: number) => Math.max(0, ms) / 1000;
 
 function lookupFailureOf(code: number): (typeof LOOKUP_FAILURES)[number] {
   if (code === 408 || code === 428) return 'no_answer';

@@ -38,7 +38,7 @@ describe('a device whose owners fail one after the other', function () {
     expect(notBeforeMs! - Date.now()).to.be.within(10_000, 120_000);
     const { body } = await gateway.call('GET', '/status');
     expect(body).to.include({ status: 'connecting', reason: 'owner_failing' });
-    expect(await gateway.senders[0]!.metrics()).to.match(/gateway_devices\{[^}]*state="backingOff"[^}]*\} 1/);
+    expect(await gateway.senders[0]!.metrics()).to.match(/gateway_owned_devices\{phase="backing_off"\} 1/);
     expect((await gateway.call('POST', '/disconnect')).status).to.equal(200);
     await gateway.waitForStatus('disconnected');
   });

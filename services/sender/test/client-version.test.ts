@@ -56,7 +56,7 @@ describe('the version of the client, end to end', function () {
     expect(simulator.network.counters.connections).to.equal(connections);
     expect(logLines()).to.have.length(1);
     const metrics = (await gateway.metrics()).join('\n');
-    expect(metrics).to.match(/gateway_client_version_refused\{[^}]*service="sender"[^}]*\} 1/);
+    expect(metrics).to.match(/gateway_client_version_refused 1/);
   });
 
   it('refused, an account is not logged out to link another in its place', async () => {
@@ -75,7 +75,7 @@ describe('the version of the client, end to end', function () {
     await gateway.waitForStatus('connected', 'two', 4_000);
     expect([versionOf(one), versionOf(two)]).to.deep.equal([1_043_999_999, 1_043_999_999]);
     const metrics = () => gateway.metrics().then((texts) => texts.join('\n'));
-    expect(await metrics()).to.match(/gateway_client_version_age_seconds\{[^}]*\} \d/);
-    await eventually(async () => /_expires_timestamp_seconds\{[^}]*\} 1800000000/.test(await metrics()));
+    expect(await metrics()).to.match(/gateway_client_version_age_seconds \d/);
+    await eventually(async () => /_expires_timestamp_seconds 1800000000/.test(await metrics()));
   });
 });

@@ -197,7 +197,7 @@ describe('degraded modes of the sender', function () {
     await owner.stop();
     await gateway.addSender();
     const next = await eventually(() => gateway.findOwner(device), { timeoutMs: 20_000 });
-    const waiting = /gateway_devices\{[^}]*state="waiting"[^}]*\} ([1-9]\d*)/;
+    const waiting = /gateway_owned_devices\{phase="waiting"\} ([1-9]\d*)/;
     await eventually(async () => waiting.test(await next.metrics()), { what: 'a device that waits' });
     expect(next.pid).to.not.equal(owner.pid);
     expect((await state()).observed).to.include({ status: 'connecting', reason: 'rate_limited' });

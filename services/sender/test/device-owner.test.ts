@@ -71,7 +71,7 @@ describe('the owner of a device, on a script', () => {
       owner = new DeviceOwner(
         {
           ...{ store, keeper, clock, logger },
-          metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
+          metrics: createSenderMetrics(createMetrics(), () => ({})),
           endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
           openSession: async (options) => {
             await networkAnswers;

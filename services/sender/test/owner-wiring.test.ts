@@ -77,7 +77,7 @@ describe('the owner of a device', function () {
     owner = new DeviceOwner(
       {
         ...{ store, keeper, clock, logger },
-        metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
+        metrics: createSenderMetrics(createMetrics(), () => ({})),
         endpoint: {
           url: simulator.socketUrl,
           trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },

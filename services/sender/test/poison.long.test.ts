@@ -101,7 +101,7 @@ describe('a message that ends whatever sends it', function () {
     await expectShownOnce(WELL!, people);
     expect(sender!.isRunning).to.equal(true);
     expect(await epoch(), 'it was not even given back').to.equal(before);
-    expect(await sender!.metrics()).to.match(/gateway_contained_errors_total\{[^}]*\} [1-9]/);
+    expect(await sender!.metrics()).to.match(/gateway_contained_errors_total [1-9]/);
     await gateway.call('DELETE', `/messages/${list}`, { device: 'sick' });
   });
 });

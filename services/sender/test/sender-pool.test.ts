@@ -71,7 +71,7 @@ describe('the devices of several senders', () => {
     const pool = new SenderPool({
       ...{ store, keeper, clock, logger, doorbells },
       ...{ processId: id, maxDevices: 100, memberTtlMs: 60_000, tickMs: 100 },
-      metrics: createSenderMetrics(createMetrics('sender'), () => ({})),
+      metrics: createSenderMetrics(createMetrics(), () => ({})),
       endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
       openSession: async (options) => {
         await sleep(loginMs);

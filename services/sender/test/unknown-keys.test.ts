@@ -51,7 +51,7 @@ describe('a key that this process does not have', () => {
     return messageId;
   }
   async function load(store: Store, messageId: string) {
-    const registry = createMetrics('sender');
+    const registry = createMetrics();
     const metrics = createSenderMetrics(registry, () => ({}));
     const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {}, error: () => {} };
     const ids = platformIds((await readIdKey(old, address))!);

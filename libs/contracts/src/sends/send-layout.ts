@@ -84,6 +84,7 @@ export const PLACE_BYTES = RECIPIENT_BYTES + widthOf(RESULT_LAYOUT);
 
 /** The storage code of each kind: a new one gets the next number. */
 export const KIND_CODES: Readonly<Record<SendKind, number>> = { text: 0, media: 1, otp: 2 };
+export const SEND_KINDS = Object.keys(KIND_CODES) as SendKind[];
 
 /** The bytes of all fields together. */
 export function widthOf(layout: Layout): number {

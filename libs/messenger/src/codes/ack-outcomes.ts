@@ -14,6 +14,16 @@ export type AckOutcome =
   /** No ack in time, or the connection ended first. The message may have arrived: the same id again. */
   | { kind: 'unacknowledged' };
 
+/** A kind that is not here does not compile. */
+export const ACK_OUTCOMES = Object.keys({
+  accepted: 1,
+  refused: 1,
+  retryLater: 1,
+  restricted: 1,
+  staleDevices: 1,
+  unacknowledged: 1,
+} satisfies Record<AckOutcome['kind'], 1>) as AckOutcome['kind'][];
+
 const BAD_REQUEST = 400;
 
 /** @param error the `error` attribute of an ack; absent on a good one. One that is no number counts as 400. */

@@ -1,6 +1,8 @@
 import type { Reason } from '@gateway/contracts/devices/device-state';
 import type { DisconnectOutcome } from './disconnect-outcomes.js';
 
+export type { DisconnectOutcome };
+
 /** What the owner of a device does after its session has ended. */
 type NextStep =
   /** Another session at once: the network asked for it. */
@@ -125,5 +127,8 @@ const POLICIES: { [Kind in DisconnectOutcome['kind']]: Row<Outcome<Kind>> } = {
   closedByUs: { next: 'release', reason: 'network', log: 'The session was closed here.' },
   fenced: { next: 'release', reason: 'network', log: 'Another process owns the device now.' },
 };
+
+/** All ends that there are. */
+export const DISCONNECT_KINDS = Object.keys(POLICIES) as DisconnectOutcome['kind'][];
 
 const CODE_REASONS = { unclear: 'link_code_refused', later: 'link_code_limited', never: 'link_qr_only' } as const;

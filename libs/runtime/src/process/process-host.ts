@@ -50,7 +50,7 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   const logger = loggerOf(name);
   lifecycle.logger = logger;
   const { stopping } = lifecycle;
-  const registry = createMetrics(name, { processMetrics: true });
+  const registry = createMetrics({ processMetrics: true });
   let missing: string | undefined = 'waits for Redis';
   const checks: Record<string, ReadinessCheck> = {
     start: () => {

@@ -42,7 +42,7 @@ export async function fetchFile(
     if (signal.aborted) throw new ApiError('unavailable', { cause: toError(thrown) });
     if (!(thrown instanceof EgressError)) throw thrown;
     const { reason, host } = thrown;
-    metrics.refusedUrls.inc({ reason });
+    metrics.refusedUrls.inc({ refusal: reason });
     call.logger.info('attachment URL not fetched', { reason, host });
     if (reason === 'too_large') throw new ApiError('payload_too_large');
     const details = [{ path: ['attachment', 'url'], message: 'could not be fetched' }];

@@ -38,7 +38,7 @@ export class LimitBlocks {
     const block = this.#blocks.get(caller);
     if (!block) return undefined;
     block.refused++;
-    this.#deps.metrics.rateLimited.inc({ bucket: this.#bucket });
+    this.#deps.metrics.countRateLimited(this.#bucket);
     return block.untilMs - this.#deps.clock.monotonicMs();
   }
 

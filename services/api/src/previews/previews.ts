@@ -10,7 +10,8 @@ import { readDescription } from './read-description.js';
  * Outcome of a preview. `none`: the file has none, or cannot be read. `gave_up`: no process was free in time.
  * The others are about the process, which was ended: `no_answer` in time, `too_much` of an answer, or it `died`.
  */
-export type PreviewOutcome = 'made' | 'none' | 'gave_up' | 'no_answer' | 'too_much' | 'died';
+export const PREVIEW_OUTCOMES = ['made', 'none', 'gave_up', 'no_answer', 'too_much', 'died'] as const;
+export type PreviewOutcome = (typeof PREVIEW_OUTCOMES)[number];
 
 export interface PreviewOptions {
   onOutcome(outcome: PreviewOutcome): void;

@@ -34,7 +34,6 @@ export async function recordSend(
   const { messageId, forgotten } = accepted;
   await wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
   if (forgotten > 0) logger.info('finished sends deleted early to make room', { sends: forgotten });
-  deps.metrics.acceptedRecipients.inc(send.recipients.length);
   logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
   return messageId;
 }

@@ -93,7 +93,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   });
   const doorbells = await DoorbellListener.listen(space.clients.subscriber, keySpace);
   const producer = createProducer({ connection: clients.failFast, space: keySpace });
-  const registry = createMetrics('api');
+  const registry = createMetrics();
   const bodies = new BodyBudget(options.bodyBudgetBytes ?? 64 * 1024 * 1024);
   const metrics = createApiMetrics(registry, bodies);
   const stopping = new AbortController();

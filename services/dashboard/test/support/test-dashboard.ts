@@ -139,7 +139,7 @@ export async function startTestDashboard(
       allowsPlainHttp: options.allowsPlainHttp ?? false,
       cookieSecrets: ['a secret of this test'],
       pageFolder: options.pageFolder ?? stub!,
-      metrics: createDashboardMetrics(createMetrics('dashboard'), { countStreams: () => live.streams }),
+      metrics: createDashboardMetrics(createMetrics(), { countStreams: () => live.streams }),
     }),
     { host: '127.0.0.1', port: 0 },
   );

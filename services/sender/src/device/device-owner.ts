@@ -203,6 +203,7 @@ export class DeviceOwner {
 
   private async open(socket: DeviceSocket, desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
     this.state = 'opening';
+    this.deps.metrics.countLogin('begun');
     // State from a previous owner, which may be long outdated.
     if (observed?.status === 'connected') await this.report(desired, { status: 'connecting', reason: 'restoring' });
     const options = { signal: this.ending.signal, timeout: MAX_OPENING_MS };
@@ -221,6 +222,7 @@ export class DeviceOwner {
   private opened(session: MessengerSession): void {
     this.state = 'open';
     this.backoff.opened();
+    this.deps.metrics.countLogin('logged_in');
     this.logger.info('device connected');
     this.work?.attach(session);
   }

@@ -109,14 +109,18 @@ async function claimAndAsk(
 }
 
 async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | undefined> {
-  const { session, ids, verdicts, clock } = deps;
+  const { session, ids, verdicts, clock, metrics } = deps;
   const { send, recipient, part, to, content } = item;
+  const { kind, createdAtMs } = send.record;
+  const claimedAtMs = clock.monotonicMs();
+  metrics.observeClaim(kind, clock.nowMs() - createdAtMs);
   const platformId = ids.make({ tag: send.tag, recipient, part });
   try {
     const { ack } = await session.send({ to, platformId, content });
     const writtenAtMs = clock.monotonicMs();
     const settle = (outcome: AckOutcome) => {
       deps.onAck(outcome, writtenAtMs);
+      metrics.observeAnswer(kind, outcome.kind, clock.monotonicMs() - claimedAtMs);
       return verdicts.settle(item, outcome);
     };
     return { settled: ack.then(settle) };

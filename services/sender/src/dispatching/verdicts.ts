@@ -29,7 +29,6 @@ export class Verdicts {
   async settle(item: WorkItem, outcome: AckOutcome): Promise<void> {
     const { clock, results, metrics, logger, hold } = this.deps;
     const { send, recipient, part } = item;
-    metrics.countAck(outcome.kind);
     switch (outcome.kind) {
       case 'accepted':
         await results.write(send.tag, { recipient, part, event: 'acked' });

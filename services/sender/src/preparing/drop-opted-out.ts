@@ -68,12 +68,11 @@ function isExempt({ record }: SendProgress): boolean {
 
 /** Says of a recipient that they get nothing (more) of this send, and why. */
 export async function failUnsent(
-  { results, metrics }: UnsentDeps,
+  { results }: UnsentDeps,
   send: SendProgress,
   recipient: number,
   error: OwnRecipientError,
 ): Promise<void> {
-  metrics.countUnsent(error, 1);
   await results.write(send.tag, { recipient, part: 0, event: 'failed', errorCode: ownErrorCode(error) });
   send.settled(recipient);
 }

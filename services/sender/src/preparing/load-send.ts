@@ -65,12 +65,11 @@ async function checkContent(
 
 /** Says of recipients that they will get nothing, and why. */
 export async function failRecipients(
-  deps: Pick<LoadDeps, 'store' | 'ownership' | 'clock' | 'metrics'>,
+  deps: Pick<LoadDeps, 'store' | 'ownership' | 'clock'>,
   record: SendRecord,
   recipients: readonly number[],
   error: OwnRecipientError,
 ): Promise<void> {
-  deps.metrics.countUnsent(error, recipients.length);
   await settleRecipients(deps, record, recipients, { event: 'failed', errorCode: ownErrorCode(error) });
 }
 

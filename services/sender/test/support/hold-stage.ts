@@ -42,7 +42,7 @@ export function useHoldStage() {
   });
   afterEach(() => stage.space.close());
 
-  const registry = createMetrics('test');
+  const registry = createMetrics();
   const metrics = createSenderMetrics(registry, () => ({}));
   const session = {
     readRestriction: async (about) => {

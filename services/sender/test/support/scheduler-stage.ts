@@ -50,7 +50,7 @@ type Stage = Awaited<ReturnType<typeof openStage>>;
 
 async function openStage() {
   const space: RedisSpace = await openRedisSpace();
-  const metrics = createSenderMetrics(createMetrics('test'), () => ({}));
+  const metrics = createSenderMetrics(createMetrics(), () => ({}));
   const ids = platformIds(Buffer.alloc(16, 7));
   const sent: Sent[] = [];
   const [warnings, errors, failed, stalled]: [string[], string[], Error[], ScriptedSession[]] = [[], [], [], []];

@@ -37,7 +37,7 @@ export function limitHere({ tokenless, metrics }: ApiDeps, bucket: string): Requ
     const { isTooMany, waitMs, headers } = tokenless.count(addressOf(req));
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     if (!isTooMany) return next();
-    metrics.rateLimited.inc({ bucket });
+    metrics.countRateLimited(bucket);
     next(tooMany(waitMs));
   };
 }

@@ -103,7 +103,7 @@ function makeLimiter(
       error: (error) => logger.warn('rate limiter', { error }),
     },
     handler: (req, _res, next) => {
-      metrics.rateLimited.inc({ bucket });
+      metrics.countRateLimited(bucket);
       next(tooMany(msToReset(req)));
     },
   });

@@ -13,7 +13,7 @@ export function observeRequest({ clock, logger, metrics }: ApiDeps): RequestHand
       const method = toKnownMethod(req.method);
       // 499: the caller left before there was an answer.
       const status = res.writableFinished ? res.statusCode : 499;
-      metrics.requestSeconds.observe({ method, route, status: String(status) }, durationMs / 1000);
+      metrics.requestSeconds.observe({ method, route, status_code: String(status) }, durationMs / 1000);
       if (isQuiet) return;
       const fields = {
         ...{ requestId, method, route, status, durationMs: Math.round(durationMs), tokenId: token?.keyId },

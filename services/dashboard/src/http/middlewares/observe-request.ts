@@ -16,7 +16,7 @@ export function observeRequest({ clock, logger, metrics }: DashboardDeps): Reque
       if (route === undefined) return;
       const durationMs = clock.monotonicMs() - startedAtMs;
       const status = res.writableFinished ? res.statusCode : 499;
-      metrics.requestSeconds.observe({ method: req.method, route, status: String(status) }, durationMs / 1000);
+      metrics.requestSeconds.observe({ method: req.method, route, status_code: String(status) }, durationMs / 1000);
       const fields = { requestId, method: req.method, route, status, durationMs: Math.round(durationMs) };
       logger.info('console request answered', { ...fields, user: user?.name });
     });
