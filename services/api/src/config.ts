@@ -1,6 +1,13 @@
 import { totalmem } from 'node:os';
 import { type Networks, parseNat64Prefixes, parseNetworks } from '@gateway/egress/address-rules';
-import { type GatewayConfig, gatewayKeys, type PaceConfig, paceKeys } from '@gateway/runtime/config/gateway-config';
+import {
+  type GatewayConfig,
+  gatewayKeys,
+  type PaceConfig,
+  paceKeys,
+  port,
+  refuseOpsPort,
+} from '@gateway/runtime/config/gateway-config';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
@@ -8,7 +15,7 @@ import Joi from 'joi';
 export interface ApiConfig extends GatewayConfig, PaceConfig {
   /** Address the API listens on. Default: this machine only; a container sets `0.0.0.0`. */
   API_HOST: string;
-  /** Port of the same. Default 3000; 0 takes any free one. */
+  /** Port the API listens on; 0 takes any free one. Default 3000. */
   API_PORT: number;
   /**
    * How many proxies stand in front, each adding an entry to `X-Forwarded-For`. Default 0: the header is not believed.
@@ -73,17 +80,28 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
 const LEAST_BODY_BUDGET_BYTES = 64 * 1024 * 1024;
 const MOST_BODY_BUDGET_BYTES = 256 * 1024 * 1024;
 
-const schema = Joi.object<ApiConfig>({
+export const apiSettings = Joi.object<ApiConfig>({
   ...gatewayKeys,
   ...paceKeys,
   API_HOST: Joi.string().hostname().default('127.0.0.1'),
-  API_PORT: Joi.number().integer().min(0).max(65_535).default(3000),
-  TRUST_PROXY: Joi.number().integer().min(0).max(10).default(0),
-  LISTEN_BACKLOG: Joi.number().integer().min(1).max(65_535).default(4_096),
-  MAX_CONNECTIONS: Joi.number().integer().min(1).max(1_000_000).default(5_000),
-  MAX_CONNECTIONS_PER_ADDRESS: Joi.number().integer().min(1).max(1_000_000).default(defaultPerAddress),
-  REQUEST_TIMEOUT_SECONDS: Joi.number().integer().min(1).max(600).default(60),
-  BODY_BUDGET_BYTES: Joi.number().integer().min(LEAST_BODY_BUDGET_BYTES).default(defaultBodyBudget()),
+  API_PORT: port().custom(refuseOpsPort).default(3000),
+  TRUST_PROXY: Joi.number().integer().min(0).max(10).unit('proxies').default(0),
+  LISTEN_BACKLOG: Joi.number().integer().min(1).max(65_535).unit('connections').default(4_096),
+  MAX_CONNECTIONS: Joi.number().integer().min(1).max(1_000_000).unit('connections').default(5_000),
+  MAX_CONNECTIONS_PER_ADDRESS: Joi.number()
+    .integer()
+    .min(1)
+    .max(1_000_000)
+    .unit('connections')
+    .custom(refuseMoreThanAll)
+    .default(defaultPerAddress),
+  REQUEST_TIMEOUT_SECONDS: Joi.number().integer().min(1).max(600).unit('seconds').default(60),
+  BODY_BUDGET_BYTES: Joi.number()
+    .integer()
+    .min(LEAST_BODY_BUDGET_BYTES)
+    .unit('bytes')
+    .custom(refuseMoreThanMemory)
+    .default(defaultBodyBudget),
   ATTACHMENT_PORTS: Joi.string().custom(parsePorts).default([80, 443]),
   ATTACHMENT_NETWORKS: Joi.string().custom(parseNetworks).default([]),
   ATTACHMENT_DENIED_NETWORKS: Joi.string().custom(parseNetworks).default([]),
@@ -91,14 +109,26 @@ const schema = Joi.object<ApiConfig>({
   BLOB_QUOTA_BYTES: Joi.number()
     .integer()
     .min(32 * 1024 * 1024)
+    .unit('bytes')
     .default(1024 * 1024 * 1024),
-  MAX_OPT_OUTS: Joi.number().integer().min(0).max(1_000_000_000).default(1_000_000),
-  CONTACT_CHECKS_PER_DAY: Joi.number().integer().min(0).max(10_000_000).default(5_000),
+  MAX_OPT_OUTS: Joi.number().integer().min(0).max(1_000_000_000).unit('people').default(1_000_000),
+  CONTACT_CHECKS_PER_DAY: Joi.number().integer().min(0).max(10_000_000).unit('numbers a day').default(5_000),
 });
 
 /** Throws an error that names every variable with a problem. */
 export function readApiConfig(): ApiConfig {
-  return readConfig(schema, process.env);
+  return readConfig(apiSettings, process.env);
+}
+
+function refuseMoreThanAll(connections: number, helpers: Joi.CustomHelpers): number {
+  const { MAX_CONNECTIONS: all } = helpers.state.ancestors[0] as ApiConfig;
+  if (connections > all) throw new Error('must not be above MAX_CONNECTIONS');
+  return connections;
+}
+
+function refuseMoreThanMemory(bytes: number): number {
+  if (bytes >= availableBytes()) throw new Error('must be below the memory that the process may have');
+  return bytes;
 }
 
 function defaultPerAddress({ MAX_CONNECTIONS, TRUST_PROXY }: ApiConfig): number {

@@ -14,7 +14,7 @@ import Joi from 'joi';
 /** The settings of the connection service. Each is an environment variable of that name. */
 export interface ConnectionConfig extends GatewayConfig, CredentialConfig, OwnerConfig, SocketConfig {}
 
-const schema = Joi.object<ConnectionConfig>({
+export const connectionSettings = Joi.object<ConnectionConfig>({
   ...gatewayKeys,
   ...credentialKeys,
   ...ownerKeys,
@@ -22,5 +22,5 @@ const schema = Joi.object<ConnectionConfig>({
 });
 
 export function readConnectionConfig(environment: NodeJS.ProcessEnv = process.env): ConnectionConfig {
-  return readConfig(schema, environment);
+  return readConfig(connectionSettings, environment);
 }

@@ -1,5 +1,12 @@
 import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
-import { type GatewayConfig, gatewayKeys, type PaceConfig, paceKeys } from '@gateway/runtime/config/gateway-config';
+import {
+  type GatewayConfig,
+  gatewayKeys,
+  type PaceConfig,
+  paceKeys,
+  port,
+  refuseOpsPort,
+} from '@gateway/runtime/config/gateway-config';
 import { readConfig } from '@gateway/runtime/config/read-config';
 import Joi from 'joi';
 
@@ -7,7 +14,7 @@ import Joi from 'joi';
 export interface DashboardConfig extends GatewayConfig, PaceConfig {
   /** Address the console listens on. Default: this machine only; a container sets `0.0.0.0`. */
   DASHBOARD_HOST: string;
-  /** Port of the same. Default 3001; 0 takes any free one. */
+  /** Port the console listens on; 0 takes any free one. Default 3001. */
   DASHBOARD_PORT: number;
   /**
    * Where browsers see it, such as `https://console.example.com`: no other name is answered but those of this machine.
@@ -28,11 +35,11 @@ export interface DashboardConfig extends GatewayConfig, PaceConfig {
   TRUST_PROXY: number;
 }
 
-const schema = Joi.object<DashboardConfig & { API_PORT: number }>({
+export const dashboardSettings = Joi.object<DashboardConfig & { API_PORT: number }>({
   ...gatewayKeys,
   ...paceKeys,
-  API_PORT: Joi.number().integer().min(0).max(65_535).default(3000),
-  DASHBOARD_PORT: Joi.number().integer().min(0).max(65_535).default(3001),
+  API_PORT: port().default(3000),
+  DASHBOARD_PORT: port().custom(refuseOpsPort).default(3001),
   DASHBOARD_URL: Joi.string().uri({ scheme: ['http', 'https'] }),
   DASHBOARD_ALLOW_HTTP: Joi.boolean().default(false),
   // After those that its rule looks at.
@@ -47,12 +54,12 @@ const schema = Joi.object<DashboardConfig & { API_PORT: number }>({
   DASHBOARD_WORKSPACE: Joi.string()
     .pattern(/^[a-z0-9-]{1,40}$/)
     .default(DEFAULT_WORKSPACE),
-  TRUST_PROXY: Joi.number().integer().min(0).max(10).default(0),
+  TRUST_PROXY: Joi.number().integer().min(0).max(10).unit('proxies').default(0),
 });
 
 /** Throws an error that names every variable with a problem. */
 export function readDashboardConfig(environment: NodeJS.ProcessEnv = process.env): DashboardConfig {
-  return readConfig(schema, environment);
+  return readConfig(dashboardSettings, environment);
 }
 
 /** The phones of a stand-in of the network, which has a root of its own and answers on one port. `undefined`: it is the real one. */

@@ -23,7 +23,12 @@ describe('an api whose Redis is away', function () {
     opsUrl = `http://127.0.0.1:${opsPort}`;
     const { CONTENT_KEYS } = space.keySettings;
     env = { REDIS_URL: proxy.url, KEY_PREFIX: space.prefix, CONTENT_KEYS };
-    starting = ServiceProcess.start('api', { ...env, OPS_PORT: String(opsPort), API_PORT: String(apiPort) });
+    starting = ServiceProcess.start('api', {
+      ...env,
+      OPS_PORT: String(opsPort),
+      API_PORT: String(apiPort),
+      MAX_DEVICE: '3',
+    });
     env.API_URL = `http://127.0.0.1:${apiPort}`;
   });
   after(async () => {
@@ -34,13 +39,17 @@ describe('an api whose Redis is away', function () {
 
   const ask = (path: string) => fetch(`${opsUrl}${path}`);
 
-  it('waits for it, alive and not ready, and starts when it is there', async () => {
+  it('waits for it, alive and not ready, and starts when it is there; what it was told in vain it says', async () => {
     await eventually(async () => (await ask('/livez').catch(() => undefined))?.status === 200);
     const readiness = await ask('/readyz');
     expect(readiness.status).to.equal(503);
     expect(await readiness.json()).to.deep.equal({ ready: false, checks: { start: 'waits for Redis' } });
     proxy.restore();
-    await starting;
+    const { logs } = await starting;
+    expect(logs.find(({ message }) => message === 'unknown setting is ignored')).to.include({
+      setting: 'MAX_DEVICE',
+      nearest: 'MAX_DEVICES',
+    });
     expect((await ask('/readyz')).status).to.equal(200);
   });
 

@@ -19,15 +19,15 @@ export interface SenderConfig extends GatewayConfig, CredentialConfig, OwnerConf
   ACK_TIMEOUT_MS: number;
 }
 
-const schema = Joi.object<SenderConfig>({
+export const senderSettings = Joi.object<SenderConfig>({
   ...gatewayKeys,
   ...credentialKeys,
   ...ownerKeys,
   ...paceKeys,
-  MAX_DEVICES: Joi.number().integer().min(1).max(10_000).default(1_000),
-  ACK_TIMEOUT_MS: Joi.number().integer().min(100).max(120_000).default(15_000),
+  MAX_DEVICES: Joi.number().integer().min(1).max(10_000).unit('devices').default(1_000),
+  ACK_TIMEOUT_MS: Joi.number().integer().min(100).max(120_000).unit('milliseconds').default(15_000),
 });
 
 export function readSenderConfig(environment: NodeJS.ProcessEnv = process.env): SenderConfig {
-  return readConfig(schema, environment);
+  return readConfig(senderSettings, environment);
 }

@@ -13,11 +13,11 @@ export interface GatewayConfig {
   CONTENT_KEYS: EncryptionKey[];
   /** The least important lines that are logged. Default `info`. */
   LOG_LEVEL: LogLevel;
-  /** `json` or `pretty`; without it pretty in a terminal, JSON elsewhere. */
+  /** `json` or `pretty`. Default: pretty in a terminal, JSON elsewhere. */
   LOG_FORMAT?: 'json' | 'pretty';
   /** Address of `/livez`, `/readyz` and `/metrics`: not for the public. Default: this machine only. */
   OPS_HOST: string;
-  /** Port of the same; 0, the default, takes any free one. */
+  /** Port of `/livez`, `/readyz` and `/metrics`. Default 0: any free one. */
   OPS_PORT: number;
 }
 
@@ -42,7 +42,7 @@ export interface OwnerConfig {
 export interface SocketConfig {
   /** Where the network's WebSocket is. Default: the real one. */
   MESSENGER_URL: string;
-  /** Which server to trust as the network. Default `production`; anything else is refused with the real network. */
+  /** Which server to trust as the network: `production`, `root:<64 hex digits>` (a simulator's) or `insecure`. Default `production`; anything else is refused with the real network. */
   MESSENGER_TRUST: MessengerTrust;
   /** Version of the network's web client to report, such as `2.3000.1043857760`. Default: the built-in one. `version set` of the command line takes precedence. */
   MESSENGER_VERSION?: string;
@@ -56,7 +56,8 @@ export interface PaceConfig extends SocketConfig {
 
 const REAL_NETWORK_URL = 'wss://web.whatsapp.com/ws/chat';
 const CAREFUL_PACE_PER_MINUTE = 20;
-const port = () => Joi.number().integer().min(0).max(65_535);
+/** 0 takes any free one. */
+export const port = () => Joi.number().integer().min(0).max(65_535);
 
 export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS: never }> = {
   REDIS_URL: Joi.string()
@@ -80,7 +81,7 @@ export const credentialKeys: Joi.PartialSchemaMap<CredentialConfig> = {
 };
 
 export const ownerKeys: Joi.PartialSchemaMap<OwnerConfig> = {
-  SESSION_TTL_MS: Joi.number().integer().min(500).max(60_000).default(10_000),
+  SESSION_TTL_MS: Joi.number().integer().min(500).max(60_000).unit('milliseconds').default(10_000),
   INSTANCE_NAME: Joi.string().pattern(/^[A-Za-z0-9._-]{1,100}$/),
 };
 
@@ -96,7 +97,13 @@ export const socketKeys: Joi.PartialSchemaMap<SocketConfig> = {
 
 export const paceKeys: Joi.PartialSchemaMap<PaceConfig> = {
   ...socketKeys,
-  PACE_PER_MINUTE: Joi.number().integer().min(0).max(100_000).custom(refuseUnlimited).default(defaultPace),
+  PACE_PER_MINUTE: Joi.number()
+    .integer()
+    .min(0)
+    .max(100_000)
+    .unit('messages a minute')
+    .custom(refuseUnlimited)
+    .default(defaultPace),
 };
 
 /** How a service logs, by its settings. */
@@ -113,6 +120,13 @@ function readCredentialKeys(text: string, helpers: Joi.CustomHelpers): Encryptio
     throw new Error('must not have a key of CONTENT_KEYS');
   }
   return keys;
+}
+
+/** For the ports of services: each process has another one for its health and metrics. */
+export function refuseOpsPort(number: number, helpers: Joi.CustomHelpers): number {
+  const { OPS_PORT: opsPort } = helpers.state.ancestors[0] as Partial<GatewayConfig>;
+  if (number !== 0 && number === opsPort) throw new Error('must not be OPS_PORT');
+  return number;
 }
 
 function refusePlainRealNetwork(url: string): string {
