@@ -209,6 +209,7 @@ describe('previews', () => {
     start({ bounds, workMs: 500 });
     const endless = makeEndlessSound(2 * 1024 * 1024);
     const sounds = ['a', 'b'].map((tokenId) => describeIt(endless, 'audio', 'audio/aac', tokenId));
+    await eventually(() => expect(children()).to.have.length(1));
     const picture = await describeIt(makePng(9, 9), 'image', 'image/png', 'c');
     expect(picture, 'it waits for one sound').to.have.property('thumbnail');
     expect(outcomes).to.deep.equal(['no_answer', 'made']);
