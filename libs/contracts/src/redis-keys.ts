@@ -168,8 +168,6 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     answer: (questionId: string) => `${base}:answer:${questionId}`,
     /** STRING with a TTL: numbers that were checked on that day (days since 1970, UTC). */
     contactChecks: (day: number) => `${base}:contact-checks:${day}`,
-    /** STREAM of state changes; off for now. */
-    outbox: `${base}:outbox`,
   };
 }
 

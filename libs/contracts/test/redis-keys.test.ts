@@ -74,7 +74,7 @@ describe('the keys in Redis', () => {
         questions: ':questions',
         answer: ':answer:a',
       },
-      ...{ contactChecks: ':contact-checks:a', outbox: ':outbox' },
+      ...{ contactChecks: ':contact-checks:a' },
     });
     expect(deviceKeys(space, address).idempotency('a', 'b', 0)).to.equal(`${base}:idempotency:a:b`);
     expect(sendKeys(space, address, 'tag')).to.deep.equal({

@@ -16,7 +16,7 @@ import { showMessage } from './sends/show-message.js';
 
 export const BASE_PATH = '/api/messenger/v1';
 
-/** Every endpoint of the API. A new one: a file in `endpoints/`, and a line here. */
+/** Every endpoint of the API. A new one: a file in the folder of its subject, and a line here. */
 export const ENDPOINTS: readonly Endpoint[] = [
   connectDevice,
   showStatus,
