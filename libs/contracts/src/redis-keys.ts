@@ -206,6 +206,10 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
      * a TTL, error code -> recipients that failed of it. Hours since 1970.
      */
     activity: (workspace: Workspace) => `${base}activity:${workspace}`,
+    /** STRING: what became of all recipients (sends/totals.ts); `:errors`, a HASH, error code -> recipients that failed of it. */
+    totals: `${base}totals`,
+    /** ZSET `workspace/device/tag` of each open send -> when its last message was promised to have gone out, in ms. */
+    promised: `${base}promised`,
   };
 }
 

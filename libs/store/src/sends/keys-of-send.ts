@@ -4,7 +4,8 @@ import { shardOf } from '@gateway/contracts/shards';
 import type { Store } from '../core/store.js';
 
 /** What a step touches that may end a send. */
-export const SEND_KEYS = ['record', 'content', 'open', 'backlog', 'released', 'kept', 'due', 'activity'] as const;
+const KEYS_OF_SHARD = ['due', 'activity', 'totals', 'promised'] as const;
+export const SEND_KEYS = ['record', 'content', 'open', 'backlog', 'released', 'kept', ...KEYS_OF_SHARD] as const;
 /** The same, and where it stands which account is linked. */
 export const SEND_AND_DEVICE = [...SEND_KEYS, 'device'] as const;
 
@@ -16,7 +17,8 @@ export function keysOfSend(
 ): Record<(typeof SEND_AND_DEVICE)[number], string> {
   const { openSends, backlog, releasedBlobs, keptSends, device } = deviceKeys(store.space, address);
   const shard = shardKeys(store.space, shardOf(address));
-  const ofShard = { due: shard.due, activity: shard.activity(address.workspace) };
+  const { due, totals, promised } = shard;
+  const ofShard = { due, totals, promised, activity: shard.activity(address.workspace) };
   const places = { open: openSends, backlog, released: releasedBlobs, kept: keptSends, device, ...ofShard };
   return { ...sendKeys(store.space, address, tag), ...places };
 }

@@ -4,6 +4,7 @@ import type { Store } from '@gateway/store/core/store';
 import { NEW_DEVICE, step } from './device-model.js';
 import { type ModelEvent, TTL_STEP_MS } from './events.js';
 import { Invariants } from './invariants.js';
+import type { Send } from './send-model.js';
 import { describeModel } from './snapshot.js';
 import { StoreAdapter } from './store-adapter.js';
 
@@ -23,13 +24,16 @@ const LAST: readonly ModelEvent[] = [
   { do: 'expire', by: 'steward' },
 ];
 
-/** Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference. */
+/**
+ * Lets the same happen to the model and to a device of its own in the store. Rejects at the first difference; resolves with
+ * all sends of the device.
+ */
 export async function runSequence(
   store: Store,
   address: DeviceAddress,
   events: readonly ModelEvent[],
   model = step,
-): Promise<void> {
+): Promise<readonly Send[]> {
   const adapter = await StoreAdapter.open(store, address);
   const invariants = new Invariants();
   let device = NEW_DEVICE;
@@ -54,6 +58,7 @@ export async function runSequence(
   for (const event of END) await advance(event);
   Invariants.checkEnd(await compare());
   for (const event of LAST) await advance(event);
+  return device.sends;
 }
 
 function mustEqual(ofStore: unknown, ofModel: unknown, what: string): void {

@@ -37,7 +37,8 @@ import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
 
 const KEY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
-const LASTING = /:(device|owner|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+)$/;
+const LASTING =
+  /:(device|owner|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+|totals|totals:errors)$/;
 type EventName = ModelEvent['do'];
 /** What changes what, if it is not said by the event itself. At the end of a sequence everything is looked at. */
 const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventName[]> = {

@@ -109,7 +109,7 @@ async function accept(
   const finishMs = await estimateFinishMs(deps, call.address, messages);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
   const content = await given.toContent(call, deps);
-  const send = { ...plan, ...device, content, ...(reply && { reply }) };
+  const send = { ...plan, ...device, content, finishAtMs: finishMs, ...(reply && { reply }) };
   const answer = {
     status: 'queued',
     recipients: send.recipients.length,

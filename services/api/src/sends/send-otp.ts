@@ -152,5 +152,6 @@ function toSend({ body, token, requestId }: OtpCall, { clock }: ApiDeps): NewSen
     requestId,
     nowMs,
     expiresAtMs: nowMs + LIMITS.otpExpirySeconds * 1000,
+    finishAtMs: nowMs + LIMITS.otpWaitSeconds * 1000,
   };
 }

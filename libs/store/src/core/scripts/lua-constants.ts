@@ -15,6 +15,7 @@ import {
   widthOf,
 } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_EVENTS, RECIPIENT_STATUSES, SEND_STATES } from '@gateway/contracts/sends/statuses';
+import { TOTAL_BYTES } from '@gateway/contracts/sends/totals';
 import { SEALED_VERSION } from '../vault.js';
 import type { LuaConstants } from './lua-source.js';
 
@@ -34,6 +35,7 @@ export const CONTRACT = {
   textFields: TEXT_FIELDS as readonly string[],
   activityFields: ACTIVITY_FIELDS as readonly string[],
   activityBytes: ACTIVITY_BYTES,
+  totalBytes: TOTAL_BYTES,
   recipientBytes: RECIPIENT_BYTES,
   recordVersion: RECORD_VERSION,
   sealedVersion: SEALED_VERSION,
@@ -71,6 +73,8 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     MOST_ATTEMPTS: 256 ** resultLayout.attempts! - 1,
     RECIPIENT_BYTES: contract.recipientBytes,
     ACTIVITY_PLACES: contract.activityFields.length,
+    STATUSES: statuses.length,
+    TOTAL_BITS: contract.totalBytes * 8,
     ACTIVITY_BITS: contract.activityBytes * 8,
     ACK_MS_PLACE: contract.activityFields.indexOf('ackMs'),
     RECORD_VERSION: contract.recordVersion,

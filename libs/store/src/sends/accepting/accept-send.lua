@@ -9,6 +9,7 @@
 --- @include book
 --- @include due
 --- @include activity
+--- @include totals
 --- @constants IDEMPOTENCY_MS TAKEN_IN_MS SMALL_SEND_RECIPIENTS PRIORITY_SPAN QUEUED decode_head
 local MOST_FORGOTTEN = 200
 -- Of the messages that might wait without those of the owner, or of the device.
@@ -52,7 +53,10 @@ local redis_now, entry = redis_now_ms(), due_entry(record_key)
 redis.call('ZADD', due_key, math.min(redis_now + TAKEN_IN_MS, send.expires_at), entry)
 redis.call('XADD', sends_key, 'MINID', '~', redis_now - LISTED_MS, '*', 's', string.match(entry, '/(.*)'))
 redis.call('PEXPIRE', sends_key, LISTED_MS)
+redis.call('ZADD', promised_key, finish_at_ms, entry)
 count_activity({ [QUEUED] = send.queued })
+move_totals(nil, QUEUED, send.queued)
+save_totals(send.kind)
 redis.call('INCRBY', backlog_key, messages)
 count_waiting(owner, messages)
 if idempotency_key then

@@ -27,13 +27,15 @@ const acceptStep = defineScript({
     'kept',
     'sends',
     'activity',
+    'totals',
+    'promised',
     'device',
     'deviceOwner',
     'idempotency?',
   ],
   args: {
     ...{ messageId: text, accountEpoch: number, nowMs: number, packed: bytes, sealed: bytes, contentDiesAtMs: number },
-    ...{ fingerprint: bytes, answer: text, sessionPrefix: text },
+    ...{ finishAtMs: number, fingerprint: bytes, answer: text, sessionPrefix: text },
     ...{ owner: text, quotaBytes: number, freeMessages: number, isBounded: flag },
   },
   reply: (reply) => reply as [outcome: 1 | 0 | -1 | -2 | -3, session: string, ...spent: string[]],
@@ -63,6 +65,8 @@ export interface NewSend {
   requestId: string;
   nowMs: number;
   expiresAtMs: number;
+  /** When its last message is promised to have gone out; without it, at its expiry. */
+  finishAtMs?: number;
   /** Of the account that it is accepted for: see `readDeviceState`. Without one, of the first. */
   accountEpoch?: number;
   /**
@@ -139,6 +143,7 @@ async function writeSend(
       }),
       sealed: sealContent(store, keys.content, send),
       contentDiesAtMs: contentDiesAt(send),
+      finishAtMs: send.finishAtMs ?? expiresAtMs,
       ...(repeat ? repeatFields(store, repeat) : { fingerprint: '', answer: '' }),
     });
     if (outcome === -3) throw new OtherAccountError();

@@ -25,5 +25,6 @@ local function count_errors(errors)
   for code, many in pairs(errors) do
     redis.call('HINCRBY', key, code, many)
     redis.call('PEXPIRE', key, ACTIVITY_MS)
+    redis.call('HINCRBY', totals_key .. ':errors', code, many)
   end
 end

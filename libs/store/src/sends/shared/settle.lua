@@ -7,6 +7,7 @@
 --- @include due
 --- @include erase
 --- @include activity
+--- @include totals
 --- @constants QUEUED CANCELLED STATUS_NAMES SEND_RETENTION_MS STATUS_AT IN_FLIGHT_AT ACKED_AT DOUBT_AT OPEN CLOSED
 local queued_before = send and send.queued
 -- Of this step: by status, and of failures by error code.
@@ -18,6 +19,7 @@ local function move_counts(from, to, recipients)
   send[STATUS_NAMES[from]] = send[STATUS_NAMES[from]] - recipients
   send[STATUS_NAMES[to]] = send[STATUS_NAMES[to]] + recipients
   note(became, to, recipients)
+  move_totals(from, to, recipients)
 end
 
 local function any_may_be_shown()
@@ -41,6 +43,7 @@ local function close_when_settled()
   end
   redis.call('ZREM', open_key, texts.message_id)
   redis.call('ZREM', due_key, due_entry(record_key))
+  redis.call('ZREM', promised_key, due_entry(record_key))
   local dies_at = tonumber(now_ms) + SEND_RETENTION_MS
   redis.call('PEXPIREAT', record_key, dies_at)
   -- No phone will ask for it again.
@@ -63,6 +66,7 @@ local function save_send()
   save_head(send)
   count_activity(became)
   count_errors(failed_of)
+  save_totals(send.kind)
 end
 
 -- Gives every recipient that `wanted` accepts the status `to`, and the error `err` if there is one. Returns how many.

@@ -1,0 +1,27 @@
+-- How many recipients ever came to each status, and left it: see libs/contracts/src/sends/totals.ts. Counted in the step that changes the
+-- status, so that it is right whatever process dies.
+--- @constants STATUSES TOTAL_BITS SENT READ
+local moves = {}
+
+-- `from` is nil for those that are accepted.
+local function move_totals(from, to, many)
+  local function add(place) moves[place] = (moves[place] or 0) + many end
+  if from then add(STATUSES + from) end
+  -- What was skipped: a receipt may come before the ack.
+  local first = (from and from >= SENT and from <= READ) and from + 1 or SENT
+  for between = first, to <= READ and to - 1 or 0 do
+    add(between)
+    add(STATUSES + between)
+  end
+  add(to)
+end
+
+local function save_totals(kind)
+  local changes = {}
+  for place, many in pairs(moves) do
+    for _, word in ipairs({ 'INCRBY', 'u' .. TOTAL_BITS, '#' .. (kind * 2 * STATUSES + place), many }) do
+      changes[#changes + 1] = word
+    end
+  end
+  if #changes > 0 then redis.call('BITFIELD', totals_key, 'OVERFLOW', 'SAT', unpack(changes)) end
+end
