@@ -45,3 +45,22 @@ export interface SendPreview {
   finishAtMs: number;
   expiresAtMs: number;
 }
+
+/** What a phone of a simulated network shows of a send. */
+export interface PhoneView {
+  /** Digits. */
+  to: string;
+  /** In the order in which they came; none before the first. */
+  messages: ShownMessage[];
+}
+
+/** A message on the screen of a phone. */
+export interface ShownMessage {
+  /** `text`, or the kind of file. */
+  type: string;
+  text?: string;
+  /** Name of a document. */
+  file?: string;
+  atMs: number;
+  readAtMs?: number;
+}

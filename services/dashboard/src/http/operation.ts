@@ -3,6 +3,7 @@ import type { User } from '@gateway/store/console/users';
 import type { Request } from 'express';
 import type Joi from 'joi';
 import type { DashboardDeps } from '../dashboard-deps.js';
+import { ConsoleError } from './console-error.js';
 
 /** One thing that the page can ask for. */
 export interface Operation<Body = unknown> {
@@ -43,4 +44,11 @@ export interface Answer {
 /** So that a table can hold operations with different bodies. */
 export function operation<Body>(definition: Operation<Body>): Operation {
   return definition as Operation;
+}
+
+/** What a request asks for behind its `?`. Throws `invalid_request`. */
+export function checkQuery<Query>(schema: Joi.ObjectSchema<Query>, { query }: Request): Query {
+  const { value, error } = schema.validate(query);
+  if (error) throw new ConsoleError('invalid_request');
+  return value;
 }

@@ -5,11 +5,10 @@ import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { CURSOR, fromCursor, toCursor } from '@gateway/store/sends/listing/list-cursor';
 import { type FoundSend, listSends, type SendFilter } from '@gateway/store/sends/listing/list-sends';
 import { readContent, readRecipients } from '@gateway/store/sends/read-send';
-import type { Request } from 'express';
 import Joi from 'joi';
 import type { DashboardDeps } from '../dashboard-deps.js';
 import { ConsoleError } from '../http/console-error.js';
-import { type Call, operation } from '../http/operation.js';
+import { type Call, checkQuery, operation } from '../http/operation.js';
 import { describeContent, describeRecipient, findSend, readSendView, summarize } from '../views/send-view.js';
 
 const PAGE = 50;
@@ -142,10 +141,4 @@ async function findOf({ params }: Call<unknown>, { store, workspace }: Dashboard
   const found = await findSend(store, workspace, params.id ?? '');
   if (!found) throw new ConsoleError('not_found');
   return found;
-}
-
-function checkQuery<Query>(schema: Joi.ObjectSchema<Query>, { query }: Request): Query {
-  const { value, error } = schema.validate(query);
-  if (error) throw new ConsoleError('invalid_request');
-  return value;
 }

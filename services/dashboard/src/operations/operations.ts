@@ -6,6 +6,7 @@ import { addOptOuts, findOptOut, liftOptOut, listOptOuts } from './opt-outs.js';
 import { showOverview } from './overview.js';
 import { previewMessage, sendMessage } from './send-message.js';
 import { listSessions } from './sessions.js';
+import { showPhone } from './show-phone.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
 import { linkWithSimulatedPhone } from './simulator.js';
 import { createToken, listTokens, revokeToken } from './tokens.js';
@@ -16,7 +17,17 @@ export const OPERATIONS: readonly Operation[] = [
   ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
   showOverview,
   ...[listDevices, showDevice, showHistory, connectDevice, disconnectDevice, linkWithSimulatedPhone],
-  ...[listMessages, findMessages, showMessage, showContent, listRecipients, cancelMessage, previewMessage, sendMessage],
+  ...[
+    listMessages,
+    findMessages,
+    showMessage,
+    showContent,
+    listRecipients,
+    cancelMessage,
+    previewMessage,
+    sendMessage,
+    showPhone,
+  ],
   ...[listTokens, createToken, revokeToken],
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
   ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],

@@ -9,6 +9,10 @@ import { startTestDashboard, type TestDashboard } from '../support/test-dashboar
 
 const execute = promisify(execFile);
 const ACCOUNT = '447700900700';
+/** What a person does on the page. */
+const COUNT_WORK = `[window.clicks, window.fields] = [0, new Set()];
+  addEventListener('click', ({ isTrusted }) => { if (isTrusted) window.clicks++; }, true);
+  addEventListener('input', ({ target }) => window.fields.add(target), true);`;
 
 describe('the first steps in the console', function () {
   this.timeout(40_000);
@@ -23,9 +27,10 @@ describe('the first steps in the console', function () {
   });
   after(() => dashboard.close());
 
-  it('by a link, a scan and a token to the first request, in eight clicks and one field', async () => {
+  it('lead by a link, a scan and a token to the first message that is read, in eight clicks and two fields', async () => {
     const page = await browser.open(dashboard, '/sign-in', { role: 'nobody' });
     const secret = await createOneTimeLink(dashboard.store, 'admin');
+    await page.addInitScript(COUNT_WORK);
     // A new address after the `#` alone loads no page.
     await page.goto('about:blank');
     await page.goto(`${dashboard.origin}/console/sign-in#link=${secret}`);
@@ -50,21 +55,42 @@ describe('the first steps in the console', function () {
 
     await page.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByRole('button', { name: 'Create token' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('web shop');
     await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click();
     await page.getByText('Waiting for the first request').waitFor();
     const line = await page.getByRole('group', { name: 'Line for a terminal' }).innerText();
     const { stdout } = await execute('sh', ['-c', `${line} --silent`]);
     expect(JSON.parse(stdout)).to.include({ status: 'connected', phone: ACCOUNT });
     await page.getByText('It works: the first request has arrived.').waitFor();
-    await page.getByRole('button', { name: 'Done' }).click();
 
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Send a message from here' }).click();
+    await page.getByLabel('Recipients').fill('+44 7700 900799');
+    await page.getByLabel('Text', { exact: true }).fill('Hello, Ann!');
+    await page.getByRole('button', { name: 'Send to 1 person' }).click();
+    await page.getByRole('table').getByText('Read', { exact: true }).waitFor();
+    const phone = page.getByRole('region', { name: 'The phone of this recipient' });
+    await phone.getByText('Hello, Ann!').waitFor();
+    await phone.getByText('+447700900799').waitFor();
+    // The eighth is the one that has a simulated phone scan.
+    expect(await page.evaluate('[window.clicks, window.fields.size]')).to.deep.equal([7, 2]);
+
     const [, value] = /Bearer (\S+?)"/.exec(line)!;
     expect(await page.content()).not.to.include(value!.split('_')[2]);
-    await page.getByRole('button', { name: 'Revoke: web shop' }).click();
+    await page.getByRole('link', { name: 'API', exact: true }).click();
+    await page.getByRole('button', { name: 'Revoke: My first program' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('Revoked', { exact: true }).waitFor();
+    const refused = await execute('sh', ['-c', `${line} --silent`]);
+    expect(JSON.parse(refused.stdout)).to.include({ success: false });
+  });
+
+  it('show what arrived on a simulated phone, but no one-time password, and nothing to viewers', async () => {
+    const [operator, viewer] = [await dashboard.signIn('operator'), await dashboard.signIn('viewer')];
+    const { body } = await fixture.gateway.call('POST', '/otp', { body: { phone: '447700900799', code: '482913' } });
+    const look = (who: typeof operator, at = 0) => who.get(`/messages/${body.data.messageId}/phone?at=${at}`);
+    const { phone } = (await look(operator)).body;
+    expect([phone.to, phone.messages.length, phone.messages[0].text]).to.deep.equal(['447700900799', 1, undefined]);
+    const refused = [await look(viewer), await look(operator, 1), await operator.get('/messages/msg_x/phone?at=0')];
+    expect(refused.map(({ status }) => status)).to.deep.equal([403, 404, 404]);
   });
 
   it('links by a code that is typed into the phone, and disconnects', async () => {

@@ -112,6 +112,27 @@ describe('messages on the page of the console', function () {
     await page.getByRole('button', { name: 'Sent 3' }).waitFor();
     expect(performance.now() - startedMs).to.be.below(5_000);
     expect((await csvOf(page)).split('\r\n')).to.have.length(LIST + 1);
+
+    // A cell of the map leads to its row, by the mouse and by the keyboard.
+    const map = page.getByRole('slider', { name: /^A cell for each recipient/ });
+    await map.click({ position: { x: 1, y: 13 } });
+    const marked = page.locator('[role=row][data-shown]');
+    const place = Number(await map.getAttribute('aria-valuenow')) - 1;
+    await marked.getByText(`+${NUMBERS[place]}`).waitFor();
+    expect([place > 100, await map.getAttribute('aria-valuetext')]).to.deep.equal([true, `${place + 1}: Queued`]);
+    await map.press('ArrowRight');
+    await map.press('Enter');
+    await marked.getByText(`+${NUMBERS[place + 1]}`).waitFor();
+  });
+
+  it('finds what went to a number, and leads to its row', async () => {
+    const page = await browser.open(dashboard, '/messages', { role: 'operator' });
+    await page.getByLabel('Sent to a number').fill('+44 7700 009-876');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 message went to this number.').waitFor();
+    expect(page.url()).not.to.include('9876');
+    await page.getByRole('link', { name: /^msg_/ }).click();
+    await page.locator('[role=row][data-shown]').getByText('+447700009876').waitFor();
   });
 
   it('keeps the filter of the list in its address, and masks numbers for viewers', async () => {

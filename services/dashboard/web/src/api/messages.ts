@@ -1,4 +1,5 @@
 import type {
+  PhoneView,
   RecipientRow,
   SendContent,
   SendPreview,
@@ -7,7 +8,7 @@ import type {
 } from '@gateway/contracts/console/send-views';
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import type { SendStatus } from '@gateway/contracts/sends/statuses';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { queryClient } from './query-client.js';
 import { request } from './request.js';
 import { useLive } from './use-live.js';
@@ -88,9 +89,28 @@ export async function readRecipients(id: string, places: readonly number[]): Pro
   return rows;
 }
 
+/** A send to a number, and the place of the number in it. */
+export interface FoundSend extends SendSummary {
+  recipient: number;
+}
+
+/** The newest sends to a number, in any of its spellings. */
+export const findMessages = async (phone: string) =>
+  (await request<{ messages: FoundSend[] }>('/messages/find', { json: { phone } })).messages;
+
+/** On a simulated network: what a recipient's phone shows of a send. It is read again with each status. */
+export function usePhone(id: string, place: number, status: string | undefined) {
+  return useQuery({
+    queryKey: ['phone', id, place, status],
+    queryFn: async () => (await request<{ phone: PhoneView }>(`/messages/${id}/phone?at=${place}`)).phone,
+    placeholderData: (former, query) => (query?.queryKey[2] === place ? keepPreviousData(former) : undefined),
+    staleTime: 0,
+  });
+}
+
 export const cancelMessage = (id: string) => request(`/messages/${id}/cancel`, { json: {} });
 
-export const previewMessage = async (json: { device: string; to: readonly string[] }) =>
+export const previewMessage = async (json: { device: string; to: readonly string[]; parts: number }) =>
   (await request<{ preview: SendPreview }>('/messages/preview', { json })).preview;
 
 export interface NewMessage {

@@ -121,6 +121,8 @@ const newMessage = createRoute({
 const message = createRoute({
   getParentRoute: () => inside,
   path: '/messages/$message',
+  validateSearch: ({ recipient }: Record<string, unknown>): { recipient?: number } =>
+    Number.isInteger(recipient) ? { recipient: recipient as number } : {},
   component: lazyRouteComponent(() => import('../pages/messages/send-page.js'), 'SendPage'),
 });
 

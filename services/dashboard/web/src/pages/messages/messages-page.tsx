@@ -1,22 +1,20 @@
 import type { SendSummary } from '@gateway/contracts/console/send-views';
-import { Anchor, Button, Table, Text } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { MessagesSquare, Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { type MessageFilter, useMessages, useNewestMessages } from '../../api/messages.js';
 import { useMe } from '../../api/session.js';
-import { Moment } from '../../components/moment.js';
 import { Page } from '../../components/page.js';
 import { Empty } from '../../components/states/empty.js';
 import { Loaded } from '../../components/states/loaded.js';
 import { ShowMore } from '../../components/states/show-more.js';
 import { SkeletonRows } from '../../components/states/skeleton-rows.js';
-import { TablePanel } from '../../components/tables/table-panel.js';
+import { FindByNumber } from './find-by-number.js';
 import { MessageFilters } from './message-filters.js';
-import { SendState } from './send-status.js';
+import { MessageTable } from './message-table.js';
 
 const route = getRouteApi('/inside/messages');
-const COLUMNS = ['message', 'state', 'recipients', 'device', 'time'] as const;
 
 /** All sends, whichever program made them. The filter is in the address, to be sent to others. */
 export function MessagesPage() {
@@ -27,13 +25,14 @@ export function MessagesPage() {
   const newest = useNewestMessages().data ?? [];
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const show = (change: MessageFilter) => void navigate({ search: (old) => ({ ...old, ...change }) });
-  const write = useMe().user.role !== 'viewer' && (
+  const mayAct = useMe().user.role !== 'viewer';
+  const write = mayAct && (
     <Button leftSection={<Plus size={16} />} component={Link} to="/messages/new">
       {t('messages.new')}
     </Button>
   );
-  return (
-    <Page title={t('messages.title')} about={t('messages.about')} actions={write}>
+  const list = (
+    <>
       <MessageFilters filter={filter} onChange={show} />
       <Loaded query={messages} skeleton={<SkeletonRows />}>
         {(listed) => {
@@ -52,19 +51,16 @@ export function MessagesPage() {
               }
             />
           ) : (
-            <TablePanel
-              label={t('messages.title')}
-              columns={COLUMNS.map((column) => t(`messages.columns.${column}`))}
-              minWidth={760}
-            >
-              {all.map((message) => (
-                <Row key={message.messageId} message={message} />
-              ))}
-            </TablePanel>
+            <MessageTable messages={all} />
           );
         }}
       </Loaded>
       <ShowMore query={messages} />
+    </>
+  );
+  return (
+    <Page title={t('messages.title')} about={t('messages.about')} actions={write}>
+      {mayAct ? <FindByNumber>{list}</FindByNumber> : list}
     </Page>
   );
 }
@@ -77,39 +73,4 @@ function upToDate(listed: readonly SendSummary[], newest: readonly SendSummary[]
   const first = listed[0]?.createdAtMs ?? 0;
   const inFront = added.filter(({ createdAtMs }) => createdAtMs >= first);
   return [...inFront, ...listed.map((message) => known.get(message.messageId) ?? message)];
-}
-
-function Row({ message }: { message: SendSummary }) {
-  const { t } = useTranslation();
-  const { messageId, kind, status, total, counts, device, createdAtMs } = message;
-  return (
-    <Table.Tr>
-      <Table.Td>
-        <Anchor
-          size="sm"
-          renderRoot={(props) => <Link {...props} to="/messages/$message" params={{ message: messageId }} />}
-        >
-          <span className="ltr mono">{messageId}</span>
-        </Anchor>
-        <Text size="xs" c="dimmed">
-          {t(`messages.kinds.${kind}`)}
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <SendState status={status} />
-        {counts.failed > 0 && status !== 'failed' && (
-          <Text size="xs" c="dimmed">
-            {t('messages.failed', { count: counts.failed })}
-          </Text>
-        )}
-      </Table.Td>
-      <Table.Td className="figures">{t('messages.people', { count: total })}</Table.Td>
-      <Table.Td>
-        <span className="ltr mono">{device}</span>
-      </Table.Td>
-      <Table.Td>
-        <Moment ms={createdAtMs} />
-      </Table.Td>
-    </Table.Tr>
-  );
 }

@@ -1,5 +1,6 @@
 import type { RecipientRow } from '@gateway/contracts/console/send-views';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '@gateway/contracts/sends/statuses';
+import { UnstyledButton } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -20,10 +21,12 @@ interface RecipientTableProps {
   chosen: RecipientStatus | undefined;
   /** Place in the send of one that is brought on the screen. */
   shown: { key: number } | undefined;
+  /** Something more is shown of one who is chosen. */
+  onChoose: false | ((shown: { key: number }) => void);
 }
 
 /** A row for each recipient, of whom only the blocks on the screen are read. */
-export function RecipientTable({ id, statuses, chosen, shown }: RecipientTableProps) {
+export function RecipientTable({ id, statuses, chosen, shown, onChoose }: RecipientTableProps) {
   const { t } = useTranslation();
   const places = useMemo(() => placesOf(statuses, chosen), [statuses, chosen]);
   return (
@@ -41,7 +44,7 @@ export function RecipientTable({ id, statuses, chosen, shown }: RecipientTablePr
       rowHeight={{ wide: 52, narrow: 66 }}
       shown={shown}
     >
-      {(place) => <Cells id={id} place={place} statuses={statuses} places={places} />}
+      {(place) => <Cells id={id} place={place} statuses={statuses} places={places} onChoose={onChoose} />}
     </LongTable>
   );
 }
@@ -60,10 +63,11 @@ interface CellsProps {
   place: number;
   statuses: string;
   places: readonly number[];
+  onChoose: RecipientTableProps['onChoose'];
 }
 
 /** What was read of the block that a recipient is in; it is read again when a status in it has changed. */
-function useRecipient({ id, place, statuses, places }: CellsProps): RecipientRow | undefined {
+function useRecipient({ id, place, statuses, places }: Omit<CellsProps, 'onChoose'>): RecipientRow | undefined {
   const block = Math.floor(places.indexOf(place) / BLOCK);
   const some = places.slice(block * BLOCK, (block + 1) * BLOCK);
   const { data } = useQuery({
@@ -79,14 +83,24 @@ function Cells(props: CellsProps) {
   const { t } = useTranslation();
   const textOf = useErrorText();
   const row = useRecipient(props);
+  const { place, statuses, onChoose } = props;
+  const number = <bdi className="ltr figures">{row ? `+${row.to}` : '…'}</bdi>;
   return (
     <>
       <span role="cell">
-        {row?.to === 'forgotten' ? t('send.forgotten') : <bdi className="ltr figures">{row ? `+${row.to}` : '…'}</bdi>}
+        {row?.to === 'forgotten' ? (
+          t('send.forgotten')
+        ) : onChoose ? (
+          <UnstyledButton className={classes.number} onClick={() => onChoose({ key: place })}>
+            {number}
+          </UnstyledButton>
+        ) : (
+          number
+        )}
       </span>
       <span role="cell">
         {/* Known before all else of it. */}
-        <SendState status={RECIPIENT_STATUSES[Number(props.statuses[props.place])] ?? 'queued'} />
+        <SendState status={RECIPIENT_STATUSES[Number(statuses[place])] ?? 'queued'} />
       </span>
       <span role="cell" className={classes.why}>
         {row?.error && textOf(row.error)}

@@ -3,7 +3,7 @@ import type { RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { Anchor, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { ChevronLeft, Download } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -16,6 +16,7 @@ import { Panel } from '../../components/panel.js';
 import { Failure } from '../../components/states/failure.js';
 import { Loaded } from '../../components/states/loaded.js';
 import { SkeletonRows } from '../../components/states/skeleton-rows.js';
+import { RecipientPhone } from './recipient-phone.js';
 import { placesOf, RecipientTable } from './recipient-table.js';
 import { saveCsv } from './save-csv.js';
 import classes from './send.module.css';
@@ -23,9 +24,11 @@ import { SendCounts } from './send-counts.js';
 import { SendMap } from './send-map.js';
 import { SendState } from './send-status.js';
 
+const route = getRouteApi('/inside/messages/$message');
+
 /** One send, as it goes out. */
 export function SendPage() {
-  const { message: id } = useParams({ from: '/inside/messages/$message' });
+  const { message: id } = route.useParams();
   const message = useMessage(id);
   const { t } = useTranslation();
   const title = (
@@ -51,10 +54,13 @@ export function SendPage() {
 
 function Known({ view }: { view: SendView }) {
   const { t } = useTranslation();
+  const { user, isSimulated } = useMe();
+  const { recipient } = route.useSearch();
   const [chosen, choose] = useState<RecipientStatus>();
-  const [shown, show] = useState<{ key: number }>();
+  const [shown, show] = useState(recipient === undefined ? undefined : { key: recipient });
   const { status, device, kind, createdAtMs, expiresAtMs, counts, statuses, messageId } = view;
-  const showPlace = (place: number) => {
+  const hasPhone = isSimulated && user.role !== 'viewer';
+  const showRow = (place: number) => {
     choose(undefined);
     show({ key: place });
   };
@@ -75,11 +81,14 @@ function Known({ view }: { view: SendView }) {
             </Text>
           </Group>
           <SendCounts counts={counts} chosen={chosen} onChoose={choose} />
-          {statuses.length > 1 && <SendMap statuses={statuses} onChoose={showPlace} />}
+          {statuses.length > 1 && <SendMap statuses={statuses} onChoose={showRow} />}
         </Stack>
       </Panel>
       <Words id={messageId} />
-      <RecipientTable id={messageId} statuses={statuses} chosen={chosen} shown={shown} />
+      <div className={hasPhone ? classes.besides : undefined}>
+        <RecipientTable id={messageId} statuses={statuses} chosen={chosen} shown={shown} onChoose={hasPhone && show} />
+        {hasPhone && <RecipientPhone id={messageId} place={shown?.key ?? 0} statuses={statuses} />}
+      </div>
     </Stack>
   );
 }

@@ -156,7 +156,7 @@ export function NewMessagePage() {
             </Stack>
           </Panel>
           <Stack>
-            <PreviewPanel device={device} list={list} onDropBad={dropBad} />
+            <PreviewPanel device={device} list={list} parts={partsOf(text, file)} onDropBad={dropBad} />
             <Panel>
               <Text size="sm" mb="xs">
                 {t('compose.curl')}
@@ -171,4 +171,10 @@ export function NewMessagePage() {
       </Page>
     </Stack>
   );
+}
+
+/** Messages for each: text that cannot stand below the file follows it. */
+function partsOf(text: string, file: File | null): number {
+  const isBelow = file === null || (!file.type.startsWith('audio/') && text.length <= LIMITS.maxCaptionCharacters);
+  return text === '' || isBelow ? 1 : 2;
 }

@@ -13,16 +13,18 @@ const SHOWN = 10;
 interface PreviewPanelProps {
   device: string;
   list: CheckedList;
+  /** Messages for each. */
+  parts: number;
   onDropBad: () => void;
 }
 
 /** What will become of the list, before it is sent. */
-export function PreviewPanel({ device, list: { numbers, bad, duplicates }, onDropBad }: PreviewPanelProps) {
+export function PreviewPanel({ device, list: { numbers, bad, duplicates }, parts, onDropBad }: PreviewPanelProps) {
   const { t } = useTranslation();
   const [asked] = useDebouncedValue(numbers, 300);
   const { data, error } = useQuery({
-    queryKey: ['preview', device, asked.join()],
-    queryFn: () => previewMessage({ device, to: asked }),
+    queryKey: ['preview', device, parts, asked.join()],
+    queryFn: () => previewMessage({ device, to: asked, parts }),
     enabled: asked.length > 0,
     placeholderData: keepPreviousData,
     gcTime: 0,

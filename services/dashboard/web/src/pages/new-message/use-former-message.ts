@@ -4,8 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { readContent, readRecipients } from '../../api/messages.js';
 import { request } from '../../api/request.js';
 
-/** Another attempt would end the same, or is not wanted. */
-const NEVER = ['recipient_opted_out', 'not_on_messenger', 'person_forgotten'];
+/** Another attempt would end the same, is not wanted, or, when accounts changed, may show the message a second time. */
+const NEVER = ['recipient_opted_out', 'not_on_messenger', 'person_forgotten', 'account_changed'];
 
 export interface FormerMessage {
   device: string;

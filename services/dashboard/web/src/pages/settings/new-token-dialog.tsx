@@ -5,8 +5,15 @@ import { type MadeToken, refreshTokens } from '../../api/tokens.js';
 import { NewTokenForm } from './new-token-form.js';
 import { TokenMade } from './token-made.js';
 
+interface NewTokenDialogProps {
+  opened: boolean;
+  /** There is none yet. */
+  isFirst: boolean;
+  onClose: () => void;
+}
+
 /** Makes a token, and shows it this once. */
-export function NewTokenDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+export function NewTokenDialog({ opened, isFirst, onClose }: NewTokenDialogProps) {
   const { t } = useTranslation();
   const [made, setMade] = useState<MadeToken>();
   const close = () => {
@@ -25,7 +32,7 @@ export function NewTokenDialog({ opened, onClose }: { opened: boolean; onClose: 
       onExitTransitionEnd={() => setMade(undefined)}
       closeButtonProps={{ 'aria-label': t('dialog.close') }}
     >
-      {made ? <TokenMade made={made} onDone={close} /> : <NewTokenForm onMade={setMade} />}
+      {made ? <TokenMade made={made} onDone={close} /> : <NewTokenForm isFirst={isFirst} onMade={setMade} />}
     </Modal>
   );
 }

@@ -11,12 +11,21 @@ import { Failure } from '../../components/states/failure.js';
 const SCOPES = ['connect', 'send', 'otp', 'read', 'opt-outs', 'admin'] as const satisfies ApiTokenScope[];
 const DAYS = ['', '7', '30', '90', '365'] as const;
 
+interface NewTokenFormProps {
+  /** The first one has a name already, for those who only want to try it. */
+  isFirst: boolean;
+  onMade: (made: MadeToken) => void;
+}
+
 /** One field has to be filled in: the name. */
-export function NewTokenForm({ onMade }: { onMade: (made: MadeToken) => void }) {
+export function NewTokenForm({ isFirst, onMade }: NewTokenFormProps) {
   const { t } = useTranslation();
   const devices = useDevices();
   const form = useForm({
-    initialValues: { name: '', device: '', days: '', scopes: SCOPES.filter((scope) => scope !== 'admin') as string[] },
+    initialValues: {
+      ...{ name: isFirst ? t('tokens.new.first') : '', device: '', days: '' },
+      scopes: SCOPES.filter((scope) => scope !== 'admin') as string[],
+    },
     validate: {
       name: (name) => (name.trim() === '' ? t('tokens.new.noName') : null),
       scopes: (scopes) => (scopes.length === 0 ? t('tokens.new.noScope') : null),

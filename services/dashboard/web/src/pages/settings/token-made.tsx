@@ -1,4 +1,5 @@
-import { Alert, Button, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../../api/session.js';
 import { type MadeToken, useToken } from '../../api/tokens.js';
@@ -29,9 +30,14 @@ export function TokenMade({ made: { value, token }, onDone }: { made: MadeToken;
           {isUsed ? t('tokens.made.used') : t('tokens.made.waiting')}
         </StateMark>
       </output>
-      <Button variant={isUsed ? 'filled' : 'default'} onClick={onDone}>
-        {t('tokens.made.done')}
-      </Button>
+      <Group gap="xs" grow>
+        <Button variant="default" renderRoot={(props) => <Link {...props} to="/messages/new" />}>
+          {t('tokens.made.send')}
+        </Button>
+        <Button variant={isUsed ? 'filled' : 'default'} onClick={onDone}>
+          {t('tokens.made.done')}
+        </Button>
+      </Group>
     </Stack>
   );
 }

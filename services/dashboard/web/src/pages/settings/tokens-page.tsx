@@ -40,7 +40,7 @@ export function TokensPage() {
       >
         {(all) => <TokenTable tokens={all} />}
       </Listed>
-      <NewTokenDialog opened={opened} onClose={close} />
+      <NewTokenDialog opened={opened} isFirst={tokens.data?.length === 0} onClose={close} />
     </Page>
   );
 }
