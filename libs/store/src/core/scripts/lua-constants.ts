@@ -2,6 +2,7 @@ import { WANTS } from '@gateway/contracts/devices/device-state';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
 import { ACTIVITY_BYTES, ACTIVITY_FIELDS } from '@gateway/contracts/sends/activity';
+import { KEPT_MS } from '@gateway/contracts/sends/kept-times';
 import { PRIORITY_SPAN } from '@gateway/contracts/sends/open-order';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import {
@@ -43,6 +44,7 @@ export const CONTRACT = {
   mostOptOutSources: MOST_OPT_OUT_SOURCES,
   personForgotten: ownErrorCode('person_forgotten'),
   accountChanged: ownErrorCode('account_changed'),
+  keptMs: KEPT_MS as Readonly<Record<keyof typeof KEPT_MS, number>>,
   limits: LIMITS as Pick<
     typeof LIMITS,
     'sendRetentionSeconds' | 'otpErasureSeconds' | 'idempotencySeconds' | 'takenInSeconds' | 'smallSendRecipients'
@@ -83,6 +85,9 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     MOST_OPT_OUT_SOURCES: contract.mostOptOutSources,
     PERSON_FORGOTTEN: contract.personForgotten,
     ACCOUNT_CHANGED: contract.accountChanged,
+    LISTED_MS: contract.keptMs.list,
+    BOOK_MS: contract.keptMs.book,
+    ACTIVITY_MS: contract.keptMs.activity,
     SEND_RETENTION_MS: limits.sendRetentionSeconds * 1000,
     OTP_ERASURE_MS: limits.otpErasureSeconds * 1000,
     IDEMPOTENCY_MS: limits.idempotencySeconds * 1000,

@@ -10,11 +10,10 @@
 --- @include due
 --- @include activity
 --- @include totals
---- @constants IDEMPOTENCY_MS TAKEN_IN_MS SMALL_SEND_RECIPIENTS PRIORITY_SPAN QUEUED decode_head
+--- @constants IDEMPOTENCY_MS TAKEN_IN_MS SMALL_SEND_RECIPIENTS PRIORITY_SPAN LISTED_MS QUEUED decode_head
 local MOST_FORGOTTEN = 200
 -- Of the messages that might wait without those of the owner, or of the device.
 local OWNERS_PART, DEVICES_PART = 4, 2
-local LISTED_MS = 194 * 3600 * 1000 -- Longer than a send takes to its end and is kept afterwards.
 if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
 if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
 if redis.call('EXISTS', record_key) == 1 then return { 0 } end

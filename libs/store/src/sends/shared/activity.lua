@@ -1,7 +1,6 @@
 -- What became of the recipients of a workspace in each minute: see libs/contracts/src/sends/activity.ts. The place of a status is its
 -- code. Counted in the step that changes the status, so that nothing is lost with a process.
---- @constants ACTIVITY_PLACES ACTIVITY_BITS
-local ACTIVITY_MS = (7 * 24 + 1) * 3600 * 1000
+--- @constants ACTIVITY_PLACES ACTIVITY_BITS ACTIVITY_MS
 local HOUR_MS = 3600 * 1000
 
 -- `counts`: place -> how many.

@@ -1,7 +1,7 @@
 -- What the sends of one owner take at a device: the bytes of all that are kept, which of them have ended, and the messages
 -- that wait. Only its texts say whose a send is, so the names of these keys are made here, of the one in KEYS; all are in one slot.
+--- @constants BOOK_MS
 local ELSEWHERE_BYTES = 400 -- In sets of ids, in these books, for times to live.
-local BOOK_MS = 10 * 24 * 3600 * 1000 -- Longer than a send takes to its end and is kept afterwards.
 
 local function ended_key(owner) return kept_key .. ':ended:' .. owner end
 local function bytes_key(owner) return kept_key .. ':bytes:' .. owner end
