@@ -117,8 +117,8 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     owner: `${base}:owner`,
     /** STRING: the last epoch given out; only grows. */
     epoch: `${base}:epoch`,
-    /** STRING with a TTL: ownerships that ended with their process, or failed, since one has lasted. */
-    starts: `${base}:starts`,
+    /** SET with a TTL: ownerships, as `owner` has them, that ended with their process, or failed, since one has lasted. */
+    starts: `${base}:started`,
     /** LIST with a TTL: when another client took the place of the device lately, in ms, the newest first. */
     replaced: `${base}:replaced`,
     /** STRING: encrypted credentials. */

@@ -57,6 +57,7 @@ import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
+import { type Repeats, runTwice } from './support/run-twice.js';
 
 const address = { workspace: 'main', device: 'phone-1' };
 const PEER = { workspace: 'main', device: 'phone-2' };
@@ -64,6 +65,22 @@ const HOUR_MS = 3_600_000;
 const PEOPLE = ['4915112345670', '4915112345671', '4915112345672'];
 /** How something new comes into Redis: refused while it is full. */
 const REFUSED = ['accept-send', 'ask-owner', 'close-repeat', 'place-repeat', 'reserve-blob', 'write-chunk'];
+/**
+ * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
+ * a later one, a message takes its place in the pace twice, and one that was claimed twice counts as one more attempt that
+ * a phone may have seen: each errs to the safe side.
+ */
+const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace'];
+/**
+ * These say whether it was this call that changed something, and on that hangs a count, a log line or a doorbell; or only
+ * services ask that never send anything again.
+ */
+const ANSWERS_ONCE = [
+  ...['accept-send', 'add-opt-outs', 'cancel-link', 'cancel-send', 'expire-send', 'forget-recipient', 'forget-session'],
+  ...['join-opt-out', 'leave-instance', 'note-ended', 'record-token-use', 'release-blob', 'release-device'],
+  ...['release-repeat', 'remove-opt-out', 'request-link', 'request-unlink', 'reseal', 'serve-send', 'settle-repeat'],
+  ...['take-pace', 'write-always'],
+];
 
 describe('a full Redis', () => {
   let redis: SmallRedis;
@@ -72,11 +89,13 @@ describe('a full Redis', () => {
   /** Scripts that ran, and did what they are for, while it was full. */
   const ran = new Set<string>();
   let isFull = false;
+  let repeats: Repeats;
 
   before(async () => {
     redis = await startSmallRedis();
+    repeats = runTwice(redis.space);
     const run: RunScript = async (name, keys, args) => {
-      const reply = await redis.space.store.run(name, keys, args);
+      const reply = await repeats.run(name, keys, args);
       if (isFull) ran.add(name);
       return reply;
     };
@@ -372,6 +391,11 @@ describe('a full Redis', () => {
       );
       expect(refusal, name).to.match(/^OOM /);
     }
+  });
+
+  it('is in the same state when a step comes twice, and its answer is the same', () => {
+    expect([...repeats.changed].filter((name) => !CHANGES_AGAIN.includes(name)).sort()).to.deep.equal([]);
+    expect([...repeats.answered].filter((name) => !ANSWERS_ONCE.includes(name)).sort()).to.deep.equal([]);
   });
 
   it('was tried with every script: those that run when it is full, and those that must not', async () => {

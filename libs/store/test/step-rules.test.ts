@@ -111,22 +111,29 @@ describe('a step in Redis', () => {
   }
 
   it('counts the starts of owners for an hour, and none that ended without one', async () => {
-    await redis().mset(key('owner'), 'session:1', key('session'), '');
-    const note = (what: string) => run('note-start', ['owner', 'session', 'starts'], ['session:1', what, 3_600_000]);
-    const end = () => run('note-ended', ['starts'], []);
+    let owner = 'session:1';
+    const own = async (token: string) => {
+      owner = token;
+      await redis().mset(key('owner'), token, key('session'), '');
+    };
+    const note = (what: string) => run('note-start', ['owner', 'session', 'starts'], [owner, what, 3_600_000]);
+    const end = () => run('note-ended', ['starts'], [owner]);
+    const counted = () => redis().scard(key('starts'));
+    await own('session:1');
     await end();
-    expect(await redis().exists(key('starts'))).to.equal(0);
-    expect([await note('started'), await note('started')]).to.deep.equal([1, 2]);
+    expect([await note('started'), await note('started')], 'repeated').to.deep.equal([1, 1]);
+    await own('session:2');
+    expect(await note('started')).to.equal(2);
     expect(await redis().pttl(key('starts'))).to.be.within(3_590_000, 3_600_000);
-    await end();
-    expect(await redis().get(key('starts'))).to.equal('1');
+    expect([await end(), await end()], 'once').to.deep.equal([1, 0]);
+    expect(await counted()).to.equal(1);
     expect(await note('started')).to.equal(2);
     expect([await note('lasted'), await note('started')]).to.deep.equal([0, 1]);
     await redis().del(key('owner'));
     const refusals = ['started', 'lasted'].map((what) => note(what).catch((error: Error) => error.message));
     for (const refusal of await Promise.all(refusals)) expect(refusal).to.match(/^FENCED /);
     await end();
-    expect(await redis().get(key('starts')), 'that needs no owner').to.equal('0');
+    expect(await counted(), 'that needs no owner').to.equal(0);
   });
 
   it('writes what must always be written, with all that goes with the command', async () => {

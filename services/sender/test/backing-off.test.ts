@@ -27,7 +27,7 @@ describe('a device whose owners fail one after the other', function () {
 
   it('is held without a socket for a while, says so, and can be disconnected meanwhile', async () => {
     const keys = deviceKeys(space.store.space, address);
-    await space.store.redis.set(keys.starts, 20);
+    await space.store.redis.sadd(keys.starts, ...Array.from({ length: 20 }, (_, i) => `ended:${i}`));
     // As when its process dies: the owner is fenced, and the next one begins.
     const token = (await space.store.redis.get(keys.owner))!;
     await endSessionOf(space.store, { address, token });

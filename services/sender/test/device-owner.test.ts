@@ -259,7 +259,8 @@ describe('the owner of a device, on a script', () => {
     const asked = { status: 'connecting', reason: 'temporarily_banned', notBeforeMs: nowMs() + 3_600_000 } as const;
     await reportObserved(space.store, ownership, desired!, asked);
     // Its owners failed one after the other, too.
-    await space.store.redis.set(deviceKeys(space.store.space, ADDRESS).starts, 20);
+    const ended = Array.from({ length: 20 }, (_, i) => `ended:${i}`);
+    await space.store.redis.sadd(deviceKeys(space.store.space, ADDRESS).starts, ...ended);
     start();
     await eventually(() => owner.state === 'backingOff', { everyMs: 5 });
     await owner.handOver();

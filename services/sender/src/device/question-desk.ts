@@ -46,6 +46,8 @@ export class QuestionDesk {
   private answering: string | undefined;
   private session: MessengerSession | undefined;
   private isExamining = false;
+  /** One after the other: two that read the same question would both answer it. */
+  private taking = Promise.resolve();
   private isStopped = false;
 
   constructor(private readonly deps: DeskDeps) {}
@@ -70,11 +72,12 @@ export class QuestionDesk {
   /** Takes the questions. Called on doorbells; the caller rings again when a doorbell was lost. */
   look(): void {
     if (this.isStopped) return;
-    void this.take().catch((thrown: unknown) => this.failed(toError(thrown)));
+    this.taking = this.taking.then(() => this.take()).catch((thrown: unknown) => this.failed(toError(thrown)));
   }
 
   private async take(): Promise<void> {
     const { store, ownership, clock, logger } = this.deps;
+    if (this.isStopped) return;
     for (const { id, question } of await takeQuestions(store, ownership)) {
       if (!question) logger.warn('a question of an unknown kind');
       else if (question.kind !== 'contacts') void this.answerBeside(id, question);

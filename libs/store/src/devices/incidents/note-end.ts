@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { defineScript, number, text } from '../../core/scripts/define-script.js';
 import { words } from '../../core/scripts/replies.js';
@@ -15,7 +16,7 @@ const noteEndStep = defineScript({
   whenFull: 'runs',
   isFenced: true,
   keys: ['queryEnds'],
-  args: { limit: number, ttlMs: number, queries: text, blame: number },
+  args: { limit: number, ttlMs: number, queries: text, blame: number, endId: text },
   reply: words,
 });
 
@@ -31,6 +32,6 @@ export async function noteEnd(
   { wasOpen, end }: { wasOpen: Record<string, boolean>; end: keyof typeof BLAME },
 ): Promise<string[]> {
   const { queryEnds } = deviceKeys(store.space, ownership.address);
-  const news = { queries: JSON.stringify(wasOpen), blame: BLAME[end] };
+  const news = { queries: JSON.stringify(wasOpen), blame: BLAME[end], endId: randomUUID() };
   return noteEndStep(store, ownership, { queryEnds, limit: MAX_BLAME, ttlMs: LEFT_OUT_MS, ...news });
 }

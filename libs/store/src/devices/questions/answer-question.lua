@@ -1,7 +1,12 @@
--- The owner of a device writes one field of an answer: `taken` first, with its token. An answer that the asking process
--- has removed meanwhile is wanted no more.
+-- The owner of a device writes one field of an answer: `taken` first, with its token, and the question waits no more. One that the
+-- asking process has withdrawn, and an answer that it has removed, are wanted no more. Safe to repeat.
 -- Output: 'ok' | 'unwanted'
-if field ~= 'taken' and redis.call('HEXISTS', answer_key, 'taken') == 0 then return 'unwanted' end
+local taken = redis.call('HGET', answer_key, 'taken')
+if field ~= 'taken' then
+  if not taken then return 'unwanted' end
+elseif redis.call('HDEL', questions_key, id) == 0 and taken ~= value then
+  return 'unwanted'
+end
 redis.call('HSET', answer_key, field, value)
 redis.call('PEXPIRE', answer_key, ttl_ms)
 return 'ok'

@@ -44,8 +44,8 @@ const answerStep = defineScript({
   name: 'answer-question',
   whenFull: 'runs',
   isFenced: true,
-  keys: ['answer'],
-  args: { field: text, value: text, ttlMs: number },
+  keys: ['answer', 'questions'],
+  args: { id: text, field: text, value: text, ttlMs: number },
   reply: oneOf('ok', 'unwanted'),
 });
 
@@ -133,7 +133,7 @@ export interface TakenQuestion {
   question: OwnerQuestion | undefined;
 }
 
-/** The owner takes all waiting questions, and announces it. Throws `FencedError` for a stale owner. */
+/** The owner takes all waiting questions, and announces it: one call at a time. Throws `FencedError` for a stale owner. */
 export async function takeQuestions(store: Store, ownership: Ownership): Promise<TakenQuestion[]> {
   const flat = await takeStep(store, ownership, { questions: deviceKeys(store.space, ownership.address).questions });
   const questions: TakenQuestion[] = [];
@@ -141,10 +141,10 @@ export async function takeQuestions(store: Store, ownership: Ownership): Promise
     const [id, sealed] = flat.slice(i, i + 2) as [string, string];
     questions.push({ id, question: open(store, ownership.address, { id, sealed }) });
   }
-  await Promise.all(
+  const areWanted = await Promise.all(
     questions.map(({ id }) => writeOwnerAnswer(store, ownership, { id, part: 'taken', value: ownership.token })),
   );
-  return questions;
+  return questions.filter((_, i) => areWanted[i]);
 }
 
 /** Whether a caller still waits for the answer. Rings when it is written. Throws `FencedError` for a stale owner. */
@@ -153,8 +153,9 @@ export async function writeOwnerAnswer(
   ownership: Ownership,
   { id, part, value }: { id: string; part: string; value: string },
 ): Promise<boolean> {
-  const answer = deviceKeys(store.space, ownership.address).answer(id);
-  const outcome = await answerStep(store, ownership, { answer, field: part, value, ttlMs: TTL_MS });
+  const { answer, questions } = deviceKeys(store.space, ownership.address);
+  const places = { answer: answer(id), questions };
+  const outcome = await answerStep(store, ownership, { ...places, id, field: part, value, ttlMs: TTL_MS });
   if (outcome === 'ok') await ringDoorbell(store, { topic: 'answers', ...ownership.address });
   return outcome === 'ok';
 }

@@ -1,5 +1,3 @@
--- The owner of a device takes all questions that wait.
--- Output: a flat list of id, question, ...
-local questions = redis.call('HGETALL', questions_key)
-redis.call('DEL', questions_key)
-return questions
+-- Output: all questions that wait for the owner of a device, a flat list of id, question, ... They wait until it says of each that it
+-- is `taken` (answer-question.lua): the reply may not come.
+return redis.call('HGETALL', questions_key)

@@ -17,7 +17,7 @@ const noteEndedStep = defineScript({
   name: 'note-ended',
   whenFull: 'runs',
   keys: ['starts'],
-  args: {},
+  args: { token: text },
   reply: nothing,
 });
 
@@ -26,20 +26,21 @@ const FORGOTTEN_MS = 60 * 60_000;
 
 /** How many ownerships ended with their process, or failed, since one has lasted. */
 export async function readStarts(store: Store, address: DeviceAddress): Promise<number> {
-  return Number((await store.redis.get(deviceKeys(store.space, address).starts)) ?? 0);
+  return store.redis.scard(deviceKeys(store.space, address).starts);
 }
 
 /**
  * Notes that an owner begins to work. Returns how many there were, with this one, that ended with their process or failed since
- * one has lasted. Throws `FencedError` for a stale owner.
+ * one has lasted. Safe to repeat. Throws `FencedError` for a stale owner.
  */
 export function noteStart(store: Store, ownership: Ownership): Promise<number> {
   return note(store, ownership, 'started');
 }
 
-/** This ownership ends without a failure, also when it was lost: it does not count. */
+/** This ownership ends without a failure, also when it was lost: it does not count. Safe to repeat. */
 export async function noteEnded(store: Store, ownership: Ownership): Promise<void> {
-  await noteEndedStep(store, { starts: deviceKeys(store.space, ownership.address).starts });
+  const { address, token } = ownership;
+  await noteEndedStep(store, { starts: deviceKeys(store.space, address).starts, token });
 }
 
 /** This ownership has gone well for a while. Safe to repeat. Throws `FencedError` for a stale owner. */

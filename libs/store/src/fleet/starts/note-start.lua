@@ -1,10 +1,10 @@
--- Counts the ownerships of a device that ended with their process, or failed, since one has lasted.
--- This one has `started`, or `lasted`.
+-- Keeps the ownerships of a device that ended with their process, or failed, since one has lasted.
+-- This one has `started`, or `lasted`. Safe to repeat.
 -- Output: how many, with the one that is under way
 if what == 'lasted' then
   redis.call('DEL', starts_key)
   return 0
 end
-local starts = redis.call('INCR', starts_key)
+redis.call('SADD', starts_key, token)
 redis.call('PEXPIRE', starts_key, ttl_ms)
-return starts
+return redis.call('SCARD', starts_key)
