@@ -2,15 +2,20 @@ import { shortDeviceId } from '@gateway/contracts/ids';
 import { deviceKeys, schemaKey, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { checkSchema } from '@gateway/store/core/store';
+import { cancelLink, requestLink } from '@gateway/store/devices/device-state';
 import {
   ensureDevice,
   findDeviceByShortId,
+  listAllDevices,
   listDevices,
   notePasskeyDemand,
   readDevice,
   readIdKey,
+  renameDevice,
   setPace,
 } from '@gateway/store/devices/devices';
+import { readHistory } from '@gateway/store/devices/read-history';
+import { removeDevice } from '@gateway/store/devices/remove-device';
 import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
 import { expect } from 'chai';
 import { useOwnedDevice } from './support/use-owned-device.js';
@@ -53,6 +58,57 @@ describe('the devices of a workspace', () => {
     expect(await readDevice(space.store, address))
       .to.include({ asksForPasskey: false })
       .and.not.have.property('pace');
+  });
+
+  it('are removed when no account is linked and nothing waits, and made anew by a link', async () => {
+    const { store } = space;
+    await ensureDevice(store, address);
+    const key = await readIdKey(store, address);
+    await renameDevice(store, address, 'Shop');
+    await setPace(store, address, { messagesPerMinute: 3, burst: 1, jitter: 0 });
+    const link = () => requestLink(store, address, { attemptId: 'x', method: 'qrCode', forceNew: false });
+    await link();
+    expect(await removeDevice(store, address)).to.equal('linked');
+    await cancelLink(store, address, { attemptId: 'x', reason: 'link_expired' });
+    await store.redis.zadd(deviceKeys(store.space, address).openSends, 1, 'msg_x');
+    expect(await removeDevice(store, address)).to.equal('sending');
+    await store.redis.del(deviceKeys(store.space, address).openSends);
+    await store.redis.set(deviceKeys(store.space, address).creds, 'of an account');
+    expect(await removeDevice(store, address)).to.equal('linked');
+    await store.redis.del(deviceKeys(store.space, address).creds);
+
+    for (let time = 0; time < 2; time++) expect(await removeDevice(store, address)).to.equal('removed');
+    expect(await listDevices(store, 'main')).to.deep.equal([]);
+    expect(await listAllDevices(store)).to.deep.equal([]);
+    expect(await readDevice(store, address)).to.equal(undefined);
+    expect(await readHistory(store, address)).to.deep.equal([]);
+    expect(await findDeviceByShortId(store, 'main', shortDeviceId(address))).to.equal('a');
+
+    // As when it is removed between the two steps of a link.
+    await link();
+    expect(await listDevices(store, 'main')).to.deep.equal(['a']);
+    expect(await listAllDevices(store)).to.deep.equal([address]);
+    expect(await readDevice(store, address))
+      .to.include({ displayName: 'a' })
+      .and.not.have.property('pace');
+    expect(await readIdKey(store, address), 'ids of before are not given out again').to.deep.equal(key);
+  });
+
+  it('that are removed while they are linked are in all lists or in none', async () => {
+    for (let round = 0; round < 20; round++) {
+      const device = named(`raced-${round}`);
+      await ensureDevice(space.store, device);
+      await Promise.all([
+        removeDevice(space.store, device),
+        requestLink(space.store, device, { attemptId: 'x', method: 'qrCode', forceNew: false }),
+      ]);
+      const names = [
+        await listDevices(space.store, 'main'),
+        (await listAllDevices(space.store)).map((each) => each.device),
+      ];
+      for (const list of names) expect(list).to.include(device.device);
+      expect(await readDevice(space.store, device)).to.include({ displayName: device.device });
+    }
   });
 
   it('are seen in their shard when they have an owner, or something is wanted that has not come about', async () => {

@@ -19,6 +19,7 @@ import {
   notePasskeyDemand,
   readDefaultDevice,
   readDevice,
+  renameDevice,
   setDefaultDevice,
   setPace,
 } from '@gateway/store/devices/devices';
@@ -32,6 +33,7 @@ import {
   takeQuestions,
   writeOwnerAnswer,
 } from '@gateway/store/devices/questions/owner-questions';
+import { removeDevice } from '@gateway/store/devices/remove-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
@@ -366,6 +368,8 @@ describe('a full Redis', () => {
     expect(await readDevice(store, device)).to.deep.include({ displayName: 'new', pace });
     await setDefaultDevice(store, 'main', 'new');
     expect(await readDefaultDevice(store, 'main')).to.equal('new');
+    await renameDevice(store, device, 'Shop');
+    expect(await removeDevice(store, device)).to.equal('removed');
     await setClientVersion(store, '2.3000.8');
     expect(await store.redis.hget(clientVersionKeys(store.space).version, 'version')).to.equal('2.3000.8');
   });

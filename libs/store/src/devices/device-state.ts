@@ -9,6 +9,7 @@ import { defineScript, flag, number, text } from '../core/scripts/define-script.
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
+import { ensureDevice } from './devices.js';
 import { toRestriction } from './incidents/restrictions.js';
 
 const readState = defineScript({
@@ -107,6 +108,8 @@ export async function requestLink(
   const { attemptId, method, phone = '', forceNew } = request;
   const wanted = { attemptId, newMethod: method, newPhone: phone, isForced: forceNew };
   const outcome = await requestLinkStep(store, { desired, ...wanted, nowMs: systemClock.nowMs() });
+  // It may have been removed since the caller made it; from now on it cannot be.
+  if (outcome === 'started') await ensureDevice(store, address);
   return { outcome, attemptId: (await store.redis.hget(desired, 'attemptId')) ?? attemptId };
 }
 

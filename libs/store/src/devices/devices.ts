@@ -45,10 +45,11 @@ export async function ensureDevice(store: Store, address: DeviceAddress): Promis
   await writeAlways(store, 'SADD', shared.devices, address.device);
 }
 
+/** `undefined` for one that was never made, or was removed. */
 export async function readDevice(store: Store, address: DeviceAddress): Promise<Device | undefined> {
   const { device } = deviceKeys(store.space, address);
   const found = await store.redis.hgetallBuffer(device);
-  if (!found.idKey) return undefined;
+  if (!found.idKey || !found.createdAtMs) return undefined;
   const read: Device = {
     displayName: String(found.displayName ?? address.device),
     createdAtMs: Number(found.createdAtMs),
@@ -96,6 +97,11 @@ function placeOfIdKey(store: Store, address: DeviceAddress): string {
 /** A new one: the step that writes it in place of another makes sure that no message of before is sent again. */
 export function sealIdKey(store: Store, address: DeviceAddress): Buffer {
   return store.vault.seal(randomBytes(16), 'idKey', placeOfIdKey(store, address));
+}
+
+/** What people call it. The id, by which programs know it, stays. */
+export async function renameDevice(store: Store, address: DeviceAddress, displayName: string): Promise<void> {
+  await writeAlways(store, 'HSET', deviceKeys(store.space, address).device, 'displayName', displayName);
 }
 
 /** The operator's own pace for a device; without one the senders' default. Ring `sends` afterwards. */
