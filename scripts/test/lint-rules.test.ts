@@ -47,6 +47,7 @@ const IMPORTS: [file: string, imported: string, allowed: boolean][] = [
   ['services/cli/src/x.ts', '@gateway/api/config', false],
   ['services/cli/src/x.ts', '@gateway/egress/fetch-url', false],
   ['services/dashboard/src/x.ts', '@gateway/store/store', true],
+  ['services/dashboard/src/x.ts', '@gateway/egress/fetch-url', true],
   ['services/dashboard/src/x.ts', '@gateway/api/config', false],
   ['services/dashboard/src/x.ts', '@gateway/queue/producer', false],
   ['services/dashboard/src/x.ts', 'ioredis', false],

@@ -6,6 +6,7 @@ import type { Store } from '@gateway/store/core/store';
 import type { DashboardMetrics } from './dashboard-metrics.js';
 import type { Heartbeat } from './live/heartbeat.js';
 import type { LiveHub } from './live/live-hub.js';
+import type { Pictures } from './pictures/pictures.js';
 import type { PublicApi } from './public-api.js';
 
 /** What the console stands on. Its Redis client fails fast: there is always a person waiting. */
@@ -30,6 +31,8 @@ export interface DashboardDeps {
   cookieSecrets: readonly string[];
   /** Where the built page is. */
   pageFolder: string;
+  /** Of accounts. */
+  pictures: Pictures;
   metrics: DashboardMetrics;
   clock: Clock;
   logger: Logger;

@@ -13,6 +13,7 @@ import { createApp } from './http/app.js';
 import { startHttpServer } from './http/http-server.js';
 import { Heartbeat } from './live/heartbeat.js';
 import { LiveHub } from './live/live-hub.js';
+import { Pictures } from './pictures/pictures.js';
 import { PublicApi } from './public-api.js';
 
 /** The Redis connections of the console: there is always a person waiting. */
@@ -40,14 +41,16 @@ export async function runDashboard(
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of dashboard', async () => doorbells.close());
-  const live = new LiveHub({ store, workspace, doorbells, logger, nowMs: systemClock.nowMs });
+  const simulatorUrl = simulatorOf(config);
+  const pace = defaultPace(config.PACE_PER_MINUTE);
+  const live = new LiveHub({ ...{ store, workspace, doorbells, logger }, defaultPace: pace, nowMs: systemClock.nowMs });
   const app = createApp({
     ...{ store, workspace, live, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
     heartbeat: new Heartbeat(),
     api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),
-    defaultPace: defaultPace(config.PACE_PER_MINUTE),
+    defaultPace: pace,
     publicUrl: config.DASHBOARD_URL === undefined ? undefined : new URL(config.DASHBOARD_URL),
-    simulatorUrl: simulatorOf(config),
+    ...{ simulatorUrl, pictures: new Pictures({ simulatorUrl, logger }) },
     allowsPlainHttp: config.DASHBOARD_ALLOW_HTTP,
     trustedProxies: config.TRUST_PROXY,
     cookieSecrets: contents.map(({ key }) => deriveCookieSecret(key)),

@@ -25,12 +25,16 @@ export interface DeviceView {
   /** Of the linked account: digits, or masked. */
   phone?: string;
   accountName?: string;
+  /** The account has a picture that is shown; the text changes with it. */
+  picture?: string;
   sinceMs?: number;
   /** No login before. */
   notBeforeMs?: number;
   /** Messages that wait. */
   backlog: number;
-  pace?: Pace;
+  /** Its own, or that of the senders. */
+  pace: Pace;
+  hasOwnPace: boolean;
   restriction?: Pick<HeldRestriction, 'kind' | 'sinceMs' | 'untilMs'>;
   createdAtMs: number;
   /** While an account is being linked. */

@@ -55,6 +55,15 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
+/** A change of what the owner of a device observed. */
+export interface DeviceChange {
+  /** Grows with time. */
+  id: string;
+  atMs: number;
+  status: DeviceStatus;
+  reason?: Reason;
+}
+
 /** The observed state. Written only by the owner. */
 export interface ObservedState {
   status: DeviceStatus;

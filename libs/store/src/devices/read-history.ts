@@ -1,14 +1,7 @@
-import type { ObservedState, Reason } from '@gateway/contracts/devices/device-state';
+import type { DeviceChange, DeviceStatus, Reason } from '@gateway/contracts/devices/device-state';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { Store } from '../core/store.js';
-
-/** What the owner of a device observed from then on. */
-export interface DeviceChange {
-  atMs: number;
-  status: ObservedState['status'];
-  reason?: Reason;
-}
 
 const MOST_CHANGES = 500;
 
@@ -21,8 +14,9 @@ export async function readHistory(
   const { history } = deviceKeys(store.space, address);
   const rows = await store.redis.xrevrange(history, '+', '-', 'COUNT', Math.min(limit, MOST_CHANGES));
   return rows.map(([id, [, status, , reason]]) => ({
+    id,
     atMs: Number.parseInt(id, 10),
-    status: status as ObservedState['status'],
+    status: status as DeviceStatus,
     ...(reason && { reason: reason as Reason }),
   }));
 }

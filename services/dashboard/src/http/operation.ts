@@ -37,6 +37,8 @@ export interface Answer {
   /** 200 unless told. */
   status?: number;
   body: object;
+  /** In place of the body: browsers may keep it for a day. */
+  file?: { type: string; bytes: Buffer };
   /** What was done, for the audit log. `user`: by whom, if they were not signed in before. */
   audit?: { action: AuditAction; target?: string; user?: string };
 }

@@ -2,20 +2,17 @@ import type { SendView } from '@gateway/contracts/console/send-views';
 import type { UserRole } from '@gateway/contracts/console/users';
 import type { DeviceView } from '@gateway/contracts/console/views';
 import type { Doorbell } from '@gateway/contracts/doorbell';
-import { isDeviceId, parseMessageId, type Workspace } from '@gateway/contracts/ids';
-import type { Store } from '@gateway/store/core/store';
+import { isDeviceId, parseMessageId } from '@gateway/contracts/ids';
 import { listDevices } from '@gateway/store/devices/devices';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
-import { readCommon, readDeviceView, showTo } from '../views/device-view.js';
+import { type CommonDeps, readCommon, readDeviceView, showTo } from '../views/device-view.js';
 import { readOverview } from '../views/overview.js';
 import { findSend, readSendView, summarize } from '../views/send-view.js';
 import { describeToken } from '../views/token-view.js';
 import type { Topic } from './topic.js';
 
-export interface TopicDeps {
-  store: Store;
-  workspace: Workspace;
+export interface TopicDeps extends CommonDeps {
   nowMs: () => number;
 }
 
@@ -34,12 +31,13 @@ export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
 
 const BELLS: ReadonlySet<Doorbell['topic']> = new Set(['desired', 'observed', 'owner', 'sends']);
 
-function deviceTopic(device: string, { store, workspace }: TopicDeps): Topic {
+function deviceTopic(device: string, deps: TopicDeps): Topic {
+  const { store, workspace } = deps;
   return {
     role: 'viewer',
     everyMs: 2_000,
     isRungBy: (bell) => bell.device === device && bell.workspace === workspace && BELLS.has(bell.topic),
-    read: async () => (await readDeviceView(store, { workspace, device }, await readCommon(store, workspace))) ?? null,
+    read: async () => (await readDeviceView(store, { workspace, device }, await readCommon(deps))) ?? null,
     show: (role, view) => view && showTo(role, view as DeviceView),
   };
 }
@@ -58,7 +56,8 @@ function overviewTopic({ store, workspace, nowMs }: TopicDeps): Topic {
 const WHOLE_MS = 10_000;
 
 /** All devices. With a doorbell only its device is read. */
-function devicesTopic({ store, workspace }: TopicDeps): Topic {
+function devicesTopic(deps: TopicDeps): Topic {
+  const { store, workspace } = deps;
   const views = new Map<string, DeviceView>();
   return {
     role: 'viewer',
@@ -66,7 +65,7 @@ function devicesTopic({ store, workspace }: TopicDeps): Topic {
     isRungBy: (bell) => bell.workspace === workspace && BELLS.has(bell.topic),
     async read(bells) {
       const isWhole = bells === undefined || bells.length === 0;
-      const common = await readCommon(store, workspace);
+      const common = await readCommon(deps);
       const ids = isWhole ? await listDevices(store, workspace) : [...new Set(bells.map(({ device }) => device))];
       const found = await Promise.all(ids.map((device) => readDeviceView(store, { workspace, device }, common)));
       if (isWhole) views.clear();

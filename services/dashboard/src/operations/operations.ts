@@ -1,6 +1,9 @@
 import type { Operation } from '../http/operation.js';
 import { listAudit } from './audit.js';
-import { connectDevice, disconnectDevice, listDevices, showDevice, showHistory } from './devices.js';
+import { makeDefault, nameDevice, paceDevice, removeDevice } from './devices/device-settings.js';
+import { connectDevice, disconnectDevice, listDevices, showDevice, showHistory } from './devices/devices.js';
+import { showPicture } from './devices/show-picture.js';
+import { linkWithSimulatedPhone } from './devices/simulated-phone.js';
 import { cancelMessage, findMessages, listMessages, listRecipients, showContent, showMessage } from './messages.js';
 import { addOptOuts, findOptOut, liftOptOut, listOptOuts } from './opt-outs.js';
 import { showOverview } from './overview.js';
@@ -8,7 +11,6 @@ import { previewMessage, sendMessage } from './send-message.js';
 import { listSessions } from './sessions.js';
 import { showPhone } from './show-phone.js';
 import { setPassword, showMe, signIn, signInByLink, signOut, signOutEverywhere } from './sign-in.js';
-import { linkWithSimulatedPhone } from './simulator.js';
 import { createToken, listTokens, revokeToken } from './tokens.js';
 import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './users.js';
 
@@ -16,18 +18,10 @@ import { createUser, listUsers, makeUserLink, removeUser, setUserRole } from './
 export const OPERATIONS: readonly Operation[] = [
   ...[showMe, signIn, signInByLink, signOut, signOutEverywhere, setPassword, listSessions],
   showOverview,
-  ...[listDevices, showDevice, showHistory, connectDevice, disconnectDevice, linkWithSimulatedPhone],
-  ...[
-    listMessages,
-    findMessages,
-    showMessage,
-    showContent,
-    listRecipients,
-    cancelMessage,
-    previewMessage,
-    sendMessage,
-    showPhone,
-  ],
+  ...[listDevices, showDevice, showHistory, showPicture, connectDevice, disconnectDevice, linkWithSimulatedPhone],
+  ...[nameDevice, makeDefault, paceDevice, removeDevice],
+  ...[listMessages, findMessages, showMessage, showContent, listRecipients, cancelMessage, previewMessage, sendMessage],
+  showPhone,
   ...[listTokens, createToken, revokeToken],
   ...[listOptOuts, findOptOut, addOptOuts, liftOptOut],
   ...[listUsers, createUser, makeUserLink, setUserRole, removeUser, listAudit],

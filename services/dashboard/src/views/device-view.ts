@@ -1,8 +1,10 @@
 import { mayAct, type UserRole } from '@gateway/contracts/console/users';
 import type { DeviceLink, DeviceView } from '@gateway/contracts/console/views';
 import { deriveStatus } from '@gateway/contracts/devices/device-state';
+import type { Pace } from '@gateway/contracts/devices/pace';
 import type { DeviceId, Workspace } from '@gateway/contracts/ids';
 import { maskPhoneNumber } from '@gateway/contracts/people/phone-number';
+import { digestOf } from '@gateway/store/console/digest';
 import type { Store } from '@gateway/store/core/store';
 import { type DeviceState, readDeviceState } from '@gateway/store/devices/device-state';
 import { type Device, readDefaultDevice, readDevice } from '@gateway/store/devices/devices';
@@ -13,11 +15,18 @@ import { readBacklog } from '@gateway/store/sends/read-send';
 export interface Common {
   hasSender: boolean;
   defaultDevice: DeviceId;
+  defaultPace: Pace;
 }
 
-export async function readCommon(store: Store, workspace: Workspace): Promise<Common> {
+export interface CommonDeps {
+  store: Store;
+  workspace: Workspace;
+  defaultPace: Pace;
+}
+
+export async function readCommon({ store, workspace, defaultPace }: CommonDeps): Promise<Common> {
   const [sender, defaultDevice] = await Promise.all([hasSender(store), readDefaultDevice(store, workspace)]);
-  return { hasSender: sender, defaultDevice };
+  return { hasSender: sender, defaultDevice, defaultPace };
 }
 
 /** `undefined` for a device that was never made. */
@@ -39,21 +48,23 @@ function describe(
   id: DeviceId,
   device: Device,
   state: DeviceState,
-  { hasSender: isServed, defaultDevice }: Common,
+  { hasSender: isServed, defaultDevice, defaultPace }: Common,
 ): Omit<DeviceView, 'backlog'> {
   const { desired, observed, isOwned, restriction } = state;
   const status = deriveStatus(desired, observed, isOwned, { hasSender: isOwned || isServed });
   const { sinceMs, notBeforeMs } = observed ?? {};
   const link = describeLink(state);
+  const picture = status.status === 'connected' ? observed?.profilePic : undefined;
   return {
     ...{ id, name: device.displayName, isDefault: id === defaultDevice, createdAtMs: device.createdAtMs },
     status: status.status,
     ...(status.reason && { reason: status.reason }),
     ...(status.status === 'connected' && { phone: status.phone, accountName: status.name }),
     ...(status.status !== 'connected' && device.account && { phone: device.account }),
+    ...(picture && { picture: digestOf(picture).slice(0, 12) }),
     ...(sinceMs && { sinceMs }),
     ...(notBeforeMs && { notBeforeMs }),
-    ...(device.pace && { pace: device.pace }),
+    ...{ pace: device.pace ?? defaultPace, hasOwnPace: device.pace !== undefined },
     ...(restriction && { restriction: describeRestriction(restriction) }),
     ...(link && { link }),
   };

@@ -49,9 +49,15 @@ describe('the first steps in the console', function () {
       { adminUrl: fixture.simulator.adminUrl, number: ACCOUNT, nextCode },
       (await shown.getAttribute('data-code'))!,
     );
-    await page.getByText('Connected', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Connected' }).waitFor();
     await page.getByText(`+${ACCOUNT}`).waitFor();
     expect(await shown.count()).to.equal(0);
+    // The picture of the account comes from the console.
+    const picture = page.locator('h1 img');
+    await picture.waitFor();
+    expect(await picture.getAttribute('src')).to.match(/^\/console\/api\/devices\/default\/picture\?v=/);
+    const WIDTH = "document.querySelector('h1 img').decode().then(() => document.querySelector('h1 img').naturalWidth)";
+    expect(await page.evaluate<number>(WIDTH)).to.be.above(0);
 
     await page.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByRole('button', { name: 'Create token' }).click();
@@ -103,10 +109,10 @@ describe('the first steps in the console', function () {
     const code = await shown.getAttribute('data-code');
     expect(await shown.innerText()).to.equal(`${code!.slice(0, 4)}-${code!.slice(4)}`);
     await fixture.admin('POST', '/admin/mock-phone/enter-code', { number: '447700900701', code });
-    await page.getByText('Connected', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Connected' }).waitFor();
     await page.getByRole('button', { name: 'Disconnect' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
-    await page.getByText('The account was disconnected on request.').waitFor();
+    await page.getByText('The account was disconnected on request.').first().waitFor();
   });
 
   it('on a simulated network a simulated phone scans or types, and the page says what network it is', async () => {
@@ -114,14 +120,14 @@ describe('the first steps in the console', function () {
     await page.getByText('This is a simulated network').waitFor();
     await page.getByRole('button', { name: 'Show the QR code' }).click();
     await page.getByRole('button', { name: 'Scan with a simulated phone' }).click();
-    await page.getByText('Connected', { exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByRole('heading', { name: 'Connected' }).waitFor({ timeout: 20_000 });
 
     const typed = await browser.open(dashboard, '/devices/by-typing-phone');
     await typed.getByText('Code to type').click();
     await typed.getByLabel('Number of the account').fill('447700900702');
     await typed.getByRole('button', { name: 'Show the code' }).click();
     await typed.getByRole('button', { name: 'Enter the code on a simulated phone' }).click();
-    await typed.getByText('Connected', { exact: true }).waitFor({ timeout: 20_000 });
+    await typed.getByRole('heading', { name: 'Connected' }).waitFor({ timeout: 20_000 });
     await typed.getByText('+447700900702').waitFor();
   });
 });

@@ -10,6 +10,7 @@ import type { TestDashboard } from './test-dashboard.js';
 /** Every page there is, with something on it after `fillConsole`. A new one belongs here. */
 const PAGES = [
   ...['/sign-in', '/overview', '/devices', '/devices/hostile', '/devices/brand-new'],
+  ...['/devices/hostile/history', '/devices/brand-new/history'],
   ...['/messages', '/messages?status=failed', '/messages/MESSAGE', '/messages/new', '/messages/new?again=MESSAGE'],
   ...['/settings/api', '/settings/users', '/settings/sessions', '/settings/audit'],
 ];

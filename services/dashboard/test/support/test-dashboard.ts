@@ -10,6 +10,7 @@ import { createApp } from '@gateway/dashboard/http/app';
 import { startHttpServer } from '@gateway/dashboard/http/http-server';
 import { Heartbeat } from '@gateway/dashboard/live/heartbeat';
 import { LiveHub } from '@gateway/dashboard/live/live-hub';
+import { Pictures } from '@gateway/dashboard/pictures/pictures';
 import { PublicApi } from '@gateway/dashboard/public-api';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
@@ -66,7 +67,10 @@ export class Browser {
     const body = json === undefined ? raw : JSON.stringify(json);
     const all = {
       ...(this.cookie !== undefined && { cookie: this.cookie }),
-      ...(body !== undefined && { 'content-type': 'application/json', 'content-length': String(body.length) }),
+      ...(body !== undefined && {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+      }),
       ...headers,
     };
     return new Promise((resolve, reject) => {
@@ -98,6 +102,8 @@ export interface TestDashboardOptions {
   /** On a simulated network. */
   simulatorUrl?: string;
   allowsPlainHttp?: boolean;
+  /** Of devices without a pace of their own; 0, which is the default, is without a limit. */
+  pacePerMinute?: number;
   /** The built page in place of one line of HTML. */
   pageFolder?: string;
   /** How often live streams beat, and sessions are looked at for it. */
@@ -125,7 +131,10 @@ export async function startTestDashboard(
   });
   await ensureFirstUser(store);
   const doorbells = await DoorbellListener.listen(clients.subscriber, keySpace);
-  const live = new LiveHub({ store, workspace: 'main', doorbells, logger, nowMs: systemClock.nowMs });
+  const pace = defaultPace(options.pacePerMinute ?? 0);
+  const live = new LiveHub({
+    ...{ store, workspace: 'main', doorbells, logger, defaultPace: pace, nowMs: systemClock.nowMs },
+  });
   const stub = options.pageFolder === undefined ? makePage() : undefined;
   const apiUrl = options.apiUrl ?? 'http://127.0.0.1:9';
   const server = await startHttpServer(
@@ -133,9 +142,10 @@ export async function startTestDashboard(
       ...{ store, workspace: 'main', live, publicApiUrl: apiUrl, logger, clock: systemClock, trustedProxies: 0 },
       heartbeat: new Heartbeat(options.beatMs),
       api: new PublicApi({ store, workspace: 'main', apiUrl, clock: systemClock }),
-      defaultPace: defaultPace(0),
+      defaultPace: pace,
       publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl),
       simulatorUrl: options.simulatorUrl,
+      pictures: new Pictures({ simulatorUrl: options.simulatorUrl, logger }),
       allowsPlainHttp: options.allowsPlainHttp ?? false,
       cookieSecrets: ['a secret of this test'],
       pageFolder: options.pageFolder ?? stub!,

@@ -22,8 +22,14 @@ export function runOperation(operation: Operation, deps: DashboardDeps): Request
       deps,
     );
     await writeAudit(answer, res, deps);
+    if (answer.file) return void sendFile(res, answer.file);
     res.status(answer.status ?? 200).json({ success: true, ...answer.body });
   };
+}
+
+function sendFile(res: Response, { type, bytes }: NonNullable<Answer['file']>): void {
+  res.setHeader('Cache-Control', 'private, max-age=86400');
+  res.type(type).send(bytes);
 }
 
 /** Checks who asks. */

@@ -61,7 +61,13 @@ const devices = createRoute({
 const device = createRoute({
   getParentRoute: () => inside,
   path: '/devices/$device',
-  component: lazyRouteComponent(() => import('../pages/devices/device-page.js'), 'DevicePage'),
+  component: lazyRouteComponent(() => import('../pages/device/device-page.js'), 'DevicePage'),
+});
+
+const history = createRoute({
+  getParentRoute: () => inside,
+  path: '/devices/$device/history',
+  component: lazyRouteComponent(() => import('../pages/device/history-page.js'), 'HistoryPage'),
 });
 
 const tokens = createRoute({
@@ -132,6 +138,7 @@ const PAGES = [
   overview,
   devices,
   device,
+  history,
   messages,
   newMessage,
   message,

@@ -23,12 +23,24 @@ function sayFromNow(ms: number): string {
   return new Intl.RelativeTimeFormat(localeOf(), { numeric: 'auto' }).format(Math.trunc(distance / size), unit);
 }
 
+/** Date and time, to the second. */
+export function Exact({ ms }: { ms: number }) {
+  return (
+    <time className="figures" dateTime={new Date(ms).toISOString()}>
+      {sayExactly(ms)}
+    </time>
+  );
+}
+
+function sayExactly(ms: number): string {
+  return new Intl.DateTimeFormat(localeOf(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
+}
+
 /** "3 minutes ago", with the exact time when it is pointed at. */
 export function Moment({ ms }: { ms: number }) {
   useTick(10_000);
-  const exact = new Intl.DateTimeFormat(localeOf(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
   return (
-    <Tooltip label={exact}>
+    <Tooltip label={sayExactly(ms)}>
       <time className="figures" dateTime={new Date(ms).toISOString()}>
         {sayFromNow(ms)}
       </time>

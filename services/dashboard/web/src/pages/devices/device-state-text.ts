@@ -8,7 +8,7 @@ const NEEDS_PEOPLE: ReadonlySet<string> = new Set([
   ...['untrusted', 'keys_unreadable', 'no_sender', 'passkey_required'],
 ]);
 
-export function toneOf({ status, reason, restriction }: DeviceView): Tone {
+export function toneOf({ status, reason, restriction }: Pick<DeviceView, 'status' | 'reason' | 'restriction'>): Tone {
   if (reason !== undefined && NEEDS_PEOPLE.has(reason)) return 'bad';
   if (status === 'connecting' || restriction || reason === 'awaiting_backlog') return 'warn';
   return status === 'connected' ? 'good' : 'idle';

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { StateMark } from '../../components/states/state-mark.js';
 import { LongTable } from '../../components/tables/long-table.js';
+import { AccountPicture } from './account-picture.js';
 import { toneOf, useReasonText } from './device-state-text.js';
 import classes from './device-table.module.css';
 
@@ -32,6 +33,7 @@ function Cells({ view }: { view: DeviceView }) {
   return (
     <>
       <span role="cell" className={classes.device}>
+        <AccountPicture view={view} size={30} visibleFrom="sm" />
         <Link to="/devices/$device" params={{ device: id }} className={classes.link}>
           <bdi>{name}</bdi>
         </Link>

@@ -1,7 +1,7 @@
 import type { DeviceLink } from '@gateway/contracts/console/views';
 import { Center, Loader, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useTick } from '../../components/moment.js';
+import { useTick } from '../../../components/moment.js';
 import { CodeRing } from './code-ring.js';
 import classes from './live-code.module.css';
 import { QrPicture } from './qr-picture.js';

@@ -3,8 +3,8 @@ import { Button, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Keyboard, ScanLine } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { linkWithSimulatedPhone } from '../../api/devices.js';
-import { Failure } from '../../components/states/failure.js';
+import { linkWithSimulatedPhone } from '../../../api/devices.js';
+import { Failure } from '../../../components/states/failure.js';
 
 /** On a simulated network there is no phone to take in one's hand. */
 export function SimulatedPhone({ device, method }: { device: string; method: DeviceLink['method'] }) {

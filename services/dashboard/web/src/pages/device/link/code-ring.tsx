@@ -1,7 +1,7 @@
 import { Group, RingProgress, Text } from '@mantine/core';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useTick } from '../../components/moment.js';
+import { useTick } from '../../../components/moment.js';
 
 /** How long the code still counts. Shown anew for each code: its whole time is what is left when it comes. */
 export function CodeRing({ endMs }: { endMs: number }) {

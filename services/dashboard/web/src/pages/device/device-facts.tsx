@@ -1,18 +1,21 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
+import { paceDurationMs } from '@gateway/contracts/devices/pace';
 import { Group, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Moment } from '../../components/moment.js';
+import { Moment, useTick } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
 import { StateMark } from '../../components/states/state-mark.js';
+import { toneOf, useReasonText } from '../devices/device-state-text.js';
 import classes from './device-facts.module.css';
-import { toneOf, useReasonText } from './device-state-text.js';
+import { RestrictionNote } from './restriction-note.js';
 
 /** The state as a sentence, and what is known beside it. */
 export function DeviceFacts({ view }: { view: DeviceView }) {
   const { t } = useTranslation();
   const reason = useReasonText()(view);
-  const { id, status, phone, accountName, sinceMs, backlog, pace, restriction, notBeforeMs, createdAtMs } = view;
+  const { id, status, phone, accountName, sinceMs, backlog, pace, hasOwnPace, restriction } = view;
+  const { notBeforeMs, createdAtMs } = view;
   return (
     <Panel>
       <Stack gap="lg">
@@ -25,16 +28,7 @@ export function DeviceFacts({ view }: { view: DeviceView }) {
           <Text size="sm" c="dimmed">
             {reason ?? t('device.fine')}
           </Text>
-          {restriction && (
-            <Text size="sm">
-              {t(`restrictions.${restriction.kind}`)}{' '}
-              {restriction.untilMs && (
-                <>
-                  {t('device.until')} <Moment ms={restriction.untilMs} />
-                </>
-              )}
-            </Text>
-          )}
+          {restriction && <RestrictionNote {...restriction} />}
         </Stack>
         <dl className={classes.facts}>
           {accountName && accountName !== phone && (
@@ -59,12 +53,20 @@ export function DeviceFacts({ view }: { view: DeviceView }) {
           )}
           <Fact name={t('devices.columns.waiting')}>
             <span className="figures">{t('devices.waiting', { count: backlog })}</span>
+            <Finish view={view} />
           </Fact>
-          {pace && (
-            <Fact name={t('device.pace')}>
-              <span className="figures">{t('device.perMinute', { count: pace.messagesPerMinute })}</span>
-            </Fact>
-          )}
+          <Fact name={t('device.pace')}>
+            <span className="figures">
+              {pace.messagesPerMinute === 0
+                ? t('device.unpaced')
+                : t('device.perMinute', { count: pace.messagesPerMinute })}
+            </span>
+            {!hasOwnPace && (
+              <Text size="xs" c="dimmed">
+                {t('device.commonPaceNote')}
+              </Text>
+            )}
+          </Fact>
           <Fact name={t('device.id')}>
             <span className="ltr mono">{id}</span>
           </Fact>
@@ -77,13 +79,26 @@ export function DeviceFacts({ view }: { view: DeviceView }) {
   );
 }
 
+/** When all that waits has gone out, if nothing is added and the device stays connected. */
+function Finish({ view: { status, reason, backlog, pace } }: { view: DeviceView }) {
+  const { t } = useTranslation();
+  useTick(10_000);
+  const leftMs = paceDurationMs(pace, backlog);
+  if (status !== 'connected' || reason !== undefined || leftMs === 0) return null;
+  return (
+    <Text size="xs" c="dimmed">
+      {t('device.finish')} <Moment ms={Date.now() + leftMs} />
+    </Text>
+  );
+}
+
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <Group className={classes.fact} justify="space-between" wrap="nowrap" gap="md">
       <Text component="dt" size="sm" c="dimmed">
         {name}
       </Text>
-      <Text component="dd" size="sm" m={0} ta="end" miw={0}>
+      <Text component="dd" size="sm" m={0} ta="end" miw={0} style={{ overflowWrap: 'anywhere' }}>
         {children}
       </Text>
     </Group>

@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { isDeviceId } from '@gateway/contracts/ids';
 import { toError } from '@gateway/runtime/errors';
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import type { DashboardDeps } from '../dashboard-deps.js';
-import { ConsoleError } from '../http/console-error.js';
-import { operation } from '../http/operation.js';
+import type { DashboardDeps } from '../../dashboard-deps.js';
+import { ConsoleError } from '../../http/console-error.js';
+import { operation } from '../../http/operation.js';
 
 /** The network of 2026 retires the first code when it is scanned, and wants the next one scanned as well. */
 const MAX_SCANS = 2;

@@ -1,18 +1,18 @@
 import type { DeviceView } from '@gateway/contracts/console/views';
-import { Anchor, Button, Group, SimpleGrid, Skeleton, Stack } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
+import { Anchor, Badge, Group, SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { ChevronLeft } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { disconnectDevice, useDevice } from '../../api/devices.js';
+import { useDevice } from '../../api/devices.js';
 import { useMe } from '../../api/session.js';
-import { ConfirmDialog } from '../../components/confirm-dialog.js';
 import { Page } from '../../components/page.js';
 import { Panel } from '../../components/panel.js';
 import { Loaded } from '../../components/states/loaded.js';
+import { AccountPicture } from '../devices/account-picture.js';
+import { DeviceActions } from './device-actions.js';
 import { DeviceFacts } from './device-facts.js';
-import { LinkPanel } from './link-panel.js';
+import { LastChanges } from './last-changes.js';
+import { LinkPanel } from './link/link-panel.js';
 
 /** One device: how it is, whose account it has, and the way to link one. */
 export function DevicePage() {
@@ -35,9 +35,9 @@ export function DevicePage() {
         </Page>
       ) : (
         <Page
-          title={<bdi>{device.data?.name ?? id}</bdi>}
+          title={<Head id={id} view={device.data ?? undefined} />}
           name={id}
-          actions={device.data && <Actions view={device.data} />}
+          actions={device.data && <DeviceActions view={device.data} />}
         >
           <Loaded query={device} skeleton={<Waiting />}>
             {(view) => view && <Known view={view} />}
@@ -48,6 +48,21 @@ export function DevicePage() {
   );
 }
 
+function Head({ id, view }: { id: string; view: DeviceView | undefined }) {
+  const { t } = useTranslation();
+  return (
+    <Group gap="sm" component="span" wrap="nowrap">
+      {view && <AccountPicture view={view} size={44} />}
+      <bdi style={{ overflowWrap: 'anywhere' }}>{view?.name ?? id}</bdi>
+      {view?.isDefault && (
+        <Badge size="sm" variant="default" fw={520} tt="none" style={{ flex: 'none' }}>
+          {t('devices.default')}
+        </Badge>
+      )}
+    </Group>
+  );
+}
+
 function Known({ view }: { view: DeviceView }) {
   const mayLink = useMe().user.role !== 'viewer';
   const isLinking = view.link !== undefined || view.status === 'disconnected';
@@ -55,32 +70,8 @@ function Known({ view }: { view: DeviceView }) {
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
       {isLinking && mayLink && <LinkPanel id={view.id} view={view} />}
       <DeviceFacts view={view} />
+      <LastChanges view={view} />
     </SimpleGrid>
-  );
-}
-
-function Actions({ view }: { view: DeviceView }) {
-  const { t } = useTranslation();
-  const [opened, { open, close }] = useDisclosure();
-  const mayDisconnect = useMe().user.role !== 'viewer' && view.status !== 'disconnected' && !view.link;
-  if (!mayDisconnect) return null;
-  return (
-    <>
-      <Button variant="default" onClick={open}>
-        {t('device.disconnect')}
-      </Button>
-      <ConfirmDialog
-        opened={opened}
-        onClose={close}
-        title={t('device.disconnectTitle')}
-        about={t('device.disconnectAbout')}
-        deed={t('device.disconnect')}
-        onConfirm={async () => {
-          await disconnectDevice(view.id);
-          notifications.show({ message: t('device.disconnected') });
-        }}
-      />
-    </>
   );
 }
 

@@ -4,10 +4,10 @@ import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { connectDevice, type LinkRequest } from '../../api/devices.js';
-import { useMe } from '../../api/session.js';
-import { Panel } from '../../components/panel.js';
-import { Failure } from '../../components/states/failure.js';
+import { connectDevice, type LinkRequest } from '../../../api/devices.js';
+import { useMe } from '../../../api/session.js';
+import { Panel } from '../../../components/panel.js';
+import { Failure } from '../../../components/states/failure.js';
 import { LiveCode } from './live-code.js';
 import { SimulatedPhone } from './simulated-phone.js';
 

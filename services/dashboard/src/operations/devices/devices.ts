@@ -1,18 +1,18 @@
-import { isDeviceId } from '@gateway/contracts/ids';
 import { listDevices as listDeviceIds } from '@gateway/store/devices/devices';
 import { readHistory } from '@gateway/store/devices/read-history';
 import Joi from 'joi';
-import type { DashboardDeps } from '../dashboard-deps.js';
-import { ConsoleError } from '../http/console-error.js';
-import { type Call, operation } from '../http/operation.js';
-import { readCommon, readDeviceView, showTo } from '../views/device-view.js';
+import type { DashboardDeps } from '../../dashboard-deps.js';
+import { type Call, operation } from '../../http/operation.js';
+import { readCommon, readDeviceView, showTo } from '../../views/device-view.js';
+import { deviceOf } from './device-of.js';
 
 export const listDevices = operation({
   method: 'get',
   path: '/devices',
   for: 'viewer',
-  async handle({ user }, { store, workspace }) {
-    const [ids, common] = await Promise.all([listDeviceIds(store, workspace), readCommon(store, workspace)]);
+  async handle({ user }, deps) {
+    const { store, workspace } = deps;
+    const [ids, common] = await Promise.all([listDeviceIds(store, workspace), readCommon(deps)]);
     const views = await Promise.all(ids.map((device) => readDeviceView(store, { workspace, device }, common)));
     return { body: { devices: views.filter((view) => view !== undefined).map((view) => showTo(user.role, view)) } };
   },
@@ -23,9 +23,9 @@ export const showDevice = operation({
   method: 'get',
   path: '/devices/:device',
   for: 'viewer',
-  async handle({ user, params }, { store, workspace }) {
-    const device = deviceOf(params);
-    const view = await readDeviceView(store, { workspace, device }, await readCommon(store, workspace));
+  async handle({ user, params }, deps) {
+    const address = { workspace: deps.workspace, device: deviceOf(params) };
+    const view = await readDeviceView(deps.store, address, await readCommon(deps));
     return { body: { device: view ? showTo(user.role, view) : null } };
   },
 });
@@ -79,9 +79,4 @@ export const disconnectDevice = operation({
 
 function callApi({ user, params, requestId, signal }: Call<unknown>, { api }: DashboardDeps, path: string) {
   return api.call({ user: user.name, device: deviceOf(params), method: 'POST', path, requestId, signal });
-}
-
-function deviceOf({ device = '' }: Record<string, string>): string {
-  if (!isDeviceId(device)) throw new ConsoleError('not_found');
-  return device;
 }
