@@ -1,11 +1,11 @@
 import { BUILT_IN_VERSION, BUILT_IN_VERSION_DATE_MS } from '@gateway/contracts/devices/client-version';
 import { clientVersionKeys } from '@gateway/contracts/redis-keys';
-import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 
 const TRIAL_MS = 100;
@@ -13,8 +13,6 @@ const NOW_MS = Date.UTC(2026, 8, 1);
 
 describe('the version of the client', () => {
   let space: RedisSpace;
-  const ignore = () => {};
-  const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
   const clientVersion = (configured?: string) =>
     new ClientVersion({ store: space.store, clock: { nowMs: () => NOW_MS }, logger, configured });
 

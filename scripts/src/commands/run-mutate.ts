@@ -13,9 +13,9 @@ import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
 const SENDER_TESTS = [
   ...['active-sends', 'device-owner', 'dispatch-message', 'drop-opted-out', 'failure-lines', 'first-contact-hold'],
-  ...['load-send', 'new-contact-hold', 'reconnect-backoff', 'result-writer', 'scheduler'],
-  ...['send-preparation', 'send-progress', 'session-pruner', 'steward', 'take-session-event', 'verdicts', 'open-sends'],
-  ...['wake-up', 'writers-without-number'],
+  ...['hold-in-silence', 'load-send', 'new-contact-hold', 'question-desk', 'reconnect-backoff', 'result-writer'],
+  ...['scheduler', 'send-preparation', 'send-progress', 'sender-pool', 'session-pruner', 'steward'],
+  ...['take-session-event', 'unknown-keys', 'verdicts', 'wake-up', 'writers-without-number'],
 ];
 
 /** Tests by the start of their path in `build/tests`. */
@@ -72,6 +72,10 @@ function withTests({ mutate, tests, ...rest }: MutatedPackage, only: string | un
   // A model that runs thousands of sequences would take seconds for each change.
   const isWanted = (file: string) =>
     !file.includes('/model/') && tests.some((start) => file.startsWith(`build/tests/${start}`));
+  const found = findTests({ long: false }).filter(isWanted);
+  const lacking = tests.filter((start) => !found.some((file) => file.startsWith(`build/tests/${start}`)));
+  if (lacking.length > 0)
+    throw new GatewayError({ code: 'usage', message: `there are no tests ${lacking.join(', ')}` });
   const chosen = only ? mutate.map((pattern) => join(dirname(pattern), `${only}.js`)) : mutate;
-  return { ...rest, mutate: chosen, tests: findTests({ long: false }).filter(isWanted) };
+  return { ...rest, mutate: chosen, tests: found };
 }

@@ -3,7 +3,6 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { defer } from '@gateway/runtime/deferred';
-import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
@@ -22,13 +21,12 @@ import {
   type ScriptedSession,
   type SessionScript,
 } from '@gateway/testkit/scripted-session';
+import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 import PQueue from 'p-queue';
 
 const ADDRESS = { workspace: 'main', device: 'a' };
 const ACCOUNT = { jid: '491700000031@s.whatsapp.net', phone: '491700000031', name: 'Shop' };
-const ignore = () => {};
-const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
 
 /** Its life, whatever the network: what goes over a real socket is tested with the wiring. */
 describe('the owner of a device, on a script', () => {

@@ -4,7 +4,6 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import { openSession } from '@gateway/messenger/session/open-session';
 import { systemClock } from '@gateway/runtime/clock';
-import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
@@ -20,6 +19,7 @@ import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 import PQueue from 'p-queue';
 import { makeRoundTrips } from '../../connection/test/support/round-trips.js';
@@ -29,9 +29,6 @@ const ACCOUNT = '491700000031';
 const TTL_MS = 120_000;
 const LASTED_MS = 50;
 const [ADA, BEN, CLEO, DORA] = makeNumbers(4, 31) as [string, string, string, string];
-const ignore = () => {};
-const quiet = { ...createLogger({ service: 'test', level: 'error' }), debug: ignore, info: ignore, warn: ignore };
-const logger = { ...quiet, error: ignore, child: () => logger };
 
 /** Each gate has tests of its own. Here an owner of a real device must be found to go through them. */
 describe('the owner of a device', function () {

@@ -5,7 +5,6 @@ import type { SendJob } from '@gateway/contracts/jobs';
 import { memberKeys } from '@gateway/contracts/redis-keys';
 import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { sleep, systemClock } from '@gateway/runtime/clock';
-import type { Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { SenderPool } from '@gateway/sender/fleet/sender-pool';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
@@ -20,12 +19,11 @@ import { eventually } from '@gateway/testkit/eventually';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { logInOnScript } from '@gateway/testkit/scripted-session';
+import { silentLogger as logger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 import PQueue from 'p-queue';
 
 const ACCOUNT = { jid: '491700000031@s.whatsapp.net', phone: '491700000031', name: 'Shop' };
-const ignore = () => {};
-const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => logger };
 const DEVICES = Array.from({ length: 12 }, (_, i) => `device-${i}`);
 
 /** Some senders in this process, on one Redis, with sessions that need no network. */

@@ -13,11 +13,11 @@ import type {
   SessionEvent,
 } from '@gateway/messenger/session/session-events';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
-import type { Logger } from '@gateway/runtime/logs/logger';
 import type { FaultAction, FaultPoint } from '@gateway/simulator/faults/fault-book';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator/start-simulator';
 import { eventually } from '@gateway/testkit/eventually';
 import { scanCodes } from '@gateway/testkit/scan-codes';
+import { silentLogger } from '@gateway/testkit/silent-logger';
 import { MemoryKeyStore } from './memory-key-store.js';
 
 /** Of each kind of event that tests look at, what it tells. */
@@ -72,7 +72,6 @@ export interface Device {
 }
 
 const ignore = () => {};
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => silent };
 
 /** A simulator and the sessions of one test file: all ended when it is done. */
 export function useSessions(simulatorOptions: SimulatorOptions = {}) {
@@ -175,7 +174,7 @@ async function openTestSession(
       url: simulator.socketUrl,
       trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
     },
-    logger: silent,
+    logger: silentLogger,
     getMessage: async (): Promise<ReadyContent | undefined> => undefined,
     assertMayWrite: ignore,
     ackTimeoutMs: 2_000,
