@@ -15,6 +15,7 @@ import {
   CONTAINER_BYTES,
   MAX_LOOP_DELAY_MS,
   MAX_MEMORY_MB,
+  MAX_NEIGHBOUR_MS,
   MEGABYTE,
   TEXT,
   useAttackedApi,
@@ -98,6 +99,20 @@ describe('what one caller can do to the others with bodies and files', function 
       const answers = await Promise.all(bodies.map((body) => api.post('/send', attacker, body)));
       expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 202));
     });
+  });
+
+  it('with a hundred of the longest lists at once: the others do not wait', async () => {
+    const to = Array.from({ length: LIMITS.maxRecipients }, (_, i) => `+44 7700 ${900_000 + i}`.padEnd(80));
+    const body = JSON.stringify({ ...TEXT, to });
+    const attackers = await Promise.all(Array.from({ length: 10 }, () => api.newToken()));
+    const harm = await api.attack(async () => {
+      const lists = attackers.flatMap((attacker) =>
+        Array.from({ length: 10 }, () => api.post('/send', attacker, body)),
+      );
+      for (const { status } of await Promise.all(lists)) expect(status).to.be.oneOf([202, 422, 503]);
+    });
+    expect(harm.slowestNeighbourMs, JSON.stringify(harm)).to.be.below(MAX_NEIGHBOUR_MS);
+    expect(harm.loopDelayMs, JSON.stringify(harm)).to.be.at.most(MAX_LOOP_DELAY_MS);
   });
 
   it('with a hundred of the largest files at once: what is accepted is whole, and memory is what the settings say', async () => {

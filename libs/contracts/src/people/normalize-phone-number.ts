@@ -1,6 +1,6 @@
 import { holdsTrunkZero } from './holds-trunk-zero.js';
 
-const SEPARATORS = /[\s\-.()[\]]/g;
+const SEPARATORS = /[\s\-.()[\]]+/g;
 /** `+44 (0) 7700`: to be left out when called from abroad, in most countries. */
 const ZERO_IN_BRACKETS = /[([][\s\-.]*0[\s\-.]*[)\]]/;
 const INTERNATIONAL = /^[1-9]\d{6,14}$/;

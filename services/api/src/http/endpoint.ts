@@ -28,6 +28,8 @@ export interface Call<Query, Body> {
   /** Aborted when the caller is gone or the process stops: waiting steps give up. */
   signal: AbortSignal;
   logger: Logger;
+  /** Does what takes milliseconds for a long list in turn with the lists of other tokens. Rejects when it throws. */
+  inTurn<T>(step: () => T | Promise<T>): Promise<T>;
   /** Memory for what the request keeps beside its body, until its answer is out. */
   account: Pick<BodyAccount, 'take' | 'onEnd'>;
 }

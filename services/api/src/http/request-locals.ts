@@ -3,6 +3,7 @@ import type { DeviceState } from '@gateway/store/devices/device-state';
 import type { ApiToken } from '@gateway/store/workspace/api-tokens';
 import type { Response } from 'express';
 import type { BodyAccount, BodyBudget } from './body/body-budget.js';
+import { StartSlices } from './start-slices.js';
 
 /** What the checks found out about a request on its way through. */
 export interface RequestLocals {
@@ -14,6 +15,8 @@ export interface RequestLocals {
   isQuiet?: boolean;
   /** Of the device that the token acts on, once asked for. */
   state?: Promise<Readonly<DeviceState>>;
+  /** Its JSON is large: see `inTurn`. */
+  isLarge?: boolean;
   /** What the request holds in memory. */
   account?: BodyAccount;
   /** Called by the last of its steps. */
@@ -45,6 +48,18 @@ export function accountOf(res: Response, budget: BodyBudget): BodyAccount {
     if (!isOver(res)) res.once('close', locals.account.join());
   }
   return locals.account;
+}
+
+/** The answers of Redis to a hundred lists come at once, and what follows takes milliseconds for each. */
+const STEPS = new StartSlices();
+
+/**
+ * Does what takes time for a large body in turn with the large bodies of other tokens, a slice in each turn of the event loop;
+ * at once for others. Rejects when it throws.
+ */
+export async function inTurn<T>(res: Response, step: () => T | Promise<T>): Promise<T> {
+  const { isLarge, token } = localsOf(res);
+  return isLarge ? STEPS.take(token!.keyId, step) : step();
 }
 
 /** The request ended before all of it had come. */

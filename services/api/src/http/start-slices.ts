@@ -44,6 +44,19 @@ export class StartSlices {
     else this.#begin(start);
   }
 
+  /** The same for a step with a result, or an error. */
+  take<T>(caller: string, step: () => T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) =>
+      this.run(caller, () => {
+        try {
+          resolve(step());
+        } catch (thrown) {
+          reject(thrown);
+        }
+      }),
+    );
+  }
+
   #countThisTurn(): void {
     if (this.#isCounting) return;
     this.#isCounting = true;

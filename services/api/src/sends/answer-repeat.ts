@@ -32,7 +32,7 @@ interface Handlers {
  * under the same key, 409 while the first one is being handled.
  */
 export async function handleOnce(
-  { idempotencyKey: callersKey, address, token, body }: Call<unknown, object>,
+  { idempotencyKey: callersKey, address, token, body, inTurn }: Call<unknown, object>,
   deps: ApiDeps,
   { again, handle }: Handlers,
 ): Promise<Answer> {
@@ -41,7 +41,7 @@ export async function handleOnce(
   const found = await findRepeat(deps.store, { owner: token.owner, callersKey, address, isBound });
   if (found.kind === 'claimed') throw inProgress();
   // The order of fields, at any depth, does not matter.
-  const fingerprint = createHash('sha256').update(stringify(body)).digest();
+  const fingerprint = await inTurn(() => createHash('sha256').update(stringify(body)).digest());
   if (found.kind === 'free') return handleClaimed(deps, found.claim, () => handle({ key: found.key, fingerprint }));
   const { first, address: firstAddress, key } = found;
   if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotency_mismatch');

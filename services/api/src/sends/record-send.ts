@@ -1,4 +1,4 @@
-import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
+import type { MessageId } from '@gateway/contracts/ids';
 import { priorityOf } from '@gateway/contracts/jobs';
 import { ApiError, toError } from '@gateway/runtime/errors';
 import { isRedisFull } from '@gateway/runtime/redis/is-redis-away';
@@ -17,6 +17,8 @@ import { inProgress, type RepeatKey } from './answer-repeat.js';
 import { noRoom, roomUseOf } from './redis-headroom.js';
 import { wakeOwner } from './wake-owner.js';
 
+type SendingCall = Pick<Call<unknown, object>, 'address' | 'requestId' | 'logger' | 'inTurn'>;
+
 interface Acceptance {
   send: NewSend;
   /** For a repeat; ignored without a `repeat` key. */
@@ -26,11 +28,12 @@ interface Acceptance {
 
 /** Accepts a send, and wakes its owner. Throws 503 without room, 409 when a request under the same key, or another account, came in between. */
 export async function recordSend(
-  { address, requestId, logger }: Call<unknown, object>,
+  call: SendingCall,
   deps: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<MessageId> {
-  const accepted = await takeIn(address, deps, { send, answer, repeat });
+  const { address, requestId, logger } = call;
+  const accepted = await takeIn(call, deps, { send, answer, repeat });
   const { messageId, forgotten } = accepted;
   await wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
   if (forgotten > 0) logger.info('finished sends deleted early to make room', { sends: forgotten });
@@ -39,13 +42,14 @@ export async function recordSend(
 }
 
 /** Its file gets the lifetime of the send before the send exists, and is released at once if the send is refused. */
-async function takeIn(address: DeviceAddress, deps: ApiDeps, acceptance: Acceptance): Promise<AcceptedSend> {
+async function takeIn(call: SendingCall, deps: ApiDeps, acceptance: Acceptance): Promise<AcceptedSend> {
   const { content, expiresAtMs } = acceptance.send;
-  if (content.kind !== 'media') return accept(address, deps, acceptance);
+  if (content.kind !== 'media') return accept(call, deps, acceptance);
   const { store } = deps;
+  const { address } = call;
   try {
     if (!(await keepBlob(store, address.workspace, { content, expiresAtMs }))) throw new ApiError('unavailable');
-    return await accept(address, deps, acceptance);
+    return await accept(call, deps, acceptance);
   } catch (thrown) {
     // When the reply of Redis is lost the send may be there: its file lives until that has expired.
     if (isRefusal(toError(thrown))) await dropBlob(store, address.workspace, content);
@@ -58,7 +62,7 @@ function isRefusal(error: Error): boolean {
 }
 
 async function accept(
-  address: DeviceAddress,
+  { address, inTurn }: SendingCall,
   { store, headroom }: ApiDeps,
   { send, answer, repeat }: Acceptance,
 ): Promise<AcceptedSend> {
@@ -67,9 +71,8 @@ async function accept(
   const messages = send.recipients.length * send.parts;
   return headroom.take({ use, messages, workspace: address.workspace }, async (freeMessages) => {
     const bounded = { ...send, quotaBytes, freeMessages };
-    const accepted = await (repeat
-      ? acceptSendOnce(store, address, bounded, { ...repeat, answer })
-      : acceptSend(store, address, bounded)
+    const accepted = await inTurn<AcceptedSend | undefined>(() =>
+      repeat ? acceptSendOnce(store, address, bounded, { ...repeat, answer }) : acceptSend(store, address, bounded),
     ).catch((thrown: unknown) => {
       if (thrown instanceof OtherAccountError) throw new ApiError('no_device');
       throw thrown instanceof SendsFullError ? noRoom(thrown) : thrown;

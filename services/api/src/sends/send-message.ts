@@ -103,7 +103,7 @@ async function accept(
 ): Promise<Answer> {
   const device = await requireLinkedDevice(deps.store, call.address);
   const reply = await replyOf(call, deps);
-  const plan = planSend(call, deps, given);
+  const plan = await call.inTurn(() => planSend(call, deps, given));
   const messages = plan.recipients.length * plan.parts;
   await deps.headroom.refuseWithoutRoom(roomUseOf(plan.recipients.length), messages);
   const finishMs = await estimateFinishMs(deps, call.address, messages);

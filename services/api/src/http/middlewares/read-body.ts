@@ -10,7 +10,7 @@ import { BodyReader } from '../body/body-reader.js';
 import { BROKEN, brokenBy } from '../body/broken-bodies.js';
 import { leaveToReader } from '../body/unread-bodies.js';
 import type { Endpoint } from '../endpoint.js';
-import { accountOf, endedEarly, isOver, localsOf } from '../request-locals.js';
+import { accountOf, endedEarly, inTurn, isOver, localsOf } from '../request-locals.js';
 import { StartSlices } from '../start-slices.js';
 
 /**
@@ -44,8 +44,11 @@ export function readBody({ bodies, waits }: BodyDeps, { maxBodyBytes, hasFile }:
       },
       read: (chunk) => reader.push(chunk),
     });
-    if (reader.textBytes > SMALL_BODY_BYTES) account.take(reader.textBytes * (PARSED_COST - 1));
-    req.body = reader.finish();
+    if (reader.textBytes > SMALL_BODY_BYTES) {
+      account.take(reader.textBytes * (PARSED_COST - 1));
+      localsOf(res).isLarge = true;
+    }
+    req.body = await inTurn(res, () => reader.finish());
     next();
   };
 }

@@ -4,7 +4,7 @@ import type { ApiDeps } from '../../api-deps.js';
 import type { DeviceStates } from '../../devices/device-states.js';
 import { sendAnswer } from '../../sends/send-answer.js';
 import type { Call, Endpoint } from '../endpoint.js';
-import { accountOf, isOver, localsOf } from '../request-locals.js';
+import { accountOf, inTurn, isOver, localsOf } from '../request-locals.js';
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
 export function runHandler<Query, Body>(
@@ -53,6 +53,7 @@ async function toCall<Query, Body>(
     get logger() {
       return deps.logger.child({ requestId });
     },
+    inTurn: (step) => inTurn(res, step),
     get account() {
       return accountOf(res, deps.bodies);
     },

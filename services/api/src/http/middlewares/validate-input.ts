@@ -1,20 +1,16 @@
 import type { ErrorDetail } from '@gateway/contracts/errors';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Endpoint } from '../endpoint.js';
 import { inputCheck } from '../input/check-input.js';
-import { localsOf } from '../request-locals.js';
-import { StartSlices } from '../start-slices.js';
-
-/** A list of ten thousand takes a while: of those that end at the same time each has a turn of its own. */
-const CHECKS = new StartSlices();
+import { inTurn, localsOf } from '../request-locals.js';
 
 /** Check 5: query, body and the header of repeats; all problems at once. */
 export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): RequestHandler {
   const checkQuery = inputCheck(endpoint.query);
   const checkBody = inputCheck(endpoint.body);
-  const check: RequestHandler = (req, res, next) => {
+  const check = (req: Request, res: Response) => {
     const { token: _checkedBefore, ...given } = req.query;
     const query = checkQuery(given);
     const body = checkBody(req.body ?? (req.body === null ? null : {}));
@@ -24,16 +20,11 @@ export function validateInput<Query, Body>(endpoint: Endpoint<Query, Body>): Req
       throw new ApiError('invalid_request', { details: details.slice(0, LIMITS.maxValidationDetails) });
     }
     Object.assign(localsOf(res), { query: query.value, body: body.value, idempotencyKey });
+  };
+  return async (req, res, next) => {
+    await inTurn(res, () => check(req, res));
     next();
   };
-  return (req, res, next) =>
-    CHECKS.run(localsOf(res).token!.keyId, () => {
-      try {
-        check(req, res, next);
-      } catch (thrown) {
-        next(thrown);
-      }
-    });
 }
 
 const KEY = new RegExp(`^[\\x21-\\x7e]{1,${LIMITS.maxIdempotencyKeyCharacters}}$`);

@@ -13,7 +13,7 @@ import { type Harm, measureHarm, WATCH_TURNS, watchMemory } from './neighbours.j
 
 export const MAX_LOOP_DELAY_MS = 250;
 export const MAX_MEMORY_MB = 64;
-const MAX_NEIGHBOUR_MS = 2_000;
+export const MAX_NEIGHBOUR_MS = 2_000;
 /** A machine that is busy with something else may spoil one. */
 export const ATTEMPTS = 3;
 /** Of a container: all memory of the process, and of those that it starts. */
