@@ -12,12 +12,16 @@ interface Linked {
 
 /** A process that is to claim a device has it by then, unless it is busy, or ill. */
 const LATE_MS = 5_000;
+/** Of devices in doubtful shards: some 10 ms of Redis. */
+const MOST_LOOKED_AT = 2_000;
 
 /** The devices of all workspaces that are to be linked, each with the process that owns it, as they were seen last. */
 export class LinkedDevices {
   /** By `workspace/device`. */
   private readonly shards: Map<string, Linked>[] = Array.from({ length: SHARDS }, () => new Map());
 
+  /** Where `doubtfulShards` goes on. */
+  private nextDoubtful = 0;
   /** That were seen as a whole. */
   private readonly complete = new Set<number>();
 
@@ -76,10 +80,23 @@ export class LinkedDevices {
     return this.find(address)?.owner;
   }
 
-  /** Shards with a device that has no owner, or one that is none of these: no doorbell tells who has claimed it, or that it died. */
-  doubtfulShards(members: ReadonlySet<string>): number[] {
+  /**
+   * Shards with a device that has no owner, or one that is none of these: no doorbell tells who has claimed it, or that it died.
+   * Of so many that they have more than `most` devices the next ones at each call, and one at least: to look at them costs for
+   * each device, and in a fleet without owners that is all of them.
+   */
+  doubtfulShards(members: ReadonlySet<string>, most = MOST_LOOKED_AT): number[] {
     const isDoubtful = ({ owner }: Linked) => owner === undefined || !members.has(owner);
-    return this.shards.flatMap((shard, index) => ([...shard.values()].some(isDoubtful) ? [index] : []));
+    const chosen: number[] = [];
+    let devices = 0;
+    for (let passed = 0; passed < SHARDS && devices < most; passed++) {
+      const index = this.nextDoubtful++ % SHARDS;
+      const shard = [...this.shards[index]!.values()];
+      if (!shard.some(isDoubtful)) continue;
+      chosen.push(index);
+      devices += shard.length;
+    }
+    return chosen;
   }
 
   /** What this process did is known without another look. */

@@ -130,6 +130,11 @@ describe('what a process knows of linked devices', () => {
     await eventually(() => linked.orphans().length === 1 && ownerOf('one') === 'a');
     expect(linked.doubtfulShards(new Set(['b']))).to.have.members([one, two]);
     expect(linked.doubtfulShards(new Set(['a']))).to.deep.equal([two]);
+    // Of many the next ones, so that each has its turn.
+    const inTurn = [1, 2, 3].flatMap(() => linked.doubtfulShards(new Set(['b']), 1));
+    expect(inTurn).to.have.length(3);
+    expect(inTurn).to.include.members([one, two]);
+    expect(linked.doubtfulShards(new Set(['b']), 2)).to.have.members([one, two]);
     monotonicMs = 4_999;
     await giveDeviceBack(space.store, ownership);
     await ringDoorbell(space.store, { topic: 'owner', ...named('one') });

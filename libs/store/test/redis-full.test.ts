@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { nameOfDevice, parseMessageId } from '@gateway/contracts/ids';
-import { clientVersionKeys, deviceKeys, sendKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { clientVersionKeys, deviceKeys, sendKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
@@ -46,6 +46,7 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { cancelSend, claimRecipient, forgetRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
+import { mendDue } from '@gateway/store/sends/due/mend-due';
 import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
@@ -185,6 +186,12 @@ describe('a full Redis', () => {
     await settle(list.tag, 'read');
     expect((await readSend(store, address, list.messageId))?.counts).to.include({ queued: 0, read: 3 });
     expect(await cancelSend(store, address, cancelled.messageId)).to.deep.equal({ cancelled: 3 });
+    const due = shardKeys(store.space, shardOf(address)).due;
+    const entry = `${nameOfDevice(address)}/${expired.tag}`;
+    await store.redis.zrem(due, entry);
+    const mended: number[] = [];
+    for await (const count of mendDue(store, shardOf(address), Date.now())) mended.push(count);
+    expect(mended.reduce((sum, count) => sum + count)).to.equal(1);
     const [overdue, ...others] = await listDue(store, shardOf(address), { nowMs: Date.now() + 10, limit: 10 });
     expect(others).to.deep.equal([]);
     expect(await serveDue(store, overdue!, Date.now() + 10)).to.deep.equal({ kind: 'expired' });

@@ -52,7 +52,7 @@ describe('the steward of shards', () => {
       addSend: async (processId, job, options) => void jobs.push({ processId, job, options }),
       close: async () => {},
     };
-    const steward = new Steward({ store, keeper, producer, clock, logger, tickMs: 20 });
+    const steward = new Steward({ store, keeper, producer, clock, logger, tickMs: 5, mendMs: 100 });
     let ended: Promise<void> | undefined;
     const end = () =>
       (ended ??= (async () => {
@@ -155,6 +155,23 @@ describe('the steward of shards', () => {
     await start();
     const { due } = shardKeys(space.store.space, shardOf(address));
     await eventually(async () => (await space.store.redis.exists(releasedBlobs, due)) === 0, soon);
+  });
+
+  it('finds what is open and not due, and files to release, as when the index was lost', async () => {
+    const ownership = await own('a');
+    const [taken, untaken, over] = [await send('a'), await send('a'), await send('b', { lifeMs: 300 })];
+    await takeInSend(space.store, ownership, { tag: (await read('a', taken))!.tag, nowMs: Date.now() });
+    const { releasedBlobs } = deviceKeys(space.store.space, { workspace, device: 'a' });
+    await space.store.redis.sadd(releasedBlobs, 'hash:4:holder');
+    await start();
+    await eventually(() => stewards[0]!.steward.shards.length === SHARDS, soon);
+    const indexes = ['a', 'b'].map((device) => shardKeys(space.store.space, shardOf({ workspace, device })).due);
+    await space.store.redis.unlink(...indexes);
+    await eventually(() => jobs.length === 2, soon);
+    expect(jobs.map(({ job }) => job.messageId)).to.have.members([taken, untaken]);
+    await isClosed('b', over);
+    expect((await read('b', over))!.counts).to.include({ expired: 1 });
+    await eventually(async () => (await space.store.redis.exists(releasedBlobs)) === 0, soon);
   });
 
   it('goes on with other sends when one cannot be served, and comes back to that one later', async () => {

@@ -10,6 +10,7 @@ import { listMembers } from '@gateway/store/fleet/members';
 import { processOf } from '@gateway/store/fleet/process-of';
 import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { type DueEntry, listDue, putOffDue, serveDue } from '@gateway/store/sends/due/due-entries';
+import { mendDue } from '@gateway/store/sends/due/mend-due';
 import { readSendByTag } from '@gateway/store/sends/read-send';
 import { toJob } from '../scheduling/active-sends.js';
 import { WakeUp } from '../scheduling/wake-up.js';
@@ -22,6 +23,8 @@ export interface StewardDeps {
   logger: Logger;
   /** Default 1 s. For tests. */
   tickMs?: number;
+  /** Default 1 min: each shard is mended that often. For tests. */
+  mendMs?: number;
 }
 
 const TICK_MS = 1_000;
@@ -32,10 +35,11 @@ const WORK_MS = 50;
 const REST_FACTOR = 9;
 /** One that cannot be served must not hold up the others. */
 const PUT_OFF_MS = 60_000;
+const MEND_MS = 60_000;
 
 /**
  * Serves what is due in shards, of devices with and without an owner: wakes owners that have not taken a send in, ends the sends
- * whose time is over, releases their files. Each shard has one steward, under the rule of device owners: whose session lives
+ * whose time is over, releases their files. Once a minute it looks whether something open is not due at all. Each shard has one steward, under the rule of device owners: whose session lives
  * stays it. The role opens no socket, and each step is safe by itself, so two stewards of one shard would do no harm.
  */
 export class Steward {
@@ -44,6 +48,9 @@ export class Steward {
   private readonly others = new Map<number, string>();
   private readonly wakeUp = new WakeUp();
   private workedMs = 0;
+  /** When each shard was mended last, by the monotonic clock. */
+  private readonly mendedAtMs = new Map<number, number>();
+  private mending: AsyncGenerator<number> | undefined;
   private stopped = false;
   private readonly loop: Promise<void>;
 
@@ -67,6 +74,7 @@ export class Steward {
       try {
         await this.takeRoles();
         await this.serveAll();
+        await this.mend();
       } catch (thrown) {
         this.deps.logger.warn('due work not done, will retry', { error: toError(thrown) });
       }
@@ -108,6 +116,29 @@ export class Steward {
     const ms = this.workedMs * REST_FACTOR;
     this.workedMs = 0;
     await sleep(ms);
+  }
+
+  /** One shard after the other, and of each a part at a time: it may have any number of open sends. */
+  private async mend(): Promise<void> {
+    const { clock, logger } = this.deps;
+    const startedMs = clock.monotonicMs();
+    this.mending ??= this.beginMending();
+    while (this.mending && !this.stopped && clock.monotonicMs() - startedMs < WORK_MS) {
+      // What is thrown has ended it.
+      const { value, done } = await this.mending.next();
+      if (done) this.mending = undefined;
+      else if (value > 0) logger.warn('open sends were not due, and are so again', { sends: value });
+    }
+  }
+
+  private beginMending(): AsyncGenerator<number> | undefined {
+    const { store, clock, mendMs = MEND_MS } = this.deps;
+    const nowMs = clock.monotonicMs();
+    const atMs = (shard: number) => this.mendedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY;
+    const [shard] = this.shards.sort((one, other) => atMs(one) - atMs(other));
+    if (shard === undefined || nowMs - atMs(shard) < mendMs) return undefined;
+    this.mendedAtMs.set(shard, nowMs);
+    return mendDue(store, shard, clock.nowMs());
   }
 
   private async serve(entry: DueEntry): Promise<void> {

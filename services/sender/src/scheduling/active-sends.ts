@@ -103,11 +103,16 @@ export class ActiveSends {
 
   /** Takes a send in, if it is not here yet: resolves when it is loaded, or waits for a place. Never rejects. */
   async takeIn(job: SendJob): Promise<void> {
-    if (this.stopped || this.has(job.messageId)) return;
+    if (this.stopped) return;
+    if (this.has(job.messageId)) return this.note(job);
     if (job.priority === 'otp' || this.room > 0) return this.work(job);
     this.lists.add(job);
     this.fillPlaces();
-    // Woken for it once more, it costs nothing.
+    await this.note(job);
+  }
+
+  /** So that this process is not woken for it once more. */
+  private async note(job: SendJob): Promise<void> {
     await this.deps.note(job.messageId).catch((error: unknown) => this.deps.onUnloadable(job, toError(error)));
   }
 
