@@ -13,7 +13,7 @@ interface MutationGroup {
   mutations: { file: string; from: string }[];
 }
 
-for (const folder of ['', 'scripts/mutation/']) {
+for (const folder of ['', 'scripts/mutation/', 'scripts/kubectl/']) {
   const text = readFileSync(join(ROOT, folder, 'package-lock.json'), 'utf8');
   const { packages } = JSON.parse(text) as LockFile;
   const paths = Object.keys(packages);

@@ -69,7 +69,7 @@ describe('refuseWrongSettings', () => {
   /** What it says against a Redis that describes itself like this. */
   const check = async (info: string) => {
     const refusal = await refuseWrongSettings({ info: async () => info } as never).catch(toError);
-    return refusal?.message;
+    return refusal instanceof Error ? refusal.message : undefined;
   };
 
   it('is content with a Redis that keeps what it is given', async () => {
@@ -80,6 +80,27 @@ describe('refuseWrongSettings', () => {
     const refusal = await check('redis_version:6.0.16\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:0\r\n');
     expect(refusal?.split(';')).to.have.length(3);
     expect(refusal).to.include('6.0.16').and.to.include('allkeys-lru').and.to.include('appendonly');
+  });
+
+  it('starts without an append-only file where the operator wants it, and warns', async () => {
+    const info = 'redis_version:7.2.4\r\nmaxmemory_policy:noeviction\r\naof_enabled:0\r\n';
+    const client = { info: async () => info } as never;
+    const doubts = await refuseWrongSettings(client, { withoutAof: true });
+    expect(doubts).to.deep.equal(['appendonly is off, must be on: a restart would lose accepted messages']);
+    const evicting = { info: async () => info.replace('noeviction', 'allkeys-lru') } as never;
+    expect(await refuseWrongSettings(evicting, { withoutAof: true }).catch(toError)).to.include({
+      code: 'redis_settings',
+    });
+  });
+
+  it('warns when nearly all connections are taken', async () => {
+    const settings = 'redis_version:7.2.4\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n';
+    const doubtsAt = (connected: number) =>
+      refuseWrongSettings({ info: async () => `${settings}connected_clients:${connected}\r\nmaxclients:100` } as never);
+    expect(await doubtsAt(79)).to.deep.equal([]);
+    expect(await doubtsAt(80)).to.deep.equal([
+      'maxclients is 100, and 80 are connected: beyond it processes cannot start',
+    ]);
   });
 
   it('wants 7.0, whose scripts can run on when it is full', async () => {

@@ -9,6 +9,7 @@ import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
 import { findTests } from '../tests/find-tests.js';
 import { provideChromium } from '../tests/provide-chromium.js';
+import { provideKubectl } from '../tests/provide-kubectl.js';
 import { providePromtool } from '../tests/provide-promtool.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 import { shareOutTests } from '../tests/share-out-tests.js';
@@ -44,6 +45,7 @@ export async function runTest(args: string[], lifecycle: Lifecycle): Promise<num
 export async function runLongTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
   await provideChromium();
+  await provideKubectl();
   const timer = setTimeout(() => {
     console.error(`The long tests took more than ${LONG_LIMIT_MS / 60_000} minutes.`);
     process.kill(process.pid, 'SIGTERM');

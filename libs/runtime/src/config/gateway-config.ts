@@ -7,6 +7,11 @@ import { isRealNetwork, type MessengerTrust, parseMessengerTrust } from './messe
 export interface GatewayConfig {
   /** The one data store: `redis://` or `rediss://`. Default: the Redis of this machine. */
   REDIS_URL: string;
+  /**
+   * Start although Redis writes no append-only file, as managed ones that have replicas in its place. What was accepted since
+   * its last snapshot is lost with it: messages are, and those that were sent meanwhile may be sent again. Default false.
+   */
+  REDIS_WITHOUT_AOF: boolean;
   /** First part of all Redis keys: separates installations that share a Redis. Default `gw`. */
   KEY_PREFIX: string;
   /** Keys that encrypt the content of messages, `id:64hex[,id:64hex...]`. The first encrypts, all decrypt. Required. */
@@ -63,6 +68,7 @@ export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS
   REDIS_URL: Joi.string()
     .uri({ scheme: ['redis', 'rediss'] })
     .default('redis://127.0.0.1:6379'),
+  REDIS_WITHOUT_AOF: Joi.boolean().default(false),
   KEY_PREFIX: Joi.string()
     .pattern(/^[A-Za-z0-9_-]{1,40}$/)
     .default('gw'),

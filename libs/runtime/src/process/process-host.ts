@@ -66,7 +66,8 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   lifecycle.add('redis', clients.close);
   await clients.waitForReady(stopping);
   missing = 'under way';
-  await refuseWrongSettings(clients.failFast);
+  const doubts = await refuseWrongSettings(clients.failFast, { withoutAof: config.REDIS_WITHOUT_AOF });
+  for (const reason of doubts) logger.warn('redis is not as it should be', { reason });
   const stopFollowing = await followRedisTime(clients.failFast);
   lifecycle.add('time of redis', async () => stopFollowing());
 

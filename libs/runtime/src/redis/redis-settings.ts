@@ -4,19 +4,35 @@ import { GatewayError } from '../errors.js';
 /** The oldest version whose scripts can say that they run also when it is full. */
 const MINIMUM_VERSION = [7, 0] as const;
 
-/** Throws `redis_settings` when this Redis could lose messages: a process that starts on it must not go on. */
-export async function refuseWrongSettings(client: Redis): Promise<void> {
-  const problems = await findProblems(client);
-  if (problems.length === 0) return;
+/** A Redis that has as many connections refuses new ones, those of processes that replace others, too. */
+const NEARLY_ALL_CLIENTS = 0.8;
+
+/**
+ * Throws `redis_settings` when this Redis could lose messages: a process that starts on it must not go on.
+ * @param options.withoutAof the operator accepts that its restart loses what it has accepted since its last snapshot.
+ * @returns what an operator should know of one that is taken all the same. Reads `INFO` only, which managed services allow too.
+ */
+export async function refuseWrongSettings(
+  client: Redis,
+  { withoutAof = false }: { withoutAof?: boolean } = {},
+): Promise<string[]> {
+  const info = parseInfo(await client.info());
+  const noAof =
+    info.aof_enabled === '1' ? [] : ['appendonly is off, must be on: a restart would lose accepted messages'];
+  const problems = [...findProblems(info), ...(withoutAof ? [] : noAof)];
+  if (problems.length === 0) return [...findDoubts(info), ...noAof];
   throw new GatewayError({
     code: 'redis_settings',
     message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
   });
 }
 
-/** Reads `INFO` only, which managed services allow too. */
-async function findProblems(client: Redis): Promise<string[]> {
-  const info = parseInfo(await client.info());
+function findDoubts({ connected_clients: connected, maxclients: most }: Info): string[] {
+  if (Number(connected) < Number(most) * NEARLY_ALL_CLIENTS || most === undefined) return [];
+  return [`maxclients is ${most}, and ${connected} are connected: beyond it processes cannot start`];
+}
+
+function findProblems(info: Info): string[] {
   const problems: string[] = [];
   if (!isRecent(info.redis_version)) {
     problems.push(`version is ${info.redis_version}, at least ${MINIMUM_VERSION.join('.')} is needed`);
@@ -24,11 +40,12 @@ async function findProblems(client: Redis): Promise<string[]> {
   if (info.maxmemory_policy !== 'noeviction') {
     problems.push(`maxmemory-policy is ${info.maxmemory_policy}, must be noeviction: others drop messages silently`);
   }
-  if (info.aof_enabled !== '1') problems.push('appendonly is off, must be on: a restart would lose accepted messages');
   return problems;
 }
 
-function parseInfo(text: string): Record<string, string | undefined> {
+type Info = Record<string, string | undefined>;
+
+function parseInfo(text: string): Info {
   const pairs = text.split(/\r?\n/).flatMap((line) => {
     const at = line.indexOf(':');
     return at > 0 ? [[line.slice(0, at), line.slice(at + 1)] as const] : [];

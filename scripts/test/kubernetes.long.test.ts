@@ -1,0 +1,224 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { BlockList } from 'node:net';
+import { join } from 'node:path';
+import { SETTINGS } from '@gateway/gateway/settings';
+import { readConfig } from '@gateway/runtime/config/read-config';
+import { ROOT } from '@gateway/scripts/paths';
+import { provideKubectl } from '@gateway/scripts/tests/provide-kubectl';
+import { startSimulator } from '@gateway/simulator/start-simulator';
+import { expect } from 'chai';
+import { parse, stringify } from 'yaml';
+import { findTypeErrors, type Manifest, render } from './support/manifests.js';
+
+const OVERLAYS = ['dev', 'production'] as const;
+const RULES = 'deploy/prometheus-rules.yml';
+const ROLES = ['api', 'connection', 'dashboard', 'sender'];
+/** What no pod that talks to strangers may reach: metadata services, and networks of ours. */
+const INSIDE = ['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '168.63.129.16', '127.0.0.1'];
+const KEYS = { CREDENTIAL_KEYS: `k1:${'0a'.repeat(32)}`, CONTENT_KEYS: `k1:${'0b'.repeat(32)}` };
+
+describe('k8s/', function () {
+  this.timeout(180_000);
+  const rendered = {} as Record<(typeof OVERLAYS)[number], Manifest[]>;
+  before(async () => {
+    const kubectl = await provideKubectl();
+    for (const overlay of OVERLAYS) rendered[overlay] = render(kubectl, `k8s/overlays/${overlay}`);
+  });
+
+  const ofKind = (manifests: readonly Manifest[], kind: string) => manifests.filter((each) => each.kind === kind);
+  const find = (manifests: readonly Manifest[], kind: string, name: string) => {
+    const found = ofKind(manifests, kind).find(({ metadata }) => metadata.name.replace(/-[a-z0-9]{10}$/, '') === name);
+    if (!found) throw new Error(`no ${kind} ${name}`);
+    return found;
+  };
+  const containersOf = (deployment: Manifest) => deployment.spec.template.spec.containers;
+
+  for (const overlay of OVERLAYS) {
+    describe(`overlays/${overlay}`, () => {
+      const pods = () => ofKind(rendered[overlay], 'Deployment');
+
+      it('is what the API of Kubernetes takes, by its types', () => {
+        expect(findTypeErrors(rendered[overlay])).to.deep.equal([]);
+      });
+
+      it('has pods without rights: no root, no privileges, nothing to write to, no token of the cluster', () => {
+        for (const { metadata, spec } of pods()) {
+          const pod = spec.template.spec;
+          expect(pod, metadata.name).to.include({ automountServiceAccountToken: false, enableServiceLinks: false });
+          expect(pod.securityContext.runAsNonRoot).to.equal(true);
+          expect(pod.securityContext.runAsUser).to.be.above(0);
+          expect(pod.securityContext.seccompProfile).to.deep.equal({ type: 'RuntimeDefault' });
+          for (const { securityContext } of pod.containers) {
+            expect(securityContext).to.deep.include({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true });
+            expect(securityContext.capabilities).to.deep.equal({ drop: ['ALL'] });
+          }
+        }
+        const { labels } = find(rendered[overlay], 'Namespace', 'messenger-gateway').metadata;
+        expect(labels['pod-security.kubernetes.io/enforce']).to.equal('restricted');
+      });
+
+      it('has limits and probes for each container, and images of one version', () => {
+        const image = overlay === 'production' ? /@sha256:[0-9a-f]{64}$/ : /:(?!latest)[\w.-]+$/;
+        for (const container of pods().flatMap(containersOf)) {
+          expect(container.image).to.match(image);
+          expect(container.resources.requests).to.have.all.keys('cpu', 'memory', 'ephemeral-storage');
+          expect(container.resources.limits).to.have.all.keys('memory', 'ephemeral-storage');
+          for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+            expect(container).to.have.property(probe);
+        }
+      });
+
+      it('rolls without a gap, spreads its pods, and lets one of them go at a time', () => {
+        for (const name of ROLES) {
+          const { spec } = find(rendered[overlay], 'Deployment', name);
+          expect(spec.strategy.rollingUpdate).to.deep.equal({ maxSurge: 1, maxUnavailable: 0 });
+          expect(spec.minReadySeconds).to.be.above(0);
+          expect(spec.template.spec.topologySpreadConstraints).to.have.length(2);
+          // Above the 2 s that a check of /readyz may take.
+          expect(spec.template.spec.containers[0].readinessProbe.timeoutSeconds).to.be.above(2);
+          const budget = find(rendered[overlay], 'PodDisruptionBudget', name).spec;
+          expect(budget).to.include({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+          expect(budget.selector).to.deep.equal(spec.selector);
+        }
+        const { template } = find(rendered[overlay], 'Deployment', 'sender').spec;
+        expect(template.spec.terminationGracePeriodSeconds).to.be.at.least(90);
+      });
+
+      it('has services, autoscalers and ingresses that lead to something', () => {
+        for (const { spec } of ofKind(rendered[overlay], 'Service')) {
+          const targets = pods().filter(({ spec: { template } }) =>
+            Object.entries(spec.selector).every(([label, value]) => template.metadata.labels[label] === value),
+          );
+          expect(targets).to.have.length(1);
+          const ports = containersOf(targets[0]!).flatMap((container: Manifest['spec']) => container.ports);
+          for (const { targetPort } of spec.ports)
+            expect(ports.flatMap((port: Manifest['spec']) => [port.name, port.containerPort])).to.include(targetPort);
+        }
+        for (const kind of ['HorizontalPodAutoscaler', 'ScaledObject']) {
+          for (const { spec } of ofKind(rendered[overlay], kind)) {
+            const target = find(rendered[overlay], 'Deployment', spec.scaleTargetRef.name);
+            expect(target.spec, 'it alone says how many').not.to.have.property('replicas');
+          }
+        }
+        for (const { spec } of ofKind(rendered[overlay], 'Ingress')) {
+          find(rendered[overlay], 'Service', spec.rules[0].http.paths[0].backend.service.name);
+        }
+      });
+
+      it('gives each role settings with which it starts, and only such as exist', () => {
+        const settings = find(rendered[overlay], 'ConfigMap', 'gateway').data as Record<string, string>;
+        for (const role of ['api', 'connection', 'dashboard', 'sender'] as const) {
+          const { env } = containersOf(find(rendered[overlay], 'Deployment', role))[0];
+          const given: Record<string, string> = { ...settings };
+          for (const { name, value, valueFrom } of env) {
+            const setting = name.replace(/_FILE$/, '');
+            expect(Object.keys({ ...SETTINGS[role].describe().keys, ROLES: 0 }), `${role} ${name}`).to.include(setting);
+            if (setting in KEYS) given[setting] = KEYS[setting as keyof typeof KEYS];
+            else if (setting === 'REDIS_URL') given[setting] = 'redis://redis:6379';
+            else given[name] = value ?? valueFrom.fieldRef.fieldPath;
+          }
+          readConfig<object>(SETTINGS[role] as never, given);
+          expect(readConfig(SETTINGS.process, given).ROLES).to.deep.equal([role]);
+        }
+      });
+
+      it('lets nothing pass that is not listed, and no pod that talks to strangers into networks of ours', () => {
+        const policies = ofKind(rendered[overlay], 'NetworkPolicy');
+        const all = policies.find(({ metadata }) => metadata.name === 'default-deny')!;
+        expect(all.spec).to.deep.equal({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+        for (const name of ['api', 'network']) {
+          const [rule] = find(rendered[overlay], 'NetworkPolicy', name).spec.egress;
+          for (const { port } of rule.ports) expect([80, 443]).to.include(port);
+          const v4 = rule.to.find(({ ipBlock }: Manifest['spec']) => ipBlock.cidr === '0.0.0.0/0').ipBlock;
+          const denied = new BlockList();
+          for (const network of v4.except) denied.addSubnet(network.split('/')[0], Number(network.split('/')[1]));
+          for (const address of INSIDE) expect(denied.check(address), address).to.equal(true);
+          expect(denied.check('1.1.1.1')).to.equal(false);
+        }
+        const ops = policies.filter(({ spec }) => JSON.stringify(spec).includes('"ops"'));
+        expect(ops.map(({ metadata }) => metadata.name)).to.deep.equal(['ops-for-monitoring']);
+      });
+    });
+  }
+
+  it('has no secret in overlays/production', () => {
+    expect(ofKind(rendered.production, 'Secret')).to.deep.equal([]);
+  });
+
+  it('trusts the simulator of overlays/dev', async () => {
+    const { env } = containersOf(find(rendered.dev, 'Deployment', 'simulator'))[0];
+    const { value: seed } = env.find(({ name }: { name: string }) => name === 'SIMULATOR_SEED');
+    const simulator = await startSimulator({ seed });
+    await simulator.close();
+    const { MESSENGER_TRUST } = find(rendered.dev, 'ConfigMap', 'gateway').data;
+    expect(MESSENGER_TRUST).to.equal(`root:${simulator.rootPublicKeyHex}`);
+  });
+
+  it('gives the api files of secrets to none of its processes that read pictures', () => {
+    const { spec } = find(rendered.production, 'Deployment', 'api').spec.template;
+    expect(spec.volumes.map(({ name }: { name: string }) => name)).to.deep.equal(['tmp']);
+  });
+
+  it('keeps one sender more than the devices need, by a metric that exists', () => {
+    const { triggers, advanced } = find(rendered.production, 'ScaledObject', 'sender').spec;
+    const [{ metadata }] = triggers;
+    const { env } = containersOf(find(rendered.production, 'Deployment', 'sender'))[0];
+    const most = env.find(({ name }: { name: string }) => name === 'MAX_DEVICES').value;
+    expect(metadata.threshold).to.equal(most);
+    expect(metadata.query.endsWith(` + ${most}`)).to.equal(true);
+    const metrics = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8');
+    for (const [name] of metadata.query.matchAll(/gateway_\w+/g)) expect(metrics).to.include(`\`${name}\``);
+    expect(advanced.horizontalPodAutoscalerConfig.behavior.scaleDown.stabilizationWindowSeconds).to.equal(1_800);
+  });
+
+  it('has the rules of deploy/', () => {
+    const { groups } = parse(readFileSync(join(ROOT, RULES), 'utf8'));
+    const metadata = { name: 'messenger-gateway' };
+    const made = { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', metadata, spec: { groups } };
+    const head = `# Made of ${RULES} by scripts/test/kubernetes.long.test.ts.\n`;
+    mkdirSync(join(ROOT, 'build'), { recursive: true });
+    writeFileSync(join(ROOT, 'build/rules.yaml'), head + stringify(made, { lineWidth: 120 }));
+    const { spec } = find(rendered.production, 'PrometheusRule', 'messenger-gateway');
+    expect(spec, 'copy build/rules.yaml, which was just made, to k8s/components/monitoring').to.deep.equal({ groups });
+  });
+
+  describe('the check by types', () => {
+    const plants: [what: string, kind: string, plant: (spec: Manifest['spec']) => void, complaint: string][] = [
+      ['an unknown field', 'Deployment', (spec) => Object.assign(spec, { replica: 2 }), '\'"replica"\' does not exist'],
+      [
+        'one deep inside',
+        'Deployment',
+        (spec) => Object.assign(spec.template.spec.containers[0], { resource: {} }),
+        '\'"resource"\' does not exist',
+      ],
+      [
+        'a wrong type',
+        'Deployment',
+        (spec) => Object.assign(spec, { minReadySeconds: '10' }),
+        "'string' is not assignable",
+      ],
+      ['a field that is missing', 'Ingress', (spec) => delete spec.rules[0].http.paths[0].pathType, 'pathType'],
+      [
+        'a wrong type of KEDA',
+        'ScaledObject',
+        (spec) => Object.assign(spec, { minReplicaCount: '2' }),
+        "'string' is not assignable",
+      ],
+      [
+        'an unknown field of Prometheus Operator',
+        'PodMonitor',
+        (spec) => Object.assign(spec, { podMetricEndpoints: [] }),
+        '\'"podMetricEndpoints"\' does not exist',
+      ],
+    ];
+    for (const [what, kind, plant, complaint] of plants) {
+      it(`finds ${what}`, () => {
+        const planted = structuredClone(ofKind(rendered.production, kind).slice(0, 1));
+        plant(planted[0]!.spec);
+        const errors = findTypeErrors(planted);
+        expect(errors).to.have.length(1);
+        expect(errors[0]).to.include(complaint);
+      });
+    }
+  });
+});
