@@ -169,6 +169,9 @@ describe('the heartbeat of live streams', () => {
 describe('a feed of the console', () => {
   const BELL: Doorbell = { topic: 'observed', workspace: 'main', device: 'x' };
 
+  const HERE = 'event: things\ndata: "here"';
+  const dataOf = (frame: Buffer) => /^data: (.*)$/m.exec(String(frame))![1]!;
+
   function countingFeed() {
     const reads: (readonly Doorbell[] | undefined)[] = [];
     const feed = new Feed('things', {
@@ -176,7 +179,7 @@ describe('a feed of the console', () => {
       read: async (bells) => reads.push(bells),
     });
     const told: string[] = [];
-    const follower = (): Follower => ({ role: 'viewer', tell: (_event, data) => told.push(data) });
+    const follower = (): Follower => ({ role: 'viewer', tell: (frame) => told.push(dataOf(frame)) });
     return { feed, reads, told, follower };
   }
 
@@ -194,6 +197,35 @@ describe('a feed of the console', () => {
     expect(feed.isFollowed).to.equal(false);
   });
 
+  it('tells a list once, and from then on what has changed in it', async () => {
+    let list = Array.from({ length: 1_000 }, (_, index) => ({ id: `d${1_000 + index}`, status: 'connected' }));
+    const topic: Topic = {
+      role: 'viewer',
+      everyMs: 60_000,
+      isRungBy: () => true,
+      isList: true,
+      read: async () => list,
+    };
+    const feed = new Feed('devices', topic);
+    const frames: string[] = [];
+    const one: Follower = { role: 'viewer', tell: (frame) => frames.push(String(frame)) };
+    feed.add(one);
+    await eventually(() => frames.length === 1);
+    list = list.slice(1).map((item) => (item.id === 'd1500' ? { ...item, status: 'connecting' } : item));
+    feed.ring(BELL);
+    await eventually(() => frames.length === 2);
+    expect(frames[1]).to.equal(
+      'event: devices.changes\ndata: {"changed":[{"id":"d1500","status":"connecting"}],"removed":["d1000"]}\n\n',
+    );
+    // One who comes later is told all of it, as it is by now.
+    const late: string[] = [];
+    const other: Follower = { role: 'viewer', tell: (frame) => late.push(String(frame)) };
+    feed.add(other);
+    expect(JSON.parse(dataOf(Buffer.from(late[0]!)))).to.deep.equal(list);
+    feed.remove(one);
+    feed.remove(other);
+  });
+
   it('says that it cannot be read, once, and tells all as soon as it can', async () => {
     let isAway = true;
     const topic: Topic = {
@@ -203,14 +235,14 @@ describe('a feed of the console', () => {
     const reasons: string[] = [];
     const feed = new Feed('things', topic, ({ message }) => reasons.push(message));
     const told: string[] = [];
-    const one: Follower = { role: 'viewer', tell: (event, data) => told.push(`${event} ${data}`) };
+    const one: Follower = { role: 'viewer', tell: (frame) => told.push(String(frame).trim()) };
     feed.add(one);
     await eventually(() => told.length > 0);
     feed.ring(BELL);
     await eventually(() => told.length > 0);
     isAway = false;
-    await eventually(() => told.at(-1) === 'things "here"');
-    expect(told).to.deep.equal(['trouble {}', 'things "here"']);
+    await eventually(() => told.at(-1) === HERE);
+    expect(told).to.deep.equal(['event: trouble\ndata: {}', HERE]);
     expect(reasons).to.deep.equal(['Redis is away']);
     feed.remove(one);
   });

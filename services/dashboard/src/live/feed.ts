@@ -1,17 +1,19 @@
 import type { UserRole } from '@gateway/contracts/console/users';
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import { toError } from '@gateway/runtime/errors';
+import { type Told, ToldList, ToldWhole, toFrame } from './told.js';
 import type { Topic } from './topic.js';
 
 /** One tab that follows a topic. */
 export interface Follower {
   role: UserRole;
-  /** @param event `trouble` when it cannot be read for now; what was told before still stands. */
-  tell(event: string, data: string): void;
+  /** @param frame one event: of the topic, or `trouble` when it cannot be read for now; what was told before still stands. */
+  tell(frame: Buffer): void;
 }
 
 /** Four frames a second at most, however many doorbells ring. */
 const LEAST_MS = 250;
+const TROUBLE = toFrame('trouble', '{}');
 /** How soon it is looked at again when it could not be read. */
 const TROUBLED_MS = 1_000;
 
@@ -21,7 +23,7 @@ const TROUBLED_MS = 1_000;
  */
 export class Feed {
   readonly #followers = new Set<Follower>();
-  readonly #texts = new Map<UserRole, string>();
+  readonly #told = new Map<UserRole, Told>();
   #bells: Doorbell[] | undefined;
   #timer: NodeJS.Timeout | undefined;
   #dueAtMs = 0;
@@ -43,8 +45,8 @@ export class Feed {
   /** Tells it what is known, and begins to look if it is the first. */
   add(follower: Follower): void {
     this.#followers.add(follower);
-    const known = this.#texts.get(follower.role);
-    if (known !== undefined && this.#followers.size > 1) follower.tell(this.name, known);
+    const told = this.#told.get(follower.role);
+    if (told && this.#followers.size > 1) follower.tell(told.whole());
     else this.lookAgain();
   }
 
@@ -52,7 +54,7 @@ export class Feed {
     this.#followers.delete(follower);
     if (this.isFollowed) return;
     clearTimeout(this.#timer);
-    this.#texts.clear();
+    this.#told.clear();
   }
 
   ring(doorbell: Doorbell): void {
@@ -99,22 +101,26 @@ export class Feed {
   }
 
   #tellAll(whole: unknown): void {
-    const isNews = new Map<UserRole, boolean>();
+    const news = new Map<UserRole, Buffer | undefined>();
     for (const follower of this.#followers) {
       const { role } = follower;
-      if (!isNews.has(role)) {
-        const text = JSON.stringify(this.topic.show ? this.topic.show(role, whole) : whole);
-        // After trouble each is told that it is over, by what there is.
-        isNews.set(role, this.#isTroubled || this.#texts.get(role) !== text);
-        this.#texts.set(role, text);
-      }
-      if (isNews.get(role)) follower.tell(this.name, this.#texts.get(role)!);
+      if (!news.has(role)) news.set(role, this.#newsFor(role, whole));
+      const frame = news.get(role);
+      if (frame) follower.tell(frame);
     }
     this.#isTroubled = false;
   }
 
+  #newsFor(role: UserRole, whole: unknown): Buffer | undefined {
+    const told = this.#told.get(role) ?? (this.topic.isList ? new ToldList(this.name) : new ToldWhole(this.name));
+    this.#told.set(role, told);
+    const news = told.update(this.topic.show ? this.topic.show(role, whole) : whole);
+    // After trouble each is told that it is over, by what there is.
+    return this.#isTroubled ? told.whole() : news;
+  }
+
   #tellTrouble(): void {
-    if (!this.#isTroubled) for (const follower of this.#followers) follower.tell('trouble', '{}');
+    if (!this.#isTroubled) for (const follower of this.#followers) follower.tell(TROUBLE);
     this.#isTroubled = true;
   }
 }

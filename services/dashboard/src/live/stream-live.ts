@@ -5,14 +5,17 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { DashboardDeps } from '../dashboard-deps.js';
 import { ConsoleError } from '../http/console-error.js';
 import { localsOf } from '../http/locals.js';
+import { toFrame } from './told.js';
 import type { Topic } from './topic.js';
 
 const MAX_TOPICS = 10;
+const BEAT = toFrame('beat', '{}');
 /** What a tab that takes nothing may have waiting: it gets all of it when it comes again. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * `GET /console/api/live?topics=devices,device.default`: server-sent events, one for each change, named after its topic. It
+ * `GET /console/api/live?topics=devices,device.default`: server-sent events,
+ * each named after its topic; those of a list that is known by now after `<topic>.changes`. It
  * ends with the session of its user, and when their role changes: the page asks again, and learns why.
  */
 export function streamLive(deps: DashboardDeps): RequestHandler {
@@ -36,15 +39,15 @@ function open(req: Request, res: Response, names: readonly string[], deps: Dashb
   res.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
   res.write('retry: 1000\n\n');
   const end = () => res.end();
-  const tell = (event: string, data: string) => {
+  const tell = (frame: Buffer) => {
     if (res.writableLength > MAX_WAITING_BYTES) return end();
-    res.write(`event: ${event}\ndata: ${data}\n\n`);
+    res.write(frame);
   };
   const leave = deps.live.follow(names, { role: user.role, tell }, end);
   const calm = deps.heartbeat.add({
     sessionId: req.sessionID,
     staysIn: () => staysIn(req.sessionID, user, deps),
-    beat: () => tell('beat', '{}'),
+    beat: () => tell(BEAT),
     end,
   });
   res.once('close', () => {

@@ -62,6 +62,7 @@ function devicesTopic(deps: TopicDeps): Topic {
   return {
     role: 'viewer',
     everyMs: WHOLE_MS,
+    isList: true,
     isRungBy: (bell) => bell.workspace === workspace && BELLS.has(bell.topic),
     async read(bells) {
       const isWhole = bells === undefined || bells.length === 0;
@@ -69,7 +70,10 @@ function devicesTopic(deps: TopicDeps): Topic {
       const ids = isWhole ? await listDevices(store, workspace) : [...new Set(bells.map(({ device }) => device))];
       const found = await Promise.all(ids.map((device) => readDeviceView(store, { workspace, device }, common)));
       if (isWhole) views.clear();
-      for (const view of found) if (view) views.set(view.id, view);
+      for (const [index, view] of found.entries()) {
+        if (view) views.set(view.id, view);
+        else views.delete(ids[index]!);
+      }
       return [...views.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     },
     show: (role: UserRole, all) => (all as DeviceView[]).map((view) => withoutCode(showTo(role, view))),

@@ -1,3 +1,5 @@
+import { changeList, type Item, type ListChange } from './change-list.js';
+
 export type LiveStatus = 'off' | 'connecting' | 'live' | 'trouble';
 
 export interface LiveState {
@@ -12,8 +14,8 @@ const SILENT_MS = 35_000;
 const AGAIN_MS = 2_000;
 
 /**
- * The one stream of this tab. What is told is always the whole of a topic, so that a stream which broke off is made good by
- * the next one. A tab that is hidden for 30 s has none.
+ * The one stream of this tab. What each stream tells first is the whole of its topics, so that one which broke off is made good
+ * by the next; of a list it tells changes from then on. A tab that is hidden for 30 s has none.
  */
 export class LiveConnection {
   #state: LiveState = { status: 'off', heardAtMs: undefined };
@@ -72,10 +74,16 @@ export class LiveConnection {
     const source = new EventSource(`/console/api/live?topics=${topics.join()}`);
     this.#source = source;
     for (const topic of topics) {
-      source.addEventListener(topic, ({ data }: MessageEvent<string>) => {
+      let known: unknown;
+      const hear = (data: unknown) => {
         this.#heard('live');
-        this.onData(topic, JSON.parse(data));
-      });
+        known = data;
+        this.onData(topic, known);
+      };
+      source.addEventListener(topic, ({ data }: MessageEvent<string>) => hear(JSON.parse(data)));
+      source.addEventListener(`${topic}.changes`, ({ data }: MessageEvent<string>) =>
+        hear(changeList(known as Item[], JSON.parse(data) as ListChange)),
+      );
     }
     source.addEventListener('beat', () => this.#heard(this.#state.status === 'trouble' ? 'trouble' : 'live'));
     source.addEventListener('trouble', () => this.#heard('trouble'));

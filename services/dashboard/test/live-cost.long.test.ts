@@ -1,0 +1,108 @@
+import { sleep } from '@gateway/runtime/clock';
+import { createOneTimeLink } from '@gateway/store/console/one-time-links';
+import { createUser } from '@gateway/store/console/users';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { ensureDevice, renameDevice } from '@gateway/store/devices/devices';
+import { eventually } from '@gateway/testkit/eventually';
+import { ServiceProcess } from '@gateway/testkit/service-process';
+import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
+import { expect } from 'chai';
+import { type LiveStream, openStream } from './support/live-stream.js';
+import { Browser } from './support/test-dashboard.js';
+
+const DEVICES = 1_000;
+const TABS = 200;
+const MOST_BYTES = 50 * 1024 * 1024;
+/** What has a price per time needs a time: longer than any topic of these takes from one look to the next, but for all devices. */
+const WINDOW_MS = 4_000;
+const TOPICS = 'devices,messages,overview';
+
+describe('what open tabs cost the console', function () {
+  this.timeout(60_000);
+  let redis: SmallRedis;
+  let process: ServiceProcess;
+  let browser: Browser;
+  const open: LiveStream[] = [];
+  before(async () => {
+    redis = await startSmallRedis();
+    const { store, prefix, url, keySettings } = redis.space;
+    for (let index = 0; index < DEVICES; index++)
+      await ensureDevice(store, { workspace: 'default', device: `d${1_000 + index}` });
+    await createUser(store, 'admin', 'admin');
+    process = await ServiceProcess.start('dashboard', {
+      ...keySettings,
+      ...{ REDIS_URL: url, KEY_PREFIX: prefix, DASHBOARD_PORT: '0', OPS_PORT: '0' },
+    });
+    const { port } = await process.waitForLog(({ message }) => message === 'dashboard listens');
+    browser = new Browser(Number(port));
+    await browser.post('/sign-in/link', { secret: await createOneTimeLink(store, 'admin') });
+  });
+  after(async () => {
+    for (const stream of open) stream.close();
+    await process?.stop();
+    await redis.close();
+  });
+
+  const openTabs = async (count: number) => {
+    const streams = await Promise.all(Array.from({ length: count }, () => openStream(browser, TOPICS)));
+    open.push(...streams);
+    const hasAll = (stream: LiveStream) => new Set(stream.events.map(({ event }) => event)).size >= 3;
+    await eventually(() => streams.every(hasAll), { timeoutMs: 20_000 });
+    return streams;
+  };
+  const closeTabs = async () => {
+    for (const stream of open.splice(0)) stream.close();
+    await eventually(async () => /gateway_console_live_streams\S* 0$/m.test(await process.metrics()));
+  };
+  /** Commands of the console in the window: all but those of this test itself. */
+  const countCommands = async () => {
+    const read = async () => {
+      const info = await redis.space.clients.commands.info('commandstats');
+      const calls = [...info.matchAll(/^cmdstat_(?!info)\S+:calls=(\d+)/gm)].map(([, count]) => Number(count));
+      return calls.reduce((sum, count) => sum + count, 0);
+    };
+    const before = await read();
+    await sleep(WINDOW_MS);
+    return (await read()) - before;
+  };
+
+  it('ten idle tabs cost Redis what one does, and none cost nothing', async () => {
+    expect(await countCommands()).to.be.at.most(3);
+    await openTabs(1);
+    const one = await countCommands();
+    await openTabs(9);
+    const ten = await countCommands();
+    await closeTabs();
+    const none = await countCommands();
+    console.log({ one, ten, none });
+    expect(none).to.be.at.most(3);
+    expect(one).to.be.above(3);
+    expect(ten).to.be.at.most(one * 1.3 + 10);
+  });
+
+  it('two hundred tabs take 50 MB at most, and a change of one of a thousand devices is one frame of it', async () => {
+    // Once, so that what is allocated for any number of tabs is there before.
+    await openTabs(20);
+    await closeTabs();
+    const before = await residentBytes();
+    const streams = await openTabs(TABS);
+    const after = await residentBytes();
+    console.log({ megabytes: (after - before) / 1024 / 1024 });
+    expect(after - before).to.be.below(MOST_BYTES);
+
+    const [first] = streams;
+    const heard = first!.bytes();
+    const address = { workspace: 'default', device: 'd1500' };
+    await renameDevice(redis.space.store, address, 'Shop');
+    await ringDoorbell(redis.space.store, { topic: 'observed', ...address });
+    await eventually(() =>
+      streams.every((stream) => stream.events.filter(({ event }) => event === 'devices').length > 1),
+    );
+    expect(first!.bytes() - heard).to.be.below(2_000);
+    await closeTabs();
+  });
+
+  async function residentBytes(): Promise<number> {
+    return Number(/^process_resident_memory_bytes\S* (\S+)$/m.exec(await process.metrics())![1]);
+  }
+});
