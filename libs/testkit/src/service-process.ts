@@ -58,7 +58,7 @@ export class ServiceProcess {
     // Roles start one after the other, each with its own line.
     const lastRole = service.split(',').at(-1);
     const isReady = ({ message, service: role }: Record<string, unknown>) =>
-      role === lastRole && (message === 'ready' || message === 'api listens');
+      role === lastRole && (message === 'ready' || message === `${lastRole} listens`);
     await started.waitForLog(isReady, readyMs).catch(async (thrown: unknown) => {
       await started.kill();
       throw thrown;
