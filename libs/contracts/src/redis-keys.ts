@@ -27,6 +27,14 @@ export const memberKeys = ({ prefix }: KeySpace) => ({
   memberLoads: `${prefix}:{#fleet}:member-loads`,
 });
 
+/** What the metrics of the installation are read from. */
+export const surveyKeys = ({ prefix }: KeySpace) => ({
+  /** STRING with a TTL, JSON: the last survey. */
+  survey: `${prefix}:survey`,
+  /** STRING with a TTL: a process makes the next one. */
+  turn: `${prefix}:survey:turn`,
+});
+
 /** HASH name of a workspace -> when it was made, in ms. `default` is there without an entry. */
 export const workspacesKey = ({ prefix }: KeySpace) => `${prefix}:workspaces`;
 

@@ -9,15 +9,19 @@ export interface Clock {
 }
 
 /** Of the clock of this machine; see `followRedisTime`. */
-let clockAheadMs = 0;
+let aheadMs = 0;
 
 /** From now on the wall time of `systemClock` is so much behind that of the machine. */
 export function setClockAhead(ms: number): void {
-  clockAheadMs = Math.round(ms);
+  aheadMs = Math.round(ms);
+}
+
+export function clockAheadMs(): number {
+  return aheadMs;
 }
 
 export const systemClock: Clock = {
-  nowMs: () => Date.now() - clockAheadMs,
+  nowMs: () => Date.now() - aheadMs,
   monotonicMs: () => performance.now(),
 };
 

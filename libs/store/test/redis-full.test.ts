@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { nameOfDevice, parseMessageId } from '@gateway/contracts/ids';
-import { clientVersionKeys, deviceKeys, sendKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import {
+  clientVersionKeys,
+  deviceKeys,
+  sendKeys,
+  shardKeys,
+  surveyKeys,
+  workspaceKeys,
+} from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
@@ -50,6 +58,7 @@ import { mendDue } from '@gateway/store/sends/due/mend-due';
 import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
+import { SharedSurvey } from '@gateway/store/survey/shared-survey';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
@@ -358,6 +367,13 @@ describe('a full Redis', () => {
     const medium = { blob: 'b', type: 'image' } as const;
     await keepUpload(store, address, { ...medium, upload, untilMs: Date.now() + HOUR_MS });
     expect(await readUpload(store, address, medium)).to.deep.equal(upload);
+  });
+
+  it('is surveyed for its metrics', async () => {
+    await fill();
+    const shared = new SharedSurvey({ store, clock: systemClock });
+    expect(await shared.read()).to.include({ senders: 0 });
+    expect(await store.redis.exists(surveyKeys(store.space).survey)).to.equal(1);
   });
 
   it('lets operators act', async () => {

@@ -7,6 +7,7 @@ import { readCapacity } from '@gateway/store/core/capacity';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
 import { type ApiConfig, availableBytes } from './config.js';
 import { AddressWindows } from './http/address-windows.js';
@@ -32,6 +33,8 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
     keyRings: { credentials: [], contents: config.CONTENT_KEYS },
   });
   await checkSchema(store);
+  addFleetMetrics(host, store);
+  host.noteSettings(config);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of api', async () => doorbells.close());

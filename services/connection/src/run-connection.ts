@@ -5,6 +5,7 @@ import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
+import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
 import type { ConnectionConfig } from './config.js';
 import { ConnectionController } from './connection-controller.js';
 import { addConnectionMetrics } from './connection-metrics.js';
@@ -28,6 +29,8 @@ export async function runConnection(
     keyRings: { credentials: config.CREDENTIAL_KEYS, contents: config.CONTENT_KEYS },
   });
   await checkSchema(store);
+  addFleetMetrics(host, store);
+  host.noteSettings(config);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of connection', async () => doorbells.close());

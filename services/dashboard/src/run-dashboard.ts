@@ -37,6 +37,7 @@ export async function runDashboard(
   const space = { prefix: config.KEY_PREFIX };
   const store = createStore({ redis: clients.failFast, space, keyRings: { credentials: [], contents } });
   await checkSchema(store);
+  host.noteSettings(config);
   await makeFirstUser(store, config.DASHBOARD_ADMIN_PASSWORD);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);

@@ -9,11 +9,13 @@ import {
   type MetricSpec,
   type MetricSpecs,
 } from '@gateway/runtime/process/metrics';
-import { FLEET_METRICS, SENDER_METRICS } from '@gateway/sender/sender-metrics';
+import { PROCESS_METRICS } from '@gateway/runtime/process/process-metrics';
+import { INSTALLATION_METRICS, SENDER_METRICS } from '@gateway/sender/sender-metrics';
 
 /** All metrics of ours, by who exports them. */
 export const METRIC_GROUPS: Readonly<Record<string, MetricSpecs>> = {
-  'Of the installation': { ...FLEET_METRICS, ...HEADROOM_METRICS },
+  'Of the installation': { ...INSTALLATION_METRICS, ...HEADROOM_METRICS },
+  'Of each process': PROCESS_METRICS,
   'Of the api': API_METRICS,
   'Of the sender': SENDER_METRICS,
   'Of the connection service': CONNECTION_METRICS,

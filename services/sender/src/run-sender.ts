@@ -10,6 +10,7 @@ import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { leaveMembers } from '@gateway/store/fleet/members';
 import { addVersionMetrics } from '@gateway/store/fleet/version-metrics';
+import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
 import PQueue from 'p-queue';
 import type { SenderConfig } from './config.js';
 import type { ProcessDeps } from './deps.js';
@@ -50,6 +51,8 @@ export async function runSender(
     keyRings: { credentials: config.CREDENTIAL_KEYS, contents: config.CONTENT_KEYS },
   });
   await checkSchema(store);
+  addFleetMetrics(host, store);
+  host.noteSettings(config);
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of sender', async () => doorbells.close());

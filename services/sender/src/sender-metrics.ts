@@ -5,9 +5,10 @@ import { ACK_OUTCOMES, type AckOutcome } from '@gateway/messenger/codes/ack-outc
 import { DISCONNECT_KINDS, type DisconnectOutcome } from '@gateway/messenger/codes/disconnect-policy';
 import { addMetrics, counter, gauge, histogram, type Registry, snakeCase } from '@gateway/runtime/process/metrics';
 import { VERSION_METRICS } from '@gateway/store/fleet/version-metrics';
+import { FLEET_METRICS } from '@gateway/store/survey/fleet-metrics';
 
-/** What all processes with devices tell of the installation. */
-export const FLEET_METRICS = VERSION_METRICS;
+/** What processes tell of the installation. */
+export const INSTALLATION_METRICS = { ...FLEET_METRICS, ...VERSION_METRICS } as const;
 
 /** From an OTP in a hurry to the last recipient of a paced list of a day. */
 const WAIT_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400];

@@ -33,3 +33,26 @@ export function recipientErrorName(code: number): string | undefined {
   const own = Object.entries(OWN_ERRORS).find(([, value]) => value === code);
   return own ? own[0] : `network_${code}`;
 }
+
+/** What a recipient waits for, and no failure. */
+const WAITS: readonly string[] = [
+  'new_contacts_held',
+  'looked_up_again',
+  'awaiting_history',
+  'awaiting_key',
+] satisfies OwnRecipientError[];
+/** Codes of the network that are known to come; see docs/errors.md. */
+const NETWORK_CODES = [400, 403, 404, 405, 406, 420, 421, 463, 475, 479];
+const OTHER_CODE = 'network_other';
+
+/** Why recipients fail, where names must be known before: each other code of the network is `network_other`. */
+export const FAILURE_NAMES: readonly string[] = [
+  ...Object.keys(OWN_ERRORS).filter((name) => !WAITS.includes(name)),
+  ...NETWORK_CODES.map((code) => `network_${code}`),
+  OTHER_CODE,
+];
+
+/** @param error as `recipientErrorName` gives it. */
+export function toFailureName(error: string): string {
+  return FAILURE_NAMES.includes(error) ? error : OTHER_CODE;
+}

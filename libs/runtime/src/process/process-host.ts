@@ -9,6 +9,7 @@ import { followRedisTime } from '../redis/redis-time.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createMetrics, type Registry } from './metrics.js';
 import { type ReadinessCheck, startOpsServer } from './ops-server.js';
+import { addProcessMetrics } from './process-metrics.js';
 
 /** What the roles of a process share. */
 export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
@@ -20,6 +21,8 @@ export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
   /** Where `/readyz` and `/metrics` are. */
   opsPort: number;
   loggerOf(role: string): Logger;
+  /** Shows by its metrics whether processes agree in the settings in which they must. */
+  noteSettings(config: object): void;
   /** Made by the role that asks first, the same for all that ask later: what a process has once, such as a metric. */
   share<Shared>(name: string, make: () => Shared): Shared;
   /** What must hold besides, for the process to be ready: throws when it does not. */
@@ -62,7 +65,13 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   });
   // The first to start is the last to stop: the end can be watched.
   lifecycle.add('ops server', ops.close);
-  const clients = createRedisClients<Purpose | 'failFast'>({ url: config.REDIS_URL, logger, name, purposes });
+  const metrics = addProcessMetrics(registry, () =>
+    Object.fromEntries(purposes.map((purpose) => [purpose, clients[purpose].status === 'ready'])),
+  );
+  const { onCommand } = metrics;
+  const clients: RedisClients<Purpose | 'failFast'> = createRedisClients<Purpose | 'failFast'>({
+    ...{ url: config.REDIS_URL, logger, name, purposes, onCommand },
+  });
   lifecycle.add('redis', clients.close);
   await clients.waitForReady(stopping);
   missing = 'under way';
@@ -74,6 +83,7 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   const shared = new Map<string, unknown>();
   return {
     ...{ processId: makeProcessId(name, hostname()), lifecycle, clients, registry, opsPort: ops.port, loggerOf },
+    noteSettings: metrics.noteSettings,
     share: <Shared>(key: string, make: () => Shared) => {
       if (!shared.has(key)) shared.set(key, make());
       return shared.get(key) as Shared;

@@ -20,6 +20,8 @@ export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   logger: Logger;
   /** Shown by `CLIENT LIST`. */
   name?: string;
+  /** Hears of each command of a connection when it has ended; `undefined` for those that need not be listened to. */
+  onCommand?: (purpose: RedisPurpose) => ((seconds: number, error?: Error) => void) | undefined;
   /** The purposes to connect for. Default: all but `failFastQueue`. */
   purposes?: readonly Purpose[];
 }
@@ -70,11 +72,13 @@ const DEFAULT_PURPOSES = ['commands', 'failFast', 'queue', 'subscriber'] as cons
 export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAULT_PURPOSES)[number]>(
   options: RedisClientsOptions<Purpose>,
 ): RedisClients<Purpose> {
-  const { url, logger, name = 'gateway', purposes = DEFAULT_PURPOSES } = options;
+  const { url, logger, name = 'gateway', purposes = DEFAULT_PURPOSES, onCommand } = options;
   const make = (purpose: RedisPurpose) => {
     const behaviour = BEHAVIOURS[PURPOSES[purpose]];
     const client = new Redis(url, { ...behaviour, retryStrategy, connectionName: `${name}-${purpose}` });
     logOutages(client, logger.child({ connection: purpose }));
+    const onEnd = onCommand?.(purpose);
+    if (onEnd) timeCommands(client, onEnd);
     return purpose === 'queue' || purpose === 'failFastQueue' ? allowWhenFull(client) : client;
   };
   const clients = Object.fromEntries(purposes.map((purpose) => [purpose, make(purpose)]));
@@ -101,6 +105,17 @@ function allowWhenFull(client: Redis): Redis {
   client.defineCommand = (name, definition) =>
     define(name, { ...definition, lua: `#!lua flags=allow-oom\n${definition.lua}` });
   return client;
+}
+
+/** Not by the tracing of ioredis, which writes out the arguments of every command. */
+function timeCommands(client: Redis, onEnd: (seconds: number, error?: Error) => void): void {
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command, stream) => {
+    const startedAtMs = performance.now();
+    const end = (error?: Error) => onEnd((performance.now() - startedAtMs) / 1000, error);
+    command.promise.then(() => end(), end);
+    return send(command, stream);
+  };
 }
 
 /** Quick at first, for restarts; never slower than a second, as a user may be waiting. */

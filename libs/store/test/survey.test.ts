@@ -1,0 +1,132 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { shardKeys, surveyKeys } from '@gateway/contracts/redis-keys';
+import { SHARDS, shardOf } from '@gateway/contracts/shards';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import type { Store } from '@gateway/store/core/store';
+import { readDeviceState, recordObserved, requestLink } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { beatHeart } from '@gateway/store/fleet/members';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend } from '@gateway/store/sends/change-send';
+import { showFleet } from '@gateway/store/survey/fleet-metrics';
+import { SharedSurvey } from '@gateway/store/survey/shared-survey';
+import { surveyFleet } from '@gateway/store/survey/survey-fleet';
+import { takeDevice } from '@gateway/testkit/ownership';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+
+const NOW_MS = 1_800_000_000_000;
+
+describe('a survey of the installation', () => {
+  let space: RedisSpace;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+  });
+  afterEach(() => space.close());
+
+  const device = (name: string, workspace = 'main') => ({ workspace, device: name });
+
+  async function accept(at: ReturnType<typeof device>, { finishAtMs = NOW_MS + 1, parts = 1 } = {}) {
+    const { messageId } = await acceptSend(space.store, at, {
+      ...{ kind: 'text', content: { kind: 'text', text: 'hello' }, parts, owner: 't', requestId: 'r' },
+      ...{ recipients: ['4915112345670', '4915112345671'], nowMs: NOW_MS, expiresAtMs: NOW_MS + 3_600_000, finishAtMs },
+    });
+    return messageId;
+  }
+
+  it('knows the devices of all workspaces by status and reason, as /status tells them', async () => {
+    const { store } = space;
+    const names = [device('never'), device('linking', 'other'), device('connected')];
+    for (const each of names) await ensureDevice(store, each);
+    for (const each of [names[1]!, names[2]!]) {
+      await requestLink(store, each, { attemptId: 'a', method: 'qrCode', forceNew: false });
+    }
+    const ownership = (await takeDevice(store, names[2]!, { owner: 'a', ttlMs: 60_000 }))!;
+    const { desired } = await readDeviceState(store, names[2]!);
+    await recordObserved(store, ownership, {
+      ...{ actedOn: desired, observed: { status: 'connected', phone: '4915112345670' }, want: 'linked' },
+    });
+    const { devices } = await surveyFleet(store, NOW_MS);
+    expect(devices).to.have.deep.members([
+      { state: 'disconnected', reason: 'never_linked', count: 1 },
+      { state: 'connecting', reason: 'linking', count: 1 },
+      { state: 'connected', reason: 'none', count: 1 },
+    ]);
+  });
+
+  it('knows the backlog, and what is overdue of it: not what is only long', async () => {
+    const [one, two] = [device('one'), device('two', 'other')];
+    for (const each of [one, two]) await ensureDevice(space.store, each);
+    await accept(one, { parts: 2 });
+    await accept(one, { finishAtMs: NOW_MS - 5_000 });
+    const late = await accept(two, { finishAtMs: NOW_MS - 90_000 });
+    const survey = () => surveyFleet(space.store, NOW_MS);
+    expect(await survey()).to.include({
+      ...{ backlogMessages: 8, openSends: 3, overdueSends: 2, overdueSinceMs: NOW_MS - 90_000 },
+    });
+    await cancelSend(space.store, two, late);
+    expect(await survey()).to.include({
+      backlogMessages: 6,
+      openSends: 2,
+      overdueSends: 1,
+      overdueSinceMs: NOW_MS - 5_000,
+    });
+  });
+
+  it('counts nothing as overdue that an older version has ended, which knew nothing of promises', async () => {
+    const at = device('one');
+    const messageId = await accept(at, { finishAtMs: NOW_MS - 5_000 });
+    const { promised, devices } = shardKeys(space.store.space, shardOf(at));
+    await cancelSend(space.store, at, messageId);
+    await space.store.redis.zadd(promised, NOW_MS - 5_000, `main/one/${parseMessageId(messageId)!.tag}`);
+    await space.store.redis.sadd(devices, 'main/one');
+    expect(await surveyFleet(space.store, NOW_MS))
+      .to.include({ overdueSends: 0 })
+      .and.not.to.have.property('overdueSinceMs');
+    expect(await space.store.redis.zcard(promised)).to.equal(0);
+  });
+
+  it('knows how many senders live, and how many devices they hold and may hold', async () => {
+    for (const [id, held] of [
+      ['a', 3],
+      ['b', 4],
+    ] as const) {
+      await beatHeart(space.store, { self: { id, held, capacity: 10 }, ttlMs: 60_000 });
+    }
+    expect(await surveyFleet(space.store, NOW_MS)).to.include({ senders: 2, heldDevices: 7, capacityDevices: 20 });
+  });
+
+  it('is made once for all processes and scrapes of some seconds, and then again', async () => {
+    let surveyed = 0;
+    let nowMs = NOW_MS;
+    const { run } = space.store;
+    const counting: Store = {
+      ...space.store,
+      run: (name, ...rest) => {
+        if (name === 'survey-shard') surveyed++;
+        return run(name, ...rest);
+      },
+    };
+    const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+    const processes = Array.from({ length: 3 }, () => new SharedSurvey({ store: counting, clock }));
+    await processes[0]!.read();
+    const seen = await Promise.all([...processes, ...processes].map((each) => each.read()));
+    expect(new Set(seen.map((each) => each?.atMs))).to.deep.equal(new Set([NOW_MS]));
+    expect(surveyed).to.equal(SHARDS);
+    nowMs += 11_000;
+    await space.store.redis.del(surveyKeys(space.store.space).turn);
+    await processes[1]!.read();
+    expect([surveyed, processes[1]!.known!.atMs]).to.deep.equal([2 * SHARDS, nowMs]);
+  });
+
+  it('keeps its last numbers without Redis, and tells their age', async () => {
+    const registry = createMetrics();
+    await accept(device('one'));
+    const survey = await surveyFleet(space.store, NOW_MS);
+    showFleet(registry, { read: async () => survey }, { nowMs: () => NOW_MS + 42_000 });
+    const text = await registry.metrics();
+    expect(text).to.include('gateway_recipients_accepted_total{kind="text"} 2\n');
+    expect(text).to.include('gateway_recipients{kind="text",status="queued"} 2\n');
+    expect(text).to.include('gateway_fleet_survey_age_seconds 42\n');
+  });
+});
