@@ -6,7 +6,7 @@ import { readHistory } from '@gateway/store/devices/read-history';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
-import { readActivity } from '@gateway/store/sends/listing/read-activity';
+import { type Activity, type FinishedHours, readActivity } from '@gateway/store/sends/listing/read-activity';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
@@ -65,6 +65,19 @@ describe('what happened', () => {
       { ...NOTHING, read: 1, failed: 1, cancelled: 1, atMs: NOW_MS + 2 * MINUTE_MS },
     ]);
     expect(failures).to.deep.equal({ network_463: 1 });
+  });
+
+  it('is read once of an hour that is over, and again of one that may still be counted in', async () => {
+    await accept(['4915112345670']);
+    const finished: FinishedHours = new Map();
+    const read = (toMs: number) => readActivity(space.store, 'main', { fromMs: NOW_MS, toMs }, finished);
+    const sum = ({ minutes }: Activity) => minutes.reduce((total, { queued }) => total + queued, 0);
+    expect(sum(await read(NOW_MS + 3 * MINUTE_MS))).to.equal(1);
+    await accept(['4915112345671']);
+    expect(sum(await read(NOW_MS + 10 * MINUTE_MS)), 'a process whose clock is slow').to.equal(2);
+    const { commands } = space.clients;
+    await commands.unlink(...(await commands.keys(`${space.prefix}*activity*`)));
+    expect(sum(await read(NOW_MS + 10 * MINUTE_MS))).to.equal(2);
   });
 
   it('counts what expires, and forgets all after a week', async () => {

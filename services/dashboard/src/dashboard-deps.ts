@@ -8,6 +8,7 @@ import type { Heartbeat } from './live/heartbeat.js';
 import type { LiveHub } from './live/live-hub.js';
 import type { Pictures } from './pictures/pictures.js';
 import type { PublicApi } from './public-api.js';
+import type { OverviewReader } from './views/overview.js';
 
 /** What the console stands on. Its Redis client fails fast: there is always a person waiting. */
 export interface DashboardDeps {
@@ -15,6 +16,7 @@ export interface DashboardDeps {
   workspace: Workspace;
   api: PublicApi;
   live: LiveHub;
+  overview: OverviewReader;
   heartbeat: Heartbeat;
   /** Where programs find the API, without a path. */
   publicApiUrl: string;

@@ -15,6 +15,7 @@ import { Heartbeat } from './live/heartbeat.js';
 import { LiveHub } from './live/live-hub.js';
 import { Pictures } from './pictures/pictures.js';
 import { PublicApi } from './public-api.js';
+import { OverviewReader } from './views/overview.js';
 
 /** The Redis connections of the console: there is always a person waiting. */
 export const DASHBOARD_CONNECTIONS = ['failFast', 'subscriber'] as const;
@@ -44,9 +45,11 @@ export async function runDashboard(
   lifecycle.add('doorbells of dashboard', async () => doorbells.close());
   const simulatorUrl = simulatorOf(config);
   const pace = defaultPace(config.PACE_PER_MINUTE);
-  const live = new LiveHub({ ...{ store, workspace, doorbells, logger }, defaultPace: pace, nowMs: systemClock.nowMs });
+  const { nowMs } = systemClock;
+  const overview = new OverviewReader({ store, workspace, nowMs });
+  const live = new LiveHub({ ...{ store, workspace, overview, doorbells, logger, nowMs }, defaultPace: pace });
   const app = createApp({
-    ...{ store, workspace, live, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
+    ...{ store, workspace, live, overview, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
     heartbeat: new Heartbeat(),
     api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),
     defaultPace: pace,

@@ -2,6 +2,7 @@ import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { expect } from 'chai';
 import { linkDevice } from '../../api/test/support/device-owner.js';
 import { startTestApi } from '../../api/test/support/test-api.js';
+import { makeSend } from './support/make-send.js';
 import { useTestDashboard } from './support/test-dashboard.js';
 
 describe('the overview of the console', () => {
@@ -10,10 +11,10 @@ describe('the overview of the console', () => {
   it('tells each minute of the last hour, what failed, and which of the first steps are done', async () => {
     const viewer = await stage.dashboard.signIn('viewer');
     const read = async () => (await viewer.get('/overview')).body.overview;
-    const { minutes, failures, steps } = await read();
-    expect(minutes).to.have.length(60);
-    expect(minutes[0]).to.include({ sent: 0, failed: 0, ackMs: 0 });
-    expect(minutes.at(-1).atMs - minutes[0].atMs).to.equal(59 * 60_000);
+    const { bars, failures, steps } = await read();
+    expect(bars).to.have.length(60);
+    expect(bars[0]).to.include({ sent: 0, failed: 0, ackMs: 0 });
+    expect(bars.at(-1).atMs - bars[0].atMs).to.equal(59 * 60_000);
     expect(failures).to.deep.equal({});
     expect(steps).to.deep.equal({ hasToken: false, hasSent: false });
     await createApiToken(stage.space.store, 'main', { name: 'mine' });
@@ -28,5 +29,22 @@ describe('the overview of the console', () => {
     } finally {
       await api.close();
     }
+  });
+
+  it('looks back an hour, a day or a week, and tells which send should have been through long ago', async () => {
+    const viewer = await stage.dashboard.signIn('viewer');
+    const read = async (hours: number) => (await viewer.get(`/overview?hours=${hours}`)).body.overview;
+    const owner = await linkDevice(stage.space.store, { workspace: 'main', device: 'slow' });
+    await makeSend(stage.space.store, owner, { count: 10, text: 'late', finishAtMs: Date.now() - 600_000 });
+    await makeSend(stage.space.store, owner, { count: 10, text: 'in time', finishAtMs: Date.now() + 600_000 });
+    const day = await read(24);
+    expect(day.bars).to.have.length.within(72, 73);
+    expect(day.overdue).to.deep.include({ count: 1 });
+    expect(day.overdue.oldest).to.include({ device: 'slow' });
+    const week = await read(168);
+    expect(week.bars).to.have.length.within(84, 85);
+    expect(week.failures).to.deep.equal({ network_463: 2 });
+    for (const hours of ['2', 'x', '1&hours=24'])
+      expect((await viewer.get(`/overview?hours=${hours}`)).status).to.equal(400);
   });
 });

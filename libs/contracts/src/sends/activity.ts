@@ -19,3 +19,10 @@ export function unpackMinute(hour: Buffer, minute: number): MinuteActivity {
   });
   return Object.fromEntries(counts) as MinuteActivity;
 }
+
+/** Of several minutes, or places. */
+export function sumActivity(each: readonly MinuteActivity[]): MinuteActivity {
+  return Object.fromEntries(
+    ACTIVITY_FIELDS.map((field) => [field, each.reduce((sum, counts) => sum + counts[field], 0)]),
+  ) as MinuteActivity;
+}

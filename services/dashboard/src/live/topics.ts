@@ -1,3 +1,4 @@
+import { type OverviewHours, readOverviewHours } from '@gateway/contracts/console/overview';
 import type { SendView } from '@gateway/contracts/console/send-views';
 import type { UserRole } from '@gateway/contracts/console/users';
 import type { DeviceView } from '@gateway/contracts/console/views';
@@ -7,20 +8,22 @@ import { listDevices } from '@gateway/store/devices/devices';
 import { listSends } from '@gateway/store/sends/listing/list-sends';
 import { findApiToken } from '@gateway/store/workspace/api-tokens';
 import { type CommonDeps, readCommon, readDeviceView, showTo } from '../views/device-view.js';
-import { readOverview } from '../views/overview.js';
+import type { OverviewReader } from '../views/overview.js';
 import { findSend, readSendView, summarize } from '../views/send-view.js';
 import { describeToken } from '../views/token-view.js';
 import type { Topic } from './topic.js';
 
 export interface TopicDeps extends CommonDeps {
   nowMs: () => number;
+  overview: OverviewReader;
 }
 
-/** `overview`, `devices`, `messages`, `device.<id>`, `send.<message id>` and `token.<key id>`; `undefined` for other names. */
+/** `overview.<hours>`, `devices`, `messages`, `device.<id>`, `send.<message id>` and `token.<key id>`; `undefined` for other names. */
 export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
   const [kind, id, ...rest] = name.split('.');
   if (rest.length > 0) return undefined;
-  if (kind === 'overview' && id === undefined) return overviewTopic(deps);
+  const hours = kind === 'overview' ? readOverviewHours(id) : undefined;
+  if (hours !== undefined) return overviewTopic(hours, deps);
   if (kind === 'devices' && id === undefined) return devicesTopic(deps);
   if (kind === 'device' && id !== undefined && isDeviceId(id)) return deviceTopic(id, deps);
   if (kind === 'messages' && id === undefined) return messagesTopic(deps);
@@ -42,13 +45,13 @@ function deviceTopic(device: string, deps: TopicDeps): Topic {
   };
 }
 
-/** Minutes are told when they are over, so there is nothing new more often than that; the first steps are looked for, too. */
-function overviewTopic({ store, workspace, nowMs }: TopicDeps): Topic {
+/** Minutes are told when they are over; the first steps are looked for more often, where they are shown. */
+function overviewTopic(hours: OverviewHours, { overview }: TopicDeps): Topic {
   return {
     role: 'viewer',
-    everyMs: 5_000,
+    everyMs: hours === 1 ? 5_000 : 30_000,
     isRungBy: () => false,
-    read: () => readOverview(store, workspace, nowMs()),
+    read: () => overview.read(hours),
   };
 }
 

@@ -8,13 +8,14 @@ import type { DeviceOwner } from '../../../api/test/support/device-owner.js';
 export async function makeSend(
   store: Store,
   { ownership }: DeviceOwner,
-  { count, text }: { count: number; text: string },
+  { count, text, finishAtMs }: { count: number; text: string; finishAtMs?: number },
 ): Promise<void> {
   const nowMs = Date.now();
   const { messageId } = await acceptSend(store, ownership.address, {
     ...{ kind: 'text', content: { kind: 'text', text }, parts: 1, owner: 't', requestId: 'r', nowMs },
     recipients: Array.from({ length: count }, (_, i) => String(447700000000 + i)),
     expiresAtMs: nowMs + 24 * 3_600_000,
+    ...(finishAtMs !== undefined && { finishAtMs }),
   });
   const { tag } = parseMessageId(messageId)!;
   await claimRecipient(store, ownership, { tag, recipient: 0, part: 0, nowMs });

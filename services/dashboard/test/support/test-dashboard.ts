@@ -12,6 +12,7 @@ import { Heartbeat } from '@gateway/dashboard/live/heartbeat';
 import { LiveHub } from '@gateway/dashboard/live/live-hub';
 import { Pictures } from '@gateway/dashboard/pictures/pictures';
 import { PublicApi } from '@gateway/dashboard/public-api';
+import { OverviewReader } from '@gateway/dashboard/views/overview';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
@@ -132,14 +133,23 @@ export async function startTestDashboard(
   await ensureFirstUser(store);
   const doorbells = await DoorbellListener.listen(clients.subscriber, keySpace);
   const pace = defaultPace(options.pacePerMinute ?? 0);
-  const live = new LiveHub({
-    ...{ store, workspace: 'main', doorbells, logger, defaultPace: pace, nowMs: systemClock.nowMs },
-  });
+  const { nowMs } = systemClock;
+  const overview = new OverviewReader({ store, workspace: 'main', nowMs });
+  const live = new LiveHub({ ...{ store, workspace: 'main', overview, doorbells, logger, nowMs }, defaultPace: pace });
   const stub = options.pageFolder === undefined ? makePage() : undefined;
   const apiUrl = options.apiUrl ?? 'http://127.0.0.1:9';
   const server = await startHttpServer(
     createApp({
-      ...{ store, workspace: 'main', live, publicApiUrl: apiUrl, logger, clock: systemClock, trustedProxies: 0 },
+      ...{
+        store,
+        workspace: 'main',
+        live,
+        overview,
+        publicApiUrl: apiUrl,
+        logger,
+        clock: systemClock,
+        trustedProxies: 0,
+      },
       heartbeat: new Heartbeat(options.beatMs),
       api: new PublicApi({ store, workspace: 'main', apiUrl, clock: systemClock }),
       defaultPace: pace,

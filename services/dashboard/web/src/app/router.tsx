@@ -1,3 +1,4 @@
+import { type OverviewHours, readOverviewHours } from '@gateway/contracts/console/overview';
 import { AUDIT_ACTIONS, type AuditAction } from '@gateway/contracts/console/users';
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import type { SendStatus } from '@gateway/contracts/sends/statuses';
@@ -49,6 +50,10 @@ const home = createRoute({
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/overview',
+  validateSearch: ({ hours }: Record<string, unknown>): { hours?: OverviewHours } => {
+    const known = readOverviewHours(hours);
+    return known === undefined ? {} : { hours: known };
+  },
   component: lazyRouteComponent(() => import('../pages/overview/overview-page.js'), 'OverviewPage'),
 });
 

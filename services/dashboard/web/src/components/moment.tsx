@@ -10,6 +10,15 @@ export function useTimeText(): (ms: number) => string {
   return (ms) => new Intl.DateTimeFormat(localeOf(), { timeStyle: 'medium' }).format(ms);
 }
 
+/** Time of day without seconds, with the day of the week where one is not like another. */
+export function useShortTimeText(): (ms: number, hasDay: boolean) => string {
+  return (ms, hasDay) =>
+    new Intl.DateTimeFormat(localeOf(), {
+      ...{ hour: '2-digit', minute: '2-digit' },
+      ...(hasDay && { weekday: 'short' }),
+    }).format(ms);
+}
+
 const UNITS: [Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],

@@ -1,28 +1,37 @@
 import { SimpleGrid, Stack } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useOverview } from '../../api/overview.js';
 import { Page } from '../../components/page.js';
 import { Loaded } from '../../components/states/loaded.js';
 import { SkeletonRows } from '../../components/states/skeleton-rows.js';
+import { Activity } from './activity.js';
 import { DeviceStates } from './device-states.js';
 import { FailureReasons } from './failure-reasons.js';
 import { FirstSteps } from './first-steps.js';
-import { LastHour } from './last-hour.js';
+import { Overdue } from './overdue.js';
+
+const route = getRouteApi('/inside/overview');
 
 /** How it goes, and how to begin. */
 export function OverviewPage() {
   const { t } = useTranslation();
-  const overview = useOverview();
+  const { hours = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const overview = useOverview(hours);
   return (
     <Page title={t('overview.title')}>
       <Loaded query={overview} skeleton={<SkeletonRows />}>
-        {({ minutes, failures, steps }) => (
+        {(view) => (
           <Stack gap="lg">
-            <FirstSteps steps={steps} />
-            <LastHour minutes={minutes} />
+            <FirstSteps steps={view.steps} />
+            <Activity overview={view} onSpan={(span) => void navigate({ search: { hours: span } })} />
             <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
-              <DeviceStates />
-              <FailureReasons failures={failures} />
+              <Stack gap="lg">
+                <DeviceStates />
+                <Overdue overdue={view.overdue} />
+              </Stack>
+              <FailureReasons failures={view.failures} />
             </SimpleGrid>
           </Stack>
         )}
