@@ -1,4 +1,4 @@
-import { cpSync, createReadStream, openSync } from 'node:fs';
+import { cpSync, createReadStream, openSync, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
@@ -60,7 +60,10 @@ export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Pro
   const files = [...findTests({ long: false }), ...findTests({ long: true })];
   const ofPage = files.filter((file) => file.includes('/dashboard/test/browser/'));
   const code = await runFiles(ofPage, args, lifecycle);
-  if (code === 0) cpSync(`${ROOT}build/console`, `${ROOT}docs/console`, { recursive: true });
+  if (code === 0 && args.length === 0) {
+    rmSync(`${ROOT}docs/console`, { recursive: true, force: true });
+    cpSync(`${ROOT}build/console`, `${ROOT}docs/console`, { recursive: true });
+  }
   return code;
 }
 
