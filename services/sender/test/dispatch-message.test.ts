@@ -171,6 +171,14 @@ describe('dispatching a message', () => {
     expect(stage.sent).to.deep.equal([]);
   });
 
+  it('fails a recipient whom a gate refuses, before anything is claimed', async () => {
+    const refuse = async () => ({ kind: 'refuse', error: 'recipient_opted_out' }) as const;
+    expect(await dispatch(makeDeps({ gates: [refuse] }))).to.equal('turnedBack');
+    expect(order).to.deep.equal(['record-results']);
+    expect(await stage.statuses(list)).to.deep.equal([`failed ${ownErrorCode('recipient_opted_out')}`, 'queued']);
+    expect(send.nextReady?.to).to.equal(BEN);
+  });
+
   it('tells why a message was not written', async () => {
     stage.network.answer = () => {
       throw new Error('no room');
@@ -194,6 +202,7 @@ describe('dispatching a message', () => {
     await new ResultWriter(stage).write(send.tag, { recipient: 0, part: 0, event: 'acked' });
     expect(await dispatch(makeDeps())).to.equal('not sent');
     expect(order, 'its time is not over').not.to.include('expired');
+    expect(send.isReady(1), 'neither are the others dropped').to.equal(true);
     expect(stage.sent).to.deep.equal([]);
     expect(await dispatch(makeDeps())).to.equal('sent');
     expect(stage.sent[0]).to.include({ to: ADA, text: 'and this' });

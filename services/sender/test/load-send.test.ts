@@ -1,9 +1,10 @@
-import type { SendKind } from '@gateway/contracts/content/message-content';
+import type { MessageContent, SendKind } from '@gateway/contracts/content/message-content';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { sendKeys } from '@gateway/contracts/redis-keys';
 import { platformIds } from '@gateway/contracts/sends/platform-id';
+import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import { systemClock } from '@gateway/runtime/clock';
-import { createLogger } from '@gateway/runtime/logs/logger';
+import type { LogFields } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { loadSend } from '@gateway/sender/preparing/load-send';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
@@ -14,6 +15,7 @@ import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { silentLogger } from '@gateway/testkit/silent-logger';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'a' };
@@ -22,14 +24,21 @@ const HOUR_MS = 3_600_000;
 
 describe('loading a send', () => {
   let space: RedisSpace;
+  let errors: unknown[];
   beforeEach(async () => {
+    errors = [];
     space = await openRedisSpace();
   });
   afterEach(() => space.close());
 
-  async function accept({ kind = 'text' as SendKind, expiresAtMs = Date.now() + 60_000 } = {}): Promise<string> {
+  async function accept({
+    kind = 'text' as SendKind,
+    expiresAtMs = Date.now() + 60_000,
+    content = { kind: 'text', text: 'hello' } as MessageContent,
+    parts = 1,
+  } = {}): Promise<string> {
     const { messageId } = await acceptSend(space.store, address, {
-      ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients: ['491511', '491512'] },
+      ...{ kind, content, parts, recipients: ['491511', '491512'] },
       ...{ owner: 't', requestId: 'r', nowMs: Date.now(), expiresAtMs },
     });
     return messageId;
@@ -37,13 +46,16 @@ describe('loading a send', () => {
   async function load(store: Store, messageId: string, registry = createMetrics()) {
     const deps = {
       store,
-      ownership: (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 }))!,
+      ownership: (await takeDevice(store, address, { owner: 'a', ttlMs: 60_000 })) as HeldDevice,
       clock: systemClock,
-      logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
+      logger: {
+        ...silentLogger,
+        error: (line: string, fields?: LogFields) => void errors.push([line, fields?.messageId]),
+      },
       metrics: createSenderMetrics(registry, () => ({})),
       ids: platformIds(Buffer.alloc(16)),
     };
-    return loadSend(deps as Parameters<typeof loadSend>[0], messageId, {});
+    return loadSend(deps, messageId, {});
   }
 
   it('of another account than the one that is linked now sends nothing, also where its api died right after the step', async () => {
@@ -66,6 +78,19 @@ describe('loading a send', () => {
     expect((await readSend(space.store, address, messageId))!.counts).to.include({ expired: 2, failed: 0 });
   });
 
+  const unknown: [string, object, number][] = [
+    ['is of a kind that this version does not know', { kind: 'hologram', text: 'hello' }, 1],
+    ['has fewer parts than the send', { kind: 'text', text: 'hello' }, 2],
+  ];
+  for (const [what, content, parts] of unknown) {
+    it(`whose content ${what} fails it as a whole, and the log says so`, async () => {
+      const messageId = await accept({ content: content as MessageContent, parts });
+      expect(await load(space.store, messageId)).to.equal(undefined);
+      expect((await readSend(space.store, address, messageId))!.counts).to.include({ queued: 0, failed: 2 });
+      expect(errors).to.deep.equal([['send has content of an unknown kind', messageId]]);
+    });
+  }
+
   it('whose content cannot be read fails it as a whole', async () => {
     const { store } = space;
     const messageId = await accept();
@@ -73,5 +98,12 @@ describe('loading a send', () => {
     await store.redis.set(content, JSON.stringify({ kind: 'text', text: 'not sealed' }));
     expect(await load(store, messageId)).to.equal(undefined);
     expect((await readSend(store, address, messageId))!.counts).to.include({ queued: 0, failed: 2 });
+    expect(errors).to.deep.equal([['content of a send cannot be read', messageId]]);
+  });
+
+  it('of another device, or of none, is nothing', async () => {
+    await accept();
+    expect(await load(space.store, 'msg_1')).to.equal(undefined);
+    expect(errors).to.deep.equal([]);
   });
 });

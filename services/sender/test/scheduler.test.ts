@@ -178,6 +178,32 @@ describe('the scheduler of a device', () => {
       expect(recipients()).to.deep.equal([ADA]);
     });
 
+    it('that our list of devices is outdated: the same id goes out again after a pause', async () => {
+      stage.network.answer = () => (recipients().length === 1 ? { kind: 'staleDevices', code: 479 } : ACCEPTED);
+      const { scheduler } = open();
+      const list = await stage.accept([ADA]);
+      await stage.start(scheduler, list);
+      expect(await stage.statuses(list)).to.deep.equal(['queued']);
+      await stage.pass(2_000, scheduler);
+      await stage.sentTo(2);
+      await eventually(async () => (await stage.counts(list)).sent === 1, { everyMs: 1 });
+      expect(new Set(idsOf(ADA)).size).to.equal(1);
+    });
+
+    it('that it refuses a stranger, of a list that was cancelled meanwhile: there is no further attempt', async () => {
+      const ack = defer<Answer>();
+      stage.network.answer = () => ack.promise;
+      const { scheduler } = open();
+      const list = await stage.accept([ADA]);
+      const ended = stage.start(scheduler, list);
+      await stage.sentTo(1);
+      await cancelSend(stage.space.store, ADDRESS, list);
+      ack.resolve({ kind: 'restricted', code: 463 });
+      await ended;
+      expect(await stage.statuses(list)).to.deep.equal(['cancelled']);
+      expect(recipients()).to.deep.equal([ADA]);
+    });
+
     it('to all others, where one message cannot be written: that one waits, and the log says why', async () => {
       let isBroken = true;
       stage.network.answer = ({ to }) => {
@@ -336,6 +362,22 @@ describe('the scheduler of a device', () => {
       await eventually(async () => (await stage.counts(list)).failed === 1, { everyMs: 1 });
       expect(await stage.statuses(list)).to.deep.equal(['failed 463']);
     });
+  });
+
+  it('lets a stranger wait for the history whom the network refuses for the lack of a token', async () => {
+    stage.network.answer = () => ({ kind: 'restricted', code: 463 });
+    stage.network.isGiver = () => false;
+    stage.network.firstContacts = () => (recipients().length > 0 ? 'refused' : 'open');
+    const { scheduler } = open();
+    const list = await stage.accept([ADA]);
+    await stage.start(scheduler, list);
+    const waits = `queued ${ownErrorCode('awaiting_history')}`;
+    expect(await stage.statuses(list)).to.deep.equal([waits]);
+    stage.network.firstContacts = () => 'open';
+    stage.network.answer = () => ACCEPTED;
+    await stage.pass(0, scheduler);
+    await eventually(async () => (await stage.counts(list)).sent === 1, { everyMs: 1 });
+    expect(new Set(idsOf(ADA)).size).to.equal(1);
   });
 
   it('lets those wait who gave no token while the history of the phone is awaited, and sends when it has come', async () => {

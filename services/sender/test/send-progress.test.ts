@@ -73,6 +73,15 @@ describe('SendProgress', () => {
     expect(send.restAt(1_000)).to.equal(undefined);
   });
 
+  it('looks up others however many pause after an attempt', () => {
+    const send = openSend(Array.from({ length: 700 }, (_, index) => recipient(index)));
+    const [first, ...others] = lookUp(send, { limit: 600 });
+    send.addReady([first!]);
+    send.postpone(first!, 1_000);
+    for (const index of others) send.retryLater(index, 0);
+    expect(lookUp(send)).to.have.length(10);
+  });
+
   it('gives its place up until the last pause after an attempt is over, whatever gates said of others', () => {
     const send = openSend();
     send.addReady(lookUp(send));
@@ -333,6 +342,21 @@ describe('SendProgress', () => {
       expect(take(send, 60_000)).to.include({ recipient: 0, part: 1 });
       send.acceptedPart(0, 1);
       expect(send.isDone).to.equal(true);
+    });
+
+    it('begins with short pauses again once a part was accepted', () => {
+      const send = mediaSend([recipient(0)]);
+      send.file.upload = upload;
+      for (const nowMs of [0, 10_000, 20_000]) {
+        take(send, nowMs);
+        send.retryLater(0, nowMs);
+      }
+      take(send, 30_000);
+      send.acceptedPart(0, 0);
+      takeReady(send);
+      send.retryLater(0, 30_000);
+      expect(lookUp(send, { nowMs: 31_999 })).to.deep.equal([]);
+      expect(lookUp(send, { nowMs: 32_000 })).to.deep.equal([0]);
     });
 
     it('waits longer after each upload that failed, and gives up after a while', () => {
