@@ -78,3 +78,27 @@ describe('a body that is cut off', () => {
     await eventually(async () => (await heldBytes()) === 0);
   });
 });
+
+describe('a body that its process was too busy to read', () => {
+  const bodyMs = 100;
+  const { api } = useTestApi({ linked: true, waits: { bodyMs } });
+
+  it('is not too slow', async () => {
+    const body = JSON.stringify({ to: '447700900001', text: 'x'.repeat(20_000) });
+    const socket = connect(api.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const head = `POST ${BASE}/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.token}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 1)}`);
+    await eventually(async () => /_held_bytes [1-9]/.test(await api.metrics()));
+    const answered = once(socket, 'data');
+    // Timers come before what the network has brought meanwhile.
+    setImmediate(() => {
+      socket.write(body.slice(1));
+      const until = performance.now() + 2 * bodyMs;
+      while (performance.now() < until);
+    });
+    const [answer] = await answered;
+    expect(String(answer)).to.match(/^HTTP\/1.1 202 /);
+    socket.destroy();
+  });
+});

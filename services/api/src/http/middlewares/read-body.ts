@@ -95,6 +95,8 @@ interface Receiver {
 /** Rejects as soon as it is clear that the body will not be taken. What comes of it after that is kept nowhere. */
 function receive(req: Request, res: Response, { slowStartMs, take, read }: Receiver): Promise<void> {
   const startedAtMs = performance.now();
+  /** In which it was not let in: its pieces waited for their turn here. */
+  let pausedMs = 0;
   let bytes = 0;
   return new Promise((resolve, reject) => {
     let hasEnded = false;
@@ -114,8 +116,10 @@ function receive(req: Request, res: Response, { slowStartMs, take, read }: Recei
       if (hasEnded) return;
       isReading = true;
       req.pause();
+      const pausedAtMs = performance.now();
       READS.run(localsOf(res).token!.keyId, () => {
         isReading = false;
+        pausedMs += performance.now() - pausedAtMs;
         if (!hasEnded) attempt(() => read(chunk));
         if (hasEnded) return;
         if (isWhole) end();
@@ -137,12 +141,15 @@ function receive(req: Request, res: Response, { slowStartMs, take, read }: Recei
     const onGone = () => {
       if (!isWhole) end(endedEarly());
     };
+    const isTooSlow = () => {
+      const givenSeconds = (performance.now() - startedAtMs - pausedMs) / 1000;
+      return !isReading && bytes < givenSeconds * LIMITS.minBodyBytesPerSecond;
+    };
     const checkSpeed = () => {
-      const elapsedSeconds = (performance.now() - startedAtMs) / 1000;
-      const isTooSlow = bytes < elapsedSeconds * LIMITS.minBodyBytesPerSecond;
-      // What waits for its turn here is not its caller's delay.
-      if (isTooSlow && !isReading) end(new ApiError('request_timeout'));
-      else timer = setTimeout(checkSpeed, SPEED_CHECK_MS);
+      if (hasEnded) return;
+      if (!isTooSlow()) timer = setTimeout(checkSpeed, SPEED_CHECK_MS);
+      // Of a turn that was long what came meanwhile is heard before the next one.
+      else setImmediate(() => (isTooSlow() ? end(new ApiError('request_timeout')) : checkSpeed()));
     };
     let timer = setTimeout(checkSpeed, slowStartMs);
     leaveToReader(req);

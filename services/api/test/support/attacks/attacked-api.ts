@@ -62,6 +62,7 @@ export class AttackedApi {
         CONTENT_KEYS: space.keySettings.CONTENT_KEYS,
         API_PORT: '0',
         OPS_PORT: '0',
+        PACE_PER_MINUTE: '100000',
         ...(attachmentPorts.length > 0 && {
           ATTACHMENT_NETWORKS: '127.0.0.1/32',
           ATTACHMENT_PORTS: attachmentPorts.join(),
