@@ -1,4 +1,5 @@
 import type { SendJob } from '@gateway/contracts/jobs';
+import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
@@ -28,18 +29,21 @@ describe('the active sends of a device', () => {
   /** In Redis, in the order in which they were accepted. */
   let open: string[];
   let pages: number;
+  /** Whom Redis knows of a send. */
+  let recipients: Map<string, string[]>;
 
   beforeEach(() => {
     [loaded, noted, finished, broken] = [[], [], [], []];
     [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
     suspects = new Map();
-    [open, pages] = [[], 0];
+    [open, pages, recipients] = [[], 0, new Map()];
     sends = new ActiveSends({
       address,
       monotonicMs: () => nowMs,
       nowMs: () => nowMs,
       load: async (messageId, { rest }) => {
         loaded.push(messageId);
+        recipients.set(messageId, people);
         if (messageId.includes('broken')) throw new Error('unreadable');
         return messageId.includes('gone') ? undefined : makeSend(messageId, rest);
       },
@@ -47,6 +51,12 @@ describe('the active sends of a device', () => {
       onLoaded: () => sends.settle(),
       onFinished: ({ messageId }) => finished.push(messageId),
       onUnloadable: ({ messageId, requestId }) => broken.push(`${messageId} of ${requestId}`),
+      findHolding: async (messageIds, phones) => {
+        const isOne = (number: string) => phones.some((phone) => spellingsOf(phone).includes(number));
+        return new Set(messageIds.filter((messageId) => recipients.get(messageId)!.some(isOne)));
+      },
+      findHeldNumber: async (messageIds, isWanted) =>
+        messageIds.flatMap((messageId) => recipients.get(messageId)!).find(isWanted),
       readPage: async (after) => {
         pages++;
         const from = after === undefined ? 0 : open.indexOf(after) + 1;
@@ -90,8 +100,11 @@ describe('the active sends of a device', () => {
     sends.settle();
   }
   async function fill(): Promise<void> {
+    await fillBeside(0);
+  }
+  async function fillBeside(others: number): Promise<void> {
     for (const name of names(PLACES)) void sends.takeIn(job(name));
-    await eventually(() => active().length === PLACES);
+    await eventually(() => active().length === PLACES + others);
   }
 
   /** Its people turn out to be strangers under a restriction. */
@@ -233,6 +246,16 @@ describe('the active sends of a device', () => {
     });
   });
 
+  it('has as many places for lists while any number of OTPs is stuck', async () => {
+    for (let i = 0; i < PLACES; i++) await sends.takeIn(job(`otp-${i}`));
+    nowMs += 1_000;
+    await fillBeside(PLACES);
+    await sends.takeIn(job('list-more'));
+    expect(active()).to.have.length(2 * PLACES);
+    finish('list-0');
+    await eventually(() => active().includes('list-more'));
+  });
+
   it('always has a place for an OTP', async () => {
     await fill();
     await sends.takeIn(job('otp-1'));
@@ -276,23 +299,21 @@ describe('the active sends of a device', () => {
   });
 
   it('names one of those who wait for the end of a restriction, of a send at work or aside', async () => {
-    expect(sends.findHeld(() => true)).to.equal(undefined);
+    expect(await sends.findHeld(() => true)).to.equal(undefined);
     await hold('list-0');
     expect(active()).to.deep.equal([]);
-    expect(sends.findHeld(() => true)).to.equal('4915100000');
+    expect(await sends.findHeld(() => true)).to.equal('4915100000');
     people = ['4915100001', '4915100002'];
     void sends.takeIn(job('list-1'));
     const send = await eventually(() => sends.inTurn().find(({ messageId }) => messageId === 'list-1'));
-    expect(
-      sends.findHeld(() => true),
-      'no recipient of that one waits yet',
-    ).to.equal('4915100000');
+    expect(await sends.findHeld(() => true), 'no recipient of that one waits yet').to.equal('4915100000');
     send.hold(send.takeForLookUp(1, 0).map(({ index }) => index));
-    expect(sends.findHeld(() => true)).to.equal('4915100001');
-    expect(sends.findHeld((number) => number !== '4915100001')).to.equal('4915100000');
+    expect(await sends.findHeld(() => true)).to.equal('4915100001');
+    expect(await sends.findHeld((number) => number !== '4915100001')).to.equal('4915100000');
     sends.release('4915100000');
     sends.release('4915100001');
-    expect(sends.findHeld(() => true)).to.equal(undefined);
+    await eventually(() => active().includes('list-0'));
+    expect(await sends.findHeld(() => true)).to.equal(undefined);
   });
 
   it('takes up only the sends of the one who wrote, and them first', async () => {

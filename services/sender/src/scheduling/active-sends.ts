@@ -1,4 +1,4 @@
-import type { DeviceAddress } from '@gateway/contracts/ids';
+import type { DeviceAddress, MessageId } from '@gateway/contracts/ids';
 import type { SendJob } from '@gateway/contracts/jobs';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
@@ -20,6 +20,10 @@ export interface ActiveSendsDeps {
   onFinished(send: SendProgress): void;
   /** It cannot be loaded: it is loaded again a minute later. */
   onUnloadable(send: Work, error: Error): void;
+  /** Of these sends those that are held for one of these people, of whom only Redis tells. */
+  findHolding(messageIds: readonly MessageId[], phones: readonly string[]): Promise<ReadonlySet<MessageId>>;
+  /** A number that one of these sends is held for. */
+  findHeldNumber(messageIds: readonly MessageId[], isWanted: (number: string) => boolean): Promise<string | undefined>;
   /** See `WaitingLists`. */
   readPage: WaitingListsDeps['readPage'];
   onUnreadable: WaitingListsDeps['onUnreadable'];
@@ -33,8 +37,8 @@ export interface LoadOptions {
 /** A send in which all who are left wait: strangers for the network, others for the end of a pause. */
 interface Aside {
   work: Work;
-  /** The numbers of those who are held, 8 bytes each, and not the send: there may be thousands of long lists. */
-  held: Float64Array;
+  /** Whom it is held for only Redis knows: there may be thousands of long lists. */
+  isHeld: boolean;
   rest: Rest | undefined;
   /** It waits for a place, and for nothing else. */
   isWaiting?: true;
@@ -45,8 +49,12 @@ interface Aside {
 /** A send that is to be worked on. */
 type Work = WaitingList & Pick<SendJob, 'priority'>;
 
-/** Each is in memory as a whole. */
+/** Each is in memory as a whole. One-time passwords have one recipient, and take no place of a list. */
 const MAX_LISTS = 150;
+/** People who wrote are sought together. */
+const MAX_SOUGHT = 20;
+/** After a search of the held sends Redis has so many times as long for others. */
+const REST_FACTOR = 9;
 /** One that could not be loaded is loaded again. */
 const AGAIN_MS = 60_000;
 /** So long after its job came an OTP has the device to itself. Longer, and one that is stuck would hold up the lists. */
@@ -60,8 +68,8 @@ const OTP_FIRST_MS = 1_000;
  *                         aside (all who are left wait for the network to lift a restriction, or, where a list
  *                                waits for the place, for the end of a pause)
  *
- * Lists beyond `MAX_LISTS` wait in Redis, see `WaitingLists`, and get a place when another gives it up. What is aside costs next
- * to nothing in this process; should it end, the next owner finds the record.
+ * Lists beyond `MAX_LISTS` wait in Redis, see `WaitingLists`, and get a place when another gives it up. Of what is aside this process
+ * has the id and no recipient; should it end, the next owner finds the record.
  * OTPs never wait.
  */
 export class ActiveSends {
@@ -70,6 +78,10 @@ export class ActiveSends {
   private otpFirstUntilMs = 0;
   private readonly lists: WaitingLists;
   private readonly aside = new Map<string, Aside>();
+  /** People who wrote, by number: those aside are not yet compared with them. */
+  private readonly sought = new Set<string>();
+  private isSeeking = false;
+  private seekAtMs = 0;
   /** When the first pause of those aside ends. */
   private wakeAtMs = Number.POSITIVE_INFINITY;
   private stopped = false;
@@ -98,7 +110,10 @@ export class ActiveSends {
 
   /** How many lists more may be active. */
   get room(): number {
-    return Math.max(0, MAX_LISTS - this.active.size - this.loading.size);
+    let lists = 0;
+    for (const send of this.active.values()) if (!isOtp(send)) lists++;
+    for (const priority of this.loading.values()) if (priority !== 'otp') lists++;
+    return Math.max(0, MAX_LISTS - lists);
   }
 
   /** Takes a send in, if it is not here yet: resolves when it is loaded, or waits for a place. Never rejects. */
@@ -201,6 +216,7 @@ export class ActiveSends {
   wake(): void {
     const nowMs = this.deps.nowMs();
     if (this.room > 0) this.fillPlaces();
+    if (this.sought.size > 0) void this.seek();
     if (nowMs < this.wakeAtMs) return;
     this.wakeAtMs = Number.POSITIVE_INFINITY;
     this.restart((aside) => isDue(aside, nowMs));
@@ -218,29 +234,50 @@ export class ActiveSends {
   /** The end of a restriction: all who waited for it go on. */
   resume(): void {
     for (const send of this.active.values()) send.releaseHeld();
-    this.restart(({ held }) => held.length > 0);
+    this.restart(({ isHeld }) => isHeld);
   }
 
-  /** One person no longer waits, in any spelling of their number; the others do. */
+  /** One person no longer waits, in any spelling of their number; the others do. Of sends aside that is so a moment later. */
   release(phone: string): void {
     const numbers = new Set(spellingsOf(phone));
     for (const send of this.active.values()) send.releaseHeld(numbers);
-    const waits = ({ held }: Aside) => [...numbers].some((number) => held.includes(Number(number)));
-    this.restart(waits, numbers);
+    if (this.heldAside().length === 0) return;
+    this.sought.add(phone);
+    void this.seek();
   }
 
   /** The number of one of those who wait for the end of a restriction. */
-  findHeld(isWanted: (number: string) => boolean): string | undefined {
+  async findHeld(isWanted: (number: string) => boolean): Promise<string | undefined> {
     for (const send of this.active.values()) {
       const found = send.heldNumbers().find(isWanted);
       if (found !== undefined) return found;
     }
-    for (const { held, isWaiting } of this.aside.values()) {
-      if (isWaiting) continue;
-      const found = held.find((number) => isWanted(String(number)));
-      if (found !== undefined) return String(found);
+    return this.deps.findHeldNumber(this.heldAside(), isWanted);
+  }
+
+  private heldAside(): MessageId[] {
+    return [...this.aside.values()]
+      .filter(({ isHeld, isWaiting }) => isHeld && !isWaiting)
+      .map(({ work }) => work.messageId);
+  }
+
+  /** Takes up the sends aside that are held for people who wrote. Never rejects. */
+  private async seek(): Promise<void> {
+    const startedMs = this.deps.monotonicMs();
+    if (this.isSeeking || this.stopped || startedMs < this.seekAtMs) return;
+    this.isSeeking = true;
+    const phones = [...this.sought].slice(0, MAX_SOUGHT);
+    try {
+      const holding = await this.deps.findHolding(this.heldAside(), phones);
+      for (const phone of phones) this.sought.delete(phone);
+      this.restart(({ work }) => holding.has(work.messageId), new Set(phones.flatMap(spellingsOf)));
+    } catch (thrown) {
+      this.deps.onUnreadable(toError(thrown));
+      // They are sought again at the next wake.
     }
-    return undefined;
+    const endedMs = this.deps.monotonicMs();
+    this.seekAtMs = endedMs + REST_FACTOR * (endedMs - startedMs);
+    this.isSeeking = false;
   }
 
   /** Takes no more. */
@@ -248,13 +285,14 @@ export class ActiveSends {
     this.stopped = true;
     this.active.clear();
     this.aside.clear();
+    this.sought.clear();
   }
 
   /** Of those that only wait for the end of a pause the one that has had no turn for the longest time goes aside. */
   private freePlace(): void {
     const nowMs = this.deps.nowMs();
     for (const send of this.active.values()) {
-      const rest = send.restAt(nowMs);
+      const rest = isOtp(send) ? undefined : send.restAt(nowMs);
       if (!rest) continue;
       this.setAside(send, rest);
       return;
@@ -262,8 +300,7 @@ export class ActiveSends {
   }
 
   private setAside(send: SendProgress, rest?: Rest): void {
-    const held = Float64Array.from(send.heldNumbers(), Number);
-    this.aside.set(send.messageId, { work: workOf(send.record), held, rest });
+    this.aside.set(send.messageId, { work: workOf(send.record), isHeld: send.hasHeld, rest });
     this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
     this.active.delete(send.messageId);
   }
@@ -317,12 +354,10 @@ export class ActiveSends {
 
   private loadAgain(work: Work): void {
     const untilMs = this.deps.nowMs() + AGAIN_MS;
-    this.aside.set(work.messageId, { work, held: NO_NUMBERS, rest: { untilMs, attempts: 0, uploadAttempts: 0 } });
+    this.aside.set(work.messageId, { work, isHeld: false, rest: { untilMs, attempts: 0, uploadAttempts: 0 } });
     this.wakeAtMs = Math.min(this.wakeAtMs, untilMs);
   }
 }
-
-const NO_NUMBERS = new Float64Array();
 
 function isDue({ rest, isWaiting }: Aside, nowMs: number): boolean {
   return rest !== undefined && !isWaiting && rest.untilMs <= nowMs;

@@ -19,6 +19,7 @@ import { SendPreparation } from '../preparing/send-preparation.js';
 import { ActiveSends } from './active-sends.js';
 import { FailureLines } from './failure-lines.js';
 import { FirstContactHold } from './first-contact-hold.js';
+import { findHeldNumber, findHolding } from './held-recipients.js';
 import { NewContactHold } from './new-contact-hold.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
 import { MAX_FOUND } from './waiting-lists.js';
@@ -187,6 +188,8 @@ export class DeviceScheduler {
         if (error instanceof FencedError) onFailed(error);
         else logger.error('send cannot be loaded', { messageId, requestId, error });
       },
+      findHolding: (messageIds, phones) => findHolding(this.deps, messageIds, phones),
+      findHeldNumber: (messageIds, isWanted) => findHeldNumber(this.deps, messageIds, isWanted),
       readPage: (after) => pageOpenSends(store, ownership.address, { priority: 'bulk', after, limit: MAX_FOUND }),
       onUnreadable: (error) => logger.warn('open sends cannot be read', { error }),
     });

@@ -32,7 +32,7 @@ export interface HoldDeps {
   /** This person, who may be a waiting recipient, is no longer a stranger. */
   onMet(phone: string): void;
   /** The number, as given, of a waiting recipient for whom this is true. */
-  findHeld(isWanted: (number: string) => boolean): string | undefined;
+  findHeld(isWanted: (number: string) => boolean): Promise<string | undefined>;
   onFailed(error: Error): void;
 }
 
@@ -73,6 +73,8 @@ export class NewContactHold {
   private silences = 0;
   /** The recipient of the running attempt, by canonical number. */
   private trial: string | undefined;
+  /** A recipient for the next attempt is being sought. */
+  private isSeeking = false;
   /** Those who had an attempt in this round: each has one before the next round. */
   private readonly tried = new Set<string>();
   private stopped = false;
@@ -184,8 +186,13 @@ export class NewContactHold {
     const { restriction } = this.state;
     const dueAtMs = nextTrialAtMs(restriction);
     if (dueAtMs === undefined || clock.nowMs() < dueAtMs) return;
-    const number = this.findUntried();
-    if (number === undefined) return;
+    if (this.isSeeking) return;
+    const { state } = this;
+    this.isSeeking = true;
+    const number = await this.findUntried().finally(() => {
+      this.isSeeking = false;
+    });
+    if (number === undefined || this.state !== state || this.stopped) return;
     const trying: HoldState = { kind: 'restricted', restriction: { ...restriction, triedAtMs: clock.nowMs() } };
     this.enter(trying);
     // Before the attempt: the next owner waits as long, however soon it takes over.
@@ -198,8 +205,8 @@ export class NewContactHold {
     onMet(number);
   }
 
-  private findUntried(): string | undefined {
-    const found = this.deps.findHeld((number) => !this.tried.has(canonicalPhoneNumber(number)));
+  private async findUntried(): Promise<string | undefined> {
+    const found = await this.deps.findHeld((number) => !this.tried.has(canonicalPhoneNumber(number)));
     if (found === undefined) this.tried.clear();
     return found ?? this.deps.findHeld(() => true);
   }

@@ -230,6 +230,10 @@ export class SendProgress {
     return this.lookedUpAgain.delete(index) || waitedForHistory;
   }
 
+  get hasHeld(): boolean {
+    return this.places.count('held') > 0;
+  }
+
   /** Of those who are held. */
   heldNumbers(): string[] {
     return this.places.in('held').map((index) => this.numbers[index]!);

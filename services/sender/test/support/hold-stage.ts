@@ -63,7 +63,7 @@ export function useHoldStage() {
       onHeld: () => calls.push('held'),
       onLifted: () => calls.push('lifted'),
       onMet: (phone) => calls.push(`met ${phone}`),
-      findHeld: (isWanted) => stage.waiting.find(isWanted),
+      findHeld: async (isWanted) => stage.waiting.find(isWanted),
       onFailed: (error) => calls.push(error instanceof FencedError ? 'fenced' : error.message),
     });
   }
