@@ -7,6 +7,7 @@ import type { Store } from '@gateway/store/core/store';
 import {
   claimDevice,
   endSessions,
+  groupSessions,
   type Ownership,
   openSession,
   releaseDevice,
@@ -118,7 +119,7 @@ export class SessionKeeper {
     clearInterval(this.timer);
     const open = await this.openSessions();
     for (const session of open) this.end(session);
-    if (open.length > 0) await endSessions(this.deps.store, open).catch(() => {});
+    await endSessions(this.deps.store, open).catch(() => {});
   }
 
   private assertHeld(session: LiveSession, { ended }: Keeping): void {
@@ -152,20 +153,25 @@ export class SessionKeeper {
   }
 
   private async renewAll(): Promise<void> {
-    const { store, clock, logger, ttlMs } = this.deps;
+    const { store, clock } = this.deps;
     const askedAtMs = clock.monotonicMs();
     const open = await this.openSessions();
     for (const session of open) if (askedAtMs >= session.validUntilMs) this.end(session);
     const toRenew = open.filter(({ hasEnded }) => !hasEnded);
-    // A renewal that hangs while Redis is away must not keep us from noticing the deadline: checks go by the clock.
-    const alive = toRenew.length > 0 ? await renewSessions(store, toRenew, ttlMs).catch(() => []) : [];
-    for (const [index, session] of toRenew.entries()) {
+    await Promise.all(groupSessions(store, toRenew).map((group) => this.renew(group, askedAtMs)));
+    await Promise.all([...this.unreleased.values()].map((ownership) => this.giveBack(ownership)));
+  }
+
+  /** A renewal that hangs while Redis is away does not keep us from noticing the deadline: checks go by the clock. */
+  private async renew(sessions: readonly LiveSession[], askedAtMs: number): Promise<void> {
+    const { store, logger, ttlMs } = this.deps;
+    const alive = await renewSessions(store, sessions, ttlMs).catch(() => []);
+    for (const [index, session] of sessions.entries()) {
       if (alive[index]) session.validUntilMs = askedAtMs + ttlMs;
       if (alive[index] !== false) continue;
       logger.warn('session ended', { shard: session.shard, devices: session.kept.size });
       this.end(session);
     }
-    await Promise.all([...this.unreleased.values()].map((ownership) => this.giveBack(ownership)));
   }
 
   private async giveBack(ownership: Ownership): Promise<void> {

@@ -29,8 +29,8 @@ export interface ConsumerOptions {
 const LOCK_MS = 30_000;
 /** BullMQ never resets its count of stalls. */
 const UNLIMITED_STALLS = 1_000_000_000;
-/** An idle Worker asks Redis this seldom; a new job wakes it at once. */
-const DRAIN_DELAY_SECONDS = 30;
+/** An idle Worker asks Redis this seldom; a new job wakes it at once. Shorter than its connection waits for an answer. */
+const DRAIN_DELAY_SECONDS = 10;
 
 /** Works on the queue of this process: one for all of its devices. Also removes the queues of those that have ended. */
 export function createConsumer(options: ConsumerOptions): Consumer {

@@ -66,8 +66,9 @@ describe('an owner whose ownership has passed on', () => {
 
   async function isFencedEverywhere(ownership: Ownership): Promise<void> {
     const { token } = ownership;
-    const ofOwner = [deviceKeys(space.store.space, ownership.address).owner, sessionKeyOf(space.store, ownership)];
-    const keys = [...ofOwner, ...Array.from({ length: 12 }, (_, i) => `${space.prefix}:fenced-${i}`)];
+    const { base, owner } = deviceKeys(space.store.space, ownership.address);
+    const ofOwner = [owner, sessionKeyOf(space.store, ownership)];
+    const keys = [...ofOwner, ...Array.from({ length: 12 }, (_, i) => `${base}:fenced-${i}`)];
     const before = await everything(space);
     for (const script of await fencedScripts()) {
       const args = [token, ...Array.from({ length: 12 }, () => '1')];

@@ -64,6 +64,24 @@ describe('questions to the owner of a device', () => {
     expect((await progress('a')).taken).to.equal('byOwner');
   });
 
+  it('have no part too many when they are taken between two looks at their answer', async () => {
+    await ask('a');
+    const { redis } = space.store;
+    let looks = 0;
+    // Whichever command comes first is answered before the question is taken, and the others after it.
+    const late = new Proxy(redis, {
+      get: (client, name) => {
+        if (!['hlen', 'hmget'].includes(String(name))) return Reflect.get(client, name);
+        const isFirst = looks++ === 0;
+        return async (...args: never[]) => {
+          if (!isFirst) await takeQuestions(space.store, ownership);
+          return (Reflect.get(client, name) as (...all: never[]) => unknown).apply(client, args);
+        };
+      },
+    });
+    expect((await readAnswerProgress({ ...space.store, redis: late }, ADDRESS, 'a')).parts).to.equal(0);
+  });
+
   it('are removed with their numbers when no owner takes them', async () => {
     await ask('a');
     const { questions, answer } = deviceKeys(space.store.space, ADDRESS);

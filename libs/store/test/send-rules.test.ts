@@ -234,8 +234,17 @@ describe('the rules of a send', () => {
   it('never takes the place of another send', async () => {
     const { messageId, tag } = await accept();
     const again = ['msg_other', 0, nowMs, nowMs, 1, 'packed', 'sealed', nowMs, nowMs, '', '', '', 't', 0, 1];
-    const { openSends, backlog, keptSends, device: ofDevice, owner } = device();
-    const kept = [openSends, due(), backlog, keptSends, 'sends', 'activity', 'totals', 'promised'];
+    const { base, openSends, backlog, keptSends, device: ofDevice, owner } = device();
+    const kept = [
+      openSends,
+      due(),
+      backlog,
+      keptSends,
+      `${base}:sends`,
+      `${base}:activity`,
+      `${base}:totals`,
+      `${base}:promised`,
+    ];
     const places = [...Object.values(keysOf(tag)), ...kept, ofDevice, owner];
     expect(await space.store.run('accept-send', places, again)).to.deep.equal([0]);
     expect((await read(messageId)).messageId).to.equal(messageId);

@@ -54,7 +54,7 @@ describe('a send that another version of the gateway has written', () => {
 
   function runOn(messageId: string, { name, keys, isFenced }: Script): Promise<unknown> {
     const known: Record<string, string> = { ...device(), ...keysOf(messageId) } as never;
-    const places = keys.map((key, i) => known[key] ?? `${space.prefix}:{slot}:${i}`);
+    const places = keys.map((key, i) => known[key] ?? `${device().base}:other-${i}`);
     const args = Array.from({ length: 16 }, () => '1');
     const all = isFenced
       ? [

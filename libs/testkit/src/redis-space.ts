@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
+import { isCluster, masterNodes, scanKeys } from '@gateway/runtime/redis/redis-nodes';
 import { createStore, type Store } from '@gateway/store/core/store';
 import type { KeyRings } from '@gateway/store/core/vault';
+import type { Redis } from 'ioredis';
 import { testRedisUrl } from './config.js';
 
 /** A part of the test run's Redis for one test. */
@@ -33,6 +35,7 @@ export async function openRedisSpace({ url = testRedisUrl() }: { url?: string } 
   const prefix = `test-${randomBytes(6).toString('hex')}`;
   const clients = createRedisClients({ url, logger: createLogger({ service: 'test', level: 'error' }) });
   await clients.waitForReady();
+  searchAllNodes(clients.commands);
   const store = createStore({
     redis: clients.commands,
     space: { prefix },
@@ -45,10 +48,18 @@ export async function openRedisSpace({ url = testRedisUrl() }: { url?: string } 
     store,
     keySettings,
     close: async () => {
-      for await (const keys of clients.commands.scanStream({ match: `${prefix}:*`, count: 1000 })) {
-        if (keys.length > 0) await clients.commands.unlink(...(keys as string[]));
+      for await (const keys of scanKeys(clients.commands, { match: `${prefix}:*`, count: 1000 })) {
+        await Promise.all(keys.map((key) => clients.commands.unlink(key)));
       }
       await clients.close();
     },
   };
+}
+
+/** Tests look for keys by a pattern, which a Cluster answers for one of its nodes only. */
+export function searchAllNodes(redis: Redis): void {
+  if (!isCluster(redis)) return;
+  const keys = async (pattern: string) =>
+    (await Promise.all(masterNodes(redis).map((node) => node.keys(pattern)))).flat();
+  Object.assign(redis, { keys });
 }

@@ -1,4 +1,4 @@
-import { RedisProcess } from './chaos/redis-process.js';
+import { RedisProcess } from './redis-servers/redis-process.js';
 import { openRedisSpace, type RedisSpace } from './redis-space.js';
 
 /** A Redis of a test's own, with a `maxmemory` that it can be brought to. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RedisProcess } from '@gateway/testkit/chaos/redis-process';
 import { eventually } from '@gateway/testkit/eventually';
+import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
@@ -20,7 +20,7 @@ describe('the folder of logs of a chaos run', () => {
 
   it('has what Redis says, in all its lives', async () => {
     const redis = await RedisProcess.start({ logFolder: folder });
-    const starts = () => read('redis.log').match(/Ready to accept connections/g)?.length;
+    const starts = () => read(`redis-${redis.port}.log`).match(/Ready to accept connections/g)?.length;
     try {
       await eventually(() => starts() === 1, { what: 'the first start' });
       await redis.killAndRestart();

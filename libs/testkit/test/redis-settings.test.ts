@@ -1,6 +1,6 @@
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
-import { RedisProcess } from '@gateway/testkit/chaos/redis-process';
+import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 

@@ -1,4 +1,4 @@
-import { findSteadyPort } from '@gateway/testkit/chaos/steady-port';
+import { findSteadyPort } from '@gateway/testkit/redis-servers/steady-port';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';

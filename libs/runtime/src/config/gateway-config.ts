@@ -1,11 +1,12 @@
 import Joi from 'joi';
 import type { LoggerOptions, LogLevel } from '../logs/logger.js';
+import { parseRedisUrl } from '../redis/redis-address.js';
 import { type EncryptionKey, parseEncryptionKeys } from './encryption-keys.js';
 import { isRealNetwork, type MessengerTrust, parseMessengerTrust } from './messenger-trust.js';
 
 /** The settings every service shares. Each is an environment variable of that name, or of that and `_FILE`. */
 export interface GatewayConfig {
-  /** The one data store: `redis://` or `rediss://`. Default: the Redis of this machine. */
+  /** The one data store: `redis://`, `redis+sentinel://` or `redis+cluster://`, each with `rediss` for TLS (redis/redis-address.ts). Default: the Redis of this machine. */
   REDIS_URL: string;
   /**
    * Start although Redis writes no append-only file, as managed ones that have replicas in its place. What was accepted since
@@ -65,9 +66,7 @@ const CAREFUL_PACE_PER_MINUTE = 20;
 export const port = () => Joi.number().integer().min(0).max(65_535);
 
 export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS: never }> = {
-  REDIS_URL: Joi.string()
-    .uri({ scheme: ['redis', 'rediss'] })
-    .default('redis://127.0.0.1:6379'),
+  REDIS_URL: Joi.string().custom(checkedRedisUrl).default('redis://127.0.0.1:6379'),
   REDIS_WITHOUT_AOF: Joi.boolean().default(false),
   KEY_PREFIX: Joi.string()
     .pattern(/^[A-Za-z0-9_-]{1,40}$/)
@@ -163,4 +162,9 @@ function leadsToRealNetwork(helpers: Joi.CustomHelpers): boolean {
 
 function defaultPace({ MESSENGER_TRUST: trust }: Partial<SocketConfig>): number {
   return trust?.kind === 'root' ? 0 : CAREFUL_PACE_PER_MINUTE;
+}
+
+function checkedRedisUrl(url: string): string {
+  parseRedisUrl(url);
+  return url;
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import { GatewayError } from '../errors.js';
 import type { Logger } from '../logs/logger.js';
+import { connect } from './connect.js';
+import { parseRedisUrl } from './redis-address.js';
 
 /**
  * One connection per purpose: they differ in what happens while Redis is away.
@@ -15,7 +17,7 @@ import type { Logger } from '../logs/logger.js';
 export type RedisPurpose = 'commands' | 'failFast' | 'queue' | 'failFastQueue' | 'subscriber';
 
 export interface RedisClientsOptions<Purpose extends RedisPurpose> {
-  /** `redis://` or `rediss://`, with user, password and database if there are any. */
+  /** Of one server, of Sentinels or of a Cluster: see `parseRedisUrl`. */
   url: string;
   logger: Logger;
   /** Shown by `CLIENT LIST`. */
@@ -45,8 +47,8 @@ const PING_EVERY_MS = 10_000;
  * whose other end vanished silently, which the kernel alone would keep for a quarter of an hour.
  */
 const BEHAVIOURS = {
-  // 60 s: longer than a BullMQ worker blocks, as workers copy these options. They also require `null` retries.
-  commands: { maxRetriesPerRequest: null, enableAutoPipelining: true, socketTimeout: 60_000 },
+  // 15 s: longer than a BullMQ worker blocks, as workers copy these options. They also require `null` retries.
+  commands: { maxRetriesPerRequest: null, enableAutoPipelining: true, socketTimeout: 15_000 },
   failFast: {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -73,9 +75,11 @@ export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAUL
   options: RedisClientsOptions<Purpose>,
 ): RedisClients<Purpose> {
   const { url, logger, name = 'gateway', purposes = DEFAULT_PURPOSES, onCommand } = options;
+  const address = parseRedisUrl(url);
   const make = (purpose: RedisPurpose) => {
     const behaviour = BEHAVIOURS[PURPOSES[purpose]];
-    const client = new Redis(url, { ...behaviour, retryStrategy, connectionName: `${name}-${purpose}` });
+    const options = { ...behaviour, retryStrategy, reconnectOnError, connectionName: `${name}-${purpose}` };
+    const client = connect(address, options, { isSubscriber: purpose === 'subscriber' });
     logOutages(client, logger.child({ connection: purpose }));
     const onEnd = onCommand?.(purpose);
     if (onEnd) timeCommands(client, onEnd);
@@ -123,6 +127,14 @@ function retryStrategy(tries: number): number {
   return Math.min(50 * 2 ** tries, 1_000) * (0.75 + Math.random() / 2);
 }
 
+/**
+ * A server that has become a replica keeps its connections, and refuses all that writes: the command goes again, on a new
+ * connection, which leads to the present master. None of it was carried out.
+ */
+function reconnectOnError(error: Error): 2 | false {
+  return error.message.startsWith('READONLY') ? 2 : false;
+}
+
 /** An outage is two lines, not one per attempt to connect. */
 function logOutages(client: Redis, logger: Logger): void {
   let away = false;
@@ -165,5 +177,10 @@ async function closeClient(client: Redis): Promise<void> {
   if (client.status === 'ready') client.quit().catch(() => client.disconnect());
   else client.disconnect();
   await ended;
-  client.disconnect();
+  if (!hasEnded(client)) client.disconnect();
+}
+
+/** A function, as the compiler takes the status for what it was before. */
+function hasEnded(client: Redis): boolean {
+  return client.status === 'end';
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { GatewayError } from '../errors.js';
+import { masterNodes } from './redis-nodes.js';
 
 /** The oldest version whose scripts can say that they run also when it is full. */
 const MINIMUM_VERSION = [7, 0] as const;
@@ -16,11 +17,11 @@ export async function refuseWrongSettings(
   client: Redis,
   { withoutAof = false }: { withoutAof?: boolean } = {},
 ): Promise<string[]> {
-  const info = parseInfo(await client.info());
-  const noAof =
-    info.aof_enabled === '1' ? [] : ['appendonly is off, must be on: a restart would lose accepted messages'];
-  const problems = [...findProblems(info), ...(withoutAof ? [] : noAof)];
-  if (problems.length === 0) return [...findDoubts(info), ...noAof];
+  const infos = await Promise.all(masterNodes(client).map(async (node) => parseInfo(await node.info())));
+  const ofAll = (find: (info: Info) => string[]) => [...new Set(infos.flatMap(find))];
+  const noAof = ofAll(findVolatile);
+  const problems = [...ofAll(findProblems), ...(withoutAof ? [] : noAof)];
+  if (problems.length === 0) return [...ofAll(findDoubts), ...noAof];
   throw new GatewayError({
     code: 'redis_settings',
     message: `Redis is not fit to hold messages: ${problems.join('; ')}`,
@@ -30,6 +31,10 @@ export async function refuseWrongSettings(
 function findDoubts({ connected_clients: connected, maxclients: most }: Info): string[] {
   if (Number(connected) < Number(most) * NEARLY_ALL_CLIENTS || most === undefined) return [];
   return [`maxclients is ${most}, and ${connected} are connected: beyond it processes cannot start`];
+}
+
+function findVolatile({ aof_enabled: isOn }: Info): string[] {
+  return isOn === '1' ? [] : ['appendonly is off, must be on: a restart would lose accepted messages'];
 }
 
 function findProblems(info: Info): string[] {

@@ -5,6 +5,8 @@ import type { Store } from './store.js';
 
 /** Tells every process to look again. Never fails the caller: a lost doorbell costs half a minute. */
 export async function ringDoorbell(store: Store, doorbell: Doorbell): Promise<void> {
+  // A client of a Cluster that was closed never answers.
+  if (store.redis.status === 'end') return;
   await store.redis.publish(doorbellChannel(store.space), encodeDoorbell(doorbell)).catch(() => undefined);
 }
 

@@ -1,4 +1,5 @@
 import { restOfKey } from '@gateway/contracts/redis-keys';
+import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
 import { defineScript, number, text } from './scripts/define-script.js';
 import { words } from './scripts/replies.js';
 import type { Store } from './store.js';
@@ -56,17 +57,14 @@ const FIELDS_AT_ONCE = 500;
  * among them, at times twice.
  */
 export async function* findSealed(store: Store): AsyncGenerator<SealedValue[]> {
-  let cursor = '0';
-  do {
-    const [next, keys] = await store.redis.scan(cursor, 'MATCH', `${store.space.prefix}:{*`, 'COUNT', KEYS_AT_ONCE);
-    cursor = next;
+  for await (const keys of scanKeys(store.redis, { match: `${store.space.prefix}:{*`, count: KEYS_AT_ONCE })) {
     const places = keys.flatMap((key) => placesOf(store, key));
     const single = await Promise.all(
       places.filter(({ place }) => place.fields !== 'all').map((each) => readOne(store, each)),
     );
     yield single.flat();
     for (const each of places.filter(({ place }) => place.fields === 'all')) yield* readHash(store, each);
-  } while (cursor !== '0');
+  }
 }
 
 interface FoundPlace {

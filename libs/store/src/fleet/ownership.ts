@@ -1,6 +1,7 @@
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys, sessionKey, sessionKeyPrefix } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { isCluster } from '@gateway/runtime/redis/redis-nodes';
 import { defineScript, number, text } from '../core/scripts/define-script.js';
 import { isOne, nothing, numeric } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -60,14 +61,25 @@ export async function openSession(store: Store, session: Session, ttlMs: number)
   await openStep(store, { session: sessionKey(store.space, session), ttlMs });
 }
 
-/** Which of them live, in order: those have `ttlMs` more. A session that has ended stays so. */
+/**
+ * The sessions that one command can renew: all of them on one Redis. In a Cluster each shard lies in a slot of its own, so it
+ * is one by one; and a node that is away holds up only its own.
+ */
+export function groupSessions<Each extends Session>(store: Store, sessions: readonly Each[]): Each[][] {
+  if (isCluster(store.redis)) return sessions.map((session) => [session]);
+  return sessions.length > 0 ? [[...sessions]] : [];
+}
+
+/** Which of a group live, in order: those have `ttlMs` more. A session that has ended stays so. */
 export async function renewSessions(store: Store, sessions: readonly Session[], ttlMs: number): Promise<boolean[]> {
   return renewStep(store, { sessions: sessions.map((session) => sessionKey(store.space, session)), ttlMs });
 }
 
-/** Owners under these sessions are owners no more: their devices can be claimed. */
+/** Owners under these sessions are owners no more: their devices can be claimed. Safe to repeat. */
 export async function endSessions(store: Store, sessions: readonly Session[]): Promise<void> {
-  await endStep(store, { sessions: sessions.map((session) => sessionKey(store.space, session)) });
+  const end = (group: readonly Session[]) =>
+    endStep(store, { sessions: group.map((session) => sessionKey(store.space, session)) });
+  await Promise.all(groupSessions(store, sessions).map(end));
 }
 
 /**

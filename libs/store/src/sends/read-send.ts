@@ -17,6 +17,7 @@ import {
   RECORD_VERSION,
   TEXT_RANGE,
 } from '@gateway/contracts/sends/send-layout';
+import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
 import { UnknownVersionError } from '../core/scripts/unknown-version-error.js';
 import type { Store } from '../core/store.js';
 import { cancelSend } from './change-send.js';
@@ -125,12 +126,9 @@ export function openContent(store: Store, key: string, sealed: Buffer): StoredCo
 /** The tags of all sends of a device that are kept, with work left or not, in no order; one may come twice. */
 export async function* findSends(store: Store, address: DeviceAddress): AsyncGenerator<SendTag> {
   const { record } = sendKeys(store.space, address, '*');
-  let cursor = '0';
-  do {
-    const [next, keys] = await store.redis.scan(cursor, 'MATCH', record, 'COUNT', 1_000);
-    cursor = next;
+  for await (const keys of scanKeys(store.redis, { match: record, count: 1_000 })) {
     yield* keys.map((key) => key.slice(record.length - 1));
-  } while (cursor !== '0');
+  }
 }
 
 /** Messages that wait on the device. */

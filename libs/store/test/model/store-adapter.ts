@@ -5,6 +5,7 @@ import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { HEAD_RANGE } from '@gateway/contracts/sends/send-layout';
 import { shardOf } from '@gateway/contracts/shards';
 import { FencedError } from '@gateway/runtime/errors';
+import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
 import type { Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
@@ -397,8 +398,7 @@ export class StoreAdapter {
 /** Keys that never die, other than those that a device, a workspace and its list of opt-outs have once each. */
 export async function findKeysLeft({ redis, space }: Store): Promise<string[]> {
   const left: string[] = [];
-  for await (const found of redis.scanStream({ match: `${space.prefix}:*`, count: 1_000 })) {
-    const keys = found as string[];
+  for await (const keys of scanKeys(redis, { match: `${space.prefix}:*`, count: 1_000 })) {
     const ttls = await Promise.all(keys.map((key) => redis.pttl(key)));
     left.push(...keys.filter((key, i) => ttls[i] === -1 && !LASTING.test(key)));
   }

@@ -1,8 +1,8 @@
 import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
+import type { RedisProcess } from '../redis-servers/redis-process.js';
 import type { Fleet } from './fleet.js';
 import type { Random } from './random.js';
-import type { RedisProcess } from './redis-process.js';
 
 export interface Mischief {
   /** Processes killed, Redis included. */

@@ -16,6 +16,8 @@ import PQueue from 'p-queue';
 import { eventually } from '../eventually.js';
 import { codeAfter } from '../gateway.js';
 import { makeNumbers, readDeliveries, type ShownMessage } from '../phones.js';
+import { RedisProcess } from '../redis-servers/redis-process.js';
+import { findSteadyPort } from '../redis-servers/steady-port.js';
 import { readKeyRings } from '../redis-space.js';
 import { makePng } from '../sample-files.js';
 import { scanCodes } from '../scan-codes.js';
@@ -25,8 +27,6 @@ import { Fleet } from './fleet.js';
 import { type Mischief, makeMischief } from './mischief.js';
 import { planRefusals } from './plan-refusals.js';
 import { Random } from './random.js';
-import { RedisProcess } from './redis-process.js';
-import { findSteadyPort } from './steady-port.js';
 
 export interface ChaosOptions {
   rounds: number;

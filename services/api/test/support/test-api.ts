@@ -21,7 +21,7 @@ import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { createStore, type Store } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/workspace/api-tokens';
-import type { RedisSpace } from '@gateway/testkit/redis-space';
+import { type RedisSpace, searchAllNodes } from '@gateway/testkit/redis-space';
 
 import { checkAnswer } from './openapi-check.js';
 
@@ -85,6 +85,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
   const logger = options.logger ?? createLogger({ service: 'api', level: 'error' });
   const clients = createRedisClients({ url: options.redisUrl ?? space.url, logger });
   if (!options.withoutRedis) await clients.waitForReady();
+  searchAllNodes(clients.failFast);
   const keySpace = { prefix: space.prefix };
   const store = createStore({
     redis: clients.failFast,

@@ -86,13 +86,14 @@ export interface AnswerProgress {
 /** How far an answer is, without reading it: callers are woken by each other's doorbells. */
 export async function readAnswerProgress(store: Store, address: DeviceAddress, id: string): Promise<AnswerProgress> {
   const keys = deviceKeys(store.space, address);
-  const [[taken, refused], fields, ownership] = await Promise.all([
-    store.redis.hmget(keys.answer(id), 'taken', 'refused'),
+  // Counted first: what is written between the two looks is then no part too many.
+  const [fields, [taken, refused], ownership] = await Promise.all([
     store.redis.hlen(keys.answer(id)),
+    store.redis.hmget(keys.answer(id), 'taken', 'refused'),
     store.redis.get(keys.owner),
   ]);
   const isRefused = refused != null;
-  const parts = fields - (taken != null ? 1 : 0) - (isRefused ? 1 : 0);
+  const parts = Math.max(0, fields - (taken != null ? 1 : 0) - (isRefused ? 1 : 0));
   if (taken == null) return { taken: undefined, isRefused, parts };
   return { taken: taken === ownership ? 'byOwner' : 'byFormerOwner', isRefused, parts };
 }

@@ -83,7 +83,7 @@ export async function takeInstance(deps: InstanceDeps, name: string): Promise<In
   const taken = await takeStep(store, { instance, former: former ?? '', processId });
   if (taken[0] !== 'taken') throw inUse(name);
   const left = sessionsOf(taken.slice(1));
-  if (left.length > 0) await endSessions(store, left);
+  await endSessions(store, left);
 
   const timer = setInterval(async () => {
     if (await isOurs().catch(() => true)) return;

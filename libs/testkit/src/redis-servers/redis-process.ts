@@ -5,6 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findSteadyPort } from './steady-port.js';
 
+export interface RedisProcessOptions {
+  logFolder?: string;
+  settings?: readonly string[];
+  /** It is a Sentinel, which keeps what it knows in this file. */
+  sentinelFile?: string;
+}
+
 const RESPAWN_MS = 250;
 
 /** A Redis that can be killed and comes back with what it had written, on the same port. */
@@ -16,13 +23,16 @@ export class RedisProcess {
     private readonly program: string,
     private readonly folder: string,
     readonly port: number,
-    private readonly logFolder: string | undefined,
+    private readonly options: RedisProcessOptions,
   ) {}
 
-  /** @param options.logFolder gets its log, one file for all its lives. */
-  static async start({ logFolder }: { logFolder?: string } = {}): Promise<RedisProcess> {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-chaos-'));
-    const redis = new RedisProcess(findProgram(), folder, await findSteadyPort(), logFolder);
+  /**
+   * @param options.logFolder gets its log, one file for all its lives.
+   * @param options.settings more of them, as on the command line.
+   */
+  static async start(options: RedisProcessOptions = {}): Promise<RedisProcess> {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
+    const redis = new RedisProcess(findRedisProgram(), folder, await findSteadyPort(), options);
     redis.spawn();
     return redis;
   }
@@ -37,16 +47,39 @@ export class RedisProcess {
     this.spawn();
   }
 
+  /** Is killed, and stays away until `restart`. */
+  async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  restart(): void {
+    if (!this.child) this.spawn();
+  }
+
+  /** Answers nothing, and keeps its connections, as when its machine hangs. */
+  freeze(): void {
+    this.child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.child?.kill('SIGCONT');
+  }
+
   async stop(): Promise<void> {
+    this.thaw();
     await this.end('SIGTERM');
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   private spawn(): void {
-    const settings = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.folder];
+    const { logFolder, settings = [], sentinelFile } = this.options;
+    const own = ['--bind', '127.0.0.1', '--port', String(this.port), '--dir', this.folder];
     const durable = ['--appendonly', 'yes', '--save', '', '--maxmemory-policy', 'noeviction'];
-    const log = ['--loglevel', 'notice', '--logfile', this.logFolder ? join(this.logFolder, 'redis.log') : ''];
-    const child = spawn(this.program, [...settings, ...durable, ...log], { stdio: 'ignore' });
+    const log = ['--loglevel', 'notice', '--logfile', logFolder ? join(logFolder, `redis-${this.port}.log`) : ''];
+    const args = sentinelFile
+      ? [sentinelFile, '--sentinel', ...own, ...log]
+      : [...own, ...durable, ...log, ...settings];
+    const child = spawn(this.program, args, { stdio: 'ignore' });
     this.child = child;
     // It ends by itself when another process has just taken its port.
     child.once('exit', () => {
@@ -66,7 +99,7 @@ export class RedisProcess {
 }
 
 /** The launcher has seen to it that there is one. */
-function findProgram(): string {
+function findRedisProgram(): string {
   const found = ['redis-server', 'valkey-server'].find((program) => spawnSync(program, ['--version']).status === 0);
   if (!found) throw new Error('neither redis-server nor valkey-server is on the PATH');
   return found;

@@ -1,0 +1,93 @@
+import { Redis } from 'ioredis';
+import { eventually } from '../eventually.js';
+import { RedisProcess, type RedisProcessOptions } from './redis-process.js';
+import { findSteadyPort } from './steady-port.js';
+
+/** A real Redis Cluster on this machine: masters with the slots shared out evenly, each with its replicas. */
+export interface RedisCluster {
+  url: string;
+  /** Of each master, as it began, and its replicas. */
+  shards: { master: RedisProcess; replicas: RedisProcess[] }[];
+  stop(): Promise<void>;
+}
+
+const SLOTS = 16_384;
+const NODE_TIMEOUT_MS = 1_500;
+const FORMED_WITHIN_MS = 30_000;
+
+/** @param options.replicas of each master. */
+export async function startRedisCluster({
+  masters = 3,
+  replicas = 0,
+  logFolder,
+}: { masters?: number; replicas?: number } & RedisProcessOptions = {}): Promise<RedisCluster> {
+  const start = async () =>
+    RedisProcess.start({
+      ...(logFolder && { logFolder }),
+      settings: [
+        ...['--cluster-enabled', 'yes', '--cluster-port', String(await findSteadyPort())],
+        ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
+        ...['--repl-diskless-sync-delay', '0', '--repl-timeout', '10'],
+      ],
+    });
+  const shards = await Promise.all(
+    Array.from({ length: masters }, async () => ({
+      master: await start(),
+      replicas: await Promise.all(Array.from({ length: replicas }, start)),
+    })),
+  );
+  const nodes = shards.flatMap(({ master, replicas }) => [master, ...replicas]);
+  const clients = new Map(nodes.map((node) => [node, new Redis(node.url, { maxRetriesPerRequest: null })]));
+  // A node that is not up yet: it tries again.
+  for (const client of clients.values()) client.on('error', () => {});
+  const clientOf = (node: RedisProcess) => clients.get(node)!;
+  try {
+    await Promise.all(
+      shards.map(({ master }, i) => {
+        const [first, next] = [i, i + 1].map((at) => Math.floor((SLOTS * at) / masters));
+        return clientOf(master).cluster('ADDSLOTSRANGE', first!, next! - 1);
+      }),
+    );
+    const [first, ...others] = nodes;
+    const busPort = async (node: RedisProcess) =>
+      Number(((await clientOf(node).config('GET', 'cluster-port')) as string[])[1]);
+    for (const node of others)
+      await clientOf(first!).call('CLUSTER', 'MEET', '127.0.0.1', node.port, await busPort(node));
+    await agree(nodes.map(clientOf), (info) => info.cluster_known_nodes === String(nodes.length));
+    for (const { master, replicas } of shards) {
+      const id = (await clientOf(master).cluster('MYID')) as string;
+      for (const replica of replicas) await eventually(() => clientOf(replica).cluster('REPLICATE', id));
+    }
+    await agree(nodes.map(clientOf), (info) => info.cluster_state === 'ok' && info.cluster_slots_ok === String(SLOTS));
+    await Promise.all(shards.flatMap(({ replicas }) => replicas.map((replica) => waitForLink(clientOf(replica)))));
+  } finally {
+    for (const client of clients.values()) client.disconnect();
+  }
+  return {
+    url: `redis+cluster://${shards.map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`,
+    shards,
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+}
+
+async function agree(clients: Redis[], isSo: (info: Record<string, string>) => boolean): Promise<void> {
+  await eventually(
+    async () => {
+      for (const client of clients) {
+        const text = (await client.cluster('INFO')) as string;
+        if (!isSo(Object.fromEntries(text.split('\r\n').map((line) => line.split(':'))))) return false;
+      }
+      return true;
+    },
+    { timeoutMs: FORMED_WITHIN_MS, what: 'the nodes know each other' },
+  );
+}
+
+async function waitForLink(replica: Redis): Promise<void> {
+  await eventually(async () => (await replica.info('replication')).includes('master_link_status:up'), {
+    timeoutMs: FORMED_WITHIN_MS,
+    what: "the replica has its master's data",
+  });
+}

@@ -1,0 +1,122 @@
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
+import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
+import { eventually } from '@gateway/testkit/eventually';
+import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
+import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
+import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis-servers/redis-sentinels';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+
+const WITHIN = { timeoutMs: 40_000, everyMs: 100 };
+const logger = { ...createLogger({ service: 'test', level: 'error' }), warn: () => {} };
+
+describe('clients of Redis behind Sentinels', () => {
+  let servers: RedisSentinels;
+  let clients: RedisClients;
+  before(async () => {
+    servers = await startRedisSentinels();
+  });
+  beforeEach(async () => {
+    clients = createRedisClients({ url: servers.url, logger });
+    await clients.waitForReady();
+  });
+  afterEach(() => clients.close());
+  after(() => servers.stop());
+
+  async function outlives(fault: (master: RedisProcess) => unknown): Promise<RedisProcess> {
+    const old = await servers.findMaster();
+    await fault(old);
+    // Sent while nothing is there that could answer: it waits for the next master.
+    expect(await clients.commands.set('waited', String(old.port))).to.equal('OK');
+    await eventually(async () => (await servers.findMaster()) !== old, WITHIN);
+    expect(await eventually(() => clients.failFast.get('waited'), WITHIN)).to.equal(String(old.port));
+    const heard: string[] = [];
+    clients.subscriber.on('message', (_channel, text) => heard.push(text));
+    await eventually(async () => (await clients.subscriber.subscribe('bell')) === 1, WITHIN);
+    await eventually(async () => {
+      await clients.commands.publish('bell', 'ring');
+      return heard.includes('ring');
+    }, WITHIN);
+    return old;
+  }
+
+  it('leave a master that has become a replica: what it refuses goes to the next one', async () => {
+    await eventually(async () => (await replicasOf(await servers.findMaster())) === 2, WITHIN);
+    await outlives(async (master) => {
+      const admin = new Redis(servers.sentinels[0]!.port, '127.0.0.1');
+      await eventually(
+        async () => (await admin.call('SENTINEL', 'FAILOVER', 'gateway').catch(() => '')) === 'OK',
+        WITHIN,
+      );
+      admin.disconnect();
+      await eventually(async () => (await servers.findMaster()) !== master, WITHIN);
+    });
+  });
+
+  it('follow when the master is killed', async () => {
+    await eventually(async () => (await replicasOf(await servers.findMaster())) === 2, WITHIN);
+    const old = await outlives((master) => master.kill());
+    old.restart();
+  });
+
+  it('follow within seconds when the master freezes and keeps its connections, for who waits for an answer', async () => {
+    await eventually(async () => (await replicasOf(await servers.findMaster())) === 2, WITHIN);
+    const old = await servers.findMaster();
+    old.freeze();
+    await eventually(async () => (await clients.failFast.set('frozen', 'no more')) === 'OK', {
+      ...WITHIN,
+      timeoutMs: 12_000,
+    });
+    old.thaw();
+  });
+});
+
+describe('clients of a Redis Cluster', () => {
+  let cluster: RedisCluster;
+  let clients: RedisClients;
+  before(async () => {
+    cluster = await startRedisCluster({ replicas: 1 });
+    clients = createRedisClients({ url: cluster.url, logger });
+    await clients.waitForReady();
+  });
+  after(async () => {
+    await clients.close();
+    await cluster.stop();
+  });
+
+  it('know its masters', () => {
+    expect(masterNodes(clients.commands)).to.have.length(3);
+  });
+
+  it('lose only the shards of a node that goes, and have them back from its replica', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `{${i}}`);
+    for (const name of names) await clients.commands.set(name, 'before');
+    await cluster.shards[0]!.master.kill();
+    const outcomes = await Promise.allSettled(names.map((name) => clients.failFast.set(name, 'meanwhile')));
+    const done = outcomes.filter(({ status }) => status === 'fulfilled');
+    expect(done.length, 'of 60 names two thirds lie on other nodes').to.be.within(20, 59);
+    // These wait.
+    await Promise.all(names.map((name) => clients.commands.set(name, 'after')));
+    for (const name of names) {
+      expect(await eventually(() => clients.failFast.get(name), WITHIN)).to.equal('after');
+    }
+  });
+
+  it('hear what is published through any node', async () => {
+    const heard: string[] = [];
+    clients.subscriber.on('message', (_channel, text) => heard.push(text));
+    await clients.subscriber.subscribe('bell');
+    for (const node of masterNodes(clients.commands)) await node.publish('bell', String(node.options.port));
+    await eventually(() => heard.length === 3, WITHIN);
+  });
+});
+
+async function replicasOf(master: RedisProcess): Promise<number> {
+  const client = new Redis(master.url);
+  try {
+    return Number(/^connected_slaves:(\d+)/m.exec(await client.info('replication'))![1]);
+  } finally {
+    client.disconnect();
+  }
+}
