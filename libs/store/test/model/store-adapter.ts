@@ -18,13 +18,6 @@ import {
   OtherAccountError,
   SendsFullError,
 } from '@gateway/store/sends/accepting/accept-send';
-import {
-  findRepeat,
-  forgetRepeat,
-  keepAnswer,
-  type RepeatClaim,
-  releaseRepeat,
-} from '@gateway/store/sends/accepting/idempotency';
 import { cancelSend, claimRecipient, forgetRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { type DueEntry, listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
@@ -34,10 +27,9 @@ import { addOptOuts, countOptOuts, findOptedOut, listOptOuts, removeOptOut } fro
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionKeyOf, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { type ModelEvent, PEOPLE, type Reply, TTL_STEP_MS } from './events.js';
-import type { KeyView, RecipientView, SendView, Snapshot } from './snapshot.js';
+import type { RecipientView, SendView, Snapshot } from './snapshot.js';
+import { KEY_OWNER, UsedKeys } from './used-keys.js';
 
-const KEY_MS = 24 * 3_600_000;
-const HOUR_MS = 3_600_000;
 const LASTING =
   /:(device|owner|epoch|backlog|devices|short-device-ids|opt-out-count|opt-out-buckets|opt-outs:\d+|totals|totals:errors)$/;
 type EventName = ModelEvent['do'];
@@ -51,35 +43,30 @@ const CHANGES: Record<'sends' | 'account' | 'optedOut' | 'keys', readonly EventN
     ...(['claimKey', 'releaseKey', 'lapseKey', 'answerKey', 'freeKey'] as const),
   ],
 };
-const OWNER = 't';
 /** Shown in place of a number that was taken out. */
 const FORGOTTEN = 'forgotten';
 const phoneOf = (person: number) => `491511234567${person}`;
 const PHONES = Array.from({ length: PEOPLE }, (_, person) => phoneOf(person));
 const accountOf = (account: number) => `4917000000${account}`;
 
-interface UsedKey {
-  key: string;
-  claims: RepeatClaim[];
-  acceptedAtMs: number;
-}
-
 /**
  * The device of a sequence in a real store: carries out events by the functions that the services call, and looks at what
- * is there. All that the model test knows of keys and scripts is in this file.
+ * is there. All that the model test knows of keys and scripts is in this file and in `used-keys.ts`.
  */
 export class StoreAdapter {
   private readonly startMs = Date.now();
   private nowMs = this.startMs;
   private readonly sends: MessageId[] = [];
   private readonly ownerships: Ownership[] = [];
-  private readonly keys = new Map<number, UsedKey>();
+  private readonly keys: UsedKeys;
   private last: Snapshot | undefined;
 
   private constructor(
     private readonly store: Store,
     private readonly address: DeviceAddress,
-  ) {}
+  ) {
+    this.keys = new UsedKeys(store, address, this.sends);
+  }
 
   static async open(store: Store, address: DeviceAddress): Promise<StoreAdapter> {
     await ensureDevice(store, address);
@@ -143,7 +130,7 @@ export class StoreAdapter {
       case 'dropOptedOut':
         return this.dropOptedOut(ownership!, tag);
       default:
-        return this.actOnKey(event);
+        return this.keys.act(event);
     }
   }
 
@@ -153,9 +140,8 @@ export class StoreAdapter {
     this.nowMs += ms;
     const ofSends = this.sends.flatMap((id) => this.keysOf(id));
     const diesAt = await Promise.all(ofSends.map((key) => redis.pexpiretime(key)));
-    const ofKeys = [...this.keys.values()].filter(({ acceptedAtMs }) => acceptedAtMs + KEY_MS <= this.nowMs);
     const dead = ofSends.filter((_, i) => diesAt[i]! >= 0 && diesAt[i]! <= this.nowMs);
-    await Promise.all([...dead, ...ofKeys.map(({ key }) => key)].map((key) => redis.unlink(key)));
+    await Promise.all([...dead, ...this.keys.endedBy(this.nowMs)].map((key) => redis.unlink(key)));
   }
 
   private async accept(event: Extract<ModelEvent, { do: 'accept' }>): Promise<Reply> {
@@ -164,11 +150,11 @@ export class StoreAdapter {
     const send = {
       accountEpoch: event.isLate ? accountEpoch + 1 : accountEpoch,
       ...{ kind: event.kind, content: { kind: 'text', text: 'hello' } as const, parts: event.parts },
-      ...{ recipients: event.people.map(phoneOf), owner: OWNER, requestId: 'r', nowMs },
+      ...{ recipients: event.people.map(phoneOf), owner: KEY_OWNER, requestId: 'r', nowMs },
       expiresAtMs: nowMs + event.expiresInMs,
       ...(event.room === 'none' && { quotaBytes: 1 }),
     };
-    const used = event.key === undefined ? undefined : await this.findKey(event.key);
+    const used = event.key === undefined ? undefined : await this.keys.find(event.key);
     const repeat = used && { key: used.key, fingerprint: Buffer.from('same'), answer: { n: 0 } };
     const accepted = repeat
       ? await acceptSendOnce(store, address, send, repeat)
@@ -224,49 +210,6 @@ export class StoreAdapter {
     return recordResults(store, ownership, { tag, nowMs, events });
   }
 
-  private async actOnKey(event: Extract<ModelEvent, { do: `${string}Key` }>): Promise<Reply> {
-    const { store } = this;
-    const used = await this.findKey(event.key);
-    switch (event.do) {
-      case 'claimKey': {
-        const found = await this.askForKey(event.key);
-        if (found.kind === 'used') {
-          return { send: this.sends.indexOf(found.first.messageId), answer: found.first.answer.n };
-        }
-        if (found.kind === 'free') used.claims.push(found.claim);
-        return found.kind;
-      }
-      case 'releaseKey':
-        return releaseRepeat(store, used.claims.at(-1 - event.claim)!);
-      case 'lapseKey':
-        if (used.claims[0]) await store.redis.del(used.claims[0].key);
-        return undefined;
-      case 'answerKey': {
-        const place = { key: used.key, messageId: this.sends[event.send]! };
-        return keepAnswer(store, { ...place, answer: { n: event.answer } });
-      }
-      case 'freeKey':
-        return forgetRepeat(store, used.key, this.sends[event.send]!);
-    }
-  }
-
-  private askForKey(key: number) {
-    const { store, address } = this;
-    return findRepeat(store, { owner: OWNER, callersKey: `k${key}`, address, isBound: true });
-  }
-
-  /** Where a caller's key lies: the store says so when it is first asked. */
-  private async findKey(key: number): Promise<UsedKey> {
-    const known = this.keys.get(key);
-    if (known) return known;
-    const found = await this.askForKey(key);
-    if (found.kind !== 'free') throw new Error('a key that was never used is not free');
-    await releaseRepeat(this.store, found.claim);
-    const used = { key: found.key, claims: [], acceptedAtMs: Number.POSITIVE_INFINITY };
-    this.keys.set(key, used);
-    return used;
-  }
-
   private keysOf(messageId: MessageId): string[] {
     const { record, content } = sendKeys(this.store.space, this.address, tagOf(messageId));
     return [record, content];
@@ -284,7 +227,7 @@ export class StoreAdapter {
       this.readDue(),
       mayChange('account', after) ? this.lookAtAccount() : last?.account,
       mayChange('optedOut', after) ? this.lookAtOptOuts() : last!.optedOut,
-      mayChange('keys', after) ? this.lookAtKeys() : last!.keys,
+      mayChange('keys', after) ? this.keys.look() : last!.keys,
       Promise.all(this.sends.map((id, i) => (mayChangeSend(i, after) ? this.lookAtSend(id) : last!.sends[i]!))),
     ]);
     this.last = {
@@ -315,13 +258,6 @@ export class StoreAdapter {
     const isSame = count === found.size && listed.length === found.size;
     if (!isSame) throw new Error('the list of opt-outs, its count, and what is found in it differ');
     return PHONES.flatMap((phone, person) => (found.has(phone) ? [person] : []));
-  }
-
-  private async lookAtKeys(): Promise<Snapshot['keys']> {
-    const views = await Promise.all(
-      [...this.keys].map(async ([key, used]) => [key, await this.lookAtKey(used)] as const),
-    );
-    return Object.fromEntries(views.filter(([, { isClaimed, use }]) => isClaimed || use));
   }
 
   /** Sends that are due at their expiry, or before. */
@@ -377,20 +313,6 @@ export class StoreAdapter {
           atMs: since(atMs),
         }),
       ),
-    };
-  }
-
-  private async lookAtKey({ key, claims }: UsedKey): Promise<KeyView> {
-    const { redis } = this.store;
-    const [messageId, ttlMs, claimed] = await Promise.all([
-      redis.hget(key, 'messageId'),
-      redis.pttl(key),
-      claims[0] ? redis.exists(claims[0].key) : 0,
-    ]);
-    const send = messageId === null ? -1 : this.sends.indexOf(messageId);
-    return {
-      isClaimed: claimed === 1,
-      use: send < 0 ? undefined : { send, ttlHours: Math.ceil(ttlMs / HOUR_MS) },
     };
   }
 }
