@@ -1,11 +1,7 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { createSessionCaches } from '@gateway/messenger/lookup/session-caches';
-import { openSession } from '@gateway/messenger/session/open-session';
-import { createLogger } from '@gateway/runtime/logs/logger';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
-import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
 import { eventually } from '@gateway/testkit/eventually';
-import { type Answer, Gateway } from '@gateway/testkit/gateway';
+import { Gateway } from '@gateway/testkit/gateway';
 import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -17,9 +13,6 @@ describe('the life of a device, end to end', function () {
   let gateway: Gateway;
   let device: string;
   let number: string;
-  /** What takes long by its nature goes on beside the other tests. */
-  let silentNetwork: Promise<Answer>;
-  let stolenKeys: Promise<{ loginsOfOurs: number[]; owner: string }>;
   const numbers = makeNumbers(50, 9);
   const accountOf = (of: string) => simulator.network.accounts.find(of);
   const keysOf = (of: string) => deviceKeys(space.store.space, { workspace: 'main', device: of });
@@ -27,11 +20,6 @@ describe('the life of a device, end to end', function () {
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     gateway = await Gateway.start({ space, simulator });
-    const silence = simulator.network.faults.add({ on: 'connect', do: { silent: true }, count: 1 });
-    silentNetwork = gateway.call('POST', '/connect', { device: 'silent' });
-    await eventually(() => silence.hits === 1);
-    stolenKeys = stealKeys('stolen', numbers.pop()!);
-    stolenKeys.catch(() => {});
   });
   beforeEach(() => {
     number = numbers.pop()!;
@@ -157,71 +145,6 @@ describe('the life of a device, end to end', function () {
     const shown = await readDeliveries(simulator, number);
     expect(shown.map((message) => message.shown)).to.deep.equal([1, 1, 1]);
   });
-
-  it('answers 504 within 20 s when the network says nothing, and is disconnected', async () => {
-    const { status: http, body } = await silentNetwork;
-    expect(http, JSON.stringify(body)).to.equal(504);
-    expect(body.error).to.equal('Messenger network did not answer');
-    const after = await gateway.call('GET', '/status', { device: 'silent' });
-    expect(after.body).to.include({ status: 'disconnected', reason: 'link_timeout' });
-  }).slow(25_000);
-
-  it('does not fight with another client that uses its keys: it waits each time, and gives up after three', async () => {
-    const { loginsOfOurs, owner } = await stolenKeys;
-    expect(loginsOfOurs).to.deep.equal([0, 0]);
-    const after = await gateway.call('GET', '/status', { device: 'stolen' });
-    expect(after.body).to.include({ status: 'disconnected', reason: 'replaced' });
-    const body = { to: numbers[0], text: 'meanwhile' };
-    expect((await gateway.call('POST', '/send', { device: 'stolen', body })).status).to.equal(409);
-    // The keys are kept: without a code, and as the same device of the account.
-    const [id] = accountOf(owner)!.devices.keys();
-    const again = await gateway.call('POST', '/connect', { device: 'stolen' });
-    expect(again.body).to.deep.equal({ success: true, status: 'connecting' });
-    await gateway.waitForStatus('connected', 'stolen');
-    expect([...accountOf(owner)!.devices.keys()]).to.deep.equal([id]);
-  }).slow(35_000);
-
-  /** Logs in from outside with the keys of a device, three times, each time after the gateway is back. */
-  async function stealKeys(stolen: string, owner: string): Promise<{ loginsOfOurs: number[]; owner: string }> {
-    await gateway.link(owner, stolen);
-    const [linked] = accountOf(owner)!.devices.values();
-    const loginsOfOurs: number[] = [];
-    for (let round = 1; round <= 3; round++) {
-      const thief = await logInFromOutside(stolen);
-      const { logins } = linked!;
-      if (round === 3) await gateway.waitForStatus('disconnected', stolen);
-      else {
-        const reflexMs = performance.now() + 5_000;
-        await eventually(() => performance.now() > reflexMs);
-        loginsOfOurs.push(linked!.logins - logins);
-        await eventually(() => linked!.logins > logins, { timeoutMs: 15_000, what: 'the gateway tries again' });
-      }
-      await thief.close();
-    }
-    return { loginsOfOurs, owner };
-  }
-
-  async function logInFromOutside(stolen: string) {
-    const address = { workspace: 'main', device: stolen };
-    const reader = deviceKeyStore(space.store, { address, epoch: 0, token: 'nobody' });
-    return new Promise<Awaited<ReturnType<typeof openSession>>>((resolve) => {
-      const opening = openSession({
-        keyStore: { ...reader, commit: async () => {} },
-        caches: createSessionCaches(),
-        endpoint: {
-          url: simulator.socketUrl,
-          trust: { kind: 'root', publicKey: Buffer.from(simulator.rootPublicKeyHex, 'hex') },
-        },
-        logger: createLogger({ service: 'thief', level: 'error' }),
-        getMessage: async () => undefined,
-        assertMayWrite: () => {},
-        ackTimeoutMs: 1_000,
-        onEvent: ({ kind }) => {
-          if (kind === 'open') void opening.then(resolve);
-        },
-      });
-    });
-  }
 
   /** Links the device at a crawl, sends to three, and waits until one of them has it. */
   async function linkAndQueue(): Promise<string> {
