@@ -179,7 +179,7 @@ describe('URLs of strangers', () => {
       expect(await reasonOf(get(at('/', host), strict())), host).to.equal('address');
     }
     expect(await reasonOf(get('http://93.184.216.34/', open()))).to.equal('denied_network');
-    expect(asked, 'nobody was asked').to.deep.equal([]);
+    expect(asked, 'no server was asked').to.deep.equal([]);
   });
 
   it('are told in logs by their host, without the number of a person in it', () => {

@@ -77,7 +77,7 @@ describe('sending a text', () => {
     expect(await countQueries(), 'one query for all').to.equal(before.queries + 1);
     await Promise.all(contacts.map((to) => send(to)));
     await test.session.lookUp(makeNumbers(1));
-    expect(await tokens(), 'nobody gets another').to.equal(before.tokens + 5);
+    expect(await tokens(), 'no one else gets a token').to.equal(before.tokens + 5);
   });
 
   it('issues no privacy token to whom the network refused a message', async () => {

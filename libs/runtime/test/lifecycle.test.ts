@@ -103,7 +103,7 @@ describe('runUntilSignal', () => {
   it('stops and exits with 1 after an unhandled rejection', async () => {
     const { ended, output } = run('service', 'unhandled');
     expect(await ended).to.equal(1);
-    expect(output()).to.include('nobody caught me').and.to.include('stopped first');
+    expect(output()).to.include('not caught').and.to.include('stopped first');
   });
 
   it('goes on after an uncaught error of work that is contained, whatever started it', async () => {

@@ -12,7 +12,7 @@ interface Config {
 }
 
 const schema = Joi.object<Config>({
-  NAME: Joi.string().default('nobody'),
+  NAME: Joi.string().default('unnamed'),
   SECRET: Joi.string()
     .pattern(/^[a-f]+$/)
     .required(),
@@ -22,14 +22,14 @@ const schema = Joi.object<Config>({
 describe('readConfig', () => {
   it('converts values, fills in defaults and ignores variables it does not know', () => {
     expect(readConfig(schema, { SECRET: 'abc', COUNT: '7', PATH: '/bin' })).to.deep.equal({
-      NAME: 'nobody',
+      NAME: 'unnamed',
       SECRET: 'abc',
       COUNT: 7,
     });
   });
 
   it('takes an empty variable for an absent one', () => {
-    expect(readConfig(schema, { SECRET: 'abc', NAME: '', COUNT: '' })).to.include({ NAME: 'nobody', COUNT: 3 });
+    expect(readConfig(schema, { SECRET: 'abc', NAME: '', COUNT: '' })).to.include({ NAME: 'unnamed', COUNT: 3 });
   });
 
   it('takes a setting from the file that NAME_FILE names', () => {

@@ -8,7 +8,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'phone-1' };
-const secret = Buffer.from('a session key that nobody may read');
+const secret = Buffer.from('a session key that must stay secret');
 
 describe('the keys of a device', () => {
   let space: RedisSpace;

@@ -101,7 +101,7 @@ describe('the list of those who opted out', () => {
     await add(['447700900002'], 'api');
     expect(await takeBack('447700900001', AT_MS - 60_000), 'an older message').to.equal(false);
     expect(await takeBack('447700900002', AT_MS + 60_000), 'an operator').to.equal(false);
-    expect(await takeBack('447700900003', AT_MS + 60_000), 'nobody').to.equal(false);
+    expect(await takeBack('447700900003', AT_MS + 60_000), 'not opted out').to.equal(false);
     expect(await takeBack('447700900001', AT_MS), 'in the same second').to.equal(true);
     expect(await count()).to.equal(1);
   });

@@ -235,7 +235,7 @@ describe('POST /send with an attachment', () => {
     serve = (_req, res) => res.end(Buffer.alloc(limit + 1));
     const remote = await send({ attachment: { type: 'document', url: fileUrl } });
     expect([remote.status, remote.body]).to.eql([413, { success: false, error: 'Payload too large' }]);
-    const { value } = await api.newToken({ device: 'nobody' });
+    const { value } = await api.newToken({ device: 'unlinked' });
     const json = { to: TO, attachment: inline('document', Buffer.alloc(limit + 1)) };
     expect((await api.call('POST', '/send', { json, token: value })).status).to.equal(413);
     const small = { to: TO, attachment: inline('document', Buffer.alloc(1)) };
@@ -266,7 +266,7 @@ describe('POST /send with an attachment', () => {
     const { content } = await accept({ to: [TO, '447700900002', '447700900003'], attachment });
     expect(content).to.include({ width: 3, height: 4 });
     expect(fetched).to.equal(1);
-    await expectDetails({ to: 'nobody', attachment }, [
+    await expectDetails({ to: 'no-number', attachment }, [
       {
         path: ['to'],
         message:

@@ -42,7 +42,7 @@ const promised = ENDPOINTS.flatMap(({ path, methods, docs: { operationId: id } }
   }),
 );
 
-/** Each answer that the document promises is provoked here; one that nobody knows how to get is no promise to make. */
+/** Each answer that the document promises is provoked here; one that cannot be provoked is no promise to make. */
 describe('every answer of the document', () => {
   let space: RedisSpace;
   let api: TestApi;
@@ -57,7 +57,7 @@ describe('every answer of the document', () => {
   before(async () => {
     space = await openRedisSpace();
     await addSender(space.store);
-    // What is logged of a 500 that is asked for is nobody's business.
+    // A 500 that is provoked here is logged to nowhere.
     const logger = createLogger({ service: 'api', level: 'error', destination: new PassThrough().resume() });
     api = await startTestApi(space, { logger, waits: { codeMs: 100, otpMs: 100 } });
     patient = await startTestApi(space, { maxOptOuts: 0 });
@@ -207,7 +207,7 @@ describe('every answer of the document', () => {
     it(`${status} of ${method} ${path}`, async () => {
       const provoke = own[id]?.[status] ?? (status < 300 ? succeed : common[status]);
       if (isOfWorkspace) token = (await api.newToken()).value;
-      expect(provoke, 'nobody knows how to get it').to.be.a('function');
+      expect(provoke, 'it cannot be provoked').to.be.a('function');
       expect(await provoke!(operation)).to.equal(status);
     });
   }

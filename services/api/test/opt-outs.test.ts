@@ -110,7 +110,7 @@ describe('the list of opt-outs', () => {
 
   it('refuses what is no number in an address (400)', async () => {
     for (const method of ['GET', 'DELETE']) {
-      const { status, body } = await api.call(method, '/opt-outs/somebody');
+      const { status, body } = await api.call(method, '/opt-outs/no-number');
       expect(status).to.equal(400);
       expect((body.details as { path: unknown[] }[])[0]!.path).to.deep.equal(['phone']);
     }

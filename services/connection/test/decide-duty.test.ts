@@ -16,10 +16,10 @@ const linkedAt = (more: Partial<ObservedState> = {}): Partial<DeviceState> => ({
 type Case = [expected: string, when: string, state: Partial<DeviceState>, nowMs?: number];
 
 const TABLE: Case[] = [
-  ['none', 'nobody ever asked for anything', {}],
+  ['none', 'nothing was ever asked for', {}],
   ['link', 'a link is wanted', { desired: desire('linking') }],
   ['link', 'a link is wanted in place of an account', { desired: desire('linking'), hasKeys: true }],
-  ['none', 'somebody links already', { desired: desire('linking'), isOwned: true }],
+  ['none', 'another process links already', { desired: desire('linking'), isOwned: true }],
   ['unlink', 'no account is wanted and there is one', { desired: desire('unlinked'), hasKeys: true }],
   ['unlink', 'the caller who wants no account has no answer yet', { desired: desire('unlinked') }],
   ['unlink', 'only an older request was answered', { desired: desire('unlinked'), observed: seen('older') }],

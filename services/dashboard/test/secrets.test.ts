@@ -33,7 +33,7 @@ describe('the logs of the console', () => {
     await browser.post('/sign-in/link', { secret });
     const first = browser.cookie!;
     await browser.post('/sign-in/link', { secret: 'a-guess-at-a-link' });
-    await browser.post('/sign-in', { name: 'nobody-real', password: 'a guess at a password' });
+    await browser.post('/sign-in', { name: 'unreal-name', password: 'a guess at a password' });
     await browser.post('/me/password', { password: 'the password of admin' });
     const { body } = await browser.post('/tokens', { name: 'shop' });
     // The API is away: a failure, which logs more than others.
@@ -47,7 +47,7 @@ describe('the logs of the console', () => {
       .and.include('"route":"/tokens"')
       .and.include('"user":"admin"');
     const secrets = [
-      ...[secret, 'a-guess-at-a-link', 'a guess at a password', 'the password of admin', 'nobody-real', '900 987'],
+      ...[secret, 'a-guess-at-a-link', 'a guess at a password', 'the password of admin', 'unreal-name', '900 987'],
       ...[body.value.split('_')[2], '7700900987', '447700900123'],
       ...[first, browser.cookie!].map((cookie) => decodeURIComponent(cookie.split('=')[1]!).slice(2, 30)),
     ];

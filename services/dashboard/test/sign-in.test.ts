@@ -29,7 +29,7 @@ describe('signing in to the console', () => {
     expect(second.headers['set-cookie']).to.equal(undefined);
   });
 
-  it('a password signs in; a wrong one and a name that nobody has are answered alike', async () => {
+  it('a password signs in; a wrong one and an unknown name are answered alike', async () => {
     await newUser('ann');
     const browser = newBrowser();
     expect((await browser.post('/sign-in', { name: 'Ann ', password: PASSWORD })).body.user.name).to.equal('ann');
@@ -37,7 +37,7 @@ describe('signing in to the console', () => {
     const refusals = await Promise.all(
       [
         { name: 'ann', password: 'wrong' },
-        { name: 'nobody', password: PASSWORD },
+        { name: 'unknown', password: PASSWORD },
         { name: 'admin', password: 'has none' },
       ].map((json) => newBrowser().post('/sign-in', json)),
     );

@@ -232,7 +232,7 @@ describe('the hold of messages to new contacts', () => {
     expect(await stored()).to.equal(undefined);
   });
 
-  it('treats nobody as a stranger who has written since, in any spelling of their number', async () => {
+  it('does not treat as strangers those who have written since, in any spelling of their number', async () => {
     const [typed, written] = ['551187654321', '5511987654321'];
     const hold = attached();
     hold.metPerson(written);

@@ -204,7 +204,7 @@ describe('an account that the network restricts', function () {
 
       expect((await account.sendOtp(known[0]!)).status, 'to a known contact').to.equal(200);
       await waitFor(await account.send(known, 'beside'), { read: 10 });
-      expect(refusals(), 'nobody was tried again').to.equal(tried);
+      expect(refusals(), 'there was no further attempt').to.equal(tried);
 
       const endMs = Math.ceil(Date.now() / 1000 + 2) * 1000;
       await account.restrict({ reachoutLockedUntilMs: endMs });

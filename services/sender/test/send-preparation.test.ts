@@ -50,7 +50,7 @@ describe('holding recipients back', () => {
     const send = makeSend();
     onWrite = (recipient) => {
       if (recipient === 1) hold.isOn = false;
-      // It ends for all who are held, and nobody is again.
+      // It ends for all who are held, and none is held again.
       if (recipient === 1) send.releaseHeld();
       return recipient === 2 ? 'cancelled' : 'queued';
     };
@@ -61,7 +61,7 @@ describe('holding recipients back', () => {
       holdOne(indices);
     };
     await holdBackAll(send);
-    expect(held, 'nobody is held after the end').not.to.include(false);
+    expect(held, 'none is held after the end').not.to.include(false);
     expect(send.isHeld).to.equal(false);
     expect(waiting(send)).to.have.members([0, 1]);
   });

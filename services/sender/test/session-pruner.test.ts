@@ -54,7 +54,7 @@ describe('sessions with contacts', () => {
     const left = await Promise.all(types.map(async (type) => (await idsLeft(type)).map((id) => `${type} ${id}`)));
     return left.flat().sort();
   }
-  /** What is written from now on is written 35 days later; nobody can open it, as its day is sealed with it. */
+  /** What is written from now on is written 35 days later; it cannot be opened, as its day is sealed with it. */
   function writeLater(): void {
     const { vault } = space.store;
     space.store.vault = { ...vault, seal: (...what) => later(vault.seal(...what)) };

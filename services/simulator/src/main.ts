@@ -23,6 +23,6 @@ function explain(error: NodeJS.ErrnoException): never {
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => void simulator.close());
 }
-// Whoever forked us is gone, even when it was killed: the launcher's tests hold this.
+// The process that forked us is gone, even when it was killed: the launcher's tests hold this.
 process.once('disconnect', () => void simulator.close());
 process.channel?.unref();

@@ -46,7 +46,7 @@ const QUERIES: Partial<Record<keyof StockSocket, [typeof yes | typeof no, Call]>
   updateProfilePicture: [yes, (s, { me }) => s.updateProfilePicture(me, makePng(8, 8))],
   removeProfilePicture: [yes, (s, { me }) => s.removeProfilePicture(me)],
   updateProfileStatus: [yes, (s) => s.updateProfileStatus('busy')],
-  updateProfileName: [yes, (s) => s.updateProfileName('Somebody')],
+  updateProfileName: [yes, (s) => s.updateProfileName('A name')],
   updateBlockStatus: [yes, (s) => s.updateBlockStatus(PERSON_JID, 'block')],
   updateDisableLinkPreviewsPrivacy: [yes, (s) => s.updateDisableLinkPreviewsPrivacy(true)],
   updateCallPrivacy: [yes, (s) => s.updateCallPrivacy('known')],
@@ -156,7 +156,7 @@ const QUERIES: Partial<Record<keyof StockSocket, [typeof yes | typeof no, Call]>
   groupLeave: [yes, (s, { group }) => s.groupLeave(group)],
 };
 
-/** What asks nobody, or what other files are about. */
+/** What asks no server, or what other files are about. */
 const LOCAL = new Set<string>([
   ...['generateMessageTag', 'waitForMessage', 'waitForSocketOpen', 'sendRawMessage', 'sendNode', 'logout', 'end'],
   ...['registerSocketEndHandler', 'onUnexpectedError', 'requestPairingCode', 'updateServerTimeOffset'],

@@ -136,7 +136,7 @@ describe('groups', () => {
   it('does not put numbers into a group that are not on the messenger', async () => {
     await network.admin('PUT', '/admin/phones/4913000000404', { exists: false });
     const jid = '4913000000404@s.whatsapp.net';
-    const { id, participants } = await alice.socket.groupCreate('nobody', [jid]);
+    const { id, participants } = await alice.socket.groupCreate('empty', [jid]);
     expect(participants).to.have.length(1);
     expect((await alice.socket.groupParticipantsUpdate(id, [jid], 'add'))[0]?.status).to.equal('404');
   });

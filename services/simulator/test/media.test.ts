@@ -79,6 +79,6 @@ describe('media', () => {
         sending.on('error', reject);
         sending.end(file);
       });
-    expect(await post('nobody')).to.equal(401);
+    expect(await post('unknown')).to.equal(401);
   });
 });

@@ -7,7 +7,7 @@ describe('presence', () => {
   let alice: Linked;
   let bob: Linked;
 
-  /** The next thing that Bob's client says of somebody. */
+  /** The next thing that Bob's client says of a person. */
   const nextPresence = (jid: string) =>
     new Promise<string>((resolve) => {
       bob.socket.ev.on('presence.update', ({ presences }) => {

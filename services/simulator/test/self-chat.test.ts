@@ -6,7 +6,7 @@ import { trustAnyCertificate } from './support/config.js';
 import { useSimulator } from './support/simulator-fixture.js';
 import type { Linked } from './support/stock-client.js';
 
-/** What suites of client libraries do first: a client behind wss with a certificate of nobody, that writes to itself. */
+/** What suites of client libraries do first: a client that writes to itself, by wss with a self-signed certificate. */
 describe('a client that writes to itself', () => {
   trustAnyCertificate();
   const network = useSimulator({ tls: true });

@@ -16,7 +16,7 @@ export function isUserName(value: string): boolean {
   return USER_NAME.test(value);
 }
 
-/** As long as a sentence: what counts is that nobody can try them all. */
+/** As long as a sentence: what counts is that they cannot all be tried. */
 export const PASSWORD_CHARACTERS = { min: 10, max: 200 } as const;
 
 /** The user that the first start makes. */

@@ -204,7 +204,7 @@ export function makePlatformId(): string {
   return `3EB0${lastId.toString(16).toUpperCase().padStart(18, '0')}`;
 }
 
-/** Numbers of people that nobody else in this run writes to. */
+/** Numbers of people to whom no other test of this run writes. */
 export function makeNumbers(count: number): string[] {
   return Array.from({ length: count }, () => {
     lastNumber += 1;

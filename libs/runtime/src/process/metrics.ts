@@ -39,7 +39,7 @@ export interface MetricSpec<L extends Labels = Labels, Type extends 'counter' | 
   name: string;
   /** What it counts or measures. */
   help: string;
-  /** What whoever runs the gateway learns from it. */
+  /** What operators learn from it. */
   question: string;
   labels?: L;
   /** The combinations of label values that there are, where not all of them are. */

@@ -14,7 +14,7 @@ export async function createOneTimeLink(store: Store, name: string): Promise<str
   const user = await findUser(store, name);
   if (!user) throw new Error(`there is no user ${name}`);
   const secret = randomBytes(32).toString('base64url');
-  // The time says which user of that name: a later one is somebody else.
+  // The time says which user of that name: a later one is another person.
   const value = `${user.createdAtMs}:${name}`;
   await writeAlways(store, 'SET', consoleKeys(store.space).oneTimeLink(digestOf(secret)), value, 'PX', LINK_MS);
   return secret;

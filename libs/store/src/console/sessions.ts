@@ -4,7 +4,7 @@ import { type Store, writeAlways } from '../core/store.js';
 import { digestOf } from './digest.js';
 
 const HOUR_MS = 60 * 60 * 1000;
-/** A session that nobody uses ends after this, */
+/** An unused session ends after this, */
 const IDLE_MS = 8 * HOUR_MS;
 /** and every one after this. */
 const END_MS = 7 * 24 * HOUR_MS;

@@ -6,7 +6,7 @@ import { standIn } from '@gateway/testkit/stand-in';
 /** A number of Brazil, as it is typed and as the network knows it. */
 export const TYPED = '5511987654321';
 export const KNOWN = '551187654321';
-/** Somebody else's. */
+/** Of another owner. */
 export const OTHER = '447700900123';
 
 /** A corner of Redis, and a device in it that the test owns: made again for each test. */

@@ -128,7 +128,7 @@ export class TestDevice {
     return scanCodes({ adminUrl, number, nextCode: (before) => this.nextCode(before) }, code);
   }
 
-  /** From nothing to `linked`, with nobody holding it. */
+  /** From nothing to `linked`, without an owner. */
   async link(): Promise<void> {
     await this.askToLink();
     await this.scan(await this.nextCode());

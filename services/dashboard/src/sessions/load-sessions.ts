@@ -27,7 +27,7 @@ export function loadSessions(deps: DashboardDeps): RequestHandler[] {
     async (req, res, next) => {
       const { user: name, userCreatedAtMs } = req.session;
       const user = name === undefined ? undefined : await findUser(store, name);
-      // A later user of the same name is somebody else.
+      // A later user of the same name is another person.
       if (user && user.createdAtMs === userCreatedAtMs) localsOf(res).user = user;
       next();
     },

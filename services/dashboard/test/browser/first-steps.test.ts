@@ -28,7 +28,7 @@ describe('the first steps in the console', function () {
   after(() => dashboard.close());
 
   it('lead by a link, a scan and a token to the first message that is read, in eight clicks and two fields', async () => {
-    const page = await browser.open(dashboard, '/sign-in', { role: 'nobody' });
+    const page = await browser.open(dashboard, '/sign-in', { role: 'none' });
     const secret = await createOneTimeLink(dashboard.store, 'admin');
     await page.addInitScript(COUNT_WORK);
     // A new address after the `#` alone loads no page.

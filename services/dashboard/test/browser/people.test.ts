@@ -32,7 +32,7 @@ describe('users and opt-outs in the console', function () {
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('row', { name: 'ann@example.com' }).waitFor();
 
-    const other = await browser.open(dashboard, '/sign-in', { role: 'nobody' });
+    const other = await browser.open(dashboard, '/sign-in', { role: 'none' });
     await other.goto('about:blank');
     await other.goto(link);
     await other.getByRole('link', { name: 'Your sessions' }).click();

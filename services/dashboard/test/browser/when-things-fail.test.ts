@@ -49,7 +49,7 @@ describe('the page of the console, when things fail', function () {
   });
 
   it('says that a link was used, and lets sign in with a password', async () => {
-    const page = await browser.open(stage.dashboard, '/sign-in#link=used-before', { role: 'nobody' });
+    const page = await browser.open(stage.dashboard, '/sign-in#link=used-before', { role: 'none' });
     await page.getByText('This link was used already').waitFor();
     expect(new URL(page.url()).hash).to.equal('');
     await page.getByLabel('Name').fill('admin');

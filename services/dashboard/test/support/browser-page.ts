@@ -23,8 +23,8 @@ export interface Look {
 export interface BrowserStage {
   /** What browsers log of each failed request is no error of the page where the failure was meant. */
   allowErrors(pattern: RegExp): void;
-  /** A page of a browser of its own, signed in as a user of this role, or as nobody. */
-  open(dashboard: TestDashboard, path: string, options?: Look & { role?: UserRole | 'nobody' }): Promise<Page>;
+  /** A page of a browser of its own, signed in as a user of this role, or not at all (`none`). */
+  open(dashboard: TestDashboard, path: string, options?: Look & { role?: UserRole | 'none' }): Promise<Page>;
 }
 
 /** A browser for the tests of a `describe`. After each of them no page may have logged an error, or broken its own policy. */
@@ -47,7 +47,7 @@ export function useBrowser(): BrowserStage {
     async open(dashboard, path, { language = 'en', scheme = 'light', width = 1280, role = 'admin' } = {}) {
       const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: scheme });
       await context.addInitScript(`if (location.host) localStorage.setItem('console-language', '${language}')`);
-      if (role !== 'nobody') {
+      if (role !== 'none') {
         const [name, value] = (await dashboard.signIn(role)).cookie!.split('=') as [string, string];
         await context.addCookies([{ name, value, url: dashboard.origin }]);
       }

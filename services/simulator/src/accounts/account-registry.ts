@@ -48,7 +48,7 @@ export class AccountRegistry {
     this.#lastUnused = lastUnused;
   }
 
-  /** A number that no account has yet, from a range that is nobody's: +1 555 ... */
+  /** A number that no account has yet, from a range that is not given out: +1 555 ... */
   unusedNumber(): string {
     let number: string;
     do {

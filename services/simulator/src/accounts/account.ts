@@ -44,7 +44,7 @@ export interface AccountState {
   readonly lastDeviceId: number;
 }
 
-/** An account that somebody linked a client to, or that a test said something about. */
+/** An account to which a client was linked, or about which a test said something. */
 export class Account {
   readonly number: string;
   readonly devices = new Map<number, LinkedDevice>();

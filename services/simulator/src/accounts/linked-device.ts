@@ -10,7 +10,7 @@ export interface DeviceKeys {
   readonly identity: Buffer;
   readonly registrationId: number;
   readonly signedPreKey: { readonly keyId: number; readonly publicKey: Buffer; readonly signature: Buffer };
-  /** The phone's and its own signature, as it sent them when it was linked: whoever opens a session with it is shown them. */
+  /** The phone's and its own signature, as it sent them when it was linked: a client that opens a session with it is shown them. */
   readonly signedIdentity?: Buffer | undefined;
 }
 
@@ -62,7 +62,7 @@ export class LinkedDevice {
   available = false;
   /** It confirmed the first history of its phone. */
   introduced = false;
-  /** The last device identity of this device that verified: it comes with every first message to somebody. */
+  /** The last device identity of this device that verified: it comes with every first message to a person. */
   verifiedIdentity: Buffer | undefined;
 
   constructor(place: DeviceOrigin, keys: DeviceKeys) {

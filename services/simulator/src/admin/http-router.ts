@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export interface AdminRequest {
   readonly params: Record<string, string>;
   readonly query: URLSearchParams;
-  /** The body as text; parsed by whoever wants JSON. */
+  /** The body as text; handlers that want JSON parse it. */
   readonly body: string;
 }
 

@@ -3,7 +3,7 @@ import { messageCapping, reachoutTimelock } from '../accounts/restrictions-view.
 import type { Network } from '../network/network.js';
 import { node, SERVER, stamp } from '../wire/nodes.js';
 
-/** Tells an account's clients what it may do from now on, as the network does when it restricts somebody. */
+/** Tells an account's clients what it may do from now on, as the network does when it restricts an account. */
 export function announceRestrictions(network: Network, account: Account): void {
   const nowMs = network.now();
   const news = {

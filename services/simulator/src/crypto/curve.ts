@@ -8,7 +8,7 @@ export interface CurveKeyPair {
 }
 
 const KEY_TYPE = Buffer.from([5]);
-/** A JWK of a private key must name a public one, which nobody looks at. */
+/** A JWK of a private key must name a public one, which is never looked at. */
 const SOME_PUBLIC_KEY = Buffer.alloc(32).toString('base64url');
 
 /** Puts the key-type byte before a raw public key; keys that have it already pass as they are. */

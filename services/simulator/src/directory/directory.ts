@@ -38,7 +38,7 @@ export class Directory {
     else this.#absent.add(number);
   }
 
-  /** Who answers to a number that somebody typed. */
+  /** Who answers to a number as a person typed it. */
   canonical(number: string): string {
     const canonical = canonicalNumber(number);
     return this.identities.ownerOf(canonical) ?? canonical;

@@ -71,7 +71,7 @@ export class PostOffice implements ReceiptSender {
     return device ? [device] : [];
   }
 
-  /** Whoever is blocked is not told: their messages are acknowledged, and arrive nowhere but in groups. */
+  /** Blocked senders are not told: their messages are acknowledged, and arrive nowhere but in groups. */
   #isBlocked(sender: string, recipient: string): boolean {
     const { accounts, directory } = this.#network;
     const blocked = accounts.find(recipient)?.blocked;

@@ -23,7 +23,7 @@ export interface Outgoing {
   /** Number of the person, or jid of the group. */
   readonly recipient: string;
   readonly group: Group | undefined;
-  /** The sender's status: whoever is listed may read it. */
+  /** The sender's status: those who are listed may read it. */
   readonly broadcast: boolean;
   /** Sent again to one device that asked for it. */
   readonly resend: boolean;

@@ -26,8 +26,8 @@ export function deviceSignatureFits(
 }
 
 /**
- * What a phone checks before it opens a session with somebody's linked device: both signatures, with the real identity
- * keys of the account and the device. Bytes that verified are remembered on the device, so that nobody asks twice.
+ * What a phone checks before it opens a session with a linked device of another account: both signatures, with the real identity
+ * keys of the account and the device. Bytes that verified are remembered on the device, so that they are verified once.
  */
 export function verifyDeviceIdentity(
   device: LinkedDevice,

@@ -78,7 +78,7 @@ export class StateFile {
     }
   }
 
-  /** In one step: whoever is killed in the middle leaves the old state. */
+  /** In one step: a process that is killed in the middle leaves the old state. */
   async #write(bytes: Buffer): Promise<void> {
     const file = await open(`${this.#path}.new`, 'w');
     try {

@@ -10,7 +10,7 @@ export interface PhoneHalf {
   readonly ephemeral: CurveKeyPair;
   /** The phone's ephemeral key, encrypted with the code: salt, iv, key. */
   readonly wrapped: Buffer;
-  /** The client's ephemeral key, or noise when the code is wrong: nobody can tell yet. */
+  /** The client's ephemeral key, or noise when the code is wrong: that cannot be told yet. */
   readonly clientKey: Buffer;
 }
 

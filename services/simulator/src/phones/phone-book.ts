@@ -6,8 +6,8 @@ import type { SignalState } from './signal-store.js';
 /** How a phone behaves. */
 export interface PhoneHabits {
   /**
-   * It opens what it shows: a read receipt follows the delivery receipt. `auto`, the default, is yes for phones that
-   * nobody linked a client to: who did reads there.
+   * It opens what it shows: a read receipt follows the delivery receipt. `auto`, the default, is yes for phones
+   * without a linked client: people who have one read there.
    */
   readonly autoRead: boolean | 'auto';
   /** It is switched on and reachable. While it is not, the network keeps its messages. Default true. */

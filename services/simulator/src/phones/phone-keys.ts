@@ -29,7 +29,7 @@ const CACHED_PHONES = 5_000;
 const CACHED_PRE_KEYS = 1_000;
 
 /**
- * Makes the keys of any phone out of the seed when they are asked for, so that a phone nobody wrote to costs nothing.
+ * Makes the keys of any phone out of the seed when they are asked for, so that a phone without messages costs nothing.
  * A phone that was set up anew (`generation`) has other keys.
  */
 export class PhoneKeyring {

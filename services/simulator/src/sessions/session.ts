@@ -36,7 +36,7 @@ export class Session {
     if (this.state !== 'closed') this.#wire.send(stanza);
   }
 
-  /** Somebody whom this client watches came or went. */
+  /** A person whom this client watches came or went. */
   tellPresence(jid: string, isHere: boolean): void {
     this.send(node('presence', isHere ? { from: jid } : { from: jid, type: 'unavailable', last: 'deny' }));
   }

@@ -56,7 +56,7 @@ function answerCollection(server: Server, client: Client, collection: BinaryNode
   );
 }
 
-/** The server writes its number into a patch: whoever gets several at once tells them apart by it. */
+/** The server writes its number into a patch: a client that gets several at once tells them apart by it. */
 function numbered(patch: Buffer, version: number): Buffer {
   return Buffer.from(proto.SyncdPatch.encode({ ...proto.SyncdPatch.decode(patch), version: { version } }).finish());
 }

@@ -2,7 +2,7 @@ import { namespaceOf } from '../network/namespace-of.js';
 import { type BinaryNode, node } from '../wire/nodes.js';
 import type { Client, Server } from './stanza-context.js';
 
-/** "I am here", or "tell me about somebody". */
+/** "I am here", or "tell me about this person". */
 export function handlePresence(server: Server, { session, device }: Client, presence: BinaryNode): void {
   const { directory, accounts, presences } = server.network;
   const { type, to = '', name } = presence.attrs;

@@ -1,4 +1,4 @@
-/** Downloads of stock clients go through `fetch`, which takes a certificate of nobody only when the process says so. */
+/** Downloads of stock clients go through `fetch`, which takes a self-signed certificate only when the process says so. */
 export function trustAnyCertificate(): void {
   const name = 'NODE_TLS_REJECT_UNAUTHORIZED';
   let usual: string | undefined;

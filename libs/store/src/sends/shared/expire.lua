@@ -1,4 +1,4 @@
--- A send whose time is over: who is still queued gets nothing any more, whoever owns the device, for a recipient is claimed by a
+-- A send whose time is over: who is still queued gets nothing any more, whichever process owns the device, for a recipient is claimed by a
 -- step that compares the time. One of a former account has ended before.
 -- Returns how many recipients it ended.
 --- @include end-former

@@ -5,7 +5,7 @@ import { type BinaryNode, childrenOf, node, stamp } from '../../wire/nodes.js';
 import type { Client, Server } from '../stanza-context.js';
 import { numbersIn, type Outcome } from './group-outcome.js';
 
-/** Somebody follows an invitation to a group whose admins decide who comes in: they are told, he waits. */
+/** A person follows an invitation to a group whose admins decide who comes in: the admins are told, the person waits. */
 export function requestMembership({ network }: Server, number: string, group: Group): Outcome {
   group.requests.set(number, network.now());
   const person = participantNode(network.directory, number);
