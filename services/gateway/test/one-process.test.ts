@@ -19,10 +19,21 @@ describe('one process with all roles', function () {
   this.timeout(30_000);
   const fixture = useGateway({ inOneProcess: true });
 
-  it('links an account, sends to a list, and logs out', async () => {
+  it('links an account, sends to a list, and logs out; says in each line who it is, and more between two SIGUSR2', async () => {
     const { gateway, send, shown } = fixture;
     await gateway.link(ACCOUNT);
+    const { logs } = gateway.api;
+    expect(logs.filter(({ processId, version }) => typeof processId !== 'string' || version !== '0.1.0')).to.deep.equal(
+      [],
+    );
+    expect(logs.filter(({ level }) => level === 'debug')).to.deep.equal([]);
+    // It says more, until the next one.
+    gateway.api.signal('SIGUSR2');
+    await gateway.api.waitForLog(({ threshold }) => threshold === 'debug');
     await gateway.waitForSend(await send(PHONES, 'from one process'), { read: PHONES.length });
+    await gateway.api.waitForLog(({ message, level }) => message === 'message acknowledged' && level === 'debug');
+    gateway.api.signal('SIGUSR2');
+    await gateway.api.waitForLog(({ threshold }) => threshold === 'info');
     expect(shown(ACCOUNT, 'from one process')).to.have.members(PHONES);
     expect((await gateway.call('POST', '/disconnect')).status).to.equal(200);
     await gateway.waitForStatus('disconnected');

@@ -20,10 +20,15 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
+/** Lines below its level are not written. It may change while the process runs. */
+export interface LogThreshold {
+  level: LogLevel;
+}
+
 export interface LoggerOptions {
   /** Names the process in every line. */
   service: string;
-  level?: LogLevel;
+  level?: LogLevel | LogThreshold;
   /** Coloured text for people instead of JSON lines; by default when stdout is a terminal. */
   pretty?: boolean;
   /** Where lines go; stdout by default. */
@@ -36,25 +41,25 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 export function createLogger({ service, level = 'info', pretty, destination = process.stdout }: LoggerOptions): Logger {
   const asText = pretty ?? (destination as { isTTY?: boolean }).isTTY === true;
   const sink = winston.createLogger({
-    level,
+    level: 'debug',
     // The fields are plain data by then: winston's own JSON format looks for cycles and big integers in every line.
     format: asText ? formatPretty() : winston.format.printf((line) => JSON.stringify(line)),
     transports: [new winston.transports.Stream({ stream: destination })],
   });
-  const enabled = new Set(LEVELS.slice(LEVELS.indexOf(level)));
-  return writeTo({ sink, enabled, beforeLine: destination === process.stdout ? gatherLines : () => {} }, { service });
+  const threshold = typeof level === 'string' ? { level } : level;
+  return writeTo({ sink, threshold, beforeLine: destination === process.stdout ? gatherLines : () => {} }, { service });
 }
 
 interface Output {
   sink: winston.Logger;
-  enabled: ReadonlySet<LogLevel>;
+  threshold: LogThreshold;
   beforeLine(): void;
 }
 
 function writeTo(output: Output, fixed: LogFields): Logger {
   const fixedFields = redactFields(fixed);
   const write = (level: LogLevel) => (given: string, fields?: LogFields) => {
-    if (!output.enabled.has(level)) return;
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(output.threshold.level)) return;
     output.beforeLine();
     const message = redactText(given);
     const time = new Date().toISOString();

@@ -2,14 +2,14 @@ import { hostname } from 'node:os';
 import { makeProcessId } from '@gateway/contracts/ids';
 import type { GatewayConfig } from '../config/gateway-config.js';
 import { loggerOptions } from '../config/gateway-config.js';
-import { createLogger, type Logger } from '../logs/logger.js';
+import { createLogger, type Logger, type LogThreshold } from '../logs/logger.js';
 import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
 import { refuseWrongSettings } from '../redis/redis-settings.js';
 import { followRedisTime } from '../redis/redis-time.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createMetrics, type Registry } from './metrics.js';
 import { type ReadinessCheck, startOpsServer } from './ops-server.js';
-import { addProcessMetrics } from './process-metrics.js';
+import { addProcessMetrics, readVersion } from './process-metrics.js';
 
 /** What the roles of a process share. */
 export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
@@ -49,9 +49,13 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   lifecycle: Lifecycle,
   { name, config, purposes }: ProcessHostOptions<Purpose | 'failFast'>,
 ): Promise<ProcessHost<Purpose>> {
-  const loggerOf = (role: string) => createLogger(loggerOptions(config, role));
+  const processId = makeProcessId(name, hostname());
+  const threshold = { level: config.LOG_LEVEL };
+  const identity = { processId, version: readVersion() };
+  const loggerOf = (role: string) => createLogger({ ...loggerOptions(config, role), level: threshold }).child(identity);
   const logger = loggerOf(name);
   lifecycle.logger = logger;
+  lifecycle.add('log level', switchLogLevel(threshold, logger));
   const { stopping } = lifecycle;
   const registry = createMetrics({ processMetrics: true });
   let missing: string | undefined = 'waits for Redis';
@@ -82,7 +86,7 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
 
   const shared = new Map<string, unknown>();
   return {
-    ...{ processId: makeProcessId(name, hostname()), lifecycle, clients, registry, opsPort: ops.port, loggerOf },
+    ...{ processId, lifecycle, clients, registry, opsPort: ops.port, loggerOf },
     noteSettings: metrics.noteSettings,
     share: <Shared>(key: string, make: () => Shared) => {
       if (!shared.has(key)) shared.set(key, make());
@@ -95,4 +99,15 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
       missing = undefined;
     },
   };
+}
+
+/** SIGUSR2 turns `debug` on, and a second one off: no restart takes away what is to be looked at. Returns what stops that. */
+function switchLogLevel(threshold: LogThreshold, logger: Logger): () => Promise<void> {
+  const usual = threshold.level;
+  const toggle = () => {
+    threshold.level = threshold.level === 'debug' ? usual : 'debug';
+    logger.warn('log level changed', { threshold: threshold.level });
+  };
+  process.on('SIGUSR2', toggle);
+  return async () => void process.off('SIGUSR2', toggle);
 }

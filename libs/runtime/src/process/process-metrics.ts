@@ -88,7 +88,7 @@ function causeOf(error: Error): 'away' | 'full' | 'other' | undefined {
 }
 
 /** The same in every package. */
-function readVersion(): string {
+export function readVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

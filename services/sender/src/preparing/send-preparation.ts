@@ -4,6 +4,7 @@ import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/
 import { toError } from '@gateway/runtime/errors';
 import type { DeviceDeps } from '../deps.js';
 import type { ActiveSends } from '../scheduling/active-sends.js';
+import type { FailureLines } from '../scheduling/failure-lines.js';
 import type { FirstContactHold } from '../scheduling/first-contact-hold.js';
 import type { NewContactHold } from '../scheduling/new-contact-hold.js';
 import type { HoldReason, SendProgress } from '../scheduling/send-progress.js';
@@ -16,6 +17,7 @@ export interface PreparationDeps extends DeviceDeps {
   sends: ActiveSends;
   hold: NewContactHold;
   firstContacts: FirstContactHold;
+  failures: Pick<FailureLines, 'count'>;
   currentSession(): MessengerSession | undefined;
   currentPace(): Pace;
   /** Recipients or a file are ready, or are not to be. */
@@ -98,13 +100,13 @@ export class SendPreparation {
 
   /** After a pause that doubles; meanwhile those who look at the send see what its recipients wait for. */
   private async lookUpLater(send: SendProgress, failed: readonly FailedLookUp[]): Promise<void> {
-    const { metrics, logger, results, clock } = this.deps;
+    const { metrics, failures, results, clock } = this.deps;
     if (failed.length === 0) return;
-    for (const { code } of failed) metrics.countFailedLookUp(code);
-    const networkCodes = [...new Set(failed.map(({ code }) => code))];
-    const { messageId, record } = send;
-    const fields = { messageId, requestId: record.requestId, recipients: failed.length, networkCodes };
-    logger.warn('recipient lookup failed, will retry', fields);
+    const sentence = 'recipient lookup failed, will retry';
+    for (const { code } of failed) {
+      metrics.countFailedLookUp(code);
+      failures.count(send, { sentence, reason: code, fields: { networkCode: code }, nowMs: clock.nowMs() });
+    }
     const errorCode = ownErrorCode('looked_up_again');
     await Promise.all(
       failed.map(async ({ index }) => {

@@ -228,6 +228,7 @@ export class DeviceScheduler {
       sends: this.sends,
       hold: this.hold,
       firstContacts: this.firstContacts,
+      failures: this.failures,
       currentSession: () => this.session,
       currentPace: () => this.pace,
       onPrepared: () => this.settleAll(),
