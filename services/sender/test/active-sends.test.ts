@@ -91,7 +91,7 @@ describe('the active sends of a device', () => {
   });
   const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `list-${from + i}`);
   const active = () => sends.inTurn().map(({ messageId }) => messageId);
-  /** Everybody gets the message. */
+  /** All recipients get the message. */
   function finish(messageId: string): void {
     sends
       .inTurn()

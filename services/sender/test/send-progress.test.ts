@@ -27,7 +27,7 @@ function openSend(
 }
 const lookUp = (send: SendProgress, { limit = 10, nowMs = 0 } = {}) =>
   send.takeForLookUp(limit, nowMs).map(({ index }) => index);
-/** Looks everybody up who waits, and takes the first of them. */
+/** Looks up all who wait, and takes the first of them. */
 function take(send: SendProgress, nowMs = 0) {
   send.addReady(lookUp(send, { nowMs }));
   return takeReady(send);
@@ -140,7 +140,7 @@ describe('SendProgress', () => {
     expect(lookUp(send)).to.deep.equal([0, 1, 2]);
   });
 
-  it('tries a failed one again after a pause that doubles, behind the others', () => {
+  it('makes another attempt after a pause that doubles, behind the others', () => {
     const send = openSend();
     send.addReady(lookUp(send).slice(0, 1));
     send.putBack([1, 2]);
@@ -168,7 +168,7 @@ describe('SendProgress', () => {
     }
   });
 
-  it('tries a message that got no answer again at once, and then with pauses: it must not hold up the others', () => {
+  it('sends a message that got no answer again at once, and then after pauses: it must not hold up the others', () => {
     const send = openSend();
     expect(take(send)?.recipient).to.equal(0);
     send.unanswered(0, 0);
