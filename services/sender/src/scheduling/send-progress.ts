@@ -7,6 +7,7 @@ import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
 import { findSuspects, isSuspectSend } from './find-suspects.js';
 import { type IllegalMoveError, Places } from './places.js';
+import { RecipientNumbers } from './recipient-numbers.js';
 import { Retries } from './retries.js';
 
 /** One message to go out. */
@@ -66,7 +67,7 @@ export class SendProgress {
   /** Those whom the network has refused as strangers while it knew of no restriction. */
   private readonly refusedOnce: Set<number>;
   private readonly unansweredOnce = new Set<number>();
-  private readonly numbers: string[];
+  private readonly numbers: RecipientNumbers;
   private readonly quoteFor: QuoteFor;
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
   private readonly accepted: Map<number, number>;
@@ -84,8 +85,8 @@ export class SendProgress {
     this.messageId = options.record.messageId;
     this.tag = options.record.tag;
     this.content = options.content;
-    this.quoteFor = options.quoteFor ?? (() => undefined);
-    this.numbers = options.recipients.map(({ to }) => to);
+    this.quoteFor = options.quoteFor ?? quoteNothing;
+    this.numbers = new RecipientNumbers(options.recipients);
     this.places = new Places(options.recipients.length, options.onIllegalMove);
     const queued = options.recipients.filter(({ status }) => status === 'queued');
     this.accepted = new Map(
@@ -194,7 +195,7 @@ export class SendProgress {
     const due = this.places.in('pausing').filter((index) => this.retries.isDue(index, nowMs));
     this.places.move(due, 'waiting');
     if (this.lookingUp || !this.mayLookUp || this.count('ready', 'alone') >= limit / 2) return [];
-    return this.places.take(limit, 'waiting', 'lookingUp').map((index) => ({ index, to: this.numbers[index]! }));
+    return this.places.take(limit, 'waiting', 'lookingUp').map((index) => ({ index, to: this.numbers.of(index) }));
   }
 
   addReady(indices: readonly number[]): void {
@@ -236,18 +237,18 @@ export class SendProgress {
 
   /** Of those who are held. */
   heldNumbers(): string[] {
-    return this.places.in('held').map((index) => this.numbers[index]!);
+    return this.places.in('held').map((index) => this.numbers.of(index));
   }
 
   /** They go first: with `numbers` only those people, else all held recipients. */
   releaseHeld(numbers?: ReadonlySet<string>): void {
-    const [released] = this.split(this.places.in('held'), numbers);
+    const [released] = this.numbers.split(this.places.in('held'), numbers);
     this.places.move(released, 'waiting', { first: true });
   }
 
   /** They are the next to be looked up, if they wait at all. */
   putFirst(numbers: ReadonlySet<string>): void {
-    this.places.order('waiting', this.split(this.places.in('waiting'), numbers).flat());
+    this.places.order('waiting', this.numbers.split(this.places.in('waiting'), numbers).flat());
   }
 
   /**
@@ -308,7 +309,7 @@ export class SendProgress {
 
   private workOf(recipient: number): WorkItem {
     const part = this.firstMissingPart(recipient);
-    const to = this.numbers[recipient]!;
+    const to = this.numbers.of(recipient);
     // One quote per reply: the text that follows a file has none.
     const quoted = part === 0 ? this.quoteFor(to) : undefined;
     const content = { ...this.contentOf(part), ...(quoted && { quoted }) };
@@ -364,12 +365,6 @@ export class SendProgress {
     if (this.places.of(index) === 'inFlight') this.suspects.delete(index);
   }
 
-  /** Those with these numbers, and those without. */
-  private split(indices: readonly number[], numbers?: ReadonlySet<string>): [number[], number[]] {
-    const isMeant = (index: number) => numbers?.has(this.numbers[index]!) ?? true;
-    return [indices.filter(isMeant), indices.filter((index) => !isMeant(index))];
-  }
-
   private firstMissingPart(index: number): number {
     const accepted = this.accepted.get(index) ?? 0;
     let part = 0;
@@ -394,6 +389,9 @@ export class SendProgress {
     return UNSENT.flatMap((place) => this.places.in(place));
   }
 }
+
+/** Not made in the constructor, whose recipients it would keep in memory. */
+function quoteNothing(): undefined {}
 
 /** The same as libs/store/src/sends/shared/results.lua says. */
 function mayBeShown({ partsInFlight, partsInDoubt, partsAcked }: RecipientView): boolean {
