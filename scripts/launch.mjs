@@ -5,7 +5,7 @@ import { prepare } from './prepare.mjs';
 
 /** What each command needs to have built. */
 const COMMANDS = {
-  demo: ['services/gateway', 'services/cli', 'services/simulator', 'scripts'],
+  demo: ['services/gateway', 'services/dashboard', 'services/cli', 'services/simulator', 'scripts'],
   start: ['services/gateway', 'services/dashboard', 'services/cli', 'services/simulator', 'scripts'],
   simulator: ['services/simulator', 'scripts'],
   cli: ['services/cli', 'scripts'],

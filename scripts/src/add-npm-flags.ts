@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/runtime/errors';
 const SWITCHES: Record<string, readonly string[]> = {
   start: ['simulator'],
   cli: ['simulator', 'json', 'skip-invalid'],
-  demo: ['json'],
+  demo: ['json', 'keep'],
   simulator: ['tls', 'trace'],
   chaos: ['json'],
   bench: ['json'],

@@ -10,6 +10,7 @@ describe('flags without two dashes before them, which npm keeps for itself', () 
   it('do what they were meant to', () => {
     expect(add('start', [], { simulator: 'true' })).to.deep.equal(['--simulator']);
     expect(add('demo', [], { recipients: '100', json: 'true' })).to.deep.equal(['--json', '--recipients=100']);
+    expect(add('demo', [], { keep: 'true' })).to.deep.equal(['--keep']);
     expect(add('simulator', [], { latency_ms: '20', tls: 'true' })).to.deep.equal(['--tls', '--latency-ms=20']);
     expect(add('chaos', [], { seed: '7' })).to.deep.equal(['--seed=7']);
     expect(add('model', [], { sequences: '9', seed: '7' })).to.deep.equal(['--sequences=9', '--seed=7']);

@@ -13,6 +13,8 @@ export interface ScenarioDeps {
   phones: PhoneClient;
   progress: Progress;
   recipients: number;
+  /** The accounts are not disconnected at the end. */
+  staysLinked: boolean;
 }
 
 /** Country code 999 is not assigned. */
@@ -33,7 +35,7 @@ const LINK_TIMEOUT_MS = 60_000;
 /** Without any change for so long, nothing more will come. */
 const STALL_MS = 60_000;
 
-/** The whole story: link two accounts, send, wait for every read receipt, disconnect. Throws when it cannot go on. */
+/** The whole story: link two accounts, send, wait for every read receipt, disconnect unless told not to. Throws when it cannot go on. */
 export async function runScenario(deps: ScenarioDeps): Promise<DemoResult> {
   const linked = await linkByQr(deps);
   const pairedByCode = await linkByCode(deps);
@@ -43,7 +45,7 @@ export async function runScenario(deps: ScenarioDeps): Promise<DemoResult> {
   const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 10) / 100;
   const outcomes = [];
   for (const send of [single, ...lists]) outcomes.push(await readOutcome(deps, send));
-  await disconnect(deps);
+  if (!deps.staysLinked) await disconnect(deps);
   return { linked, pairedByCode, ...countOutcomes(outcomes), seconds };
 }
 

@@ -25,6 +25,9 @@ export interface GatewayProcess {
 /** Each role in a process of its own, as in production: a crash, and the keys of accounts, stay where they are. */
 export const A_PROCESS_EACH: readonly GatewayProcess[] = SENDING_ROLES.map((role) => ({ name: role, roles: [role] }));
 
+/** The console in a process of its own. */
+export const CONSOLE: GatewayProcess = { name: 'dashboard', roles: ['dashboard'] };
+
 /** All roles in one process, which has its devices back as soon as it starts again after a crash. Half of the room for new objects that V8 takes otherwise: 15 MB less before the first device. */
 export const ALL_IN_ONE: GatewayProcess = {
   name: 'gateway',
