@@ -3,29 +3,20 @@ import { shardKeys } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
 import { cancelLink, recordObserved, requestLink } from '@gateway/store/devices/device-state';
 import { readHistory } from '@gateway/store/devices/read-history';
-import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { type Activity, type FinishedHours, readActivity } from '@gateway/store/sends/listing/read-activity';
-import { takeDevice } from '@gateway/testkit/ownership';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { expect } from 'chai';
+import { useOwnedDevice } from './support/use-owned-device.js';
 
-const address = { workspace: 'main', device: 'phone-1' };
 const MINUTE_MS = 60_000;
 /** The last minute of an hour. */
 const NOW_MS = Math.floor(Date.now() / 3_600_000) * 3_600_000 - MINUTE_MS;
 const NOTHING = { queued: 0, sent: 0, delivered: 0, read: 0, failed: 0, expired: 0, cancelled: 0, ackMs: 0 };
 
 describe('what happened', () => {
-  let space: RedisSpace;
-  let ownership: Ownership;
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
-  });
-  afterEach(() => space.close());
+  const { address, space, ownership } = useOwnedDevice();
 
   const accept = (recipients: string[], at = address) =>
     acceptSend(space.store, at, {
@@ -38,7 +29,7 @@ describe('what happened', () => {
   it('counts what became of recipients in the minute in which it did, over hours and devices', async () => {
     const { messageId } = await accept(['4915112345670', '4915112345671', '4915112345672', '4915112345673']);
     await accept(['4915112345670'], { workspace: 'main', device: 'phone-2' });
-    await accept(['4915112345670'], { workspace: 'other', device: 'phone-1' });
+    await accept(['4915112345670'], { workspace: 'other', device: address.device });
     const { tag } = parseMessageId(messageId)!;
     for (const recipient of [0, 1, 2]) {
       await claimRecipient(space.store, ownership, { tag, recipient, part: 0, nowMs: NOW_MS });

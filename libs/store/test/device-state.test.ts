@@ -7,22 +7,12 @@ import {
   requestUnlink,
 } from '@gateway/store/devices/device-state';
 import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
-import type { Ownership } from '@gateway/store/fleet/ownership';
-import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { giveDeviceBack } from '@gateway/testkit/ownership';
 import { expect } from 'chai';
-
-const address = { workspace: 'main', device: 'phone-1' };
+import { useOwnedDevice } from './support/use-owned-device.js';
 
 describe('the state of a device', () => {
-  let space: RedisSpace;
-  let ownership: Ownership;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
-  });
-  afterEach(() => space.close());
+  const { address, space, ownership } = useOwnedDevice();
 
   const read = () => readDeviceState(space.store, address);
   const link = (attemptId: string, options: Partial<Parameters<typeof requestLink>[2]> = {}) =>

@@ -1,6 +1,5 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { FencedError } from '@gateway/runtime/errors';
-import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { cancelSend, claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
@@ -12,23 +11,15 @@ import {
   readSend,
 } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
-import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { rewriteHead } from '@gateway/testkit/sends/rewrite-head';
 import { expect } from 'chai';
+import { useOwnedDevice } from './support/use-owned-device.js';
 
-const address = { workspace: 'main', device: 'phone-1' };
 const recipients = ['4915112345670', '4915112345671', '4915112345672'];
 
 describe('sends', () => {
-  let space: RedisSpace;
-  let ownership: Ownership;
-
-  beforeEach(async () => {
-    space = await openRedisSpace();
-    ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
-  });
-  afterEach(() => space.close());
+  const { address, space, ownership } = useOwnedDevice();
 
   async function openedSend(options: { expiresAtMs?: number; parts?: number } = {}) {
     const { messageId } = await acceptSend(space.store, address, {

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { AddressWindows } from '@gateway/api/http/address-windows';
-import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
-import { systemClock } from '@gateway/runtime/clock';
+import type { HttpServer } from '@gateway/api/http/http-server';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { startPlainServer } from './support/start-plain-server.js';
 
 const CALLERS = 450;
 const LINES = Array.from({ length: 120 }, (_, i) => `h${i}: ${'x'.repeat(110)}\r\n`).join('');
@@ -16,16 +15,9 @@ describe('large heads of requests that wait for their answers', () => {
   const waiting: ServerResponse[] = [];
   const sockets: Socket[] = [];
   before(async () => {
-    server = await startHttpServer({
-      host: '127.0.0.1',
-      port: 0,
-      requestTimeoutMs: 10_000,
-      backlog: 512,
-      maxConnections: 1_000,
-      onDrop: () => {},
-      tokenless: new AddressWindows(systemClock, 60),
-      app: (req, res) => void (req.headers['x-now'] ? res.end('now') : waiting.push(res as ServerResponse)),
-    });
+    server = await startPlainServer(
+      (req, res) => void (req.headers['x-now'] ? res.end('now') : waiting.push(res as ServerResponse)),
+    );
   });
   after(async () => {
     for (const socket of sockets) socket.destroy();
@@ -76,12 +68,8 @@ describe('heads that do not come to their end', () => {
   let server: HttpServer;
   const sockets: Socket[] = [];
   before(async () => {
-    server = await startHttpServer({
-      ...{ host: '127.0.0.1', port: 0, requestTimeoutMs: 10_000, backlog: 1_024, maxConnections: 2_000 },
-      onDrop: () => {},
-      tokenless: new AddressWindows(systemClock, 60),
-      app: (_req, res) => void res.end('done'),
-    });
+    const room = { backlog: 1_024, maxConnections: 2_000 };
+    server = await startPlainServer((_req, res) => void res.end('done'), room);
   });
   after(async () => {
     for (const socket of sockets) socket.destroy();

@@ -35,7 +35,11 @@ describe('previews', () => {
       ...options,
     });
   }
-  afterEach(() => previews.close());
+  afterEach(async () => {
+    await previews.close();
+    // Those that were ended before may take a moment.
+    await eventually(() => expect(children()).to.deep.equal([]));
+  });
 
   const describeIt = (bytes: Buffer, type: FileToDescribe['type'], mimeType = `${type}/x`, tokenId = 'a') =>
     previews.describe({ bytes, type, mimeType, tokenId });
@@ -201,7 +205,9 @@ describe('previews', () => {
     start({ bounds, entry: NAUGHTY, totalMs: 600 });
     const hanging = ['a', 'b'].map((tokenId) => describeIt(makePng(1, 1), 'image', 'x/hang', tokenId));
     await eventually(() => expect(children()).to.have.length(1));
-    expect(readFileSync(`/proc/${children()[0]}/limits`, 'utf8')).to.match(/^Max data size +201326592 /m);
+    // The shell sets them before it becomes the process.
+    const limits = () => readFileSync(`/proc/${children()[0]}/limits`, 'utf8');
+    await eventually(() => expect(limits()).to.match(/^Max data size +201326592 /m));
     await Promise.all(hanging);
     expect(outcomes.slice(-2).sort()).to.deep.equal(['gave_up', 'no_answer']);
     await eventually(() => expect(children()).to.deep.equal([]));

@@ -1,11 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
-import { AddressWindows } from '@gateway/api/http/address-windows';
-import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
+import type { HttpServer } from '@gateway/api/http/http-server';
 import { StartSlices } from '@gateway/api/http/start-slices';
-import { systemClock } from '@gateway/runtime/clock';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { startPlainServer } from './support/start-plain-server.js';
 
 const CONNECTIONS = 100;
 const WORK_MS = 1;
@@ -22,29 +21,20 @@ describe('requests that come at once on many connections', () => {
   before(async () => {
     subscribe('net.server.socket', count);
     let isNewTurn = true;
-    server = await startHttpServer({
-      host: '127.0.0.1',
-      port: 0,
-      requestTimeoutMs: 10_000,
-      backlog: 512,
-      maxConnections: 1_000,
-      onDrop: () => {},
-      tokenless: new AddressWindows(systemClock, 60),
-      app: (req, res) => {
-        if (isNewTurn) {
-          begun.push(0);
-          setImmediate(() => {
-            isNewTurn = true;
-          });
-        }
-        isNewTurn = false;
-        begun.push(begun.pop()! + 1);
-        order.push(req.url!);
-        acceptedBefore.push(accepted);
-        const until = performance.now() + WORK_MS;
-        while (performance.now() < until);
-        res.end('done');
-      },
+    server = await startPlainServer((req, res) => {
+      if (isNewTurn) {
+        begun.push(0);
+        setImmediate(() => {
+          isNewTurn = true;
+        });
+      }
+      isNewTurn = false;
+      begun.push(begun.pop()! + 1);
+      order.push(req.url!);
+      acceptedBefore.push(accepted);
+      const until = performance.now() + WORK_MS;
+      while (performance.now() < until);
+      res.end('done');
     });
   });
   after(async () => {

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { AddressWindows } from '@gateway/api/http/address-windows';
 import { brokenBy } from '@gateway/api/http/body/broken-bodies';
 import { leaveToReader } from '@gateway/api/http/body/unread-bodies';
-import { type HttpServer, startHttpServer } from '@gateway/api/http/http-server';
-import { systemClock } from '@gateway/runtime/clock';
+import type { HttpServer } from '@gateway/api/http/http-server';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
+import { startPlainServer } from './support/start-plain-server.js';
 
 const CALLERS = 300;
 const PIECE_BYTES = 60_000;
@@ -20,16 +19,7 @@ describe('bodies that come before their requests are looked at', () => {
   const waiting: ServerResponse[] = [];
   const sockets: Socket[] = [];
   before(async () => {
-    server = await startHttpServer({
-      host: '127.0.0.1',
-      port: 0,
-      requestTimeoutMs: 10_000,
-      backlog: 512,
-      maxConnections: 1_000,
-      onDrop: () => {},
-      tokenless: new AddressWindows(systemClock, 60),
-      app: (_req, res) => void waiting.push(res as ServerResponse),
-    });
+    server = await startPlainServer((_req, res) => void waiting.push(res as ServerResponse));
   });
   after(async () => {
     for (const res of waiting) res.end();
