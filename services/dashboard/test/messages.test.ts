@@ -1,5 +1,7 @@
 import { parseMessageId } from '@gateway/contracts/ids';
+import { platformIds } from '@gateway/contracts/sends/platform-id';
 import { listAudit } from '@gateway/store/console/audit';
+import { readIdKey } from '@gateway/store/devices/devices';
 import { claimRecipient, recordResults } from '@gateway/store/sends/change-send';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -86,6 +88,19 @@ describe('messages in the console', () => {
     const found = await operator.post('/messages/find', { phone: '+44 7700 900002' });
     expect(found.body.messages[0]).to.include({ messageId, recipient: 1 });
     expect((await operator.post('/messages/find', { phone: 'x' })).status).to.equal(400);
+    const idKey = await readIdKey(space.store, owner.ownership.address);
+    const networkId = platformIds(idKey!).make({ tag: parseMessageId(messageId)!.tag, recipient: 2, part: 0 });
+    const byId = await operator.post('/messages/find', { networkId: networkId.toLowerCase() });
+    expect(byId.body.messages[0]).to.include({ messageId, recipient: 2 });
+    for (const other of [
+      '3EB0000000000000000000',
+      'nonsense',
+      platformIds(idKey!).make({ tag: '0'.repeat(13), recipient: 0, part: 0 }),
+    ]) {
+      expect((await operator.post('/messages/find', { networkId: other })).body.messages, other).to.deep.equal([]);
+    }
+    expect((await operator.post('/messages/find', {})).status).to.equal(400);
+    expect((await viewer.post('/messages/find', { networkId })).status).to.equal(403);
     expect((await viewer.get('/devices/shop/history')).body.history[0]).to.include({ status: 'connected' });
     for (const path of ['/messages/msg_x', `/messages/${messageId}/recipients?at=x`]) {
       expect((await operator.get(path)).status, path).to.be.within(400, 404);

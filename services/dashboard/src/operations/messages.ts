@@ -1,7 +1,10 @@
+import type { Workspace } from '@gateway/contracts/ids';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
 import { KIND_CODES } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type SendStatus } from '@gateway/contracts/sends/statuses';
-import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
+import type { Store } from '@gateway/store/core/store';
+import { findByNetworkId } from '@gateway/store/sends/listing/find-by-network-id';
+import { type FoundRecipient, findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { CURSOR, fromCursor, toCursor } from '@gateway/store/sends/listing/list-cursor';
 import { type FoundSend, listSends, type SendFilter } from '@gateway/store/sends/listing/list-sends';
 import { readContent, readRecipients } from '@gateway/store/sends/read-send';
@@ -52,19 +55,28 @@ export const listMessages = operation({
   },
 });
 
-/** The sends that went to a number. It is in the body: addresses of requests end up in logs of others. */
-export const findMessages = operation<{ phone: string }>({
+/** The sends that went to a number, or that of which a phone has the id. Both are in the body: addresses of requests end up in logs of others. */
+export const findMessages = operation<{ phone?: string; networkId?: string }>({
   method: 'post',
   path: '/messages/find',
   for: 'operator',
-  body: Joi.object({ phone: Joi.string().max(60).required() }),
+  body: Joi.object({ phone: Joi.string().max(60), networkId: Joi.string().max(60) }).xor('phone', 'networkId'),
   async handle({ body }, { store, workspace }) {
-    const phone = normalizePhoneNumber(body.phone);
-    if (phone === undefined) throw new ConsoleError('invalid_request');
-    const { found } = await findRecipient(store, workspace, phone);
+    const found = await find(store, workspace, body);
     return { body: { messages: found.map((each) => ({ ...summarize(each), recipient: each.recipient })) } };
   },
 });
+
+async function find(
+  store: Store,
+  workspace: Workspace,
+  { phone, networkId }: { phone?: string; networkId?: string },
+): Promise<FoundRecipient[]> {
+  if (networkId !== undefined) return findByNetworkId(store, workspace, networkId.toUpperCase());
+  const number = normalizePhoneNumber(phone ?? '');
+  if (number === undefined) throw new ConsoleError('invalid_request');
+  return (await findRecipient(store, workspace, number)).found;
+}
 
 export const showMessage = operation({
   method: 'get',

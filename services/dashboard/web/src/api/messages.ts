@@ -95,8 +95,8 @@ export interface FoundSend extends SendSummary {
 }
 
 /** The newest sends to a number, in any of its spellings. */
-export const findMessages = async (phone: string) =>
-  (await request<{ messages: FoundSend[] }>('/messages/find', { json: { phone } })).messages;
+export const findMessages = async (json: { phone: string } | { networkId: string }) =>
+  (await request<{ messages: FoundSend[] }>('/messages/find', { json })).messages;
 
 /** On a simulated network: what a recipient's phone shows of a send. It is read again with each status. */
 export function usePhone(id: string, place: number, status: string | undefined) {

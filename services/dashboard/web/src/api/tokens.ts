@@ -9,8 +9,8 @@ const KEY = ['tokens'];
 const readTokens = async () => (await request<{ tokens: TokenView[] }>('/tokens')).tokens;
 
 /** The newest first. */
-export function useTokens() {
-  return useQuery({ queryKey: KEY, queryFn: readTokens });
+export function useTokens({ enabled = true } = {}) {
+  return useQuery({ queryKey: KEY, queryFn: readTokens, enabled });
 }
 
 /** One token, whose first use is told within a second. */

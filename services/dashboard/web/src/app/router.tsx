@@ -78,6 +78,8 @@ const history = createRoute({
 const tokens = createRoute({
   getParentRoute: () => inside,
   path: '/settings/api',
+  // Of a token that was found: its row is shown.
+  validateSearch: ({ key }: Record<string, unknown>): { key?: string } => (typeof key === 'string' ? { key } : {}),
   component: lazyRouteComponent(() => import('../pages/settings/tokens-page.js'), 'TokensPage'),
 });
 

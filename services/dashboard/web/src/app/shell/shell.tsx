@@ -5,6 +5,7 @@ import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { meQuery } from '../../api/session.js';
+import { FindButton } from '../find/find-button.js';
 import { LivePill } from './live-pill.js';
 import { Navigation } from './navigation.js';
 import { PasswordNotice } from './password-notice.js';
@@ -40,6 +41,7 @@ export function Shell() {
             </Text>
           </Group>
           <Group gap="sm" wrap="nowrap">
+            <FindButton />
             <LivePill />
             <UserMenu />
           </Group>

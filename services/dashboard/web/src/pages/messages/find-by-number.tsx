@@ -21,7 +21,7 @@ export function FindByNumber({ children }: { children: ReactNode }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (phone.trim() !== '') mutate(phone.trim());
+          if (phone.trim() !== '') mutate({ phone: phone.trim() });
         }}
       >
         <Group align="flex-end" gap="xs">

@@ -1,6 +1,6 @@
 import type { TokenView } from '@gateway/contracts/console/views';
 import { Button, Group, ScrollArea, Table, Text, VisuallyHidden } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { revokeToken } from '../../api/tokens.js';
 import { ConfirmDialog } from '../../components/confirm-dialog.js';
@@ -10,7 +10,13 @@ import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
 const TONES = { active: 'good', revoked: 'idle', expired: 'idle' } as const satisfies Record<TokenView['state'], Tone>;
 
-export function TokenTable({ tokens }: { tokens: readonly TokenView[] }) {
+interface TokenTableProps {
+  tokens: readonly TokenView[];
+  /** Key id of the one that was looked for. */
+  chosen: string | undefined;
+}
+
+export function TokenTable({ tokens, chosen }: TokenTableProps) {
   const { t } = useTranslation();
   const [leaving, setLeaving] = useState<TokenView>();
   const [isAsking, setAsking] = useState(false);
@@ -38,7 +44,7 @@ export function TokenTable({ tokens }: { tokens: readonly TokenView[] }) {
           </Table.Thead>
           <Table.Tbody>
             {tokens.map((token) => (
-              <Row key={token.keyId} token={token} onRevoke={() => ask(token)} />
+              <Row key={token.keyId} token={token} isChosen={token.keyId === chosen} onRevoke={() => ask(token)} />
             ))}
           </Table.Tbody>
         </Table>
@@ -55,11 +61,15 @@ export function TokenTable({ tokens }: { tokens: readonly TokenView[] }) {
   );
 }
 
-function Row({ token, onRevoke }: { token: TokenView; onRevoke: () => void }) {
+function Row({ token, isChosen, onRevoke }: { token: TokenView; isChosen: boolean; onRevoke: () => void }) {
+  const row = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    if (isChosen) row.current?.scrollIntoView({ block: 'center' });
+  }, [isChosen]);
   const { t } = useTranslation();
   const { keyId, name, state, device, scopes, createdAtMs, lastUsedAtMs, expiresAtMs } = token;
   return (
-    <Table.Tr data-token={keyId}>
+    <Table.Tr ref={row} data-token={keyId} {...(isChosen && { 'aria-current': true, bg: 'var(--chosen)' })}>
       <Table.Td>
         <Text size="sm" fw={560} maw={220} truncate>
           <bdi>{name}</bdi>

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { useSearch } from '@tanstack/react-router';
 import { KeyRound, Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useTokens } from '../../api/tokens.js';
@@ -13,6 +14,7 @@ import { TokenTable } from './token-table.js';
 export function TokensPage() {
   const { t } = useTranslation();
   const tokens = useTokens();
+  const { key: chosen } = useSearch({ from: '/inside/settings/api' });
   const [opened, { open, close }] = useDisclosure();
   const create = (
     <Button leftSection={<Plus size={16} />} onClick={open}>
@@ -38,7 +40,7 @@ export function TokensPage() {
           action: create,
         }}
       >
-        {(all) => <TokenTable tokens={all} />}
+        {(all) => <TokenTable tokens={all} chosen={chosen} />}
       </Listed>
       <NewTokenDialog opened={opened} isFirst={tokens.data?.length === 0} onClose={close} />
     </Page>
