@@ -13,9 +13,17 @@ import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
 const SENDER_TESTS = [
   ...['active-sends', 'device-owner', 'dispatch-message', 'drop-opted-out', 'failure-lines', 'first-contact-hold'],
-  ...['hold-in-silence', 'load-send', 'new-contact-hold', 'question-desk', 'reconnect-backoff', 'result-writer'],
+  ...[
+    'hold-in-silence',
+    'load-send',
+    'new-contact-hold',
+    'question-desk',
+    'quotes',
+    'reconnect-backoff',
+    'result-writer',
+  ],
   ...['scheduler', 'send-preparation', 'send-progress', 'sender-pool', 'session-pruner', 'steward'],
-  ...['take-session-event', 'unknown-keys', 'verdicts', 'wake-up', 'writers-without-number'],
+  ...['take-session-event', 'unknown-keys', 'uploads', 'verdicts', 'wake-up', 'writers-without-number'],
 ];
 
 /** Tests by the start of their path in `build/tests`. */

@@ -2,15 +2,16 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { QuestionDesk } from '@gateway/sender/device/question-desk';
-import { askOwner, readAnswerProgress } from '@gateway/store/devices/questions/owner-questions';
+import { askOwner, readAnswerParts, readAnswerProgress } from '@gateway/store/devices/questions/owner-questions';
 import { eventually } from '@gateway/testkit/eventually';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { ScriptedSession } from '@gateway/testkit/scripted-session';
 import { expect } from 'chai';
 
 const ADDRESS = { workspace: 'main', device: 'shop' };
 
-describe('the desk of questions, while the device has no connection', () => {
+describe('the desk of questions', () => {
   let space: RedisSpace;
   let desk: QuestionDesk;
   const nowMs = 0;
@@ -25,7 +26,7 @@ describe('the desk of questions, while the device has no connection', () => {
       ownership: held,
       clock,
       logger,
-      forgetPerson: async () => ({}),
+      forgetPerson: async (number) => ({ forgotten: number }) as never,
       onFailed: () => {},
     });
   });
@@ -40,9 +41,52 @@ describe('the desk of questions, while the device has no connection', () => {
     desk.look();
     await eventually(async () => (await space.store.redis.exists(questionsKey())) === 0);
   };
+  /** The parts of the answer, once there are so many. */
+  const answered = (id: string, parts: number): Promise<unknown[]> =>
+    eventually(async () => {
+      const found = await readAnswerParts(space.store, ADDRESS, id);
+      return found.size === parts && [...found.values()].map((part) => JSON.parse(part) as unknown);
+    });
   const questionsKey = () => deviceKeys(space.store.space, ADDRESS).questions;
 
-  it('refuses what is too much, but never what it already has', async () => {
+  it('answers a hundred numbers at a time, and asks the connection about each', async () => {
+    const numbers = Array.from({ length: 150 }, (_, i) => `4477009${String(i).padStart(5, '0')}`);
+    desk.attach(
+      new ScriptedSession({
+        lookUp: (number) => ({ exists: number !== numbers[1] }),
+        isAcquainted: (number) => number === numbers[0],
+      }),
+    );
+    await askOwner(space.store, ADDRESS, { id: 'q', question: { kind: 'contacts', numbers } });
+    desk.look();
+    const parts = await answered('q', 2);
+    expect(parts.map((part) => (part as unknown[]).length)).to.deep.equal([100, 50]);
+    expect((parts[0] as unknown[]).slice(0, 3)).to.deep.equal([
+      { onMessenger: true, hasConversation: true },
+      { onMessenger: false, hasConversation: false },
+      { onMessenger: true, hasConversation: false },
+    ]);
+  });
+
+  it('says that it does not know what a connection that has ended cannot tell', async () => {
+    const session = new ScriptedSession();
+    desk.attach(session);
+    session.lose({ kind: 'closedByUs' });
+    await ask('q');
+    expect(await answered('q', 1)).to.deep.equal([[{ onMessenger: null, hasConversation: null }]]);
+  });
+
+  it('answers an operator beside that: what the network said, or that a person is forgotten', async () => {
+    await askOwner(space.store, ADDRESS, { id: 'forget', question: { kind: 'forget', number: '447700900001' } });
+    desk.look();
+    expect(await answered('forget', 1), 'needs no connection').to.deep.equal([{ forgotten: '447700900001' }]);
+    desk.attach(new ScriptedSession());
+    await askOwner(space.store, ADDRESS, { id: 'trace', question: { kind: 'trace', seconds: 1 } });
+    desk.look();
+    expect(await answered('trace', 1)).to.deep.equal([[]]);
+  });
+
+  it('refuses, while there is no connection, what is too much, but never what it already has', async () => {
     for (let i = 0; i <= 20; i++) await ask(`q${i}`);
     await ask('one too many');
     await eventually(async () => (await progress('one too many')).isRefused);

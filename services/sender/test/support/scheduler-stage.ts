@@ -23,6 +23,8 @@ import PQueue from 'p-queue';
 
 export const ADDRESS = { workspace: 'main', device: 'a' };
 const HOUR_MS = 3_600_000;
+/** Where the network has a file. */
+export const UPLOADED = { url: '', directPath: '/x', mediaKey: '', fileSha256: '', fileEncSha256: '', atMs: 0 };
 const ignore = () => {};
 
 /** What the network was told: of which message, to whom. */
@@ -200,6 +202,7 @@ function standFor(network: SessionScript): SessionScript {
     isGiver: (number) => network.isGiver?.(number) ?? true,
     firstContacts: () => network.firstContacts?.() ?? 'open',
     restriction: () => network.restriction?.(),
+    upload: (bytes) => network.upload?.(bytes) ?? UPLOADED,
     get caughtUp() {
       return network.caughtUp ?? Promise.resolve();
     },
