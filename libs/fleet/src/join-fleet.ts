@@ -2,6 +2,7 @@ import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import type { Store } from '@gateway/store/core/store';
 import { type Instance, takeInstance } from '@gateway/store/fleet/instances/instances';
+import { addOwnershipMetrics } from './ownership-metrics.js';
 import { SessionKeeper } from './session-keeper.js';
 
 export interface ProcessFleet {
@@ -25,6 +26,7 @@ export function joinFleet(
     if (instance) lifecycle.add('name of the instance', instance.leave);
     const keeper = new SessionKeeper({
       ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs },
+      metrics: addOwnershipMetrics(host.registry),
       ...(instance && { noteSession: instance.noteSession }),
     });
     keeper.start();

@@ -14,6 +14,7 @@ import {
   renewSessions,
   type Session,
 } from '@gateway/store/fleet/ownership';
+import type { OwnershipMetrics } from './ownership-metrics.js';
 
 /** A device in our hands. It is lost once, and never regained: a later ownership has another epoch. */
 export interface HeldDevice extends Ownership {
@@ -50,6 +51,7 @@ export interface SessionKeeperDeps {
   owner: string;
   /** How long devices stay with a process that has fallen silent. */
   ttlMs: number;
+  metrics?: OwnershipMetrics;
   /** Awaited before a session begins; see `takeInstance`. */
   noteSession?: (session: Session) => Promise<void>;
 }
@@ -68,6 +70,7 @@ export class SessionKeeper {
   /** Devices whose claim is under way: a second one would take what the first is about to be told of. */
   private readonly claiming = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
+  private renewedAtMs = Number.POSITIVE_INFINITY;
 
   constructor(private readonly deps: SessionKeeperDeps) {}
 
@@ -93,7 +96,8 @@ export class SessionKeeper {
   private async claim(address: DeviceAddress): Promise<HeldDevice | undefined> {
     const session = await this.sessionOf(shardOf(address));
     const ownership = await claimDevice(this.deps.store, address, session.id);
-    if (ownership === 'noSession') this.end(session);
+    if (ownership === 'noSession') this.lose(session, 'gone');
+    this.deps.metrics?.countClaim(typeof ownership === 'string' ? 'taken' : 'claimed');
     if (ownership === 'noSession' || ownership === 'taken') return undefined;
     const name = nameOf(ownership);
     if (session.kept.has(name) || this.unreleased.has(name)) return undefined;
@@ -123,7 +127,7 @@ export class SessionKeeper {
   }
 
   private assertHeld(session: LiveSession, { ended }: Keeping): void {
-    if (this.deps.clock.monotonicMs() >= session.validUntilMs) this.end(session);
+    if (this.deps.clock.monotonicMs() >= session.validUntilMs) this.lose(session, 'late');
     if (!ended.signal.aborted) return;
     throw new FencedError({ step: 'deadline passed' });
   }
@@ -153,10 +157,12 @@ export class SessionKeeper {
   }
 
   private async renewAll(): Promise<void> {
-    const { store, clock } = this.deps;
+    const { store, clock, ttlMs, metrics } = this.deps;
     const askedAtMs = clock.monotonicMs();
+    if (askedAtMs - this.renewedAtMs > ttlMs / 2) metrics?.countLate();
+    this.renewedAtMs = askedAtMs;
     const open = await this.openSessions();
-    for (const session of open) if (askedAtMs >= session.validUntilMs) this.end(session);
+    for (const session of open) if (askedAtMs >= session.validUntilMs) this.lose(session, 'late');
     const toRenew = open.filter(({ hasEnded }) => !hasEnded);
     await Promise.all(groupSessions(store, toRenew).map((group) => this.renew(group, askedAtMs)));
     await Promise.all([...this.unreleased.values()].map((ownership) => this.giveBack(ownership)));
@@ -170,7 +176,7 @@ export class SessionKeeper {
       if (alive[index]) session.validUntilMs = askedAtMs + ttlMs;
       if (alive[index] !== false) continue;
       logger.warn('session ended', { shard: session.shard, devices: session.kept.size });
-      this.end(session);
+      this.lose(session, 'gone');
     }
   }
 
@@ -187,6 +193,11 @@ export class SessionKeeper {
   private async openSessions(): Promise<LiveSession[]> {
     const known = await Promise.all([...this.sessions.values()].map((session) => session.catch(() => undefined)));
     return known.filter((session) => session !== undefined);
+  }
+
+  private lose(session: LiveSession, cause: 'late' | 'gone'): void {
+    if (!session.hasEnded) this.deps.metrics?.countLost(cause);
+    this.end(session);
   }
 
   /** For this process at once, and whatever Redis thinks. */

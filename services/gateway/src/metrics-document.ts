@@ -10,7 +10,7 @@ import {
   type MetricSpecs,
 } from '@gateway/runtime/process/metrics';
 import { PROCESS_METRICS } from '@gateway/runtime/process/process-metrics';
-import { INSTALLATION_METRICS, SENDER_METRICS } from '@gateway/sender/sender-metrics';
+import { INSTALLATION_METRICS, OWNER_METRICS, SENDER_METRICS } from '@gateway/sender/sender-metrics';
 
 /** All metrics of ours, by who exports them. */
 export const METRIC_GROUPS: Readonly<Record<string, MetricSpecs>> = {
@@ -18,6 +18,7 @@ export const METRIC_GROUPS: Readonly<Record<string, MetricSpecs>> = {
   'Of each process': PROCESS_METRICS,
   'Of the api': API_METRICS,
   'Of the sender': SENDER_METRICS,
+  'Of the sender and the connection service (doorbells: also of the api)': OWNER_METRICS,
   'Of the connection service': CONNECTION_METRICS,
   'Of the console': DASHBOARD_METRICS,
 };

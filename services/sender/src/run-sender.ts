@@ -60,7 +60,10 @@ export async function runSender(
   const { keeper, formerProcessId } = await joinFleet(host, store, config);
   if (formerProcessId) await leaveMembers(store, formerProcessId);
 
-  const metrics = createSenderMetrics(registry, () => pool.countStates(), config.MAX_DEVICES);
+  const metrics = createSenderMetrics(registry, () => pool.countStates(), {
+    maxDevices: config.MAX_DEVICES,
+    readPlaces: () => pool.countPlaces(),
+  });
   const shared = { store, keeper, clock: systemClock, logger };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));

@@ -1,11 +1,17 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
 import { RESTRICTIONS, type RestrictionKind } from '@gateway/contracts/devices/restriction';
 import { SEND_KINDS } from '@gateway/contracts/sends/send-layout';
+import { OWNERSHIP_METRICS } from '@gateway/fleet/ownership-metrics';
 import { ACK_OUTCOMES, type AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { DISCONNECT_KINDS, type DisconnectOutcome } from '@gateway/messenger/codes/disconnect-policy';
 import { addMetrics, counter, gauge, histogram, type Registry, snakeCase } from '@gateway/runtime/process/metrics';
+import { DOORBELL_METRICS } from '@gateway/store/core/doorbell-lag';
 import { VERSION_METRICS } from '@gateway/store/fleet/version-metrics';
 import { FLEET_METRICS } from '@gateway/store/survey/fleet-metrics';
+import { ACTIVE_PLACES, type PlaceCounts } from './scheduling/places.js';
+
+/** What a process tells of itself if it owns devices, or hears doorbells. */
+export const OWNER_METRICS = { ...OWNERSHIP_METRICS, ...DOORBELL_METRICS } as const;
 
 /** What processes tell of the installation. */
 export const INSTALLATION_METRICS = { ...FLEET_METRICS, ...VERSION_METRICS } as const;
@@ -14,6 +20,9 @@ export const INSTALLATION_METRICS = { ...FLEET_METRICS, ...VERSION_METRICS } as 
 const WAIT_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400];
 /** From a near server to the patience with an ack. */
 const ACK_BUCKETS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+
+/** From a phone that is on to one that was off for days. */
+const DELIVERY_BUCKETS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1_800, 7_200, 28_800, 86_400, 604_800];
 
 const LOOKUP_FAILURES = ['no_answer', 'network_busy', 'no_devices', 'bad_keys', 'refused'] as const;
 const OWNER_PHASES = ['backing_off', 'opening', 'open', 'waiting', 'ended'] as const;
@@ -38,6 +47,26 @@ export const SENDER_METRICS = {
       'How many of those that were accepted got there in time? Divide by gateway_recipients_accepted_total, for what fails is not in here.',
     labels: { kind: SEND_KINDS },
     buckets: WAIT_BUCKETS,
+  }),
+  ackToDelivery: histogram('gateway_ack_to_delivery_duration_seconds', {
+    help: 'Time from the good acknowledgement of a recipient to their delivery; phones may be off.',
+    question: 'Do messages that the network took reach phones? Compare the count with that of sent recipients.',
+    labels: { kind: SEND_KINDS },
+    buckets: DELIVERY_BUCKETS,
+  }),
+  paceWait: counter('gateway_pace_wait_seconds_total', {
+    help: 'Time for which devices with something to send waited for their pace.',
+    question: 'Is the pace what holds messages up? The rate is the number of devices that wait for it.',
+  }),
+  uploads: counter('gateway_uploads_total', {
+    help: 'Uploads of files to the network, by how they ended.',
+    question: 'Does the network take files?',
+    labels: { outcome: ['stored', 'failed', 'unreadable'] },
+  }),
+  active: gauge('gateway_active_recipients', {
+    help: 'Recipients of the sends that this process works on, by where they wait.',
+    question: 'What do messages wait for: a lookup, their turn (ready), an ack, a pause, the end of a restriction?',
+    labels: { place: ACTIVE_PLACES.map(snakeCase) },
   }),
   receipts: counter('gateway_receipts_total', {
     help: 'Receipts from phones, duplicates included.',
@@ -98,12 +127,23 @@ export const SENDER_METRICS = {
 
 export type SenderMetrics = ReturnType<typeof createSenderMetrics>;
 
-/** @param readDevices how many devices are in each phase. */
-export function createSenderMetrics(registry: Registry, readDevices: () => Record<string, number>, maxDevices = 0) {
+/**
+ * @param readDevices how many devices are in each phase.
+ * @param readPlaces how many recipients are in each place.
+ */
+export function createSenderMetrics(
+  registry: Registry,
+  readDevices: () => Record<string, number>,
+  { maxDevices = 0, readPlaces = () => ({}) }: { maxDevices?: number; readPlaces?: () => Partial<PlaceCounts> } = {},
+) {
   const metrics = addMetrics(registry, SENDER_METRICS, {
     owned: (owned) => {
       for (const phase of OWNER_PHASES) owned.set({ phase }, 0);
       for (const [phase, count] of Object.entries(readDevices())) owned.set({ phase: snakeCase(phase) }, count);
+    },
+    active: (active) => {
+      const counts = readPlaces();
+      for (const place of ACTIVE_PLACES) active.set({ place: snakeCase(place) }, counts[place] ?? 0);
     },
     mostOwned: (most) => most.set(maxDevices),
     overCapacity: (over) => over.set(Math.max(0, sumOf(readDevices()) - maxDevices)),
@@ -113,6 +153,9 @@ export function createSenderMetrics(registry: Registry, readDevices: () => Recor
     observeAnswer: (kind: SendKind, outcome: AckOutcome['kind'], ms: number) =>
       metrics.claimToAck.observe({ kind, outcome: snakeCase(outcome) }, seconds(ms)),
     observeAck: (kind: SendKind, ms: number) => metrics.acceptToAck.observe({ kind }, seconds(ms)),
+    observeDelivery: (kind: SendKind, ms: number) => metrics.ackToDelivery.observe({ kind }, seconds(ms)),
+    countPaceWait: (ms: number) => metrics.paceWait.inc(seconds(ms)),
+    countUpload: (outcome: 'stored' | 'failed' | 'unreadable') => metrics.uploads.inc({ outcome }),
     countReceipts: (receipt: string, count: number) => metrics.receipts.inc({ receipt }, count),
     countFailedLookUp: (networkCode: number) => metrics.failedLookups.inc({ cause: lookupFailureOf(networkCode) }),
     countOptOutReply: (change: 'optedOut' | 'optedIn') => metrics.optOutReplies.inc({ change: snakeCase(change) }),

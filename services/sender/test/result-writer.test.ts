@@ -4,6 +4,7 @@ import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { recordResults } from '@gateway/store/sends/change-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { giveDeviceBack, takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -17,11 +18,14 @@ describe('ResultWriter', () => {
   /** Names of the scripts that ran. */
   let steps: string[];
   let writer: ResultWriter;
+  /** Kind, and ms since the ack. */
+  let delivered: [kind: string, ms: number][];
 
   beforeEach(async () => {
     space = await openRedisSpace();
     ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     steps = [];
+    delivered = [];
     const store: Store = {
       ...space.store,
       run: (name, keys, args) => {
@@ -29,7 +33,12 @@ describe('ResultWriter', () => {
         return space.store.run(name, keys, args);
       },
     };
-    writer = new ResultWriter({ store, ownership, clock: { nowMs: Date.now, monotonicMs: () => performance.now() } });
+    writer = new ResultWriter({
+      store,
+      ownership,
+      clock: { nowMs: Date.now, monotonicMs: () => performance.now() },
+      metrics: { observeDelivery: (kind, ms) => void delivered.push([kind, ms]) },
+    });
   });
   afterEach(() => space.close());
 
@@ -60,6 +69,19 @@ describe('ResultWriter', () => {
       writer.write(tag, { recipient: 0, part: 0, event }),
     );
     expect(await Promise.all(news)).to.deep.equal(['sent', 'delivered', 'read']);
+  });
+
+  it('tells the time from an ack to its delivery once, also where the ack went to another owner', async () => {
+    const { tag } = await send(2);
+    const nowMs = Date.now();
+    const atMs = nowMs - 5_000;
+    await recordResults(space.store, ownership, { tag, nowMs: atMs, events: [acked(0)] });
+    await writer.write(tag, { recipient: 0, part: 0, event: 'delivered' });
+    await writer.write(tag, { recipient: 0, part: 0, event: 'read' });
+    // Never acknowledged: there is no time from its ack.
+    await writer.write(tag, { recipient: 1, part: 0, event: 'delivered' });
+    expect(delivered.map(([kind]) => kind)).to.deep.equal(['text']);
+    expect(delivered[0]![1]).to.be.within(5_000, 5_000 + Date.now() - nowMs + 1);
   });
 
   it('keeps the sends apart', async () => {

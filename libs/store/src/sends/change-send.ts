@@ -1,8 +1,10 @@
+import type { SendKind } from '@gateway/contracts/content/message-content';
 import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { packNumber } from '@gateway/contracts/sends/packed-send';
+import { SEND_KINDS } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type RecipientEventName, type RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';
@@ -91,6 +93,7 @@ export async function recordResults(
   store: Store,
   ownership: Ownership,
   news: { tag: SendTag; nowMs: number; events: readonly RecipientEvent[] },
+  onDelivery: (kind: SendKind, ackToDeliveryMs: number) => void = () => {},
 ): Promise<(RecipientStatus | undefined)[]> {
   const events = news.events.flatMap(({ recipient, part, event, errorCode = 0 }) => [
     recipient,
@@ -99,8 +102,12 @@ export async function recordResults(
     errorCode,
   ]);
   const keys = keysOfSend(store, ownership.address, news.tag);
-  const codes = await recordResultsStep(store, ownership, { ...keys, nowMs: news.nowMs, events });
-  return codes.map((code) => RECIPIENT_STATUSES[code]);
+  const [kind, ...told] = await recordResultsStep(store, ownership, { ...keys, nowMs: news.nowMs, events });
+  return news.events.slice(0, told.length / 2).map((_, i) => {
+    const [code, ackToDeliveryMs] = told.slice(2 * i) as [number, number];
+    if (ackToDeliveryMs >= 0) onDelivery(SEND_KINDS[kind!]!, ackToDeliveryMs);
+    return RECIPIENT_STATUSES[code];
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 -- Writes what the network said of recipients. Statuses only move forward; late and duplicate news change nothing.
 -- `events` are (recipient, part, event, error code) ...; what they mean: libs/contracts/src/sends/statuses.ts.
--- Output: the status code of each recipient after its event, -1 where there is none; nothing when the send is gone.
+-- Output: the kind of the send, then for each event the status code of the recipient after it, -1 where there is none, and the ms
+-- from the ack to the delivery if that is what it brought, else -1; nothing when the send is gone.
 --- @include settle
 --- @constants QUEUED SENT DELIVERED READ FAILED CANCELLED
 --- @constants ACK_MS_PLACE EVENT_FAILED EVENT_REVOKED EVENT_RETURNED EVENT_HELD EVENT_ACKED EVENT_DELIVERED EVENT_READ OTP
@@ -22,14 +23,15 @@ local function next_status(r, event)
   return r.status
 end
 
-local reply = {}
+local reply = { send.kind }
 for i = before_events + 1, #ARGV, 4 do
   local index, mask, event = tonumber(ARGV[i]), bit.lshift(1, tonumber(ARGV[i + 1])), ARGV[i + 2]
   local r = load_result(index)
   if not r then
     reply[#reply + 1] = -1
+    reply[#reply + 1] = -1
   else
-    local before = r.status
+    local before, to_delivery = r.status, -1
     if event ~= EVENT_HELD and event ~= EVENT_REVOKED then r.in_flight = bit.band(r.in_flight, bit.bnot(mask)) end
     if event == EVENT_ACKED or event == EVENT_DELIVERED or event == EVENT_READ then r.acked = bit.bor(r.acked, mask) end
     if event == EVENT_DELIVERED or event == EVENT_READ then r.delivered = bit.bor(r.delivered, mask) end
@@ -38,6 +40,7 @@ for i = before_events + 1, #ARGV, 4 do
     if event == EVENT_HELD and r.status == QUEUED then r.err = tonumber(ARGV[i + 3]) end
     if r.status ~= before then
       if r.status == SENT then note(became, ACK_MS_PLACE, math.max(0, tonumber(now_ms) - r.at)) end
+      if before == SENT and r.status ~= FAILED then to_delivery = math.max(0, tonumber(now_ms) - r.at) end
       if r.status == FAILED then note(failed_of, tonumber(ARGV[i + 3]), 1) end
       r.at = tonumber(now_ms)
       r.err = r.status == FAILED and tonumber(ARGV[i + 3]) or 0
@@ -49,6 +52,7 @@ for i = before_events + 1, #ARGV, 4 do
     end
     save_result(index, r)
     reply[#reply + 1] = r.status
+    reply[#reply + 1] = to_delivery
   end
 end
 save_send()

@@ -24,6 +24,7 @@ import { noteEnded, noteLasted, noteStart, readStarts } from '@gateway/store/fle
 import { LASTED_MS, startPauseMs } from '@gateway/store/fleet/starts/start-pause';
 import { TimeoutError } from 'p-queue';
 import type { ProcessDeps } from '../deps.js';
+import type { PlaceCounts } from '../scheduling/places.js';
 import { ResultWriter } from '../scheduling/result-writer.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 import { DeviceSocket, type SocketEnd } from './device-socket.js';
@@ -97,6 +98,11 @@ export class DeviceOwner {
   /** A send of this device was accepted. Without work there is nothing to tell: it reads what is open when it begins. */
   async takeJob(job: SendJob): Promise<void> {
     await this.work?.takeJob(job);
+  }
+
+  /** Adds the recipients that it works on to these. */
+  countPlaces(counts: PlaceCounts): void {
+    this.work?.countPlaces(counts);
   }
 
   /** Another process has a question for the owner: called on doorbells. */
@@ -318,7 +324,7 @@ export class DeviceOwner {
     if (!device || !idKey) throw new Error('a linked device without a record');
     const shared = {
       ids: platformIds(idKey),
-      results: new ResultWriter({ store: deps.store, clock: deps.clock, ownership }),
+      results: new ResultWriter({ store: deps.store, clock: deps.clock, metrics: deps.metrics, ownership }),
       onFailed: (error: Error) => this.fail(error),
       ...{ ...deps, ownership, logger, device },
     };

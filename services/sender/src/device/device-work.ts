@@ -5,6 +5,7 @@ import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import type { DeviceDeps, ProcessDeps } from '../deps.js';
 import { MediaUploads } from '../preparing/media-uploads.js';
 import { DeviceScheduler } from '../scheduling/device-scheduler.js';
+import type { PlaceCounts } from '../scheduling/places.js';
 import { takeInOpenSends } from './open-sends.js';
 import { QuestionDesk } from './question-desk.js';
 import { SessionPruner } from './session-pruner.js';
@@ -87,6 +88,10 @@ export class DeviceWork {
         return this.lastRefresh;
       });
     return this.nextRefresh;
+  }
+
+  countPlaces(counts: PlaceCounts): void {
+    this.scheduler.sends.countPlaces(counts);
   }
 
   /** It works on no sends. */

@@ -11,6 +11,7 @@ import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import { beatHeart, leaveMembers, type Member, mostDevices } from '@gateway/store/fleet/members';
 import type { ProcessDeps } from '../deps.js';
 import { DeviceOwner, type OwnerState } from '../device/device-owner.js';
+import type { PlaceCounts } from '../scheduling/places.js';
 import { WakeUp } from '../scheduling/wake-up.js';
 import { Successors } from './successors.js';
 
@@ -90,6 +91,13 @@ export class SenderPool {
   countStates(): Record<OwnerState, number> {
     const counts = { backingOff: 0, opening: 0, open: 0, waiting: 0, ended: 0 };
     for (const { state } of this.owners.values()) counts[state]++;
+    return counts;
+  }
+
+  /** How many recipients are in which place, for metrics. */
+  countPlaces(): PlaceCounts {
+    const counts = { waiting: 0, ready: 0, alone: 0, pausing: 0, held: 0, inFlight: 0 };
+    for (const owner of this.owners.values()) owner.countPlaces(counts);
     return counts;
   }
 

@@ -8,6 +8,7 @@ import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import PQueue from 'p-queue';
 import type { SendProgress } from '../scheduling/send-progress.js';
+import type { SenderMetrics } from '../sender-metrics.js';
 
 export type UploadOutcome =
   | { kind: 'uploaded'; upload: MediaUpload }
@@ -28,7 +29,15 @@ export class MediaUploads {
   /** A device whose files go nowhere waits with these few of them; the turn is then another device's. Most devices have none. */
   private own: PQueue | undefined;
 
-  constructor(private readonly deps: { store: Store; ownership: Ownership; clock: Clock; uploads: PQueue }) {}
+  constructor(
+    private readonly deps: {
+      store: Store;
+      ownership: Ownership;
+      clock: Clock;
+      uploads: PQueue;
+      metrics: Pick<SenderMetrics, 'countUpload'>;
+    },
+  ) {}
 
   /** Rejects when the network did not take the file now: try again later. */
   ensure(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
@@ -51,11 +60,18 @@ export class MediaUploads {
   }
 
   private upload(session: MessengerSession, send: SendProgress, media: MediaContent): Promise<UploadOutcome> {
-    const { store, ownership, uploads } = this.deps;
+    const { store, ownership, uploads, metrics } = this.deps;
     const work = async (): Promise<UploadOutcome> => {
       const bytes = await this.readFile(media);
-      if (bytes instanceof Error) return { kind: 'unreadable', error: bytes };
-      const upload = await session.uploadMedia(media, bytes);
+      if (bytes instanceof Error) {
+        metrics.countUpload('unreadable');
+        return { kind: 'unreadable', error: bytes };
+      }
+      const upload = await session.uploadMedia(media, bytes).catch((thrown: unknown) => {
+        metrics.countUpload('failed');
+        throw thrown;
+      });
+      metrics.countUpload('stored');
       await keepUpload(store, ownership.address, { ...media, upload, untilMs: neededUntilMs(send) });
       return { kind: 'uploaded', upload };
     };

@@ -4,6 +4,7 @@ import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
+import { ACTIVE_PLACES, type PlaceCounts } from './places.js';
 import type { Rest, SendProgress, WorkItem } from './send-progress.js';
 import { type WaitingList, WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
 
@@ -169,6 +170,11 @@ export class ActiveSends {
 
   get nextAlone(): WorkItem | undefined {
     return this.inTurn().find((send) => send.hasAlone)?.nextAlone;
+  }
+
+  /** Adds its recipients to these. */
+  countPlaces(counts: PlaceCounts): void {
+    for (const send of this.active.values()) for (const place of ACTIVE_PLACES) counts[place] += send.countIn(place);
   }
 
   /** OTPs first, then the lists, each behind those that had their turn before, and behind those less suspect. */

@@ -258,12 +258,19 @@ export class DeviceScheduler {
         continue;
       }
       const dispatched = await dispatchMessage(this.dispatchDeps(session, { isAlone }));
-      if (dispatched.kind === 'wait') await this.wakeUp.wait(dispatched.ms);
+      if (dispatched.kind === 'wait') await this.waitForPace(dispatched.ms);
       else if (dispatched.kind === 'started') this.follow(dispatched);
       else if (dispatched.kind === 'nothing') await this.wakeUp.wait(1_000);
       // Gives other work of the process a turn, as no gate may have waited for anything.
       else await setImmediate();
     }
+  }
+
+  private async waitForPace(ms: number): Promise<void> {
+    const { clock, metrics } = this.deps;
+    const sinceMs = clock.monotonicMs();
+    await this.wakeUp.wait(ms);
+    metrics.countPaceWait(clock.monotonicMs() - sinceMs);
   }
 
   private dispatchDeps(session: MessengerSession, { isAlone }: { isAlone: boolean }): DispatchDeps {

@@ -27,6 +27,10 @@ const CODES = Object.fromEntries(NAMES.map((name, code) => [name, code])) as Rec
 const QUEUES = ['waiting', 'ready', 'alone', 'pausing', 'held'] as const satisfies readonly Place[];
 type Queue = (typeof QUEUES)[number];
 
+/** Where those are who are not settled, but for those in a lookup, which takes moments. */
+export const ACTIVE_PLACES = [...QUEUES, 'inFlight'] as const;
+export type PlaceCounts = Record<(typeof ACTIVE_PLACES)[number], number>;
+
 export class IllegalMoveError extends GatewayError {
   constructor(move: { recipientIndex: number; from: Place; to: Place }) {
     super({ code: 'illegal_move', message: `a recipient cannot go from ${move.from} to ${move.to}`, fields: move });

@@ -4,6 +4,7 @@ import { type Clock, sleep } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';
+import type { SenderMetrics } from '../sender-metrics.js';
 
 interface Batch {
   events: RecipientEvent[];
@@ -23,7 +24,14 @@ export class ResultWriter {
   /** Sends that were written to a moment ago: over when the next step may go. */
   private readonly pauses = new Map<SendTag, Promise<void>>();
 
-  constructor(private readonly deps: { store: Store; ownership: Ownership; clock: Clock }) {}
+  constructor(
+    private readonly deps: {
+      store: Store;
+      ownership: Ownership;
+      clock: Clock;
+      metrics: Pick<SenderMetrics, 'observeDelivery'>;
+    },
+  ) {}
 
   /** Resolves with the recipient's status once this is written; `undefined` when there is no such recipient. */
   async write(tag: SendTag, event: RecipientEvent): Promise<RecipientStatus | undefined> {
@@ -44,8 +52,8 @@ export class ResultWriter {
   private async flush(tag: SendTag, events: RecipientEvent[]): Promise<(RecipientStatus | undefined)[]> {
     this.open.delete(tag);
     this.pause(tag);
-    const { store, ownership, clock } = this.deps;
-    return recordResults(store, ownership, { tag, nowMs: clock.nowMs(), events });
+    const { store, ownership, clock, metrics } = this.deps;
+    return recordResults(store, ownership, { tag, nowMs: clock.nowMs(), events }, metrics.observeDelivery);
   }
 
   private pause(tag: SendTag): void {

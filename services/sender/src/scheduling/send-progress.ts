@@ -6,7 +6,7 @@ import type { SendRecord } from '@gateway/store/sends/read-send';
 import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
 import { findSuspects, isSuspectSend } from './find-suspects.js';
-import { type IllegalMoveError, Places } from './places.js';
+import { type IllegalMoveError, type PlaceCounts, Places } from './places.js';
 import { RecipientNumbers } from './recipient-numbers.js';
 import { Retries } from './retries.js';
 
@@ -153,6 +153,11 @@ export class SendProgress {
 
   private get hasWork(): boolean {
     return this.count('waiting', 'ready', 'alone', 'pausing', 'inFlight') > 0;
+  }
+
+  /** How many of its recipients are in a place. */
+  countIn(place: keyof PlaceCounts): number {
+    return this.places.count(place);
   }
 
   private count(...places: Parameters<Places['count']>[0][]): number {

@@ -92,11 +92,11 @@ async function openStage() {
       logger,
       metrics,
       ids,
-      results: new ResultWriter({ store, ownership: mine, clock }),
+      results: new ResultWriter({ store, ownership: mine, clock, metrics }),
     };
     const scheduler: DeviceScheduler = new DeviceScheduler({
       ...deps,
-      uploads: new MediaUploads({ store, ownership: mine, clock, uploads: new PQueue() }),
+      uploads: new MediaUploads({ store, ownership: mine, clock, metrics, uploads: new PQueue() }),
       pace: options.pace ?? defaultPace(0),
       gates: options.gates,
       isCareful: () => options.isCareful ?? false,
