@@ -211,7 +211,7 @@ describe('GET|POST /connect', () => {
     await whenWanted('linking');
     leave.abort();
     expect(await answer).to.equal('left');
-    await eventually(async () => /route="\/connect",status="499"/.test(await api.metrics()));
+    await eventually(async () => /route="\/connect",status_code="499"/.test(await api.metrics()));
     expect((await desired())?.want).to.equal('linking');
   });
 

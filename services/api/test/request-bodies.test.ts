@@ -155,7 +155,7 @@ describe('request bodies (400, 413, 415)', () => {
     await eventually(() => received().includes('100 Continue'));
     socket.resetAndDestroy();
     expect((await api.call('POST', '/send', { json: TEXT })).status).to.equal(202);
-    await eventually(async () => /route="\/send",status="499"/.test(await api.metrics()));
+    await eventually(async () => /route="\/send",status_code="499"/.test(await api.metrics()));
   });
 
   it('answers what is not HTTP, and headers without end, in its own shape', async () => {
