@@ -140,6 +140,9 @@ describe('a body that is read while it arrives', () => {
       'AAA\\',
       'AAA\\"',
       'AA\u00e9',
+      'AA-A',
+      'AA_A',
+      'AA\\u0141A',
     ];
     for (const base64 of [...wrong, `${'A'.repeat(70_000)}==${'A'.repeat(70_000)}==`, `${'A'.repeat(70_001)}`]) {
       if (base64.endsWith('\\')) continue;

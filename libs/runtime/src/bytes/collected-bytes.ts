@@ -30,10 +30,12 @@ export class CollectedBytes {
     this.#used += piece.copy(this.#place, this.#used);
   }
 
-  /** @param text whole groups of four characters. */
-  pushBase64(text: string): void {
+  /** @param text whole groups of four characters. Returns how many bytes they were: fewer than its length says if it is no base64. */
+  pushBase64(text: string): number {
     this.#makeRoom(Buffer.byteLength(text, 'base64'));
-    this.#used += this.#place.write(text, this.#used, 'base64');
+    const bytes = this.#place.write(text, this.#used, 'base64');
+    this.#used += bytes;
+    return bytes;
   }
 
   /** Not a copy: nothing may be added after it. */

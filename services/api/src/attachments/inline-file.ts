@@ -70,16 +70,23 @@ export class InlineFileReader {
     const text = this.#cutQuad + readEscapes(written.slice(0, written.length - this.#cutEscape.length));
     const whole = text.slice(0, text.length - (text.length % 4));
     this.#cutQuad = text.slice(whole.length);
-    this.#isBroken ||= (this.#isPadded && text !== '') || !BASE64.test(whole);
-    if (this.#isBroken) {
-      this.#decoded.free();
-      return;
-    }
+    this.#isBroken ||= (this.#isPadded && text !== '') || isOtherBase64(whole, written);
+    if (!this.#isBroken) this.#keep(whole);
+    if (this.#isBroken) this.#decoded.free();
+  }
+
+  #keep(whole: string): void {
     this.#isPadded ||= whole.endsWith('=');
     const bytes = Buffer.byteLength(whole, 'base64');
     if (this.#decoded.length + bytes > LIMITS.maxAttachmentBytes) throw new ApiError('payload_too_large');
-    this.#decoded.pushBase64(whole);
+    // What is no base64 gives fewer: Node passes over it. It is ten times as fast as a pattern.
+    this.#isBroken = this.#decoded.pushBase64(whole) < bytes;
   }
+}
+
+/** What Node takes for base64 and is none: the letters of URLs, and those beyond 255 that only an escape can write. */
+function isOtherBase64(text: string, written: string): boolean {
+  return text.includes('-') || text.includes('_') || (written.includes('\\') && !BASE64.test(text));
 }
 
 /** Text that cannot be read becomes what is no base64. */

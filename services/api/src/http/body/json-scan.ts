@@ -120,6 +120,13 @@ export class JsonScan {
 
   /** Where the closing quote is, or the end. */
   #findEnd(chunk: Buffer, start: number): number {
+    if (this.#inside === 'long' && !this.#isEscaped) {
+      // A hundred times as fast. Not for others: of ten thousand short strings each would look through all that follows.
+      const quote = chunk.indexOf(QUOTE, start);
+      const end = quote === -1 ? chunk.length : quote;
+      const slash = chunk.indexOf(BACKSLASH, start);
+      if (slash === -1 || slash > end) return end;
+    }
     let isEscaped = this.#isEscaped;
     let at = start;
     for (; at < chunk.length; at++) {
