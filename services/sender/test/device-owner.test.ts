@@ -9,8 +9,8 @@ import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { deviceKeyStore } from '@gateway/store/devices/keys/device-keys';
-import { ClientVersion } from '@gateway/store/fleet/client-version';
+import { deviceKeyStore, retireKeys } from '@gateway/store/devices/keys/device-keys';
+import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { readSend } from '@gateway/store/sends/read-send';
 import { eventually } from '@gateway/testkit/eventually';
@@ -221,6 +221,61 @@ describe('the owner of a device, on a script', () => {
       expect(sessions).to.have.length(1);
     });
   }
+
+  it('opens the next session at once when the network asks for that', async () => {
+    await isOpen();
+    sessions[0]!.lose({ kind: 'restart', code: 515 });
+    await isOpen(2);
+    expect(await observed()).to.include({ status: 'connected' });
+  });
+
+  it('logs in no more while the network refuses the version, and does with another one', async () => {
+    await isOpen();
+    sessions[0]!.lose({ kind: 'clientOutdated', code: 405 });
+    await isObserved({ status: 'connecting', reason: 'client_outdated' });
+    passedMs += 60_000;
+    owner.look();
+    await eventually(() => owner.state === 'waiting', { everyMs: 5 });
+    expect(sessions).to.have.length(1);
+    await setClientVersion(space.store, '2.3000.999999');
+    owner.look();
+    await isOpen(2);
+  });
+
+  it('waits while the owners before it failed in a row, and says so', async () => {
+    await isOpen();
+    await owner.handOver();
+    ownership = (await keeper.acquire(ADDRESS))!;
+    const ended = Array.from({ length: 20 }, (_, i) => `ended:${i}`);
+    await space.store.redis.sadd(deviceKeys(space.store.space, ADDRESS).starts, ...ended);
+    start();
+    await isObserved({ status: 'connecting', reason: 'owner_failing' });
+    const { notBeforeMs } = (await observed())!;
+    expect([owner.state, sessions.length]).to.deep.equal(['backingOff', 1]);
+    passedMs += notBeforeMs! - nowMs();
+    owner.look();
+    await isOpen(2);
+  });
+
+  it('is unlinked when its keys are gone', async () => {
+    await isOpen();
+    await retireKeys(space.store, ownership, { quarantine: false });
+    owner.look();
+    await owner.ended;
+    expect(await observed()).to.include({ status: 'disconnected', reason: 'logged_out' });
+    expect((await readDeviceState(space.store, ADDRESS)).desired?.want).to.equal('unlinked');
+  });
+
+  it('ends when it cannot write, and its ownership is free', async () => {
+    await isOpen();
+    await space.store.redis.set(deviceKeys(space.store.space, ADDRESS).owner, 'other:9');
+    void send('4915170001').catch(() => {});
+    await owner.ended;
+    expect(owner.failed, 'to lose an ownership is no failure of the device').to.equal(false);
+    expect(await space.store.redis.get(deviceKeys(space.store.space, ADDRESS).owner), 'that of the other').to.equal(
+      'other:9',
+    );
+  });
 
   it('parks the device when another client takes its connection again and again', async () => {
     for (let logins = 1; logins <= 3; logins++) {
