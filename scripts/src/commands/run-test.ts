@@ -59,6 +59,7 @@ export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Pro
   await provideChromium();
   const files = [...findTests({ long: false }), ...findTests({ long: true })];
   const ofPage = files.filter((file) => file.includes('/dashboard/test/browser/'));
+  rmSync(`${ROOT}build/console`, { recursive: true, force: true });
   const code = await runFiles(ofPage, args, lifecycle);
   if (code === 0 && args.length === 0) {
     rmSync(`${ROOT}docs/console`, { recursive: true, force: true });

@@ -1,19 +1,12 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ObservedState } from '@gateway/contracts/devices/device-state';
 import { makeAttemptId } from '@gateway/contracts/ids';
-import { ROOT } from '@gateway/scripts/paths';
 import { requestLink } from '@gateway/store/devices/device-state';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
-import type { Page } from 'playwright-core';
 import { linkDevice, ownDevice } from '../../../api/test/support/device-owner.js';
-import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
+import { BUILT_PAGE, shoot, useBrowser } from '../support/browser-page.js';
 import { openFully } from '../support/inspect-pages.js';
 import { makeSend } from '../support/make-send.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
-
-/** `npm run test:browser` takes them from there to `docs/console`. */
-const FOLDER = join(ROOT, 'build/console');
 
 const SHOTS = [
   { name: 'sign-in', path: '/sign-in' },
@@ -28,6 +21,8 @@ const SHOTS = [
   { name: 'new-message', path: '/messages/new?again=MESSAGE' },
   { name: 'tokens-dark', path: '/settings/api', scheme: 'dark' },
 ] as const;
+const ORDER = { text: 'Your order is ready.' };
+
 describe('the screenshots of the console', function () {
   this.timeout(40_000);
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
@@ -41,7 +36,11 @@ describe('the screenshots of the console', function () {
       return owner;
     };
     const books = await connect('default', '447700900100', 'Harbour Books');
-    await makeSend(store, books, { count: 40, text: 'Your order is ready.' });
+    for (let minute = 58; minute > 0; minute -= 2) {
+      const count = 30 + 25 * Math.sin(minute / 6) + (minute % 5) * 4;
+      await makeSend(store, books, { ...ORDER, count: Math.round(count), nowMs: Date.now() - minute * 60_000 });
+    }
+    await makeSend(store, books, { ...ORDER, count: 40, finishAtMs: Date.now() - 360_000 });
     await makeSend(store, books, { count: 3_000, text: 'We are open on Sunday, with readings from four.' });
     await connect('deliveries', '447700900101', 'Harbour Deliveries', { reason: 'awaiting_backlog' });
     await connect('events', '447700900102', 'Harbour Events');
@@ -53,8 +52,6 @@ describe('the screenshots of the console', function () {
     await support.observe({ status: 'connecting', reason: 'linking', code, codeExpiresAtMs: Date.now() + 60_000 });
     await createApiToken(store, 'main', { name: 'web shop' });
     await createApiToken(store, 'main', { name: 'ticket machine', device: 'events', scopes: ['send', 'read'] });
-    rmSync(FOLDER, { recursive: true, force: true });
-    mkdirSync(FOLDER, { recursive: true });
   });
 
   for (const { name, path, ...look } of SHOTS) {
@@ -62,15 +59,7 @@ describe('the screenshots of the console', function () {
       const page = await browser.open(stage.dashboard, '/devices', look);
       await page.evaluate("sessionStorage.setItem('console-password-later', '1')");
       await openFully(page, stage.dashboard, path);
-      await page.evaluate('document.fonts.ready');
-      await shoot(page, join(FOLDER, `${name}.webp`));
+      await shoot(page, name);
     });
   }
 });
-
-/** A third of the size of the same as PNG, which is all that Playwright itself makes without loss. */
-async function shoot(page: Page, path: string): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 85 });
-  writeFileSync(path, Buffer.from(data, 'base64'));
-}

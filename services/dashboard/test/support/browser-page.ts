@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UserRole } from '@gateway/contracts/console/users';
 import { ROOT } from '@gateway/scripts/paths';
@@ -96,4 +96,16 @@ interface AxeViolation {
 /** Pixels that the page is wider than its window. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth');
+}
+
+/** `npm run test:browser` takes them from there to `docs/console`. */
+const SHOTS = join(ROOT, 'build/console');
+
+/** Takes a picture as WebP: a third of the size of PNG, which is all that Playwright itself makes without loss. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  await page.evaluate('document.fonts.ready');
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 85 });
+  mkdirSync(SHOTS, { recursive: true });
+  writeFileSync(join(SHOTS, `${name}.webp`), Buffer.from(data, 'base64'));
 }

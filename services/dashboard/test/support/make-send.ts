@@ -8,9 +8,8 @@ import type { DeviceOwner } from '../../../api/test/support/device-owner.js';
 export async function makeSend(
   store: Store,
   { ownership }: DeviceOwner,
-  { count, text, finishAtMs }: { count: number; text: string; finishAtMs?: number },
+  { count, text, finishAtMs, nowMs = Date.now() }: { count: number; text: string; finishAtMs?: number; nowMs?: number },
 ): Promise<void> {
-  const nowMs = Date.now();
   const { messageId } = await acceptSend(store, ownership.address, {
     ...{ kind: 'text', content: { kind: 'text', text }, parts: 1, owner: 't', requestId: 'r', nowMs },
     recipients: Array.from({ length: count }, (_, i) => String(447700000000 + i)),
@@ -25,5 +24,5 @@ export async function makeSend(
     const event = recipient < reached / 3 ? 'read' : recipient < reached / 1.5 ? 'delivered' : 'acked';
     return { recipient, part: 0, event } as const;
   });
-  await recordResults(store, ownership, { tag, nowMs, events });
+  await recordResults(store, ownership, { tag, nowMs: nowMs + 700, events });
 }
