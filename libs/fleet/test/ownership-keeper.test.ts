@@ -17,6 +17,8 @@ describe('the ownerships of a process', () => {
   let isRedisAway: boolean;
   let aheadMs: number;
   /** What becomes of the answer to the next claim, once Redis has made it. */
+  /** What the metrics heard. */
+  let counted: string[];
   let claimAnswer: 'heard' | 'lost' | 'askedForAgain';
 
   beforeEach(async () => {
@@ -30,9 +32,15 @@ describe('the ownerships of a process', () => {
       }
       return space.store.run(name, keys, args);
     };
-    const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+    const logger = createLogger({ service: 'test', level: 'error' });
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
-    keeper = new SessionKeeper({ store: { ...space.store, run }, clock, logger, owner: 'a', ttlMs: TTL_MS });
+    counted = [];
+    const metrics = {
+      countClaim: (outcome: string) => void counted.push(outcome),
+      countLost: (cause: string) => void counted.push(cause),
+      countLate: () => {},
+    };
+    keeper = new SessionKeeper({ store: { ...space.store, run }, clock, logger, metrics, owner: 'a', ttlMs: TTL_MS });
   });
   afterEach(async () => {
     await keeper.stop();
@@ -81,6 +89,7 @@ describe('the ownerships of a process', () => {
     expect(again.epoch).to.equal(lost!.epoch + 1);
     expect(again.token.split(':')[0], 'a session of its own').to.not.equal(lost!.token.split(':')[0]);
     again.assertHeld();
+    expect(counted).to.deep.equal(['claimed', 'claimed', 'gone', 'claimed']);
   });
 
   it('that were not renewed in time are not renewed at all', async () => {
@@ -92,6 +101,7 @@ describe('the ownerships of a process', () => {
     keeper.start();
     await eventually(() => late!.lost.aborted);
     expect(await readTtl()).to.be.at.most(ttlMs);
+    expect(new Set(counted.slice(2))).to.deep.equal(new Set(['late']));
   });
 
   it('are over for the process when they are given back without Redis, and there as soon as it is back', async () => {

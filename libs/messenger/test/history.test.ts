@@ -76,7 +76,7 @@ describe('the history of a newly linked device', () => {
       const end = new AbortController();
       const trust = { kind: 'insecure' } as const;
       const agent = standInAgent({ url: sessions.simulator.socketUrl, trust });
-      const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+      const logger = createLogger({ service: 'test', level: 'error' });
       const keeper = new HistoryKeeper({ sock, auth, caches, logger, agent, signal: end.signal, onEvent: () => {} });
       const tell = async (notice: proto.Message.IHistorySyncNotification) => {
         const protocolMessage = { type: proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION };
@@ -162,7 +162,7 @@ describe('the history of a newly linked device', () => {
 
     it('is never asked of the library', () => {
       const auth = { creds: {}, keys: {} } as never;
-      const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+      const logger = createLogger({ service: 'test', level: 'error' });
       const endpoint = { url: sessions.simulator.socketUrl, trust: { kind: 'insecure' } as const };
       const { shouldSyncHistoryMessage } = socketSettings({ endpoint, auth, caches: createSessionCaches(), logger });
       for (const kind of [0, 1, 2, 3, 4, 5, 6]) expect(shouldSyncHistoryMessage?.({ syncType: kind })).to.equal(false);

@@ -12,7 +12,7 @@ const PEOPLE = Array.from({ length: 250 }, (_, i) => ({
 }));
 const NUMBERS = PEOPLE.map(({ phone }) => phone);
 const ownership = { address: { workspace: 'main', device: 'default' } };
-const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+const logger = createLogger({ service: 'test', level: 'error' });
 
 /** A network that has the people above, and does not answer for a number as often as `refusals` says. */
 class Network {

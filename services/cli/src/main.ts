@@ -2,6 +2,7 @@ import { DEFAULT_WORKSPACE } from '@gateway/contracts/ids';
 import { toError } from '@gateway/runtime/errors';
 import { Command } from 'commander';
 import { addDeviceCommands } from './devices/device-commands.js';
+import { addTopCommand } from './devices/top-devices.js';
 import { addVersionCommands } from './devices/version-commands.js';
 import { addKeyCommands } from './keys/key-commands.js';
 import { addOptOutCommands } from './people/opt-out-commands.js';
@@ -30,6 +31,7 @@ addPersonCommands(program);
 addKeyCommands(program);
 addVersionCommands(program);
 addUserCommands(program);
+addTopCommand(program);
 
 try {
   await program.parseAsync();

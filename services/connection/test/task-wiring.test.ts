@@ -18,7 +18,7 @@ import { startController, TestDevice } from './support/test-controller.js';
 const ACCOUNT = '491700000032';
 const TTL_MS = 60_000;
 const [ADA, BEN] = makeNumbers(2, 32) as [string, string];
-const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+const logger = createLogger({ service: 'test', level: 'error' });
 
 /** Each gate has tests of its own. Here a device that the connection service has must be found to go through them. */
 describe('a device that the connection service has logged in', function () {

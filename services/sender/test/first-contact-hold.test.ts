@@ -23,7 +23,7 @@ describe('the hold of messages to people to whom no token can be shown', () => {
     session = mock as MessengerSession;
     hold = new FirstContactHold({
       clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
-      logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
+      logger: createLogger({ service: 'test', level: 'error' }),
       onHeld: () => calls.push('held'),
       onLifted: () => calls.push('lifted'),
       onMet: (phone) => calls.push(`met ${phone}`),

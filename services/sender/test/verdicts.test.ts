@@ -18,7 +18,7 @@ import { takeReady } from './support/take.js';
 
 describe('a stranger whom the network refuses, and knows of no restriction', () => {
   const { stage, attached } = useHoldStage();
-  const logger = createLogger({ service: 'test', level: 'silent' as 'error' });
+  const logger = createLogger({ service: 'test', level: 'error' });
   const metrics = createSenderMetrics(createMetrics(), () => ({}));
   let send: SendProgress;
   let verdicts: Verdicts;

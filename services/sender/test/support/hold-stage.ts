@@ -58,7 +58,7 @@ export function useHoldStage() {
     const { store, ownership, calls } = stage;
     return new NewContactHold({
       ...{ store, ownership, metrics },
-      logger: createLogger({ service: 'test', level: 'silent' as 'error' }),
+      logger: createLogger({ service: 'test', level: 'error' }),
       clock: { nowMs: () => stage.nowMs, monotonicMs: () => stage.nowMs },
       onHeld: () => calls.push('held'),
       onLifted: () => calls.push('lifted'),
