@@ -33,6 +33,22 @@ describe('what other sites may make a browser do', () => {
     }
   });
 
+  it('that goes for each write there is', async () => {
+    const browser = await stage.dashboard.signIn();
+    for (const { path } of OPERATIONS.filter(({ method }) => method === 'post')) {
+      const write = async (headers: Record<string, string>) => {
+        const { status } = await browser.send('POST', `/console/api${path.replace(/:\w+/, 'none')}`, {
+          json: {},
+          headers,
+        });
+        return status;
+      };
+      expect(await write({ 'sec-fetch-site': 'cross-site' }), path).to.equal(403);
+      expect(await write({ 'sec-fetch-site': 'same-origin', 'content-type': 'text/plain' }), path).to.equal(415);
+    }
+    expect((await browser.get('/devices')).status, 'and none of them signed out').to.equal(200);
+  });
+
   it('signing in is such a write, too: no site signs a browser in as someone else', async () => {
     const { status, body } = await new Browser(stage.dashboard.port).call('POST', '/sign-in', {
       json: { name: 'admin', password: 'x' },

@@ -27,7 +27,8 @@ describe('the logs of the console', () => {
   });
 
   it('name who did what, and hold no password, link, cookie, token, code or number', async () => {
-    await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+    const owner = await linkDevice(space.store, { workspace: 'main', device: 'shop' });
+    await owner.observe({ status: 'connecting', code: '98765-code', codeExpiresAtMs: Date.now() + 20_000 });
     const secret = await createOneTimeLink(space.store, 'admin');
     const browser = new Browser(dashboard.port);
     await browser.post('/sign-in/link', { secret });
@@ -38,6 +39,12 @@ describe('the logs of the console', () => {
     const { body } = await browser.post('/tokens', { name: 'shop' });
     // The API is away: a failure, which logs more than others.
     await browser.post('/devices/shop/connect', { method: 'pairingCode', phoneNumber: '+44 7700 900 987' });
+    const message = { to: '447700900986', text: 'the words of a message' };
+    await browser.post('/messages', { device: 'shop', key: 'k', message });
+    await browser.post('/messages/find', { phone: '447700900985' });
+    await browser.post('/opt-outs', { phones: ['447700900984'] });
+    await browser.post('/devices/shop/name', { name: 'shop of +447700900983' });
+    await browser.get('/devices/shop');
     await browser.send('POST', '/console/api/tokens', {
       headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
     });
@@ -48,6 +55,7 @@ describe('the logs of the console', () => {
       .and.include('"user":"admin"');
     const secrets = [
       ...[secret, 'a-guess-at-a-link', 'a guess at a password', 'the password of admin', 'unreal-name', '900 987'],
+      ...['the words of a message', '4770090098', '98765-code'],
       ...[body.value.split('_')[2], '7700900987', '447700900123'],
       ...[first, browser.cookie!].map((cookie) => decodeURIComponent(cookie.split('=')[1]!).slice(2, 30)),
     ];

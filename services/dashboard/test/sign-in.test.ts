@@ -1,5 +1,7 @@
+import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { listAudit } from '@gateway/store/console/audit';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
+import { listSessions } from '@gateway/store/console/sessions';
 import { createUser, findUser, setPassword } from '@gateway/store/console/users';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -112,6 +114,22 @@ describe('signing in to the console', () => {
     expect((await newBrowser().post('/sign-in', { name: 'dora', password: 'another password' })).status).to.equal(200);
     // Only once: the session is one of a password now.
     expect((await browser.post('/me/password', { password: 'and yet another' })).status).to.equal(401);
+  });
+
+  it('a session lives eight hours after its last use, and seven days at most', async () => {
+    const browser = await stage.dashboard.signIn('viewer');
+    const { store } = stage.dashboard;
+    const [{ digest, record }] = (await listSessions(store, 'viewer')) as [Awaited<ReturnType<typeof listSessions>>[0]];
+    const key = consoleKeys(store.space).session(digest);
+    const HOUR_MS = 3_600_000;
+    await store.redis.pexpire(key, 60_000);
+    expect((await browser.get('/devices')).status).to.equal(200);
+    await eventually(async () => (await store.redis.pttl(key)) > 7.9 * HOUR_MS, { what: 'eight hours from now' });
+    const old = { ...record, createdAtMs: Date.now() - 7 * 24 * HOUR_MS };
+    await store.redis.set(key, JSON.stringify(old), 'PX', HOUR_MS);
+    expect((await browser.get('/devices')).status).to.equal(401);
+    await store.redis.set(key, JSON.stringify(record), 'PX', 1);
+    await eventually(async () => (await browser.get('/devices')).status === 401);
   });
 
   it('a user who is removed is out with the next request', async () => {

@@ -67,6 +67,7 @@ function useLeaveWhenSignedOut(): void {
   const navigate = useNavigate();
   const { pathname } = useLocation();
   useEffect(() => {
-    if (data === null) void navigate({ to: '/sign-in', search: { next: pathname } });
+    // On the way there this still is on the screen: what leads back is where one was.
+    if (data === null && pathname !== '/sign-in') void navigate({ to: '/sign-in', search: { next: pathname } });
   }, [data, navigate, pathname]);
 }
