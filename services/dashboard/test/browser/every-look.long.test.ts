@@ -28,13 +28,16 @@ describe('every page of the console, in every look', function () {
     it(`has none in its dialogs either: ${Object.values(look).join(', ')}`, async () => {
       const page = await browser.open(stage.dashboard, '/devices', look);
       const barriers: string[] = [];
-      for (const [path, opener] of [
+      for (const [path, ...openers] of [
         ['/devices', 'header button[aria-haspopup=menu]'],
+        ['/devices/hostile', 'main button[aria-haspopup=menu]'],
+        ['/devices/hostile', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-pencil)'],
+        ['/devices/hostile', 'main button[aria-haspopup=menu]', '[role=menuitem]:has(.lucide-gauge)'],
         ['/settings/api', 'main button:has(svg.lucide-plus)'],
         ['/devices/hostile', 'main button:not(:has(svg))'],
       ] as const) {
         await openFully(page, stage.dashboard, path);
-        await page.locator(opener).last().click();
+        for (const opener of openers) await page.locator(opener).last().click();
         await page.locator('[role=dialog], [role=menu]').last().waitFor();
         // What is still on its way in has the colours of what is behind it.
         const isStill = () => page.evaluate<boolean>(STILL);
