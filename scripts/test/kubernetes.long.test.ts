@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { SETTINGS } from '@gateway/gateway/settings';
@@ -11,7 +11,6 @@ import { parse, stringify } from 'yaml';
 import { findTypeErrors, type Manifest, render } from './support/manifests.js';
 
 const OVERLAYS = ['dev', 'production'] as const;
-const RULES = 'deploy/prometheus-rules.yml';
 const ROLES = ['api', 'connection', 'dashboard', 'sender'];
 /** What no pod that talks to strangers may reach: metadata services, and networks of ours. */
 const INSIDE = ['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '168.63.129.16', '127.0.0.1'];
@@ -172,10 +171,13 @@ describe('k8s/', function () {
   });
 
   it('has the rules of deploy/', () => {
-    const { groups } = parse(readFileSync(join(ROOT, RULES), 'utf8'));
+    const folder = join(ROOT, 'deploy');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /rules\.yml$/.test(name));
+    const groups = files.sort().flatMap((name) => parse(readFileSync(join(folder, name), 'utf8')).groups);
+    expect(groups).to.have.length.above(0);
     const metadata = { name: 'messenger-gateway' };
     const made = { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', metadata, spec: { groups } };
-    const head = `# Made of ${RULES} by scripts/test/kubernetes.long.test.ts.\n`;
+    const head = `# Made of all rules in deploy/ by scripts/test/kubernetes.long.test.ts.\n`;
     mkdirSync(join(ROOT, 'build'), { recursive: true });
     writeFileSync(join(ROOT, 'build/rules.yaml'), head + stringify(made, { lineWidth: 120 }));
     const { spec } = find(rendered.production, 'PrometheusRule', 'messenger-gateway');
