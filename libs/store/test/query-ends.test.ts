@@ -1,3 +1,4 @@
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { noteEnd } from '@gateway/store/devices/incidents/note-end';
 import { readLeftOut } from '@gateway/store/devices/incidents/query-ends';
@@ -28,6 +29,8 @@ describe('ends of the connection during a query', () => {
     expect(await end('spoken')).to.deep.equal(['lock']);
     expect(await end('spoken')).to.deep.equal([]);
     expect(await leftOut()).to.deep.equal(['lock']);
+    const { queryEnds } = deviceKeys(space.store.space, address);
+    expect(await space.store.redis.pttl(queryEnds), 'a day').to.be.within(86_000_000, 86_400_000);
   });
 
   it('count for half without a word, as the path may have broken', async () => {

@@ -9,6 +9,7 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type PQueue from 'p-queue';
+import type { MemoryBudget } from './scheduling/memory-budget.js';
 import type { ResultWriter } from './scheduling/result-writer.js';
 import type { SenderMetrics } from './sender-metrics.js';
 
@@ -27,6 +28,8 @@ export interface ProcessDeps {
   ackTimeoutMs: number;
   /** Bounds the uploads of the process, and with them the files in its memory. */
   uploads: PQueue;
+  /** Bounds what active sends take of the memory. */
+  memory: MemoryBudget;
   /** Bounds how many sockets open at a time: their CPU time would delay the renewals of sessions. */
   openings: PQueue;
   /** An ownership that holds for this long went well. For tests. */

@@ -16,6 +16,7 @@ import type { SenderConfig } from './config.js';
 import type { ProcessDeps } from './deps.js';
 import { SenderPool, TICK_MS } from './fleet/sender-pool.js';
 import { Steward } from './fleet/steward.js';
+import { MemoryBudget } from './scheduling/memory-budget.js';
 import { createSenderMetrics } from './sender-metrics.js';
 
 /** Files of up to ten megabytes in memory at a time. */
@@ -60,9 +61,11 @@ export async function runSender(
   const { keeper, formerProcessId } = await joinFleet(host, store, config);
   if (formerProcessId) await leaveMembers(store, formerProcessId);
 
+  const memory = new MemoryBudget();
   const metrics = createSenderMetrics(registry, () => pool.countStates(), {
     maxDevices: config.MAX_DEVICES,
     readPlaces: () => pool.countPlaces(),
+    memory,
   });
   const shared = { store, keeper, clock: systemClock, logger };
   const clientVersion = new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION });
@@ -74,6 +77,7 @@ export async function runSender(
     maxDevices: config.MAX_DEVICES,
     memberTtlMs: Math.max(config.SESSION_TTL_MS * 0.6, TICK_MS * 2.5),
     ackTimeoutMs: config.ACK_TIMEOUT_MS,
+    memory,
     uploads: new PQueue({ concurrency: MAX_UPLOADS }),
     openings: new PQueue({ concurrency: MAX_OPENINGS }),
   });

@@ -8,6 +8,7 @@ import { addMetrics, counter, gauge, histogram, type Registry, snakeCase } from 
 import { DOORBELL_METRICS } from '@gateway/store/core/doorbell-lag';
 import { VERSION_METRICS } from '@gateway/store/fleet/version-metrics';
 import { FLEET_METRICS } from '@gateway/store/survey/fleet-metrics';
+import type { MemoryBudget } from './scheduling/memory-budget.js';
 import { ACTIVE_PLACES, type PlaceCounts } from './scheduling/places.js';
 
 /** What a process tells of itself if it owns devices, or hears doorbells. */
@@ -119,6 +120,14 @@ export const SENDER_METRICS = {
     help: 'Devices that this process may own (MAX_DEVICES).',
     question: 'Is there room for the devices of a process that is lost?',
   }),
+  activeBytes: gauge('gateway_active_sends_bytes', {
+    help: 'Memory that the active sends of this process take, about.',
+    question: 'Do lists wait because this process works on many others?',
+  }),
+  mostActiveBytes: gauge('gateway_active_sends_bytes_max', {
+    help: 'Memory for active sends: beyond it a device takes in one list at a time.',
+    question: 'Is there room for more lists at a time?',
+  }),
   overCapacity: gauge('gateway_devices_over_capacity', {
     help: 'Devices of this process beyond MAX_DEVICES, taken because all senders are full.',
     question: 'Are more senders needed now?',
@@ -127,14 +136,20 @@ export const SENDER_METRICS = {
 
 export type SenderMetrics = ReturnType<typeof createSenderMetrics>;
 
-/**
- * @param readDevices how many devices are in each phase.
- * @param readPlaces how many recipients are in each place.
- */
+/** What is read when the metrics are. */
+interface SenderFigures {
+  maxDevices?: number;
+  /** How many recipients are in each place. */
+  readPlaces?: () => Partial<PlaceCounts>;
+  memory?: Pick<MemoryBudget, 'heldBytes' | 'maxBytes'>;
+}
+const NO_MEMORY = { heldBytes: 0, maxBytes: 0 };
+
+/** @param readDevices how many devices are in each phase. */
 export function createSenderMetrics(
   registry: Registry,
   readDevices: () => Record<string, number>,
-  { maxDevices = 0, readPlaces = () => ({}) }: { maxDevices?: number; readPlaces?: () => Partial<PlaceCounts> } = {},
+  { maxDevices = 0, readPlaces = () => ({}), memory = NO_MEMORY }: SenderFigures = {},
 ) {
   const metrics = addMetrics(registry, SENDER_METRICS, {
     owned: (owned) => {
@@ -146,6 +161,8 @@ export function createSenderMetrics(
       for (const place of ACTIVE_PLACES) active.set({ place: snakeCase(place) }, counts[place] ?? 0);
     },
     mostOwned: (most) => most.set(maxDevices),
+    activeBytes: (bytes) => bytes.set(memory.heldBytes),
+    mostActiveBytes: (most) => most.set(memory.maxBytes),
     overCapacity: (over) => over.set(Math.max(0, sumOf(readDevices()) - maxDevices)),
   });
   return {

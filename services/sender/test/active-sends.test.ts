@@ -3,7 +3,9 @@ import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
-import { type Rest, SendProgress } from '@gateway/sender/scheduling/send-progress';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
+import type { Rest } from '@gateway/sender/scheduling/retries';
+import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { MAX_FOUND } from '@gateway/sender/scheduling/waiting-lists';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -29,6 +31,7 @@ describe('the active sends of a device', () => {
   /** In Redis, in the order in which they were accepted. */
   let open: string[];
   let pages: number;
+  let memory: MemoryBudget;
   /** Whom Redis knows of a send. */
   let recipients: Map<string, string[]>;
 
@@ -37,8 +40,10 @@ describe('the active sends of a device', () => {
     [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
     suspects = new Map();
     [open, pages, recipients] = [[], 0, new Map()];
+    memory = new MemoryBudget();
     sends = new ActiveSends({
       address,
+      memory,
       monotonicMs: () => nowMs,
       nowMs: () => nowMs,
       load: async (messageId, { rest }) => {
@@ -254,6 +259,51 @@ describe('the active sends of a device', () => {
     expect(active()).to.have.length(2 * PLACES);
     finish('list-0');
     await eventually(() => active().includes('list-more'));
+  });
+
+  it('has one list at a time while all devices take what memory there is, OTPs beside it, and more when there is some', async () => {
+    const others = memory.maxBytes;
+    memory.take(others);
+    for (const name of [...names(3), 'otp-1']) await sends.takeIn(job(name));
+    expect(active()).to.deep.equal(['otp-1', 'list-0']);
+    finish('list-0');
+    await eventually(() => active().includes('list-1'));
+    expect(active()).to.deep.equal(['otp-1', 'list-1']);
+    expect(memory.heldBytes).to.be.within(others + 8_000, others + 20_000);
+    memory.giveBack(others);
+    sends.wake();
+    await eventually(() => active().includes('list-2'));
+    for (const name of active()) finish(name);
+    expect(memory.heldBytes).to.equal(0);
+    await fill();
+    sends.stop();
+    expect(memory.heldBytes, 'of a device that goes').to.equal(0);
+  });
+
+  it('reads a few lists at a time, of all devices, and no OTP behind them', async () => {
+    let reading = 0;
+    let most = 0;
+    await Promise.all(
+      names(100).map(() =>
+        memory.load(async () => {
+          most = Math.max(most, ++reading);
+          await new Promise(setImmediate);
+          reading--;
+        }),
+      ),
+    );
+    expect(most).to.equal(16);
+    let go = () => {};
+    const blocked = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const loads = names(16).map(() => memory.load(() => blocked));
+    void sends.takeIn(job('list-1'));
+    await sends.takeIn(job('otp-1'));
+    expect(active()).to.deep.equal(['otp-1']);
+    go();
+    await Promise.all(loads);
+    await eventually(() => active().includes('list-1'));
   });
 
   it('always has a place for an OTP', async () => {

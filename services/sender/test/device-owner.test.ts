@@ -5,6 +5,7 @@ import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outc
 import { defer } from '@gateway/runtime/deferred';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readDeviceState, reportObserved, requestLink, requestUnlink } from '@gateway/store/devices/device-state';
@@ -80,6 +81,7 @@ describe('the owner of a device, on a script', () => {
           clientVersion: new ClientVersion({ store, logger, clock }),
           lookMs,
           ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000, uploads: new PQueue(), openings: new PQueue() },
+          memory: new MemoryBudget(),
         },
         ownership,
       );

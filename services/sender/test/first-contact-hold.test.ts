@@ -1,6 +1,6 @@
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import { createLogger } from '@gateway/runtime/logs/logger';
-import { FirstContactHold } from '@gateway/sender/scheduling/first-contact-hold';
+import { FirstContactHold } from '@gateway/sender/holding/first-contact-hold';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 

@@ -1,6 +1,6 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
-import { findHeldNumber, findHolding } from '@gateway/sender/scheduling/held-recipients';
+import { findHeldNumber, findHolding } from '@gateway/sender/holding/held-recipients';
 import type { Ownership } from '@gateway/store/fleet/ownership';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { type RecipientEvent, recordResults } from '@gateway/store/sends/change-send';

@@ -1,5 +1,5 @@
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import type { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
+import type { NewContactHold } from '@gateway/sender/holding/new-contact-hold';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { ADDRESS, MINUTE_MS, useHoldStage } from './support/hold-stage.js';

@@ -6,6 +6,7 @@ import { openSession } from '@gateway/messenger/session/open-session';
 import { systemClock } from '@gateway/runtime/clock';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { DeviceOwner } from '@gateway/sender/device/device-owner';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import type { Store } from '@gateway/store/core/store';
@@ -82,7 +83,7 @@ describe('the owner of a device', function () {
         openSession,
         clientVersion: new ClientVersion({ store, logger, clock }),
         ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
-        ...{ uploads: new PQueue(), openings: new PQueue() },
+        ...{ uploads: new PQueue(), openings: new PQueue(), memory: new MemoryBudget() },
         lastedMs: LASTED_MS,
       },
       ownership,

@@ -7,6 +7,7 @@ import { SessionKeeper } from '@gateway/fleet/session-keeper';
 import { sleep, systemClock } from '@gateway/runtime/clock';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { SenderPool } from '@gateway/sender/fleet/sender-pool';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState, reportObserved, requestLink } from '@gateway/store/devices/device-state';
@@ -82,7 +83,7 @@ describe('the devices of several senders', () => {
       },
       clientVersion: new ClientVersion({ store, logger, clock }),
       ...{ defaultPace: defaultPace(0), ackTimeoutMs: 5_000 },
-      ...{ uploads: new PQueue(), openings: new PQueue({ concurrency: 8 }) },
+      ...{ uploads: new PQueue(), openings: new PQueue({ concurrency: 8 }), memory: new MemoryBudget() },
     });
     let stopped: Promise<void> | undefined;
     const stop = async () => {

@@ -2,9 +2,9 @@ import type { Pace } from '@gateway/contracts/devices/pace';
 import type { OwnRecipientError } from '@gateway/contracts/sends/recipient-errors';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
 import type { DeviceDeps } from '../deps.js';
+import type { FirstContactHold } from '../holding/first-contact-hold.js';
+import type { NewContactHold } from '../holding/new-contact-hold.js';
 import type { Recipient } from '../preparing/drop-opted-out.js';
-import type { FirstContactHold } from '../scheduling/first-contact-hold.js';
-import type { NewContactHold } from '../scheduling/new-contact-hold.js';
 import type { HoldReason, WorkItem } from '../scheduling/send-progress.js';
 
 export interface GateDeps extends DeviceDeps {

@@ -3,10 +3,10 @@ import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/r
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
 import { toError } from '@gateway/runtime/errors';
 import type { DeviceDeps } from '../deps.js';
+import type { FirstContactHold } from '../holding/first-contact-hold.js';
+import type { NewContactHold } from '../holding/new-contact-hold.js';
 import type { ActiveSends } from '../scheduling/active-sends.js';
 import type { FailureLines } from '../scheduling/failure-lines.js';
-import type { FirstContactHold } from '../scheduling/first-contact-hold.js';
-import type { NewContactHold } from '../scheduling/new-contact-hold.js';
 import type { HoldReason, SendProgress } from '../scheduling/send-progress.js';
 import { dropOptedOut, failUnsent } from './drop-opted-out.js';
 import { failRecipients } from './load-send.js';

@@ -4,12 +4,15 @@ import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
+import type { MemoryBudget } from './memory-budget.js';
 import { ACTIVE_PLACES, type PlaceCounts } from './places.js';
-import type { Rest, SendProgress, WorkItem } from './send-progress.js';
+import type { Rest } from './retries.js';
+import type { SendProgress, WorkItem } from './send-progress.js';
 import { type WaitingList, WaitingLists, type WaitingListsDeps } from './waiting-lists.js';
 
 export interface ActiveSendsDeps {
   address: DeviceAddress;
+  memory: MemoryBudget;
   monotonicMs(): number;
   nowMs(): number;
   /** `undefined`: nothing is left to do. `later`: what it needs is not there. */
@@ -114,6 +117,7 @@ export class ActiveSends {
     let lists = 0;
     for (const send of this.active.values()) if (!isOtp(send)) lists++;
     for (const priority of this.loading.values()) if (priority !== 'otp') lists++;
+    if (lists > 0 && this.deps.memory.isSpent) return 0;
     return Math.max(0, MAX_LISTS - lists);
   }
 
@@ -289,7 +293,7 @@ export class ActiveSends {
   /** Takes no more. */
   stop(): void {
     this.stopped = true;
-    this.active.clear();
+    for (const send of this.active.values()) this.leave(send);
     this.aside.clear();
     this.sought.clear();
   }
@@ -308,11 +312,16 @@ export class ActiveSends {
   private setAside(send: SendProgress, rest?: Rest): void {
     this.aside.set(send.messageId, { work: workOf(send.record), isHeld: send.hasHeld, rest });
     this.wakeAtMs = Math.min(this.wakeAtMs, rest?.untilMs ?? Number.POSITIVE_INFINITY);
+    this.leave(send);
+  }
+
+  private leave(send: SendProgress): void {
     this.active.delete(send.messageId);
+    this.deps.memory.giveBack(send.bytes);
   }
 
   private end(send: SendProgress): void {
-    this.active.delete(send.messageId);
+    this.leave(send);
     this.deps.onFinished(send);
   }
 
@@ -344,11 +353,14 @@ export class ActiveSends {
     const { messageId, priority } = work;
     this.loading.set(messageId, priority);
     try {
-      const send = await this.deps.load(messageId, { rest: back?.rest });
+      const { memory } = this.deps;
+      const read = async () => (this.stopped ? undefined : this.deps.load(messageId, { rest: back?.rest }));
+      const send = await (priority === 'otp' ? read() : memory.load(read));
       if (!send || this.stopped) return;
       if (send === 'later') return this.loadAgain(work);
       if (back?.first) send.putFirst(back.first);
       this.active.set(messageId, send);
+      memory.take(send.bytes);
     } catch (thrown) {
       this.deps.onUnloadable(work, toError(thrown));
       if (!this.stopped) this.loadAgain(work);

@@ -13,14 +13,15 @@ import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
 import { Verdicts } from '../dispatching/verdicts.js';
+import { FirstContactHold } from '../holding/first-contact-hold.js';
+import { findHeldNumber, findHolding } from '../holding/held-recipients.js';
+import { NewContactHold } from '../holding/new-contact-hold.js';
 import { loadSend } from '../preparing/load-send.js';
 import type { MediaUploads } from '../preparing/media-uploads.js';
 import { SendPreparation } from '../preparing/send-preparation.js';
 import { ActiveSends } from './active-sends.js';
 import { FailureLines } from './failure-lines.js';
-import { FirstContactHold } from './first-contact-hold.js';
-import { findHeldNumber, findHolding } from './held-recipients.js';
-import { NewContactHold } from './new-contact-hold.js';
+import type { MemoryBudget } from './memory-budget.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
 import { MAX_FOUND } from './waiting-lists.js';
 import { WakeUp } from './wake-up.js';
@@ -29,6 +30,7 @@ import { WritersWithoutNumber } from './writers-without-number.js';
 export interface SchedulerDeps extends DeviceDeps {
   pace: Pace;
   uploads: MediaUploads;
+  memory: MemoryBudget;
   /** For tests. */
   gates?: DispatchDeps['gates'];
   /** Whether the owners before this one ended one after the other, and this one has not lasted yet. */
@@ -170,6 +172,7 @@ export class DeviceScheduler {
     const { store, ownership, clock, logger, onFailed } = this.deps;
     return new ActiveSends({
       address: ownership.address,
+      memory: this.deps.memory,
       monotonicMs: clock.monotonicMs,
       nowMs: clock.nowMs,
       load: (messageId, options) => loadSend(this.deps, messageId, options),

@@ -1,6 +1,15 @@
 const FIRST_MS = 2_000;
 const LONGEST_MS = 5 * 60_000;
 
+/** What is kept of a send that gave up its place: all recipients that are not held get their next attempt at the same time. */
+export interface Rest {
+  /** When the last of its pauses is over: no attempt comes too early. */
+  untilMs: number;
+  /** The highest number of attempts among them: pauses go on doubling from there. */
+  attempts: number;
+  uploadAttempts: number;
+}
+
 /** When recipients whose last attempt failed for now get another attempt: after pauses that double. */
 export class Retries {
   private readonly dueAtMs = new Map<number, number>();

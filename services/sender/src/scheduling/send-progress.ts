@@ -6,9 +6,10 @@ import type { SendRecord } from '@gateway/store/sends/read-send';
 import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
 import { findSuspects, isSuspectSend } from './find-suspects.js';
+import { weighSend } from './memory-budget.js';
 import { type IllegalMoveError, type PlaceCounts, Places } from './places.js';
 import { RecipientNumbers } from './recipient-numbers.js';
-import { Retries } from './retries.js';
+import { type Rest, Retries } from './retries.js';
 
 /** One message to go out. */
 export interface WorkItem {
@@ -24,15 +25,6 @@ export interface WorkItem {
 
 /** What held recipients wait for. */
 export type HoldReason = Extract<OwnRecipientError, 'new_contacts_held' | 'awaiting_history'>;
-
-/** What is kept of a send that gave up its place: all recipients that are not held get their next attempt at the same time. */
-export interface Rest {
-  /** When the last of its pauses is over: no attempt comes too early. */
-  untilMs: number;
-  /** The highest number of attempts among them: pauses go on doubling from there. */
-  attempts: number;
-  uploadAttempts: number;
-}
 
 /** More are not looked up before the first of these are due: each is asked about again then. */
 const MAX_POSTPONED = 500;
@@ -68,6 +60,8 @@ export class SendProgress {
   private readonly refusedOnce: Set<number>;
   private readonly unansweredOnce = new Set<number>();
   private readonly numbers: RecipientNumbers;
+  /** What it takes of the memory of its process, about. */
+  readonly bytes: number;
   private readonly quoteFor: QuoteFor;
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
   private readonly accepted: Map<number, number>;
@@ -87,6 +81,7 @@ export class SendProgress {
     this.content = options.content;
     this.quoteFor = options.quoteFor ?? quoteNothing;
     this.numbers = new RecipientNumbers(options.recipients);
+    this.bytes = weighSend(options.recipients.length, this.content);
     this.places = new Places(options.recipients.length, options.onIllegalMove);
     const queued = options.recipients.filter(({ status }) => status === 'queued');
     this.accepted = new Map(

@@ -3,7 +3,7 @@ import type { MessengerSession } from '@gateway/messenger/session/session-types'
 import { FencedError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
-import { NewContactHold } from '@gateway/sender/scheduling/new-contact-hold';
+import { NewContactHold } from '@gateway/sender/holding/new-contact-hold';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';

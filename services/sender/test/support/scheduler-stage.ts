@@ -11,6 +11,7 @@ import { createMetrics } from '@gateway/runtime/process/metrics';
 import type { Gate } from '@gateway/sender/dispatching/gate';
 import { MediaUploads } from '@gateway/sender/preparing/media-uploads';
 import { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
 import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import type { Store } from '@gateway/store/core/store';
@@ -96,6 +97,7 @@ async function openStage() {
     };
     const scheduler: DeviceScheduler = new DeviceScheduler({
       ...deps,
+      memory: new MemoryBudget(),
       uploads: new MediaUploads({ store, ownership: mine, clock, metrics, uploads: new PQueue() }),
       pace: options.pace ?? defaultPace(0),
       gates: options.gates,

@@ -1,0 +1,51 @@
+import { getHeapStatistics } from 'node:v8';
+import type { MessageContent } from '@gateway/contracts/content/message-content';
+import { keepContained } from '@gateway/runtime/process/contain';
+import PQueue from 'p-queue';
+
+/** Of the heap: the rest is for connections, keys, lookups, files under way, and the garbage between. */
+const PART_OF_HEAP = 4;
+/** Lists that are being read at a time. One of 10,000 recipients takes some megabytes until it is unpacked. */
+const MAX_LOADS = 16;
+
+/** Measured: number, place and turn of a recipient; all else. */
+const RECIPIENT_BYTES = 32;
+const SEND_BYTES = 4_096;
+
+/** What an active send takes, about. */
+export function weighSend(recipients: number, content: MessageContent): number {
+  return SEND_BYTES + RECIPIENT_BYTES * recipients + 2 * JSON.stringify(content).length;
+}
+
+/**
+ * What the active sends of all devices of a process take of its memory, in bytes. Once that is more than there is for them, a device takes in
+ * a list only when it has no other: each goes on, and none takes what others need. One-time passwords take next to nothing,
+ * and wait for nothing.
+ */
+export class MemoryBudget {
+  private bytes = 0;
+  private readonly loads = new PQueue({ concurrency: MAX_LOADS });
+
+  constructor(readonly maxBytes = Math.floor(getHeapStatistics().heap_size_limit / PART_OF_HEAP)) {}
+
+  get heldBytes(): number {
+    return this.bytes;
+  }
+
+  get isSpent(): boolean {
+    return this.bytes >= this.maxBytes;
+  }
+
+  /** Reads a list, when it is its turn. */
+  load<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.loads.add(keepContained(work));
+  }
+
+  take(bytes: number): void {
+    this.bytes += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.bytes -= bytes;
+  }
+}
