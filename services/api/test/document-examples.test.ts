@@ -36,7 +36,7 @@ describe('the examples of docs/api.md', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator });
+    gateway = await Gateway.start({ space, simulator, inOneProcess: true });
     folder = mkdtempSync(join(tmpdir(), 'readme-'));
     // What is asked of curl beyond the example: no progress, and the status behind the body.
     writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\nwrite-out = "\\n%{http_code}"\n');

@@ -120,7 +120,7 @@ describe('the longest text', function () {
   this.timeout(60_000);
   it('is on the phone as it was sent', async () => {
     const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    const gateway = await Gateway.start({ space, simulator });
+    const gateway = await Gateway.start({ space, simulator, inOneProcess: true });
     try {
       await gateway.link(ACCOUNT);
       const [friend] = makeNumbers(1, 33) as [string];

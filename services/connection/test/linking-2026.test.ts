@@ -16,7 +16,7 @@ describe('linking on the network of 2026, end to end', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator({ profile: '2026' })]);
-    gateway = await Gateway.start({ space, simulator });
+    gateway = await Gateway.start({ space, simulator, inOneProcess: true });
   });
   after(async () => {
     await gateway.close();

@@ -18,7 +18,7 @@ describe('replies, end to end', function () {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator });
+    gateway = await Gateway.start({ space, simulator, inOneProcess: true });
     await gateway.link(ACCOUNT);
   });
   after(async () => {
