@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,6 +55,15 @@ describe('docker-compose.yml', () => {
       });
     }
     expect(services.simulator!.environment).to.include({ SIMULATOR_SEED: 'dev', SIMULATOR_HOST: 'simulator' });
+  });
+
+  it('gives Prometheus a configuration that it takes, and every service to look at', () => {
+    const file = 'deploy/prometheus/prometheus.yml';
+    const args = ['check', 'config', '--syntax-only', join(ROOT, file)];
+    expect(spawnSync('promtool', args, { encoding: 'utf8' })).to.include({ status: 0 });
+    const { scrape_configs } = parse(readFileSync(join(ROOT, file), 'utf8'));
+    const roles = Object.entries(services).filter(([, { environment }]) => environment?.ROLES);
+    expect(scrape_configs[0].dns_sd_configs[0].names).to.have.members(roles.map(([name]) => name));
   });
 
   it('starts a Redis that asks for the password, and is asked for its health with it', async () => {
