@@ -13,6 +13,7 @@ import {
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import {
+  ATTEMPTS,
   CONTAINER_BYTES,
   MAX_LOOP_DELAY_MS,
   MAX_MEMORY_MB,
@@ -103,7 +104,8 @@ describe('what one caller can do to the others with bodies and files', function 
     });
   });
 
-  it('with a hundred of the longest lists at once: the others do not wait', async () => {
+  it('with a hundred of the longest lists at once: the others do not wait', async function () {
+    this.retries(ATTEMPTS - 1);
     const to = Array.from({ length: LIMITS.maxRecipients }, (_, i) => `+44 7700 ${900_000 + i}`.padEnd(80));
     const body = JSON.stringify({ ...TEXT, to });
     const { store } = api.space;
@@ -120,7 +122,8 @@ describe('what one caller can do to the others with bodies and files', function 
     expect(harm.loopDelayMs, JSON.stringify(harm)).to.be.at.most(MAX_LOOP_DELAY_MS);
   });
 
-  it('with a hundred of the largest files at once: what is accepted is whole, and memory is what the settings say', async () => {
+  it('with a hundred of the largest files at once: what is accepted is whole, and memory is what the settings say', async function () {
+    this.retries(ATTEMPTS - 1);
     const [, budget] = /gateway_body_budget_capacity_bytes (\d+)/.exec(await api.process.metrics()) ?? [];
     const budgetMb = Number(budget) / MEGABYTE;
     if (api.bound) expect(budgetMb).to.equal(CONTAINER_BYTES / MEGABYTE / 4);

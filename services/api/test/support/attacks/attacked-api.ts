@@ -67,8 +67,8 @@ export class AttackedApi {
           ATTACHMENT_NETWORKS: '127.0.0.1/32',
           ATTACHMENT_PORTS: attachmentPorts.join(),
         }),
-        // Of a container Node knows as much by itself.
-        NODE_OPTIONS: `${WATCH_TURNS}${bound ? '' : ' --max-old-space-size=256'}`,
+        // As in `k8s/base/api.yaml`. Of a container Node knows by itself how much memory there is.
+        NODE_OPTIONS: `--max-semi-space-size=8 ${WATCH_TURNS}${bound ? '' : ' --max-old-space-size=256'}`,
       },
       bound && { prefix: bound.prefix },
     );
