@@ -135,6 +135,7 @@ export async function openSessionUntil(
       case 'renamed':
       case 'lateRefusal':
       case 'restrictionNews':
+      case 'retryAnswered':
       case 'lookUpsForgotten':
         return;
       default:

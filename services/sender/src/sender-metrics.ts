@@ -4,6 +4,7 @@ import { SEND_KINDS } from '@gateway/contracts/sends/send-layout';
 import { OWNERSHIP_METRICS } from '@gateway/fleet/ownership-metrics';
 import { ACK_OUTCOMES, type AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { DISCONNECT_KINDS, type DisconnectOutcome } from '@gateway/messenger/codes/disconnect-policy';
+import { RETRY_OUTCOMES, type RetryOutcome } from '@gateway/messenger/codes/retry-outcomes';
 import { addMetrics, counter, gauge, histogram, type Registry, snakeCase } from '@gateway/runtime/process/metrics';
 import { DOORBELL_METRICS } from '@gateway/store/core/doorbell-lag';
 import { VERSION_METRICS } from '@gateway/store/fleet/version-metrics';
@@ -73,6 +74,11 @@ export const SENDER_METRICS = {
     help: 'Receipts from phones, duplicates included.',
     question: 'Do receipts arrive at all?',
     labels: { receipt: ['delivered', 'read'] },
+  }),
+  retryReceipts: counter('gateway_retry_receipts_total', {
+    help: 'Requests of phones for a message that they could not decrypt, by what became of them.',
+    question: 'Can phones read what they get? A rise means that keys do not fit.',
+    labels: { outcome: RETRY_OUTCOMES },
   }),
   failedLookups: counter('gateway_failed_lookups_total', {
     help: 'Failed lookups of recipients; each is repeated until its send expires.',
@@ -174,6 +180,7 @@ export function createSenderMetrics(
     countPaceWait: (ms: number) => metrics.paceWait.inc(seconds(ms)),
     countUpload: (outcome: 'stored' | 'failed' | 'unreadable') => metrics.uploads.inc({ outcome }),
     countReceipts: (receipt: string, count: number) => metrics.receipts.inc({ receipt }, count),
+    countRetry: (outcome: RetryOutcome) => metrics.retryReceipts.inc({ outcome }),
     countFailedLookUp: (networkCode: number) => metrics.failedLookups.inc({ cause: lookupFailureOf(networkCode) }),
     countOptOutReply: (change: 'optedOut' | 'optedIn') => metrics.optOutReplies.inc({ change: snakeCase(change) }),
     countContained: () => metrics.contained.inc(),

@@ -1,5 +1,6 @@
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { inNamespace } from '../addressing/other-name.js';
+import type { RetryOutcome } from '../codes/retry-outcomes.js';
 import { confirmStanza } from '../inbound/confirm-unread.js';
 import {
   areJidsSameUser,
@@ -55,22 +56,30 @@ export class RetryAnswers {
   }
 
   /** Answers and confirms the request, or only confirms it. Rejects when the tally could not be stored. */
-  async answer(node: BinaryNode): Promise<void> {
+  async answer(node: BinaryNode): Promise<RetryOutcome> {
     const device = node.attrs.participant ?? node.attrs.from ?? '';
     const inNameOf = this.#personOf(node) ?? device;
     const isPersonal = isPerson(node.attrs.from) && isPerson(inNameOf) && speaksForItself(node);
-    if (!isPersonal) return confirmStanza(this.#deps.sock, node);
+    if (!isPersonal) {
+      confirmStanza(this.#deps.sock, node);
+      return 'not_ours';
+    }
     const ids = idsOf(node);
     const verdict = await this.#judge({ device, inNameOf }, ids);
-    if (typeof verdict === 'object') return this.#answer({ node, device, ids, ...verdict });
+    if (typeof verdict === 'object') {
+      await this.#answer({ node, device, ids, ...verdict });
+      return 'answered';
+    }
     switch (verdict) {
       case 'notOurs':
-        return confirmStanza(this.#deps.sock, node);
+        confirmStanza(this.#deps.sock, node);
+        return 'not_ours';
       case 'notRead':
         // It stays unconfirmed: the network sends it again at the next login.
-        return;
+        return 'not_read';
       default:
-        return this.#refuse(node, verdict);
+        this.#refuse(node, verdict);
+        return 'refused';
     }
   }
 

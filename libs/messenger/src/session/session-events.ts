@@ -1,4 +1,5 @@
 import type { DisconnectOutcome } from '../codes/disconnect-outcomes.js';
+import type { RetryOutcome } from '../codes/retry-outcomes.js';
 import type { Receipt } from '../inbound/read-receipt.js';
 import type { OptionalQuery } from './optional-queries.js';
 
@@ -29,6 +30,8 @@ export type SessionEvent =
   | { kind: 'numbersKnown'; people: readonly KnownPerson[] }
   /** The identifiers of people may have changed: earlier lookups are no longer valid. */
   | { kind: 'lookUpsForgotten' }
+  /** A phone could not decrypt a message and asked for it again. */
+  | { kind: 'retryAnswered'; outcome: RetryOutcome }
   /** The network announced when it will refuse our version; `undefined`: no longer. Can come before `open`. */
   | { kind: 'versionDeadline'; expiresAtMs: number | undefined }
   /** Pending key writes are done. The session cannot be used any more: open another. */

@@ -76,7 +76,7 @@ function watchReceipts(deps: WatchNetworkDeps): void {
       if (own.platformIds.length > 0) await onEvent({ kind: 'receipt', receipt: own });
     },
     onRetry: async (node) => {
-      if (getMessage) await retries.answer(node);
+      if (getMessage) void onEvent({ kind: 'retryAnswered', outcome: await retries.answer(node) });
     },
   });
 }

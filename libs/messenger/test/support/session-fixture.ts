@@ -39,6 +39,7 @@ const UNREPORTED: ReadonlySet<string> = new Set([
   'restrictionNews',
   'numbersKnown',
   'lookUpsForgotten',
+  'retryAnswered',
   'versionDeadline',
 ]);
 /** Everything else a session reported, in order. */

@@ -41,7 +41,7 @@ export interface Survey {
   capacityDevices: number;
 }
 
-/** Three commands for each shard, and in Redis some microseconds for each device. */
+/** Three commands for each shard, and in Redis about 25 microseconds for each device. */
 export async function surveyFleet(store: Store, nowMs: number): Promise<Survey> {
   const [{ kinds: totals, errors }, members, ...shards] = await Promise.all([
     readTotals(store),

@@ -36,6 +36,8 @@ export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | P
       return work.scheduler.numbersKnown(event.people);
     case 'restrictionNews':
       return work.scheduler.hold.hasNews();
+    case 'retryAnswered':
+      return deps.metrics.countRetry(event.outcome);
     case 'lookUpsForgotten':
       return work.scheduler.forgetLookUps();
     // Of devices that are being linked: those are the connection service's.
