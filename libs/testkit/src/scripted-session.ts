@@ -3,7 +3,12 @@ import type { Restriction } from '@gateway/contracts/devices/restriction';
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { SessionEndedError } from '@gateway/messenger/session/session-errors';
-import type { Account, OnSessionEvent, SessionEvent } from '@gateway/messenger/session/session-events';
+import type {
+  Account,
+  EndCircumstances,
+  OnSessionEvent,
+  SessionEvent,
+} from '@gateway/messenger/session/session-events';
 import type { LookUpResult, MessengerSession, OutgoingMessage } from '@gateway/messenger/session/session-types';
 import type { FirstContactStanding } from '@gateway/messenger/tokens/first-contacts';
 
@@ -64,11 +69,11 @@ export class ScriptedSession implements MessengerSession {
   }
 
   /** The connection is over: what was not answered is not answered any more. */
-  lose(outcome: DisconnectOutcome): void {
+  lose(outcome: DisconnectOutcome, circumstances: EndCircumstances = {}): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.lapse();
-    void this.onEvent({ kind: 'closed', outcome, circumstances: {} });
+    void this.onEvent({ kind: 'closed', outcome, circumstances });
   }
 
   /** The time for acks is over, of all messages that have got none. */

@@ -1,5 +1,6 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
-import { deviceKeys } from '@gateway/contracts/redis-keys';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { type HeldDevice, SessionKeeper } from '@gateway/fleet/session-keeper';
 import type { DisconnectOutcome } from '@gateway/messenger/codes/disconnect-outcomes';
 import { defer } from '@gateway/runtime/deferred';
@@ -43,19 +44,21 @@ describe('the owner of a device, on a script', () => {
   let passedMs: number;
   /** At the device's state. */
   let looks = 0;
+  let isBroken: boolean;
   let lookMs: { busy: number; quiet: number };
   /** Stands still until time passes in the test. */
   const nowMs = () => startMs + passedMs;
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    [sessions, script, passedMs] = [[], {}, 0];
+    [sessions, script, passedMs, isBroken] = [[], {}, 0, false];
     startMs = Date.now();
     lookMs = { busy: 20, quiet: 3_600_000 };
     networkAnswers = Promise.resolve();
     const clock = { nowMs, monotonicMs: () => passedMs };
     const run: RunScript = (name, keys, args) => {
       if (name === 'read-device-state') looks++;
+      if (name === 'read-device-state' && isBroken) throw new Error('it cannot be read');
       return space.store.run(name, keys, args);
     };
     const store = { ...space.store, run };
@@ -257,6 +260,33 @@ describe('the owner of a device, on a script', () => {
     passedMs += notBeforeMs! - nowMs();
     owner.look();
     await isOpen(2);
+  });
+
+  it('tells the words of the network while it is not connected', async () => {
+    await isOpen();
+    sessions[0]!.lose({ kind: 'reconnect', code: 503, backoff: 'server' }, { serverWords: 'come back later' });
+    await isObserved({ status: 'connecting', networkReason: 'come back later' });
+  });
+
+  it('takes in all sends that are open when it begins, but for one that cannot be read', async () => {
+    await isOpen();
+    await owner.handOver();
+    const [broken, whole] = [await send('4915170001'), await send('4915170002')];
+    const { record } = sendKeys(space.store.space, ADDRESS, parseMessageId(broken)!.tag);
+    await space.store.redis.setrange(record, 0, Buffer.of(255));
+    ownership = (await keeper.acquire(ADDRESS))!;
+    start();
+    await isSent(whole, 1);
+    expect([owner.state, owner.failed]).to.deep.equal(['open', false]);
+  });
+
+  it('releases a device that it cannot read, and says that it has failed', async () => {
+    await isOpen();
+    isBroken = true;
+    owner.look();
+    await owner.ended;
+    expect(owner.failed).to.equal(true);
+    expect(await keeper.acquire(ADDRESS), 'free for the next').to.not.equal(undefined);
   });
 
   it('is unlinked when its keys are gone', async () => {

@@ -24,6 +24,17 @@ describe('the hold of messages to new contacts', () => {
     expect(await restrictedDevices()).to.equal(0);
   });
 
+  it('tells the next owner whom the network has refused, from the first to the last', async () => {
+    const hold = attached();
+    stage.said = { kind: 'reach_out_time_lock', untilMs: stage.nowMs + 90_000 };
+    for (const number of ['17', '18']) await hold.wasRefused(number, 463);
+    hold.stop();
+    const next = makeHold();
+    await next.load();
+    expect([...(await next.findKnown(session, ['17', '18', '19']))]).to.deep.equal(['19']);
+    next.stop();
+  });
+
   it('asks once for many refusals', async () => {
     const hold = attached();
     stage.said = { kind: 'new_chat_cap' };
