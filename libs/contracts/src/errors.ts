@@ -122,6 +122,13 @@ export const API_ERRORS = {
       'The gateway cannot do this now, or could not finish it: retry after `Retry-After`, with an `Idempotency-Key` if it must ' +
       'not happen twice.',
   },
+  not_confirmed: {
+    status: 503,
+    message: 'Not confirmed, and may still happen',
+    cause:
+      'It was written down, but replicas of Redis did not confirm it in time (`REDIS_WAIT_REPLICAS`): it may still happen. Repeat it ' +
+      'with the same `Idempotency-Key`.',
+  },
   no_sender: {
     status: 503,
     message: 'No sender available',

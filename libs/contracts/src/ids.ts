@@ -6,7 +6,7 @@ import { maskPhoneNumber } from './people/phone-number.js';
 export type Workspace = string;
 /** A device's name inside its workspace, `[a-z0-9-]{1,40}`. */
 export type DeviceId = string;
-/** `msg_` + 8 characters of the device + 16 random ones (80 bits), of which the first 52 bits are the tag of the send. */
+/** `msg_` + 8 characters of the device + 16 that are random, or follow from an idempotency key (80 bits), of which the first 52 bits are the tag of the send. */
 export type MessageId = string;
 /** 13 hex digits (52 bits), unique per device: names the keys of a send and rides in the platform ids of its messages. */
 export type SendTag = string;
@@ -53,8 +53,9 @@ export function deviceDigest(address: DeviceAddress): Buffer {
   return createHash('sha256').update(nameOfDevice(address)).digest().subarray(0, 5);
 }
 
-export function makeMessageId(address: DeviceAddress): MessageId {
-  return `msg_${shortDeviceId(address)}${toBase32(randomBytes(10))}`;
+/** @param random of which the first 10 bytes are taken. */
+export function makeMessageId(address: DeviceAddress, random: Buffer = randomBytes(10)): MessageId {
+  return `msg_${shortDeviceId(address)}${toBase32(random.subarray(0, 10))}`;
 }
 
 /** The device and the tag in a message id, or `undefined` for anything we never made. */

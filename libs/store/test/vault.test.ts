@@ -16,6 +16,23 @@ function createVault(keys: readonly EncryptionKey[]) {
 }
 
 describe('the vault', () => {
+  it('makes digests that follow from all their parts, and from the key', () => {
+    const key = Buffer.alloc(32, 1);
+    const vault = createVaultOf({ credentials: [], contents: [{ id: 'a', key }] });
+    const other = createVaultOf({ credentials: [], contents: [{ id: 'a', key: Buffer.alloc(32, 2) }] });
+    const parts = ['ab', 'c', 1];
+    expect(vault.digest('messageId', parts)).to.deep.equal(vault.digest('messageId', parts));
+    const digests = [vault.digest('messageId', parts), other.digest('messageId', parts)];
+    for (const others of [
+      ['a', 'bc', 1],
+      ['abc', 1],
+      ['ab', 'c', 2],
+      ['ab', 'c'],
+    ])
+      digests.push(vault.digest('messageId', others));
+    expect(new Set(digests.map((digest) => digest.toString('hex'))).size).to.equal(digests.length);
+  });
+
   it('gives back what was sealed, also nothing at all', () => {
     const vault = createVault([newKey]);
     for (const plain of ['hello', '', 'x'.repeat(100_000)]) {

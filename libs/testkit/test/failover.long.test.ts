@@ -1,4 +1,5 @@
 import { createLogger } from '@gateway/runtime/logs/logger';
+import { confirmByReplicas } from '@gateway/runtime/redis/confirm-writes';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
 import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
 import { eventually } from '@gateway/testkit/eventually';
@@ -87,6 +88,27 @@ describe('clients of a Redis Cluster', () => {
 
   it('know its masters', () => {
     expect(masterNodes(clients.commands)).to.have.length(3);
+  });
+
+  it('are told what replicas have, shard by shard', async () => {
+    const redis = clients.failFast.duplicate();
+    const confirm = confirmByReplicas(redis, 1);
+    const keys = Array.from({ length: 12 }, (_, i) => `gw:{#${i}}:key`);
+    const replica = cluster.shards[0]!.replicas[0]!;
+    try {
+      await eventually(() => redis.status === 'ready', WITHIN);
+      for (const key of keys) await clients.commands.set(key, 'written');
+      await Promise.all(keys.map(confirm));
+      replica.freeze();
+      const told = await Promise.allSettled(keys.map(confirm));
+      const refused = told.filter(({ status }) => status === 'rejected').length;
+      expect(refused, 'of twelve shards those of one node').to.be.within(1, 11);
+      replica.thaw();
+      await eventually(() => Promise.all(keys.map(confirm)), WITHIN);
+    } finally {
+      replica.thaw();
+      redis.disconnect();
+    }
   });
 
   it('lose only the shards of a node that goes, and have them back from its replica', async () => {

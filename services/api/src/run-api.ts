@@ -31,6 +31,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
     redis: clients.failFast,
     space,
     keyRings: { credentials: [], contents: config.CONTENT_KEYS },
+    confirmWrites: host.confirmWrites,
   });
   await checkSchema(store);
   addFleetMetrics(host, store);

@@ -27,6 +27,7 @@ export async function runConnection(
     redis: clients.commands,
     space,
     keyRings: { credentials: config.CREDENTIAL_KEYS, contents: config.CONTENT_KEYS },
+    confirmWrites: host.confirmWrites,
   });
   await checkSchema(store);
   addFleetMetrics(host, store);

@@ -50,6 +50,7 @@ export async function runSender(
     redis: clients.commands,
     space,
     keyRings: { credentials: config.CREDENTIAL_KEYS, contents: config.CONTENT_KEYS },
+    confirmWrites: host.confirmWrites,
   });
   await checkSchema(store);
   addFleetMetrics(host, store);

@@ -13,6 +13,11 @@ export interface GatewayConfig {
    * its last snapshot is lost with it: messages are, and those that were sent meanwhile may be sent again. Default false.
    */
   REDIS_WITHOUT_AOF: boolean;
+  /**
+   * Replicas that must have what is promised before a caller gets a 202: sends, cancellations and opt-outs. With 0, the default,
+   * what the master of an asynchronous replica takes in its last moment is lost with it.
+   */
+  REDIS_WAIT_REPLICAS: number;
   /** First part of all Redis keys: separates installations that share a Redis. Default `gw`. */
   KEY_PREFIX: string;
   /** Keys that encrypt the content of messages, `id:64hex[,id:64hex...]`. The first encrypts, all decrypt. Required. */
@@ -67,6 +72,7 @@ export const port = () => Joi.number().integer().min(0).max(65_535);
 
 export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS: never }> = {
   REDIS_URL: Joi.string().custom(checkedRedisUrl).default('redis://127.0.0.1:6379'),
+  REDIS_WAIT_REPLICAS: Joi.number().integer().min(0).max(5).default(0),
   REDIS_WITHOUT_AOF: Joi.boolean().default(false),
   KEY_PREFIX: Joi.string()
     .pattern(/^[A-Za-z0-9_-]{1,40}$/)

@@ -1,8 +1,10 @@
 import { hostname } from 'node:os';
 import { makeProcessId } from '@gateway/contracts/ids';
+import type { Redis } from 'ioredis';
 import type { GatewayConfig } from '../config/gateway-config.js';
 import { loggerOptions } from '../config/gateway-config.js';
 import { createLogger, type Logger, type LogThreshold } from '../logs/logger.js';
+import { type ConfirmWrites, confirmByReplicas, confirmNothing } from '../redis/confirm-writes.js';
 import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
 import { refuseWrongSettings } from '../redis/redis-settings.js';
 import { followRedisTime } from '../redis/redis-time.js';
@@ -21,6 +23,8 @@ export interface ProcessHost<Purpose extends RedisPurpose = RedisPurpose> {
   /** Where `/readyz` and `/metrics` are. */
   opsPort: number;
   loggerOf(role: string): Logger;
+  /** For stores that give promises. */
+  confirmWrites: ConfirmWrites;
   /** Shows by its metrics whether processes agree in the settings in which they must. */
   noteSettings(config: object): void;
   /** Made by the role that asks first, the same for all that ask later: what a process has once, such as a metric. */
@@ -81,12 +85,14 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   missing = 'under way';
   const doubts = await refuseWrongSettings(clients.failFast, { withoutAof: config.REDIS_WITHOUT_AOF });
   for (const reason of doubts) logger.warn('redis is not as it should be', { reason });
+  const confirmWrites = confirmBy(config.REDIS_WAIT_REPLICAS, clients.failFast, lifecycle);
   const stopFollowing = await followRedisTime(clients.failFast);
   lifecycle.add('time of redis', async () => stopFollowing());
 
   const shared = new Map<string, unknown>();
   return {
     ...{ processId, lifecycle, clients, registry, opsPort: ops.port, loggerOf },
+    confirmWrites,
     noteSettings: metrics.noteSettings,
     share: <Shared>(key: string, make: () => Shared) => {
       if (!shared.has(key)) shared.set(key, make());
@@ -110,4 +116,13 @@ function switchLogLevel(threshold: LogThreshold, logger: Logger): () => Promise<
   };
   process.on('SIGUSR2', toggle);
   return async () => void process.off('SIGUSR2', toggle);
+}
+
+function confirmBy(replicas: number, failFast: Redis, lifecycle: Lifecycle): ConfirmWrites {
+  if (replicas === 0) return confirmNothing;
+  const redis = failFast.duplicate();
+  // The connections of the process log an outage.
+  redis.on('error', () => {});
+  lifecycle.add('connection that confirms writes', async () => redis.disconnect());
+  return confirmByReplicas(redis, replicas);
 }

@@ -9,7 +9,16 @@ const CONNECTION_ERRORS = new Set([
 const NAMES = new Set(['MaxRetriesPerRequestError', 'AbortError', 'ClusterAllFailedError']);
 /** Replies of a Redis that is up but cannot do it now: starting, failing over, full, or unable to write to its disk. */
 const PASSING_REPLY = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|OOM|BUSY|NOREPLICAS|MISCONF)\b/;
-const CODES = new Set(['redis_away', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'ENOTFOUND']);
+const CODES = new Set([
+  'redis_away',
+  'not_confirmed',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+]);
 
 /** Whether an error says that Redis cannot be used for now, which is worth another try, unlike a fault of ours. */
 export function isRedisAway(error: Error): boolean {

@@ -114,11 +114,11 @@ function allowWhenFull(client: Redis): Redis {
 /** Not by the tracing of ioredis, which writes out the arguments of every command. */
 function timeCommands(client: Redis, onEnd: (seconds: number, error?: Error) => void): void {
   const send = client.sendCommand.bind(client);
-  client.sendCommand = (command, stream) => {
+  client.sendCommand = (command, ...where) => {
     const startedAtMs = performance.now();
     const end = (error?: Error) => onEnd((performance.now() - startedAtMs) / 1000, error);
     command.promise.then(() => end(), end);
-    return send(command, stream);
+    return send(command, ...where);
   };
 }
 

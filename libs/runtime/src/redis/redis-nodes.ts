@@ -1,8 +1,25 @@
 import { Cluster, type Redis } from 'ioredis';
+import { GatewayError } from '../errors.js';
 
 /** Those that hold the data: each master of a Redis Cluster, otherwise the one. For commands that tell about a server and not about a key. */
 export function masterNodes(redis: Redis): Redis[] {
   return isCluster(redis) ? (redis as unknown as Cluster).nodes('master') : [redis];
+}
+
+/** Hash tag -> slot: of shards and workspaces, which are few. */
+const slots = new Map<string, number>();
+
+/** Where the slot of a key is written, as far as this client knows. */
+export async function masterOfKey(redis: Redis, key: string): Promise<Redis> {
+  if (!isCluster(redis)) return redis;
+  const cluster = redis as unknown as Cluster;
+  const tag = /\{[^}]+\}/.exec(key)?.[0] ?? key;
+  const slot = slots.get(tag) ?? Number(await cluster.cluster('KEYSLOT', tag));
+  slots.set(tag, slot);
+  const [name] = cluster.slots[slot] ?? [];
+  const node = cluster.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === name);
+  if (!node) throw new GatewayError({ code: 'redis_away', message: 'no master is known for a slot' });
+  return node;
 }
 
 /** A client of a Cluster is typed as one of a single Redis: all that is done with it concerns one slot, which both can do. */

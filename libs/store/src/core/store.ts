@@ -1,4 +1,5 @@
 import { type KeySpace, schemaKey } from '@gateway/contracts/redis-keys';
+import { type ConfirmWrites, confirmNothing } from '@gateway/runtime/redis/confirm-writes';
 import type { Redis } from 'ioredis';
 import { defineScript, mixed, type RunScript, type ScriptArgument, text } from './scripts/define-script.js';
 import { loadScripts } from './scripts/load-scripts.js';
@@ -10,6 +11,8 @@ export interface Store {
   space: KeySpace;
   vault: Vault;
   run: RunScript;
+  /** Awaited before a promise is given. */
+  confirmWrites: ConfirmWrites;
 }
 
 const writeAlwaysStep = defineScript({
@@ -23,12 +26,19 @@ const writeAlwaysStep = defineScript({
 /** The data model's version. A process refuses to start on another one. */
 const SCHEMA = '6';
 
-export function createStore(options: { redis: Redis; space: KeySpace; keyRings: KeyRings }): Store {
+export function createStore(options: {
+  redis: Redis;
+  space: KeySpace;
+  keyRings: KeyRings;
+  /** Default: one Redis is enough. */
+  confirmWrites?: ConfirmWrites;
+}): Store {
   return {
     redis: options.redis,
     space: options.space,
     vault: createVault(options.keyRings),
     run: loadScripts(options.redis),
+    confirmWrites: options.confirmWrites ?? confirmNothing,
   };
 }
 

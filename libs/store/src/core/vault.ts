@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { systemClock } from '@gateway/runtime/clock';
 import type { EncryptionKey } from '@gateway/runtime/config/encryption-keys';
 import { GatewayError } from '@gateway/runtime/errors';
@@ -38,6 +38,8 @@ export interface Vault {
   open(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
   /** The same value under the key that seals now; with the day on which it was written first. Throws as `open` does. */
   reseal(sealed: Buffer, purpose: SealPurpose, place: string): Buffer;
+  /** 32 bytes that follow from these parts, and that nobody can guess without the key that seals contents now. */
+  digest(purpose: 'messageId', parts: readonly (string | number | Buffer)[]): Buffer;
   /** The key ids of a ring, the one that seals in front. */
   keyIds(ring: KeyRing): string[];
 }
@@ -109,6 +111,20 @@ export function createVault(rings: KeyRings): Vault {
       const plain = open(sealed, purpose, place);
       const { header } = readHeader(sealed);
       return seal(plain, { purpose, place, day: header.readUInt16BE(header.length - 2) });
+    },
+    digest(purpose, parts) {
+      const [key] = rings.contents;
+      if (!key) throw new UnknownKeyError({ ring: 'contents' });
+      const hmac = createHmac(
+        'sha256',
+        Buffer.from(hkdfSync('sha256', key.key, '', `messenger-gateway/${purpose}`, 32)),
+      );
+      for (const part of parts) {
+        const bytes = Buffer.isBuffer(part) ? part : Buffer.from(String(part));
+        // With its length: no two lists of parts look the same.
+        hmac.update(`${bytes.length}:`).update(bytes);
+      }
+      return hmac.digest();
     },
     keyIds: (ring) => rings[ring].map(({ id }) => id),
   };

@@ -122,7 +122,9 @@ export async function cancelSend(
 ): Promise<{ cancelled: number } | undefined> {
   const parsed = parseMessageId(messageId);
   if (!parsed) return undefined;
-  const cancelled = await cancelStep(store, { ...keysOfSend(store, address, parsed.tag), nowMs });
+  const keys = keysOfSend(store, address, parsed.tag);
+  const cancelled = await cancelStep(store, { ...keys, nowMs });
+  await store.confirmWrites(keys.record);
   return cancelled === -1 ? undefined : { cancelled };
 }
 

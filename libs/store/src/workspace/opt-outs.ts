@@ -82,7 +82,9 @@ async function addBatch(
     if (!places.has(bucket)) places.set(bucket, buckets.push(keys.optOuts(bucket)));
     entries.push(places.get(bucket)!, bucket, phone);
   }
-  return addStep(store, { ...listKeys(keys), buckets, value, most: max, entries });
+  const added = await addStep(store, { ...listKeys(keys), buckets, value, most: max, entries });
+  await store.confirmWrites(keys.optOutCount);
+  return added;
 }
 
 /** Removes a person from the list on behalf of an operator, whatever the source of the entry. `false`: they were not on it. Safe to repeat. */
@@ -106,7 +108,9 @@ async function remove(store: Store, workspace: Workspace, number: string, replyS
   const phone = entryOf(number);
   const bucket = bucketOf(phone);
   const places = { ...listKeys(keys), bucket: keys.optOuts(bucket) };
-  return removeStep(store, { ...places, entry: phone, bucketNumber: bucket, replySeconds });
+  const removed = await removeStep(store, { ...places, entry: phone, bucketNumber: bucket, replySeconds });
+  await store.confirmWrites(keys.optOutCount);
+  return removed;
 }
 
 function listKeys({ optOutCount, optOutBuckets }: ReturnType<typeof workspaceKeys>) {

@@ -44,7 +44,7 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
         duplicates: Joi.number().integer().required().description('Numbers in the request that repeat a person.'),
       }),
     },
-    errors: ['opt_outs_full'],
+    errors: ['opt_outs_full', 'not_confirmed'],
   },
 
   async handle({ body, workspace, logger }, { store, clock, headroom, maxOptOuts }) {

@@ -33,7 +33,7 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
       }),
     },
     // For what is no percent-encoding.
-    errors: ['not_found'],
+    errors: ['not_found', 'not_confirmed'],
   },
 
   async handle({ params, workspace, logger }, { store }) {

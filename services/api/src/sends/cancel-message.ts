@@ -33,7 +33,7 @@ export const cancelMessage: Endpoint<Nothing, Nothing> = {
         counts: countsSchema.required(),
       }),
     },
-    errors: ['not_found'],
+    errors: ['not_found', 'not_confirmed'],
   },
 
   async handle({ params, workspace, token, logger }, { store }) {

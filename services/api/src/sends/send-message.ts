@@ -82,7 +82,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
         estimatedFinishAt: Joi.string().required().description('ISO 8601; from the pace and backlog of the device.'),
       }),
     },
-    errors: ['no_device', 'idempotency_in_progress', 'queue_would_expire', 'idempotency_mismatch'],
+    errors: ['no_device', 'idempotency_in_progress', 'queue_would_expire', 'idempotency_mismatch', 'not_confirmed'],
   },
 
   idempotent: true,

@@ -89,7 +89,14 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
         }),
       },
     ],
-    errors: ['no_device', 'idempotency_in_progress', 'not_on_messenger', 'otp_not_sent', 'idempotency_mismatch'],
+    errors: [
+      'no_device',
+      'idempotency_in_progress',
+      'not_on_messenger',
+      'otp_not_sent',
+      'idempotency_mismatch',
+      'not_confirmed',
+    ],
   },
 
   handle: (call, deps) =>

@@ -131,7 +131,7 @@ async function writeSend(
   const priority = priorityOf(send);
   const blob = send.content.kind === 'media' ? holdOf(send.content) : '';
   for (let attempt = 0; attempt < MAX_TAG_ATTEMPTS; attempt++) {
-    const messageId = makeMessageId(address);
+    const messageId = repeat ? repeatableId(store, address, { repeat, nowMs, attempt }) : makeMessageId(address);
     const keys = keysOfSend(store, address, parseMessageId(messageId)!.tag);
     const [outcome, session, ...spent] = await acceptStep(store, {
       ...{ ...keys, deviceOwner: deviceKeys(store.space, address).owner, sessionPrefix },
@@ -150,11 +150,25 @@ async function writeSend(
     if (outcome === -2) throw new SendsFullError();
     if (outcome === -1) return undefined;
     if (outcome === 1) {
+      await store.confirmWrites(keys.record);
       const forgotten = await forgetEnded(store, address, { owner: send.owner, spent });
       return { messageId, priority, owner: session === '' ? undefined : processOf(session), forgotten };
     }
   }
   throw new Error('no free tag for a send: the random source repeats itself');
+}
+
+/**
+ * The id of a send under an idempotency key follows from the request: should Redis forget the send in a failover, its repeat has
+ * the same platform ids, and phones show it once.
+ */
+function repeatableId(
+  store: Store,
+  address: DeviceAddress,
+  { repeat, nowMs, attempt }: { repeat: NewRepeat; nowMs: number; attempt: number },
+): MessageId {
+  const day = Math.floor(nowMs / (LIMITS.idempotencySeconds * 1000));
+  return makeMessageId(address, store.vault.digest('messageId', [repeat.key, repeat.fingerprint, day, attempt]));
 }
 
 /** Answers how many. What breaks off here is told again to the next send of this owner; this one is promised all the same. */

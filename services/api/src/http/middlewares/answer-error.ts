@@ -1,4 +1,4 @@
-import { ApiError, toError } from '@gateway/runtime/errors';
+import { ApiError, GatewayError, toError } from '@gateway/runtime/errors';
 import { isRedisAway, isRedisFull } from '@gateway/runtime/redis/is-redis-away';
 import { UnknownVersionError } from '@gateway/store/core/scripts/unknown-version-error';
 import { UnknownKeyError } from '@gateway/store/core/vault';
@@ -38,6 +38,9 @@ export function answerError({ logger }: ApiDeps): ErrorRequestHandler {
 function toApiError(error: Error): ApiError {
   if (error instanceof ApiError) return error.status === 503 ? withRetryAfter(error) : error;
   if (isRedisFull(error)) return noRoom(error);
+  if (error instanceof GatewayError && error.code === 'not_confirmed') {
+    return withRetryAfter(new ApiError('not_confirmed', { cause: error }));
+  }
   // Another process will answer: one with the key, or of the version that wrote the record.
   if (isRedisAway(error) || error instanceof UnknownKeyError || error instanceof UnknownVersionError)
     return withRetryAfter(new ApiError('unavailable', { cause: error }));
