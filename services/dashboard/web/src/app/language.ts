@@ -1,6 +1,6 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import en from '../texts/en.json';
+import type en from '../texts/en.json';
 
 /** Each by its own name, which is written in the system's font: another language's web font is never loaded for it. */
 export const LANGUAGES = { en: { name: 'English', dir: 'ltr' }, ar: { name: 'العربية', dir: 'rtl' } } as const;
@@ -18,16 +18,24 @@ export function currentLanguage(): Language {
   return i18next.language === 'ar' ? 'ar' : 'en';
 }
 
+/** Each has all texts, and the page loads none but those of its own. */
+const TEXTS: Record<Language, () => Promise<{ default: object }>> = {
+  en: () => import('../texts/en.json'),
+  ar: async () => (await Promise.all([import('../texts/ar.json'), import('./arabic.js')]))[0],
+};
+
 /** Loads the texts of the language that was chosen here before, or that the browser asks for. */
 export async function startLanguage(): Promise<void> {
+  const wished = localStorage.getItem(REMEMBERED) ?? navigator.language.slice(0, 2);
+  const language = wished === 'ar' ? 'ar' : 'en';
+  const texts = await TEXTS[language]();
   await i18next.use(initReactI18next).init({
-    lng: 'en',
-    fallbackLng: 'en',
-    resources: { en: { translation: en } },
+    lng: language,
+    fallbackLng: false,
+    resources: { [language]: { translation: texts.default } },
     interpolation: { escapeValue: false },
   });
-  const wished = localStorage.getItem(REMEMBERED) ?? navigator.language.slice(0, 2);
-  await showLanguage(wished === 'ar' ? 'ar' : 'en');
+  markDocument(language);
 }
 
 export async function chooseLanguage(language: Language): Promise<void> {
@@ -36,11 +44,14 @@ export async function chooseLanguage(language: Language): Promise<void> {
 }
 
 async function showLanguage(language: Language): Promise<void> {
-  if (language === 'ar' && !i18next.hasResourceBundle('ar', 'translation')) {
-    const [texts] = await Promise.all([import('../texts/ar.json'), import('./arabic.js')]);
-    i18next.addResourceBundle('ar', 'translation', texts.default);
+  if (!i18next.hasResourceBundle(language, 'translation')) {
+    i18next.addResourceBundle(language, 'translation', (await TEXTS[language]()).default);
   }
   await i18next.changeLanguage(language);
+  markDocument(language);
+}
+
+function markDocument(language: Language): void {
   document.documentElement.lang = language;
   document.documentElement.dir = LANGUAGES[language].dir;
 }
