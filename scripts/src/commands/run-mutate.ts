@@ -22,7 +22,16 @@ const SENDER_TESTS = [
     'reconnect-backoff',
     'result-writer',
   ],
-  ...['scheduler', 'send-preparation', 'send-progress', 'sender-pool', 'session-pruner', 'steward'],
+  ...[
+    'held-recipients',
+    'scheduler',
+    'scheduler-answers',
+    'send-preparation',
+    'send-progress',
+    'sender-pool',
+    'session-pruner',
+    'steward',
+  ],
   ...['take-session-event', 'unknown-keys', 'uploads', 'verdicts', 'wake-up', 'writers-without-number'],
 ];
 
@@ -42,7 +51,7 @@ const PACKAGES: Record<string, MutatedPackage> = {
     withTables: true,
   },
   sender: {
-    mutate: ['scheduling', 'dispatching', 'preparing', 'device', 'fleet'].map(
+    mutate: ['scheduling', 'dispatching', 'holding', 'preparing', 'device', 'fleet'].map(
       (folder) => `services/sender/dist/${folder}/*.js`,
     ),
     // Those that need no process.
