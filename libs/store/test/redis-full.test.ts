@@ -89,7 +89,15 @@ const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace'];
  */
 const ANSWERS_ONCE = [
   ...['accept-send', 'add-opt-outs', 'cancel-link', 'cancel-send', 'expire-send', 'forget-recipient', 'forget-session'],
-  ...['join-opt-out', 'leave-instance', 'note-ended', 'record-token-use', 'release-blob', 'release-device'],
+  ...[
+    'join-opt-out',
+    'leave-instance',
+    'note-ended',
+    'record-results',
+    'record-token-use',
+    'release-blob',
+    'release-device',
+  ],
   ...['release-repeat', 'remove-opt-out', 'request-link', 'request-unlink', 'reseal', 'serve-send', 'settle-repeat'],
   ...['take-pace', 'write-always'],
 ];
