@@ -1,4 +1,4 @@
-/** Bytes, by who holds them. */
+/** Bytes, or messages, by who holds them. */
 export class Shares {
   readonly #byHolder = new Map<string, number>();
   #all = 0;
@@ -11,9 +11,9 @@ export class Shares {
     return this.#byHolder.get(holder) ?? 0;
   }
 
-  add(holder: string, bytes: number): void {
-    this.#all += bytes;
-    const theirs = this.of(holder) + bytes;
+  add(holder: string, amount: number): void {
+    this.#all += amount;
+    const theirs = this.of(holder) + amount;
     if (theirs > 0) this.#byHolder.set(holder, theirs);
     else this.#byHolder.delete(holder);
   }

@@ -3,6 +3,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import type { Clock } from '@gateway/runtime/clock';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Capacity } from '@gateway/store/core/capacity';
+import { Shares } from '../http/shares.js';
 
 /**
  * Requests are refused beyond these shares of `maxmemory`: of what is used, and of that together with what accepted
@@ -52,6 +53,8 @@ export class RedisHeadroom {
   #askedAtMs = 0;
   #known: Capacity | undefined;
   readonly #taken = new Set<Taken>();
+  /** Messages of these, by workspace. */
+  readonly #unseen = new Shares();
 
   constructor(read: () => Promise<Capacity>, clock: Clock) {
     this.#read = read;
@@ -91,10 +94,11 @@ export class RedisHeadroom {
     if (isShared && ofWorkspace + messages > (free + ofWorkspace) * WORKSPACE_SHARE) throw noRoom();
     const taken: Taken = { workspace, messages, isWritten: false };
     this.#taken.add(taken);
+    this.#unseen.add(workspace, messages);
     try {
       return await write(capacity.limitBytes === 0 ? 0 : Math.ceil(free));
     } catch (thrown) {
-      if (thrown instanceof ApiError) this.#taken.delete(taken);
+      if (thrown instanceof ApiError) this.#forget(taken);
       throw thrown;
     } finally {
       taken.isWritten = true;
@@ -125,9 +129,13 @@ export class RedisHeadroom {
 
   /** Messages that wait, of one workspace or of all. */
   #promised({ queuedMessages }: Capacity, workspace?: Workspace): number {
-    const taken = [...this.#taken].filter((each) => workspace === undefined || each.workspace === workspace);
-    const queued = workspace === undefined ? sum(queuedMessages.values()) : (queuedMessages.get(workspace) ?? 0);
-    return queued + sum(taken.map(({ messages }) => messages));
+    return workspace === undefined
+      ? sum(queuedMessages.values()) + this.#unseen.all
+      : (queuedMessages.get(workspace) ?? 0) + this.#unseen.of(workspace);
+  }
+
+  #forget(taken: Taken): void {
+    if (this.#taken.delete(taken)) this.#unseen.add(taken.workspace, -taken.messages);
   }
 
   #capacity(): Promise<Capacity> {
@@ -141,7 +149,7 @@ export class RedisHeadroom {
       (known) => {
         this.#known = known;
         // Redis counts what was written before it was asked; what was on its way may count twice until it is asked again.
-        for (const each of written) this.#taken.delete(each);
+        for (const each of written) this.#forget(each);
       },
       // Failures are not cached: the next caller asks again.
       () => {
