@@ -1,9 +1,11 @@
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { SessionEvent } from '@gateway/messenger/session/session-events';
 import { FencedError } from '@gateway/runtime/errors';
+import { createMetrics } from '@gateway/runtime/process/metrics';
 import { takeSessionEvent } from '@gateway/sender/device/take-session-event';
 import type { DeviceScheduler } from '@gateway/sender/scheduling/device-scheduler';
 import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
+import { createSenderMetrics } from '@gateway/sender/sender-metrics';
 import { OptOutJoins } from '@gateway/store/workspace/opt-out-joins';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
@@ -21,11 +23,14 @@ describe('what a session reports', () => {
   let session: ScriptedSession;
   let joins: OptOutJoins;
   let toSocket: unknown[][];
+  let readMetrics: () => Promise<string>;
 
   beforeEach(() => {
     scheduler = stage.makeScheduler();
     joins = new OptOutJoins(stage);
     toSocket = [];
+    const registry = createMetrics();
+    readMetrics = () => registry.metrics();
     const note =
       (name: string) =>
       (...args: unknown[]) =>
@@ -33,6 +38,7 @@ describe('what a session reports', () => {
     const socket = { opened: note('opened'), renamed: note('renamed'), noteVersionDeadline: note('deadline') };
     const deps = {
       ...{ ...stage, results: new ResultWriter(stage), work: { scheduler, joins } },
+      metrics: createSenderMetrics(registry, () => ({})),
       socket: { ...socket, closed: async (...args: unknown[]) => note('closed')(...args) },
       onFailed: (error: Error) => void stage.failed.push(error),
     };
@@ -131,6 +137,15 @@ describe('what a session reports', () => {
     const before = asked.filter((number) => number === BEN).length;
     await session.report({ kind: 'lookUpsForgotten' });
     await eventually(() => asked.filter((number) => number === BEN).length > before, { everyMs: 1 });
+  });
+
+  it('counts the messages that phones asked for again, by what became of that', async () => {
+    await session.report({ kind: 'retryAnswered', outcome: 'answered' });
+    await session.report({ kind: 'retryAnswered', outcome: 'refused' });
+    const counted = [...(await readMetrics()).matchAll(/^gateway_retry_receipts_total\{outcome="(\w+)"\} (\d)$/gm)];
+    expect(Object.fromEntries(counted.map(([, outcome, count]) => [outcome, count]))).to.deep.equal({
+      ...{ answered: '1', refused: '1', not_ours: '0', not_read: '0' },
+    });
   });
 
   it('ends the owner when it cannot be written down, and the network is not told that it arrived', async () => {
