@@ -136,7 +136,7 @@ const message = createRoute({
   path: '/messages/$message',
   validateSearch: ({ recipient }: Record<string, unknown>): { recipient?: number } =>
     Number.isInteger(recipient) ? { recipient: recipient as number } : {},
-  component: lazyRouteComponent(() => import('../pages/messages/send-page.js'), 'SendPage'),
+  component: lazyRouteComponent(() => import('../pages/message/send-page.js'), 'SendPage'),
 });
 
 /** A page that is new has its line here. */

@@ -7,9 +7,9 @@ import { useTranslation } from 'react-i18next';
 import { readRecipients } from '../../api/messages.js';
 import { Moment } from '../../components/moment.js';
 import { LongTable } from '../../components/tables/long-table.js';
-import { useErrorText } from './error-text.js';
+import { useErrorText } from '../messages/error-text.js';
+import { SendState } from '../messages/send-status.js';
 import classes from './recipient-table.module.css';
-import { SendState } from './send-status.js';
 
 /** Recipients that are read together. */
 const BLOCK = 100;

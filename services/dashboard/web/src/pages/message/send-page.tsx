@@ -16,13 +16,13 @@ import { Panel } from '../../components/panel.js';
 import { Failure } from '../../components/states/failure.js';
 import { Loaded } from '../../components/states/loaded.js';
 import { SkeletonRows } from '../../components/states/skeleton-rows.js';
+import { SendState } from '../messages/send-status.js';
 import { RecipientPhone } from './recipient-phone.js';
 import { placesOf, RecipientTable } from './recipient-table.js';
 import { saveCsv } from './save-csv.js';
 import classes from './send.module.css';
 import { SendCounts } from './send-counts.js';
 import { SendMap } from './send-map.js';
-import { SendState } from './send-status.js';
 
 const route = getRouteApi('/inside/messages/$message');
 
