@@ -119,6 +119,12 @@ describe('a survey of the installation', () => {
     expect([surveyed, processes[1]!.known!.atMs]).to.deep.equal([2 * SHARDS, nowMs]);
   });
 
+  it('shows no numbers of the installation before it has any: totals that began with 0 would seem to rise by all that was ever sent', async () => {
+    const registry = createMetrics();
+    showFleet(registry, { read: async () => undefined }, { nowMs: () => NOW_MS });
+    expect(await registry.metrics()).not.to.match(/^gateway_/m);
+  });
+
   it('keeps its last numbers without Redis, and tells their age', async () => {
     const registry = createMetrics();
     await accept(device('one'));

@@ -18,6 +18,10 @@ export const API_METRICS = {
     help: 'Time from the headers of a request to the end of its answer.',
     question: 'Are callers answered, quickly, and with what status?',
     labels: { method: 'open', route: 'open', status_code: 'open' },
+    // Of requests to send already the first failure counts: it has to be a rise.
+    combinations: ['/send', '/otp'].flatMap((route) =>
+      ['200', '202', '500', '503'].map((status_code) => ({ method: 'POST', route, status_code })),
+    ),
     buckets: LATENCY_BUCKETS,
   }),
   bodyHeld: gauge('gateway_body_budget_held_bytes', {

@@ -24,7 +24,7 @@ export const VERSION_METRICS = {
 /** Without a login the state would be that of the last one. */
 const REFRESH_MS = 15_000;
 
-/** Tells Prometheus how long the network will still take our version: alerts are in deploy/prometheus-rules.yml. */
+/** Tells Prometheus how long the network will still take our version: alerts are in deploy/prometheus/device-rules.yml. */
 export function addVersionMetrics(
   registry: Registry,
   version: Pick<ClientVersion, 'known' | 'read'>,

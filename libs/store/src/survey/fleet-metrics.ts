@@ -90,23 +90,28 @@ export const FLEET_METRICS = {
   }),
 } as const;
 
-/** Shows the last survey at each scrape. */
+/**
+ * Shows the last survey at each scrape, and nothing before the first one: totals that began with 0 in a process that starts would
+ * seem to have risen by all that was ever sent.
+ */
 export function showFleet(registry: Registry, shared: Pick<SharedSurvey, 'read'>, clock: Pick<Clock, 'nowMs'>): void {
   const whenKnown =
-    <M>(show: (metric: M, survey: Survey) => void) =>
+    <M extends { reset(): void }>(show: (metric: M, survey: Survey) => void) =>
     async (metric: M) => {
       const survey = await shared.read();
+      metric.reset();
       if (survey) show(metric, survey);
     };
-  const number = (read: (survey: Survey) => number) =>
-    whenKnown((metric: { set(value: number): void }, survey) => metric.set(read(survey)));
+  const number = (read: (survey: Survey) => number) => async (metric: { set(value: number): void; remove(): void }) => {
+    const survey = await shared.read();
+    if (survey) metric.set(read(survey));
+    else metric.remove();
+  };
   addMetrics(registry, FLEET_METRICS, {
     accepted: whenKnown((accepted, { totals }) => {
-      accepted.reset();
       for (const kind of SEND_KINDS) accepted.inc({ kind }, totals[kind].reached.queued);
     }),
     reached: whenKnown((reached, { totals }) => {
-      reached.reset();
       for (const kind of SEND_KINDS)
         for (const status of FINAL_STATUSES) reached.inc({ kind, status }, totals[kind].reached[status]);
     }),
@@ -115,7 +120,6 @@ export function showFleet(registry: Registry, shared: Pick<SharedSurvey, 'read'>
         for (const status of RECIPIENT_STATUSES) recipients.set({ kind, status }, totals[kind].now[status]);
     }),
     failed: whenKnown((failed, survey) => {
-      failed.reset();
       for (const error of FAILURE_NAMES) failed.inc({ error }, 0);
       for (const [error, count] of Object.entries(survey.failed)) failed.inc({ error: toFailureName(error) }, count);
     }),
