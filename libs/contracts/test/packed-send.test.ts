@@ -84,6 +84,16 @@ describe('a packed send', () => {
     expect(unpackPlaces(Buffer.alloc(PLACE_BYTES), { from: 0, count: 1 })[0]?.to, 'taken out').to.equal('forgotten');
   });
 
+  it('says where in a trace it was accepted, if it is traced, and is no byte longer otherwise', () => {
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const traced = packSend({ ...SEND, texts: { ...TEXTS, trace } });
+    expect(unpackTexts(rangeOf(traced, TEXT_RANGE), rangeOf(traced, HEAD_RANGE))).to.deep.equal({ ...TEXTS, trace });
+    expect(traced).to.have.length(packed.length + 1 + trace.length);
+    const longest = Object.fromEntries(TEXT_FIELDS.map((field) => [field, 'x'.repeat(255)])) as typeof TEXTS;
+    const list = packSend({ ...SEND, texts: { ...longest, trace } });
+    expect(unpackTexts(rangeOf(list, TEXT_RANGE), rangeOf(list, HEAD_RANGE))).to.deep.equal({ ...longest, trace });
+  });
+
   it('takes no text that is longer than its length can say', () => {
     const owner = 'x'.repeat(255);
     expect(packSend({ ...SEND, texts: { ...TEXTS, owner } })).to.have.length(packed.length + 252);

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { createLogger } from '@gateway/runtime/logs/logger';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { linkDevice } from './support/device-owner.js';
@@ -40,6 +41,20 @@ describe('logs of the API', () => {
       route: '/messages/:messageId',
       status: 404,
       tokenId: token.keyId,
+    });
+  });
+
+  it('tell a send by one line, with all that leads to it', async () => {
+    const { value, token } = await api.newToken();
+    const headers = { 'x-request-id': 'order-9' };
+    const json = { to: ['447700900001', '447700900002'], text: 'hello' };
+    const { body } = await api.call('POST', '/send', { token: value, json, headers });
+    await eventually(() => lines.some((text) => text.includes('request answered')));
+    const told = lines.map((text) => JSON.parse(text)).filter(({ level }) => level !== 'debug');
+    expect(told.map(({ message }) => message)).to.deep.equal(['send accepted']);
+    expect(told[0]).to.include({
+      ...{ requestId: 'order-9', messageId: body.messageId, device: 'default', kind: 'text', recipients: 2 },
+      ...{ tokenId: token.keyId, workspace: 'main' },
     });
   });
 

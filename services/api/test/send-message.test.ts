@@ -1,7 +1,10 @@
 import { parseMessageId } from '@gateway/contracts/ids';
 import { queueName, queuePrefix } from '@gateway/contracts/redis-keys';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { startTracing } from '@gateway/runtime/tracing/start-tracing';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { startTraceCollector } from '@gateway/testkit/trace-collector';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
 import { type Answer, startTestApi } from './support/test-api.js';
@@ -40,6 +43,33 @@ describe('POST /send', () => {
     expect(record!.expiresAtMs - record!.createdAtMs).to.equal(24 * 60 * 60 * 1000);
     expect(await readContent(space.store, DEFAULT, tag)).to.deep.equal({ content: { kind: 'text', text: 'hello' } });
     expect(await listOpenSends(space.store, DEFAULT)).to.deep.equal([messageId]);
+  });
+
+  describe('in the trace of its caller', () => {
+    const [traceId, parent] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+    const traceOf = async () => {
+      await linkDevice(space.store);
+      const headers = { traceparent: `00-${traceId}-${parent}-01` };
+      const { body } = await api.call('POST', '/send', { json: { to: '447700900001', text: 'hello' }, headers });
+      return (await readSend(space.store, DEFAULT, String(body.messageId)))!.trace;
+    };
+
+    it('keeps with the send which part of the trace accepted it', async () => {
+      const collector = await startTraceCollector();
+      const logger = createLogger({ service: 'test', level: 'error' });
+      const stop = await startTracing({
+        ...{ endpoint: collector.endpoint, name: 'api', processId: 'api-1', version: '1.2.3', logger },
+      });
+      const kept = await traceOf().finally(stop);
+      const named = (name: string) => collector.spans.find((span) => span.name === name);
+      expect(named('POST /send')).to.include({ traceId, parentSpanId: parent, instance: 'api-1' });
+      expect(kept).to.equal(`00-${traceId}-${named('accept')!.spanId}-01`);
+      await collector.close();
+    });
+
+    it('keeps nothing of it while nothing is traced', async () => {
+      expect(await traceOf()).to.equal(undefined);
+    });
   });
 
   it('cleans numbers up, sends to each once and counts the doubles', async () => {

@@ -14,7 +14,7 @@ describe('degraded modes of the sender', function () {
   this.timeout(60_000);
   const { space, simulator, gateway } = useGateway({
     senders: 2,
-    env: { SESSION_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' },
+    env: { SESSION_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000', LOG_LEVEL: 'debug' },
   });
   let series = 0;
   let device: string;

@@ -70,6 +70,7 @@ describe('dispatching a message', () => {
           send.putBack([recipient]);
         },
       },
+      spans: { claimed: () => {}, answered: () => {} },
       onAck: ({ kind }) => order.push(`ack ${kind}`),
       onExpired: async () => void order.push('expired'),
       ...changes,

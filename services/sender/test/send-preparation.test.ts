@@ -1,7 +1,9 @@
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import type { MessengerSession } from '@gateway/messenger/session/session-types';
+import type { Logger } from '@gateway/runtime/logs/logger';
 import { type PreparationDeps, SendPreparation } from '@gateway/sender/preparing/send-preparation';
+import { FailureLines } from '@gateway/sender/scheduling/failure-lines';
 import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
@@ -75,17 +77,19 @@ describe('holding recipients back', () => {
       },
     } as unknown as MessengerSession;
     let prepared = false;
+    const failures = new FailureLines({ warn: (...line: unknown[]) => lines.push(line) } as unknown as Logger);
     new SendPreparation({
       ...{ hold: { isOn: false }, firstContacts: { isOn: false }, sends: { inTurn: () => [send] } },
-      logger: { warn: (...line: unknown[]) => lines.push(line) },
+      failures,
       clock: { nowMs: () => 0 },
       currentSession: () => undefined,
       currentPace: () => ({ messagesPerMinute: 0 }),
       onPrepared: () => (prepared = true),
     } as unknown as PreparationDeps).lookAhead(session, { otpOnly: false });
     await eventually(() => prepared);
+    failures.writeAll();
     expect(lines.map(([sentence]) => sentence)).to.deep.equal(['lookup failed']);
-    expect(lines[0]![1]).to.include({ messageId: 'msg_1', requestId: 'r' });
+    expect(lines[0]![1]).to.include({ messageId: 'msg_1', requestId: 'r', attempts: 1 });
     expect(waiting(send)).to.deep.equal([0, 1, 2]);
   });
 

@@ -39,7 +39,10 @@ export interface SendHead {
   accountEpoch: number;
 }
 
-export type SendTexts = Record<TextField, string>;
+export interface SendTexts extends Record<TextField, string> {
+  /** Of a traced send: see send-layout.ts. */
+  trace?: string;
+}
 
 /** What is written down when a send is accepted. */
 interface NewPackedSend extends Pick<SendHead, 'state' | 'kind' | 'priority' | 'parts' | 'accountEpoch'> {
@@ -53,7 +56,11 @@ interface NewPackedSend extends Pick<SendHead, 'state' | 'kind' | 'priority' | '
 /** All recipients are queued, and no owner has worked on them. Throws for a text of more than 255 bytes. */
 export function packSend(send: NewPackedSend): Buffer {
   const { recipients, nowMs } = send;
-  const texts = Buffer.concat(TEXT_FIELDS.flatMap((field) => packText(field, send.texts[field])));
+  const { trace } = send.texts;
+  const texts = Buffer.concat([
+    ...TEXT_FIELDS.flatMap((field) => packText(field, send.texts[field])),
+    ...(trace ? packText('trace', trace) : []),
+  ]);
   const total = recipients.length;
   const packed = Buffer.alloc(HEAD_BYTES + total * PLACE_BYTES + texts.length);
   const head: Partial<Record<HeadField, number>> = {
@@ -73,7 +80,7 @@ export function packSend(send: NewPackedSend): Buffer {
   return packed;
 }
 
-function packText(field: TextField, text: string): [Buffer, Buffer] {
+function packText(field: keyof SendTexts, text: string): [Buffer, Buffer] {
   const bytes = Buffer.from(text);
   if (bytes.length > 255) throw new Error(`${field} of a send is too long: ${bytes.length} bytes`);
   return [Buffer.of(bytes.length), bytes];
@@ -98,12 +105,13 @@ export function unpackHead(bytes: Buffer): SendHead {
 /** Of `TEXT_RANGE`, and the head of the same send. */
 export function unpackTexts(bytes: Buffer, head: Buffer): SendTexts {
   let at = bytes.length - head.readUIntBE(HEAD_AT.textBytes, HEAD_LAYOUT.textBytes);
-  const texts = TEXT_FIELDS.map((field) => {
+  const next = () => {
     const from = at + 1;
     at = from + bytes.readUInt8(at);
-    return [field, bytes.toString('utf8', from, at)];
-  });
-  return Object.fromEntries(texts);
+    return bytes.toString('utf8', from, at);
+  };
+  const texts = Object.fromEntries(TEXT_FIELDS.map((field) => [field, next()])) as Record<TextField, string>;
+  return at < bytes.length ? { ...texts, trace: next() } : texts;
 }
 
 function known<T>(names: readonly T[], code: number): T {

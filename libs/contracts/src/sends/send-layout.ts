@@ -54,7 +54,12 @@ export const TEXT_FIELDS = [
   'blob',
 ] as const;
 export type TextField = (typeof TEXT_FIELDS)[number];
-const MOST_TEXT_BYTES = TEXT_FIELDS.length * 256;
+/**
+ * One more text stands behind these if the send is traced: `traceparent` of W3C, of the work that accepted it. Without it the send is
+ * no byte longer, and a version that does not know it reads no further than it needs.
+ */
+const TRACE_BYTES = 1 + '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01'.length;
+const MOST_TEXT_BYTES = TEXT_FIELDS.length * 256 + TRACE_BYTES;
 
 /** The number of a recipient as an unsigned big-endian integer; zero where it was taken out. */
 export const RECIPIENT_BYTES = 8;

@@ -30,6 +30,11 @@ export interface GatewayConfig {
   OPS_HOST: string;
   /** Port of `/livez`, `/readyz` and `/metrics`. Default 0: any free one. */
   OPS_PORT: number;
+  /**
+   * Base address of an OpenTelemetry collector (OTLP over HTTP), which then gets a trace of each send: docs/flow.md. `OTEL_EXPORTER_OTLP_HEADERS`,
+   * `OTEL_TRACES_SAMPLER`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` have the usual meaning. Default none: nothing is traced.
+   */
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string;
 }
 
 /** The settings of services that open sessions of accounts: all but the API. */
@@ -85,6 +90,7 @@ export const gatewayKeys: Joi.PartialSchemaMap<GatewayConfig & { ENCRYPTION_KEYS
   LOG_FORMAT: Joi.string().valid('json', 'pretty'),
   OPS_HOST: Joi.string().hostname().default('127.0.0.1'),
   OPS_PORT: port().default(0),
+  OTEL_EXPORTER_OTLP_ENDPOINT: Joi.string().uri({ scheme: ['http', 'https'] }),
 };
 
 export const credentialKeys: Joi.PartialSchemaMap<CredentialConfig> = {

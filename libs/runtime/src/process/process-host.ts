@@ -8,6 +8,7 @@ import { type ConfirmWrites, confirmByReplicas, confirmNothing } from '../redis/
 import { createRedisClients, type RedisClients, type RedisPurpose } from '../redis/redis-clients.js';
 import { refuseWrongSettings } from '../redis/redis-settings.js';
 import { followRedisTime } from '../redis/redis-time.js';
+import { startTracing } from '../tracing/start-tracing.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createMetrics, type Registry } from './metrics.js';
 import { type ReadinessCheck, startOpsServer } from './ops-server.js';
@@ -73,6 +74,8 @@ export async function startProcessHost<Purpose extends RedisPurpose>(
   });
   // The first to start is the last to stop: the end can be watched.
   lifecycle.add('ops server', ops.close);
+  const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint) lifecycle.add('tracing', await startTracing({ endpoint, name, logger, ...identity }));
   const metrics = addProcessMetrics(registry, () =>
     Object.fromEntries(purposes.map((purpose) => [purpose, clients[purpose].status === 'ready'])),
   );

@@ -14,6 +14,7 @@ import { requireScope } from './middlewares/require-scope.js';
 import { runHandler } from './middlewares/run-handler.js';
 import { DOCUMENT_PATHS, serveDocuments } from './middlewares/serve-documents.js';
 import { takeRequestId } from './middlewares/take-request-id.js';
+import { traceRequest } from './middlewares/trace-request.js';
 import { validateInput } from './middlewares/validate-input.js';
 import { localsOf } from './request-locals.js';
 
@@ -42,6 +43,7 @@ export function createApp(deps: ApiDeps): Express {
     if (!allowed.includes('HEAD')) route.head(...refuse);
     for (const endpoint of endpoints) {
       const steps = [
+        ...(endpoint.makesSends ? [traceRequest] : []),
         ...(endpoint.readsState ? [readAhead(states)] : []),
         limits.byToken(endpoint.bucket),
         requireScope(endpoint),

@@ -28,6 +28,10 @@ export interface Call<Query, Body> {
   /** Aborted when the caller is gone or the process stops: waiting steps give up. */
   signal: AbortSignal;
   logger: Logger;
+  /** `traceparent` of what is done for it, if it is traced. */
+  trace: string | undefined;
+  /** A send was accepted, and the log tells it: the line of the request is for `debug` then. */
+  noteSend(): void;
   /** Does what takes milliseconds for a long list in turn with the lists of other tokens. Rejects when it throws. */
   inTurn<T>(step: () => T | Promise<T>): Promise<T>;
   /** Memory for what the request keeps beside its body, until its answer is out. */
@@ -82,6 +86,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   hasFile?: true;
   /** Whether the device's state is asked for together with the count of the limit: one round trip less. */
   readsState?: true;
+  /** Whether its requests are traced. */
+  makesSends?: true;
   /** Whether the header `Idempotency-Key` makes repeats safe. */
   idempotent?: true;
   docs: EndpointDocs;

@@ -13,6 +13,10 @@ export interface RequestLocals {
   token?: ApiToken;
   /** Of an address that is told of by one line for all that it asks. */
   isQuiet?: boolean;
+  /** `traceparent` of what is done for it, if it is traced. */
+  trace?: string;
+  /** It made a send, which has a line of its own in the log. */
+  madeSend?: boolean;
   /** Of the device that the token acts on, once asked for. */
   state?: Promise<Readonly<DeviceState>>;
   /** Its JSON is large: see `inTurn`. */

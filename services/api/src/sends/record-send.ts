@@ -1,7 +1,8 @@
-import type { MessageId } from '@gateway/contracts/ids';
+import { DEFAULT_WORKSPACE, type MessageId } from '@gateway/contracts/ids';
 import { priorityOf } from '@gateway/contracts/jobs';
 import { ApiError, toError } from '@gateway/runtime/errors';
 import { isRedisFull } from '@gateway/runtime/redis/is-redis-away';
+import { beginPart } from '@gateway/runtime/tracing/spans';
 import { dropBlob, keepBlob } from '@gateway/store/blobs/blobs';
 import {
   type AcceptedSend,
@@ -17,7 +18,10 @@ import { inProgress, type RepeatKey } from './answer-repeat.js';
 import { noRoom, roomUseOf } from './redis-headroom.js';
 import { wakeOwner } from './wake-owner.js';
 
-type SendingCall = Pick<Call<unknown, object>, 'address' | 'requestId' | 'logger' | 'inTurn'>;
+type SendingCall = Pick<
+  Call<unknown, object>,
+  'address' | 'requestId' | 'token' | 'logger' | 'inTurn' | 'trace' | 'noteSend'
+>;
 
 interface Acceptance {
   send: NewSend;
@@ -33,12 +37,41 @@ export async function recordSend(
   { send, answer, repeat }: Acceptance,
 ): Promise<MessageId> {
   const { address, requestId, logger } = call;
-  const accepted = await takeIn(call, deps, { send, answer, repeat });
-  const { messageId, forgotten } = accepted;
-  await wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
-  if (forgotten > 0) logger.info('finished sends deleted early to make room', { sends: forgotten });
-  logger.info('send accepted', { device: address.device, messageId, recipients: send.recipients.length });
-  return messageId;
+  const recipients = send.recipients.length;
+  const span = beginPart('accept', call.trace, {
+    kind: 'producer',
+    fields: {
+      'gateway.device': address.device,
+      'gateway.kind': send.kind,
+      'gateway.messages': recipients * send.parts,
+    },
+  });
+  try {
+    const accepted = await takeIn(call, deps, { send: { ...send, trace: span.trace }, answer, repeat });
+    span.note({ 'gateway.message_id': accepted.messageId });
+    await wakeOwner({ ...deps, logger }, address, { ...accepted, requestId });
+    tellAccepted(call, send, accepted);
+    span.end();
+    return accepted.messageId;
+  } catch (thrown) {
+    span.fail(toError(thrown));
+    throw thrown;
+  }
+}
+
+/** The one `info` line of a send: what became of it is in its record, and in the metrics. */
+function tellAccepted(
+  { address, token, logger, noteSend }: SendingCall,
+  { kind, recipients }: NewSend,
+  { messageId, forgotten }: AcceptedSend,
+): void {
+  noteSend();
+  logger.info('send accepted', {
+    ...{ messageId, device: address.device, kind, recipients: recipients.length, tokenId: token.keyId },
+    ...(address.workspace !== DEFAULT_WORKSPACE && { workspace: address.workspace }),
+    // Finished ones of the same token, before their time: there was no room for all.
+    ...(forgotten > 0 && { deletedSends: forgotten }),
+  });
 }
 
 /** Its file gets the lifetime of the send before the send exists, and is released at once if the send is refused. */

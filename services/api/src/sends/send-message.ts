@@ -85,6 +85,7 @@ export const sendMessage: Endpoint<NoQuery, SendBody> = {
     errors: ['no_device', 'idempotency_in_progress', 'queue_would_expire', 'idempotency_mismatch', 'not_confirmed'],
   },
 
+  makesSends: true,
   idempotent: true,
 
   async handle(call, deps) {

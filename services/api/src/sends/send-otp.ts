@@ -56,6 +56,7 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
       .description('Language of the sentence around the code.'),
   }),
   maxBodyBytes: MAX_BODY_BYTES,
+  makesSends: true,
   idempotent: true,
   docs: {
     operationId: 'sendOtp',

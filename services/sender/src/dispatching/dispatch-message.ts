@@ -4,6 +4,7 @@ import { type ClaimOutcome, claimRecipient } from '@gateway/store/sends/change-s
 import { failUnsent, identify, type Recipient } from '../preparing/drop-opted-out.js';
 import type { SendPreparation } from '../preparing/send-preparation.js';
 import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
+import type { SendSpans } from '../scheduling/send-spans.js';
 import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
 import type { Verdicts } from './verdicts.js';
@@ -17,6 +18,7 @@ export interface DispatchDeps extends GateDeps {
   /** For tests. */
   gates?: readonly Gate[] | undefined;
   verdicts: Pick<Verdicts, 'settle' | 'notWritten'>;
+  spans: Pick<SendSpans, 'claimed' | 'answered'>;
   /** What the network said of a message that was written at this time of the monotonic clock, before that is settled. */
   onAck(outcome: AckOutcome, writtenAtMs: number): void;
   /** The time of this send is over. */
@@ -87,11 +89,15 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
     send.putBack([recipient]);
     return undefined;
   }
+  const beganAtMs = deps.clock.nowMs();
   const [claim, answers] = await claimAndAsk(deps, { ...item, person });
   const refusal = answers.find(({ kind }) => kind === 'refuse') as Refusal | undefined;
   if (claim !== 'claimed') await skip(deps, item, claim);
   else if (refusal) await failUnsent(deps, send, recipient, refusal.error);
-  else return sendOne(deps, item);
+  else {
+    deps.spans.claimed(send, beganAtMs);
+    return sendOne(deps, item);
+  }
   return undefined;
 }
 
@@ -120,6 +126,7 @@ async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | un
     const writtenAtMs = clock.monotonicMs();
     const settle = (outcome: AckOutcome) => {
       deps.onAck(outcome, writtenAtMs);
+      deps.spans.answered(send, outcome.kind);
       metrics.observeAnswer(kind, outcome.kind, clock.monotonicMs() - claimedAtMs);
       return verdicts.settle(item, outcome);
     };

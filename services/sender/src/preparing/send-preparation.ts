@@ -1,7 +1,7 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import { type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
-import { toError } from '@gateway/runtime/errors';
+import { GatewayError, toError } from '@gateway/runtime/errors';
 import type { DeviceDeps } from '../deps.js';
 import type { FirstContactHold } from '../holding/first-contact-hold.js';
 import type { NewContactHold } from '../holding/new-contact-hold.js';
@@ -71,14 +71,12 @@ export class SendPreparation {
   }
 
   private async lookUp(session: MessengerSession, send: SendProgress, batch: Recipient[]): Promise<void> {
-    const { logger } = this.deps;
     const holdsBefore = this.holdsOn();
     const allowed = await this.holdBackNew(session, send, await dropOptedOut(this.deps, send, batch));
     const wanted = await this.holdBackTokenless(session, send, allowed);
     const numbers = wanted.map(({ to }) => to);
     const found = await session.lookUp(numbers, { urgent: send.record.priority === 'otp' }).catch((thrown: unknown) => {
-      const { messageId, record } = send;
-      logger.warn('lookup failed', { messageId, requestId: record.requestId, error: toError(thrown) });
+      this.noteAttempt(send, 'lookup failed', toError(thrown));
       return new Map<string, LookUpResult>();
     });
     const ready: number[] = [];
@@ -229,9 +227,16 @@ export class SendPreparation {
       case 'failed':
         // Without this session it could not have gone well: that was no attempt.
         if (!this.isCurrent(session)) return;
-        logger.warn('attachment not uploaded', { ...fields, error: outcome.error });
+        this.noteAttempt(send, 'attachment not uploaded', outcome.error);
         if (!send.file.retry(clock.nowMs())) return this.giveUp(send, 'attachment_not_uploaded');
     }
+  }
+
+  /** One line for all attempts of a send that failed alike: they come again until it expires. */
+  private noteAttempt(send: SendProgress, sentence: string, error: Error): void {
+    const reason = error instanceof GatewayError ? error.code : error.name;
+    const { failures, clock } = this.deps;
+    failures.count(send, { sentence, reason, fields: { error }, nowMs: clock.nowMs(), of: 'attempts' });
   }
 
   /** No recipient has got anything of this send, and none will. */

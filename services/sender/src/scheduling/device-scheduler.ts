@@ -23,6 +23,7 @@ import { ActiveSends } from './active-sends.js';
 import { FailureLines } from './failure-lines.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
+import { SendSpans } from './send-spans.js';
 import { MAX_FOUND } from './waiting-lists.js';
 import { WakeUp } from './wake-up.js';
 import { WritersWithoutNumber } from './writers-without-number.js';
@@ -64,6 +65,7 @@ export class DeviceScheduler {
   private readonly wakeUp = new WakeUp();
   private readonly writers = new WritersWithoutNumber();
   private readonly failures: FailureLines;
+  private readonly spans: SendSpans;
   private readonly verdicts: Verdicts;
   private session: MessengerSession | undefined;
   /** The session, once lists may go out on it. */
@@ -80,6 +82,7 @@ export class DeviceScheduler {
   constructor(private readonly deps: SchedulerDeps) {
     this.pace = deps.pace;
     this.failures = new FailureLines(deps.logger);
+    this.spans = new SendSpans(deps.clock);
     this.sends = this.makeActiveSends();
     this.hold = this.makeHold();
     this.firstContacts = this.makeFirstContacts();
@@ -166,6 +169,7 @@ export class DeviceScheduler {
     this.hold.stop();
     this.sends.stop();
     this.failures.writeAll();
+    this.spans.writeAll();
   }
 
   private makeActiveSends(): ActiveSends {
@@ -184,7 +188,8 @@ export class DeviceScheduler {
         const { messageId, record } = send;
         const { requestId } = record;
         this.failures.end(send);
-        logger.info('send finished', { messageId, requestId });
+        this.spans.end(send);
+        logger.debug('send finished', { messageId, requestId });
         if (record.priority === 'otp') void ringDoorbell(store, { topic: 'results', ...ownership.address });
       },
       onUnloadable: ({ messageId, requestId }, error) => {
@@ -251,6 +256,7 @@ export class DeviceScheduler {
       this.firstContacts.tick();
       this.sends.wake();
       this.failures.tick(this.deps.clock.nowMs());
+      this.spans.tick(this.deps.clock.nowMs());
       const otpWaits = this.sends.otpWaits;
       if (session) this.preparation.lookAhead(session, { otpOnly: otpWaits });
       if (session) this.preparation.startUploads(session);
@@ -277,9 +283,9 @@ export class DeviceScheduler {
   }
 
   private dispatchDeps(session: MessengerSession, { isAlone }: { isAlone: boolean }): DispatchDeps {
-    const { sends, hold, firstContacts, preparation, verdicts, pace } = this;
+    const { sends, hold, firstContacts, preparation, verdicts, spans, pace } = this;
     return {
-      ...{ ...this.deps, session, pace, hold, firstContacts, preparation, verdicts },
+      ...{ ...this.deps, session, pace, hold, firstContacts, preparation, verdicts, spans },
       pick: () => (isAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),
       take: (item) => sends.take(item),
       onAck: (outcome, writtenAtMs) => {

@@ -5,7 +5,8 @@ interface Line {
   messageId: string;
   sentence: string;
   fields: LogFields;
-  recipients: number;
+  count: number;
+  of: 'recipients' | 'attempts';
   writeAtMs: number;
 }
 
@@ -21,17 +22,20 @@ export class FailureLines {
 
   constructor(private readonly logger: Logger) {}
 
-  /** @param failure.reason tells this failure from others of its sentence. */
+  /**
+   * @param failure.reason tells this failure from others of its sentence.
+   * @param failure.of what is counted: recipients, unless it is said.
+   */
   count(
     { messageId, record: { requestId } }: SendProgress,
-    failure: { sentence: string; reason: string | number; fields: LogFields; nowMs: number },
+    failure: { sentence: string; reason: string | number; fields: LogFields; nowMs: number; of?: Line['of'] },
   ): void {
-    const { sentence, reason, fields, nowMs } = failure;
+    const { sentence, reason, fields, nowMs, of = 'recipients' } = failure;
     const key = `${messageId} ${sentence} ${reason}`;
     const line = this.lines.get(key);
-    if (line) line.recipients++;
+    if (line) line.count++;
     else {
-      const first = { messageId, sentence, fields: { messageId, requestId, ...fields }, recipients: 1 };
+      const first = { messageId, sentence, fields: { messageId, requestId, ...fields }, count: 1, of };
       this.lines.set(key, { ...first, writeAtMs: nowMs + GATHER_MS });
     }
   }
@@ -54,7 +58,7 @@ export class FailureLines {
     for (const [key, line] of this.lines) {
       if (!isDue(line)) continue;
       this.lines.delete(key);
-      this.logger.warn(line.sentence, { ...line.fields, recipients: line.recipients });
+      this.logger.warn(line.sentence, { ...line.fields, [line.of]: line.count });
     }
   }
 }

@@ -63,6 +63,8 @@ export interface NewSend {
   recipients: readonly string[];
   owner: string;
   requestId: string;
+  /** `traceparent` of what is done for it later, if it is traced. */
+  trace?: string | undefined;
   nowMs: number;
   expiresAtMs: number;
   /** When its last message is promised to have gone out; without it, at its expiry. */
@@ -126,7 +128,7 @@ async function writeSend(
   repeat?: NewRepeat,
 ): Promise<AcceptedSend | undefined> {
   const sessionPrefix = sessionKeyPrefix(store.space, shardOf(address));
-  const { kind, parts, recipients, owner, requestId, nowMs, expiresAtMs, accountEpoch = 0 } = send;
+  const { kind, parts, recipients, owner, requestId, trace, nowMs, expiresAtMs, accountEpoch = 0 } = send;
   const { quotaBytes = 0, freeMessages = 0 } = send;
   const priority = priorityOf(send);
   const blob = send.content.kind === 'media' ? holdOf(send.content) : '';
@@ -139,7 +141,7 @@ async function writeSend(
       ...{ messageId, accountEpoch, nowMs, owner, quotaBytes, freeMessages, isBounded: priority !== 'otp' },
       packed: packSend({
         ...{ state: 'open', kind, priority, parts, recipients, nowMs, expiresAtMs, accountEpoch },
-        texts: { messageId, owner, requestId, blob },
+        texts: { messageId, owner, requestId, blob, ...(trace && { trace }) },
       }),
       sealed: sealContent(store, keys.content, send),
       contentDiesAtMs: contentDiesAt(send),

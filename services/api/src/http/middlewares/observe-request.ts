@@ -3,12 +3,15 @@ import type { RequestHandler } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import { localsOf } from '../request-locals.js';
 
-/** One log line and one measurement per request, when its answer is out or its caller gone. No line for those refused unseen. */
+/**
+ * One log line and one measurement per request, when its answer is out or its caller gone. No line for those refused unseen, and one
+ * for `debug` if the request made a send: `send accepted` tells that.
+ */
 export function observeRequest({ clock, logger, metrics }: ApiDeps): RequestHandler {
   return (req, res, next) => {
     const startedAtMs = clock.monotonicMs();
     res.once('close', () => {
-      const { requestId, route = 'unknown', token, isQuiet } = localsOf(res);
+      const { requestId, route = 'unknown', token, isQuiet, madeSend } = localsOf(res);
       const durationMs = clock.monotonicMs() - startedAtMs;
       const method = toKnownMethod(req.method);
       // 499: the caller left before there was an answer.
@@ -20,6 +23,7 @@ export function observeRequest({ clock, logger, metrics }: ApiDeps): RequestHand
         ...(token && token.workspace !== DEFAULT_WORKSPACE && { workspace: token.workspace }),
       };
       if (status >= 500) logger.warn('request failed', fields);
+      else if (madeSend) logger.debug('request answered', fields);
       else logger.info('request answered', fields);
     });
     next();

@@ -53,6 +53,10 @@ async function toCall<Query, Body>(
     get logger() {
       return deps.logger.child({ requestId });
     },
+    trace: locals.trace,
+    noteSend() {
+      locals.madeSend = true;
+    },
     inTurn: (step) => inTurn(res, step),
     get account() {
       return accountOf(res, deps.bodies);
