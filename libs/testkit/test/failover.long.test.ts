@@ -1,8 +1,10 @@
+import { toError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { confirmByReplicas } from '@gateway/runtime/redis/confirm-writes';
 import { createRedisClients, type RedisClients } from '@gateway/runtime/redis/redis-clients';
 import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
 import { eventually } from '@gateway/testkit/eventually';
+import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 import { type RedisCluster, startRedisCluster } from '@gateway/testkit/redis-servers/redis-cluster';
 import type { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { type RedisSentinels, startRedisSentinels } from '@gateway/testkit/redis-servers/redis-sentinels';
@@ -71,13 +73,56 @@ describe('clients of Redis behind Sentinels', () => {
     });
     old.thaw();
   });
+
+  it('follow within seconds when the master is cut off from all others and still answers them', async () => {
+    await eventually(async () => (await replicasOf(await servers.findMaster())) === 2, WITHIN);
+    const old = await servers.findMaster();
+    const heal = await servers.cutOff(old);
+    try {
+      expect(await clients.commands.set('taken by', old.port)).to.equal('OK');
+      await eventually(async () => (await servers.findMaster()) !== old, WITHIN);
+      const next = await servers.findMaster();
+      for (const client of [clients.commands, clients.failFast]) {
+        await eventually(async () => ((await client.config('GET', 'port')) as string[])[1] === String(next.port), {
+          ...WITHIN,
+          timeoutMs: 3_000,
+        });
+      }
+    } finally {
+      await heal();
+    }
+  });
+});
+
+describe('a promise that one of two replicas confirmed', () => {
+  it('is lost when the other one has taken over, where both would not have confirmed it', async () => {
+    const { servers, stop } = await startRedisSentinels({ sentinels: 0 });
+    const master = servers[0]!;
+    const redis = new Redis(master.url);
+    try {
+      await eventually(async () => (await replicasOf(master)) === 2, WITHIN);
+      await Promise.all([1, 2].map((replicas) => confirmByReplicas(redis, replicas)('gw:{#0}:key')));
+      // As an election does that the master and its other replica hear of later.
+      const elected = new Redis(servers[1]!.url);
+      await elected.replicaof('NO', 'ONE');
+      await redis.set('promise', 'given');
+      await confirmByReplicas(redis, 1)('gw:{#0}:key');
+      const [both] = await Promise.allSettled([confirmByReplicas(redis, 2)('gw:{#0}:key')]);
+      expect(both).to.have.nested.property('reason.code', 'not_confirmed');
+      expect(await elected.get('promise')).to.equal(null);
+      elected.disconnect();
+    } finally {
+      redis.disconnect();
+      await stop();
+    }
+  });
 });
 
 describe('clients of a Redis Cluster', () => {
   let cluster: RedisCluster;
   let clients: RedisClients;
   before(async () => {
-    cluster = await startRedisCluster({ replicas: 1 });
+    cluster = await startRedisCluster({ replicas: 1, canBeCut: true });
     clients = createRedisClients({ url: cluster.url, logger });
     await clients.waitForReady();
   });
@@ -111,6 +156,24 @@ describe('clients of a Redis Cluster', () => {
     }
   });
 
+  it('leave a master that is cut off from all others for its replica, and it refuses what they still send it', async () => {
+    const { master, replicas } = cluster.shards[1]!;
+    const names = Array.from({ length: 12 }, (_, i) => `{${i}}`);
+    const cutOff = new Redis(master.url);
+    const heal = await cluster.cutOff(master);
+    try {
+      await eventually(() => isMaster(replicas[0]!), WITHIN);
+      await eventually(async () => {
+        const answers = await Promise.all(names.map((name) => cutOff.set(name, 'lost').catch(toError)));
+        return answers.every((answer) => answer instanceof Error);
+      }, WITHIN);
+      await Promise.all(names.map((name) => clients.commands.set(name, 'kept')));
+    } finally {
+      await heal();
+      cutOff.disconnect();
+    }
+  });
+
   it('lose only the shards of a node that goes, and have them back from its replica', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `{${i}}`);
     for (const name of names) await clients.commands.set(name, 'before');
@@ -133,6 +196,10 @@ describe('clients of a Redis Cluster', () => {
     await eventually(() => heard.length === 3, WITHIN);
   });
 });
+
+async function isMaster({ url }: RedisProcess): Promise<boolean> {
+  return ((await askServer(url, 'ROLE')) as string[])[0] === 'master';
+}
 
 async function replicasOf(master: RedisProcess): Promise<number> {
   const client = new Redis(master.url);

@@ -2,6 +2,7 @@ import { createConnection } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisAccess, RedisAddress, RedisNode } from './redis-address.js';
+import { QuietSentinelConnector } from './sentinel-connector.js';
 
 const SENTINEL_TIMEOUT_MS = 2_000;
 /** How soon a failover is noticed by who has no command that is refused. */
@@ -33,6 +34,10 @@ export function connect(
       connectTimeout: SENTINEL_TIMEOUT_MS,
       sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
       sentinelRetryStrategy: options.retryStrategy,
+      // A master that was replaced while it is cut off from the others takes all that it is sent, and forgets it later.
+      failoverDetector: true,
+      Connector: QuietSentinelConnector,
+      sentinelReconnectStrategy: options.retryStrategy,
       ...(sentinelAccess.isTls && { sentinelTLS: {} }),
       sentinelUsername: sentinelAccess.username,
       sentinelPassword: sentinelAccess.password,

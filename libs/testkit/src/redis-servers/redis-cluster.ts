@@ -1,5 +1,8 @@
 import { Redis } from 'ioredis';
 import { eventually } from '../eventually.js';
+import { askServer } from './ask-server.js';
+import { type BusPlace, ClusterBus } from './cluster-bus.js';
+import { MEMBERSHIP, shutOutMembers } from './membership.js';
 import { RedisProcess, type RedisProcessOptions } from './redis-process.js';
 import { findSteadyPort } from './steady-port.js';
 
@@ -8,6 +11,10 @@ export interface RedisCluster {
   url: string;
   /** Of each master, as it began, and its replicas. */
   shards: { master: RedisProcess; replicas: RedisProcess[] }[];
+  /** All nodes know that all slots are served, and take each other for alive. */
+  agree(): Promise<boolean>;
+  /** The other nodes reach this one no more, and clients do. Resolves with what heals it. Only of one that `canBeCut`. */
+  cutOff(server: RedisProcess): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
@@ -15,21 +22,33 @@ const SLOTS = 16_384;
 const NODE_TIMEOUT_MS = 1_500;
 const FORMED_WITHIN_MS = 30_000;
 
-/** @param options.replicas of each master. */
+/**
+ * @param options.replicas of each master.
+ * @param options.canBeCut puts proxies between the nodes.
+ */
 export async function startRedisCluster({
   masters = 3,
   replicas = 0,
+  canBeCut = false,
   logFolder,
-}: { masters?: number; replicas?: number } & RedisProcessOptions = {}): Promise<RedisCluster> {
-  const start = async () =>
-    RedisProcess.start({
+}: { masters?: number; replicas?: number; canBeCut?: boolean } & RedisProcessOptions = {}): Promise<RedisCluster> {
+  const bus = new ClusterBus();
+  const places = new Map<RedisProcess, BusPlace>();
+  const start = async () => {
+    const place = canBeCut ? await bus.join() : undefined;
+    const node = await RedisProcess.start({
       ...(logFolder && { logFolder }),
+      password: MEMBERSHIP.password,
       settings: [
-        ...['--cluster-enabled', 'yes', '--cluster-port', String(await findSteadyPort())],
+        ...[...MEMBERSHIP.settings, '--cluster-enabled', 'yes'],
+        ...(place?.settings ?? ['--cluster-port', String(await findSteadyPort())]),
         ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
         ...['--repl-diskless-sync-delay', '0', '--repl-timeout', '10'],
       ],
     });
+    if (place) places.set(node, place);
+    return node;
+  };
   const shards = await Promise.all(
     Array.from({ length: masters }, async () => ({
       master: await start(),
@@ -50,7 +69,7 @@ export async function startRedisCluster({
     );
     const [first, ...others] = nodes;
     const busPort = async (node: RedisProcess) =>
-      Number(((await clientOf(node).config('GET', 'cluster-port')) as string[])[1]);
+      places.get(node)?.port ?? Number(((await clientOf(node).config('GET', 'cluster-port')) as string[])[1]);
     for (const node of others)
       await clientOf(first!).call('CLUSTER', 'MEET', '127.0.0.1', node.port, await busPort(node));
     await agree(nodes.map(clientOf), (info) => info.cluster_known_nodes === String(nodes.length));
@@ -64,9 +83,25 @@ export async function startRedisCluster({
     for (const client of clients.values()) client.disconnect();
   }
   return {
-    url: `redis+cluster://${shards.map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`,
+    url: `redis+cluster://:${MEMBERSHIP.password}@${shards.map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`,
     shards,
+    agree: async () => {
+      const views = await Promise.all(nodes.map(({ url }) => askServer(url, 'CLUSTER', 'NODES')));
+      const states = await Promise.all(nodes.map(({ url }) => askServer(url, 'CLUSTER', 'INFO')));
+      const isWell = (view: unknown) => !/\bfail\b|fail\?|handshake|disconnected/.test(String(view));
+      return views.every(isWell) && states.every((state) => String(state).includes('cluster_state:ok'));
+    },
+    cutOff: async (server) => {
+      const { address } = places.get(server)!;
+      bus.cut(address);
+      const letIn = await shutOutMembers(server);
+      return async () => {
+        bus.heal(address);
+        await letIn();
+      };
+    },
     stop: async () => {
+      bus.close();
       await Promise.all(nodes.map((node) => node.stop()));
     },
   };

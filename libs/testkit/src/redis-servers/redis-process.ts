@@ -8,6 +8,8 @@ import { findSteadyPort } from './steady-port.js';
 export interface RedisProcessOptions {
   logFolder?: string;
   settings?: readonly string[];
+  /** Of clients. */
+  password?: string;
   /** It is a Sentinel, which keeps what it knows in this file. */
   sentinelFile?: string;
 }
@@ -38,7 +40,8 @@ export class RedisProcess {
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
+    const { password } = this.options;
+    return `redis://${password ? `:${password}@` : ''}127.0.0.1:${this.port}`;
   }
 
   /** Is killed in the middle of its work, and starts again. */

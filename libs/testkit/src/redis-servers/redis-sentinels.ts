@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { eventually } from '../eventually.js';
+import { askServer } from './ask-server.js';
+import { MEMBERSHIP, shutOutMembers } from './membership.js';
 import { RedisProcess, type RedisProcessOptions } from './redis-process.js';
 
 /** A real master with replicas, and Sentinels that put one of them in its place. */
@@ -13,12 +14,23 @@ export interface RedisSentinels {
   sentinels: RedisProcess[];
   /** The server that the Sentinels take for the master now. */
   findMaster(): Promise<RedisProcess>;
+  /** All Sentinels know that this one is the master, and that it is well. */
+  agreeOn(master: RedisProcess): Promise<boolean>;
+  /**
+   * Puts a replica in the master's place, as `SENTINEL FAILOVER` does. The old master takes writes for some seconds more, and
+   * forgets them: unless `isPlanned`, which first makes it wait, and its replicas have all.
+   */
+  failOver(options: { isPlanned: boolean }): Promise<void>;
+  /** Replicas and Sentinels reach this server no more, and clients do. Resolves with what heals it. */
+  cutOff(server: RedisProcess): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
 const MASTER = 'gateway';
 const DOWN_AFTER_MS = 1_500;
 const FAILOVER_TIMEOUT_MS = 5_000;
+/** Longer than it takes until the old master is a replica. */
+const PAUSE_MS = 15_000;
 const FORMED_WITHIN_MS = 30_000;
 
 /** @param options.settings of the master and its replicas. */
@@ -29,11 +41,12 @@ export async function startRedisSentinels({
   settings = [],
 }: { replicas?: number; sentinels?: number } & RedisProcessOptions = {}): Promise<RedisSentinels> {
   const logs = logFolder ? { logFolder } : {};
-  const own = ['--repl-diskless-sync-delay', '0', '--repl-timeout', '10', ...settings];
-  const master = await RedisProcess.start({ ...logs, settings: own });
+  const { password } = MEMBERSHIP;
+  const own = [...MEMBERSHIP.settings, '--repl-diskless-sync-delay', '0', '--repl-timeout', '10', ...settings];
+  const master = await RedisProcess.start({ ...logs, password, settings: own });
   const followers = await Promise.all(
     Array.from({ length: replicas }, () =>
-      RedisProcess.start({ ...logs, settings: [...own, '--replicaof', `127.0.0.1 ${master.port}`] }),
+      RedisProcess.start({ ...logs, password, settings: [...own, '--replicaof', `127.0.0.1 ${master.port}`] }),
     ),
   );
   const folder = mkdtempSync(join(tmpdir(), 'gateway-sentinels-'));
@@ -44,7 +57,7 @@ export async function startRedisSentinels({
       return RedisProcess.start({ ...logs, sentinelFile: file });
     }),
   );
-  const url = `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
+  const url = `redis+sentinel://:${password}@${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER}`;
   const servers = [master, ...followers];
   await eventually(
     async () => {
@@ -56,16 +69,26 @@ export async function startRedisSentinels({
     },
     { timeoutMs: FORMED_WITHIN_MS, everyMs: 100, what: 'the Sentinels know each other and the replicas' },
   );
+  const findMaster = async () => {
+    for (const { port } of sentinels) {
+      const fields = await askSentinel(port, 'MASTER').catch(() => undefined);
+      const found = servers.find((server) => String(server.port) === fields?.port);
+      if (found) return found;
+    }
+    throw new Error('no Sentinel answers');
+  };
   return {
-    ...{ url, servers, sentinels },
-    findMaster: async () => {
-      for (const { port } of sentinels) {
-        const fields = await askSentinel(port, 'MASTER').catch(() => undefined);
-        const found = servers.find((server) => String(server.port) === fields?.port);
-        if (found) return found;
-      }
-      throw new Error('no Sentinel answers');
+    ...{ url, servers, sentinels, findMaster },
+    agreeOn: async (master) => {
+      const known = await Promise.all(sentinels.map(({ port }) => askSentinel(port, 'MASTER')));
+      return known.every(({ port, flags }) => port === String(master.port) && flags === 'master');
     },
+    failOver: async ({ isPlanned }) => {
+      if (isPlanned) await pauseWrites(await findMaster());
+      const order = () => askServer(sentinels[0]!.url, 'SENTINEL', 'FAILOVER', MASTER);
+      await eventually(order, { timeoutMs: FORMED_WITHIN_MS, everyMs: 200 });
+    },
+    cutOff: shutOutMembers,
     stop: async () => {
       await Promise.all([...sentinels, ...servers].map((server) => server.stop()));
       rmSync(folder, { recursive: true, force: true });
@@ -78,23 +101,24 @@ function sentinelSettings(masterPort: number, quorum: number): string {
     `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} ${quorum}`,
     `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
     `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
+    ...MEMBERSHIP.sentinelSettings(MASTER),
     '',
   ].join('\n');
 }
 
+async function pauseWrites({ url }: RedisProcess): Promise<void> {
+  await askServer(url, 'CLIENT', 'PAUSE', PAUSE_MS, 'WRITE');
+  await eventually(
+    async () => {
+      const [, offset, replicas] = (await askServer(url, 'ROLE')) as [string, number, [string, string, string][]];
+      return replicas.every(([, , acked]) => Number(acked) >= offset);
+    },
+    { timeoutMs: PAUSE_MS, what: 'replicas have all' },
+  );
+}
+
 /** What a Sentinel answers to a question about the master. */
 async function askSentinel(port: number, question: string): Promise<Record<string, string>> {
-  const client = new Redis(port, '127.0.0.1', {
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-    lazyConnect: true,
-  });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    const fields = (await client.call('SENTINEL', question, MASTER)) as string[];
-    return Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : [])));
-  } finally {
-    client.disconnect();
-  }
+  const fields = (await askServer(`redis://127.0.0.1:${port}`, 'SENTINEL', question, MASTER)) as string[];
+  return Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : [])));
 }
