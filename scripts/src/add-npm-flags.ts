@@ -13,7 +13,7 @@ const VALUES: Record<string, readonly string[]> = {
   cli: ['name', 'device', 'expires', 'scopes', 'limit', 'burst', 'jitter'],
   demo: ['recipients'],
   simulator: ['profile', 'host', 'port', 'seed', 'latency-ms', 'decrypt-sample', 'state-file'],
-  chaos: ['rounds', 'seed', 'devices', 'recipients'],
+  chaos: ['rounds', 'seed', 'devices', 'recipients', 'redis', 'wait-replicas'],
   model: ['sequences', 'seed'],
   test: ['grep', 'counts'],
   'test-long': ['grep', 'counts'],

@@ -39,10 +39,14 @@ describe('the account of a chaos run', () => {
     });
   });
 
-  it('tells of each one that is lost what is known of it', () => {
-    const lost: unknown[] = [];
-    accountFor([message('a'), message('b', 'failed')], new Map([['1', [row('a', 1)]]]), (one) => lost.push(one));
-    expect(lost).to.deep.equal([message('b', 'failed')]);
+  it('tells of each one that is lost or shown twice what is known of it', () => {
+    const wrong: unknown[] = [];
+    const shown = new Map([['1', [row('a', 1), row('c', 2)]]]);
+    accountFor([message('a'), message('b', 'failed'), message('c')], shown, (...one) => wrong.push(one));
+    expect(wrong).to.deep.equal([
+      [message('b', 'failed'), 0],
+      [message('c'), 2],
+    ]);
     expect(message('b', 'failed')).to.include({ status: 'failed', error: 'network_463', attempts: 1 });
   });
 

@@ -8,7 +8,8 @@ export interface PromisedMessage {
   to: string;
   /** The text, which no other send has. */
   marker: string;
-  status: RecipientView['status'];
+  /** `forgotten`: Redis has no record of the send any more. */
+  status: RecipientView['status'] | 'forgotten';
   /** The public name of why it is not out. */
   error: string | undefined;
   /** How often it was claimed. */
@@ -30,12 +31,12 @@ export interface Account {
 
 /**
  * Compares what was promised with what the phones show, by text and not by id.
- * @param onLost is called for each lost message.
+ * @param onWrong is called for each message that is lost or was shown more than once.
  */
-export function accountFor(
-  promised: readonly PromisedMessage[],
+export function accountFor<Message extends PromisedMessage>(
+  promised: readonly Message[],
   shown: ReadonlyMap<string, ShownMessage[]>,
-  onLost: (message: PromisedMessage) => void = () => {},
+  onWrong: (message: Message, timesShown: number) => void = () => {},
 ): Account {
   const account: Account = { recipients: promised.length, shown: 0, failed: 0, expired: 0, lost: 0, duplicates: 0 };
   const times = new Map<string, number>();
@@ -53,8 +54,8 @@ export function accountFor(
     else if (status === 'expired') account.expired++;
     const isLost = count === 0 && !(mayFail && status === 'failed');
     if (isLost) account.lost++;
-    if (isLost) onLost(message);
     if (count > 1) account.duplicates++;
+    if (isLost || count > 1) onWrong(message, count);
   }
   return account;
 }

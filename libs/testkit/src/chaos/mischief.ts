@@ -1,8 +1,8 @@
 import { sleep } from '@gateway/runtime/clock';
 import type { Simulator } from '@gateway/simulator/start-simulator';
-import type { RedisProcess } from '../redis-servers/redis-process.js';
 import type { Fleet } from './fleet.js';
 import type { Random } from './random.js';
+import type { RedisOfRun } from './redis/redis-of-run.js';
 
 export interface Mischief {
   /** Processes killed, Redis included. */
@@ -38,7 +38,7 @@ const NETWORK_FAULTS: Pick<Rule, 'on' | 'do'>[] = [
 
 interface World {
   fleet: Fleet;
-  redis: RedisProcess;
+  redis: RedisOfRun;
   simulator: Simulator;
   random: Random;
   /** The senders' numbers. */
@@ -80,6 +80,8 @@ export async function makeMischief(world: World, stop: AbortSignal): Promise<Mis
   return done;
 }
 
+const KINDS = ['kill', 'kill', 'stop', 'freeze', 'network', 'network', 'network', 'cut', 'lock'] as const;
+
 /** What every run begins with: without a kill it would prove nothing. */
 async function killSender({ fleet, random }: World, done: Mischief): Promise<void> {
   done.kills++;
@@ -87,18 +89,7 @@ async function killSender({ fleet, random }: World, done: Mischief): Promise<voi
 }
 
 async function doHarm({ fleet, redis, simulator, random, accounts }: World, done: Mischief): Promise<void> {
-  const kind = random.pick([
-    'kill',
-    'kill',
-    'stop',
-    'freeze',
-    'network',
-    'network',
-    'network',
-    'cut',
-    'lock',
-    'redis',
-  ] as const);
+  const kind = random.pick([...KINDS, ...Array.from({ length: redis.weight }, () => 'redis' as const)]);
   const idle = fleet.idle();
   // Most of it hits senders: they have the most to lose.
   const senders = idle.filter(({ service }) => service === 'sender');
@@ -134,9 +125,13 @@ async function doHarm({ fleet, redis, simulator, random, accounts }: World, done
       done.faults++;
       return lockAccount(simulator, account, lockMs);
     case 'redis':
-      done.kills++;
-      return redis.killAndRestart();
+      return hurtRedis(redis, random, done);
   }
+}
+
+async function hurtRedis(redis: RedisOfRun, random: Random, done: Mischief): Promise<void> {
+  const blow = await redis.hurt(random);
+  if (blow) done[blow.isKill ? 'kills' : 'faults']++;
 }
 
 /** For a time, the account may start no new conversation: its messages to strangers must wait. */

@@ -2,31 +2,33 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { otpText } from '@gateway/contracts/content/otp-text';
-import { recipientErrorName } from '@gateway/contracts/sends/recipient-errors';
 import { sleep } from '@gateway/runtime/clock';
+import { toError } from '@gateway/runtime/errors';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { type Simulator, startSimulator } from '@gateway/simulator/start-simulator';
 import { createStore, type Store } from '@gateway/store/core/store';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { listMembers } from '@gateway/store/fleet/members';
-import { readRecipients, readSend } from '@gateway/store/sends/read-send';
+import { readSend } from '@gateway/store/sends/read-send';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import PQueue from 'p-queue';
 import { eventually } from '../eventually.js';
 import { codeAfter } from '../gateway.js';
-import { makeNumbers, readDeliveries, type ShownMessage } from '../phones.js';
-import { RedisProcess } from '../redis-servers/redis-process.js';
+import { makeNumbers } from '../phones.js';
 import { findSteadyPort } from '../redis-servers/steady-port.js';
 import { readKeyRings } from '../redis-space.js';
 import { makePng } from '../sample-files.js';
 import { scanCodes } from '../scan-codes.js';
-import { type Account, accountFor, type PromisedMessage } from './account-for.js';
+import type { Account } from './account-for.js';
 import { postUntilAnswered } from './client.js';
 import { Fleet } from './fleet.js';
 import { type Mischief, makeMischief } from './mischief.js';
 import { planRefusals } from './plan-refusals.js';
 import { Random } from './random.js';
+import type { RedisOfRun } from './redis/redis-of-run.js';
+import { type RedisKind, startRedis } from './redis/start-redis.js';
+import { type Line, type PromisedSend, takeAccount } from './take-account.js';
 
 export interface ChaosOptions {
   rounds: number;
@@ -34,6 +36,9 @@ export interface ChaosOptions {
   devices: number;
   /** Per list; each device gets one list a round. */
   recipients: number;
+  redis?: RedisKind;
+  /** `REDIS_WAIT_REPLICAS` of the gateway. */
+  waitReplicas?: number;
   /** Says what happens, for people. */
   say(line: string): void;
 }
@@ -41,12 +46,14 @@ export interface ChaosOptions {
 export interface ChaosResult extends Account, Mischief {
   rounds: number;
   seed: number;
-}
-
-interface Line {
-  address: { workspace: string; device: string };
-  number: string;
-  token: string;
+  redis: RedisKind;
+  waitReplicas: number;
+  /** What befell Redis. */
+  redisBlows: number;
+  /** Promised sends of which Redis has no record any more. */
+  forgotten: number;
+  /** Whether nothing may be lost: see docs/durability.md. */
+  keepsPromises: boolean;
 }
 
 const KEYS = { CREDENTIAL_KEYS: `k:${'0b'.repeat(32)}`, CONTENT_KEYS: `k:${'0c'.repeat(32)}` };
@@ -69,7 +76,8 @@ const LEAST_OTP_GAP_MS = 500;
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const random = new Random(options.seed);
   const logFolder = mkdtempSync(join(tmpdir(), 'gateway-chaos-logs-'));
-  const redis = await RedisProcess.start({ logFolder });
+  const { redis: kind = 'single', waitReplicas = 0, say } = options;
+  const redis = await startRedis(kind, { logFolder, waitReplicas, say });
   const simulator = await startSimulator({ seed: `chaos-${options.seed}` });
   const logger = createLogger({ service: 'chaos', level: 'error', destination: process.stderr });
   const clients = createRedisClients({ url: redis.url, logger: { ...logger, warn: () => {} } });
@@ -82,34 +90,58 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const fleet = new Fleet(logFolder);
   let isWhole = false;
   try {
-    const bases = await startFleet(fleet, redis, simulator);
+    const bases = await startFleet(fleet, simulator, {
+      REDIS_URL: redis.url,
+      REDIS_WAIT_REPLICAS: String(waitReplicas),
+    });
     const lines = await linkDevices(store, simulator, bases, options.devices);
-    options.say(`${fleet.places.length} processes, ${lines.length} devices linked; ${await describeShares(store)}`);
-    const total: ChaosResult = { rounds: options.rounds, seed: options.seed, ...NOTHING };
+    say(`${fleet.places.length} processes, ${lines.length} devices linked; ${await describeShares(store)}`);
+    const { rounds, seed } = options;
+    const { keepsPromises } = redis;
+    const total = { rounds, seed, redis: kind, waitReplicas, keepsPromises, redisBlows: 0, ...NOTHING };
     for (let round = 1; round <= options.rounds; round++) {
       const result = await runRound({ ...options, round, random, redis, simulator, store, fleet, bases, lines });
       for (const key of Object.keys(NOTHING) as (keyof typeof NOTHING)[]) total[key] += result[key];
-      options.say(`round ${round}: ${JSON.stringify(result)}`);
+      say(`round ${round}: ${JSON.stringify(result)}`);
     }
     const stubborn = await fleet.close();
     if (stubborn.length > 0) throw new Error(`${stubborn.length} processes did not stop when they were asked to`);
+    total.redisBlows = redis.blows.length;
     isWhole = total.lost === 0 && total.duplicates === 0;
     return total;
+  } catch (thrown) {
+    // Said at once: what is still running may end the process before it gets there.
+    say(`the run broke off: ${toError(thrown).stack}`);
+    throw thrown;
   } finally {
     await fleet.close();
     if (isWhole) rmSync(logFolder, { recursive: true, force: true });
-    else options.say(`the logs of all processes are kept in ${logFolder}`);
+    else say(`the logs of all processes are kept in ${logFolder}`);
     await clients.close();
     await simulator.close();
     await redis.stop();
   }
 }
 
-const NOTHING = { recipients: 0, shown: 0, failed: 0, expired: 0, lost: 0, duplicates: 0, kills: 0, faults: 0 };
+const NOTHING = {
+  recipients: 0,
+  shown: 0,
+  failed: 0,
+  expired: 0,
+  lost: 0,
+  duplicates: 0,
+  forgotten: 0,
+  kills: 0,
+  faults: 0,
+};
 
-async function startFleet(fleet: Fleet, redis: RedisProcess, simulator: Simulator): Promise<string[]> {
+async function startFleet(
+  fleet: Fleet,
+  simulator: Simulator,
+  redisSettings: Record<string, string>,
+): Promise<string[]> {
   const env = {
-    REDIS_URL: redis.url,
+    ...redisSettings,
     ...KEYS,
     MESSENGER_URL: simulator.socketUrl,
     MESSENGER_TRUST: `root:${simulator.rootPublicKeyHex}`,
@@ -175,10 +207,10 @@ async function findUnconnected(store: Store, lines: readonly Line[]): Promise<un
   return states.filter(({ status }) => status !== 'connected');
 }
 
-interface Round extends ChaosOptions {
+interface Round extends Omit<ChaosOptions, 'redis'> {
   round: number;
   random: Random;
-  redis: RedisProcess;
+  redis: RedisOfRun;
   simulator: Simulator;
   store: Store;
   fleet: Fleet;
@@ -186,15 +218,7 @@ interface Round extends ChaosOptions {
   lines: Line[];
 }
 
-interface PromisedSend {
-  line: Line;
-  messageId: string;
-  marker: string;
-  /** Recipients whom the fault plan refuses. */
-  refused: ReadonlySet<string>;
-}
-
-async function runRound(round: Round): Promise<Account & Mischief> {
+async function runRound(round: Round): Promise<Account & Mischief & { forgotten: number }> {
   const stop = new AbortController();
   const accounts = round.lines.map(({ number }) => number);
   const slowness = Math.max(1, accounts.length / DEVICES_A_BLOW);
@@ -203,14 +227,16 @@ async function runRound(round: Round): Promise<Account & Mischief> {
   const sends = await sending.addAll(round.lines.map((line) => () => sendList(round, line)));
   const otps = sendOtps(round, sends, stop.signal);
   // Half of the work is done under fire, and the rest while everything heals.
-  const isHalfDone = async () => (await countQueued(round.store, sends)) <= (round.lines.length * round.recipients) / 2;
+  const isHalfDone = async () =>
+    round.redis.hasHadAll && (await countQueued(round.store, sends)) <= (round.lines.length * round.recipients) / 2;
   await eventually(isHalfDone, { timeoutMs: MAX_FIRE_MS, everyMs: LOOK_MS }).catch(() => {
-    round.say('not half of the messages went out under fire');
+    round.say('not half of the messages went out under fire, or Redis was spared something');
   });
   stop.abort();
   const done = await mischief;
   await otps;
   round.simulator.network.faults.clear();
+  await round.redis.settle();
   await round.fleet.settle();
   await settle(round, sends);
   return { ...(await takeAccount(round, sends)), ...done };
@@ -227,7 +253,7 @@ async function sendList(world: Round, line: Line): Promise<PromisedSend> {
   const body = { to, text: marker, ...(line === lines[0] && { attachment }) };
   const answer = await postUntilAnswered(bases, '/send', { token: line.token, body });
   if (answer.status !== 202) throw new Error(`list refused: ${JSON.stringify(answer)}`);
-  return { line, messageId: String(answer.body.messageId), marker, refused };
+  return { line, messageId: String(answer.body.messageId), marker, refused, to, promisedAtMs: Date.now() };
 }
 
 /** One-time passwords between the lists, for as long as the mischief goes on: each to a number of its own. */
@@ -245,7 +271,14 @@ async function sendOtp({ bases, round }: Round, line: Line, i: number): Promise<
   const answer = await postUntilAnswered(bases, '/otp', { token: line.token, body: { phone, code } });
   if (answer.status > 202) throw new Error(`OTP refused: ${JSON.stringify(answer)}`);
   const { messageId } = answer.body.data as { messageId: string };
-  return { line, messageId, marker: otpText(code, 'English'), refused: new Set() };
+  return {
+    line,
+    messageId,
+    marker: otpText(code, 'English'),
+    refused: new Set(),
+    to: [phone!],
+    promisedAtMs: Date.now(),
+  };
 }
 
 /** Until every message is sent or has failed. There is no timeout as long as there is progress. */
@@ -266,23 +299,4 @@ async function countQueued(store: Store, sends: readonly PromisedSend[]): Promis
     sends.map(async ({ line, messageId }) => (await readSend(store, line.address, messageId))?.counts.queued ?? 0),
   );
   return counts.reduce((sum, queued) => sum + queued, 0);
-}
-
-async function takeAccount(
-  { store, simulator, recipients, say }: Round,
-  sends: readonly PromisedSend[],
-): Promise<Account> {
-  const promised: PromisedMessage[] = [];
-  const shown = new Map<string, ShownMessage[]>();
-  for (const { line, messageId, marker, refused } of sends) {
-    const send = await readSend(store, line.address, messageId);
-    if (!send) throw new Error('a promised send has no record any more');
-    const rows = await readRecipients(store, line.address, send.tag, { from: 0, limit: recipients });
-    for (const { to, status, attempts, errorCode } of rows) {
-      const error = recipientErrorName(errorCode);
-      promised.push({ from: line.number, to, marker, status, error, attempts, mayFail: refused.has(to) });
-    }
-    shown.set(line.number, await readDeliveries(simulator, line.number));
-  }
-  return accountFor(promised, shown, (lost) => say(`LOST: ${JSON.stringify(lost)}`));
 }

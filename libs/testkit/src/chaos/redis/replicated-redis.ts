@@ -1,0 +1,143 @@
+import { sleep } from '@gateway/runtime/clock';
+import { eventually } from '../../eventually.js';
+import { askServer } from '../../redis-servers/ask-server.js';
+import { startRedisCluster } from '../../redis-servers/redis-cluster.js';
+import type { RedisProcess } from '../../redis-servers/redis-process.js';
+import { startRedisSentinels } from '../../redis-servers/redis-sentinels.js';
+import type { Random } from '../random.js';
+import type { RedisBlow, RedisOfRun } from './redis-of-run.js';
+
+/** A master as of now, with the replicas that follow it. */
+interface Group {
+  master: RedisProcess;
+  replicas: RedisProcess[];
+}
+
+interface Servers {
+  url: string;
+  /** Those with data. */
+  all: RedisProcess[];
+  masters: number;
+  /** Who decides on failovers sees the same. */
+  agree(groups: readonly Group[]): Promise<boolean>;
+  failOver(group: Group): Promise<void>;
+  cutOff(server: RedisProcess): Promise<() => Promise<void>>;
+  stop(): Promise<void>;
+}
+
+type Options = { logFolder: string; waitReplicas: number; say(line: string): void };
+
+const BLOWS = ['kill', 'freeze', 'failover', 'partition', 'full'] as const;
+type Kind = (typeof BLOWS)[number];
+/** Long enough for an election, and too short for one, which is where servers disagree. */
+const [SHORTEST_MS, LONGEST_MS] = [1_000, 9_000];
+const WHOLE = { timeoutMs: 90_000, everyMs: 200, what: 'that all servers of Redis are up and agree' };
+/** Less than an empty server uses: it is full at once. */
+const FULL_BYTES = 100_000;
+const WEIGHT = 5;
+
+export async function startSentinelRedis(options: Options): Promise<RedisOfRun> {
+  const { servers, url, agreeOn, cutOff, stop, ...sentinels } = await startRedisSentinels(options);
+  // With one confirmation, an unplanned one may forget what the other replica had confirmed: see docs/durability.md.
+  const failOver = () => sentinels.failOver({ isPlanned: options.waitReplicas === 1 });
+  const agree = ([group]: readonly Group[]) => agreeOn(group!.master);
+  return hurtable({ url, all: servers, masters: 1, agree, failOver, cutOff, stop }, options);
+}
+
+export async function startClusterRedis(options: Options): Promise<RedisOfRun> {
+  const cluster = await startRedisCluster({ ...options, replicas: 1, canBeCut: true });
+  const all = cluster.shards.flatMap(({ master, replicas }) => [master, ...replicas]);
+  const failOver = async ({ replicas }: Group) => void (await askServer(replicas[0]!.url, 'CLUSTER', 'FAILOVER'));
+  return hurtable({ ...cluster, all, masters: cluster.shards.length, failOver }, options);
+}
+
+function hurtable(servers: Servers, { waitReplicas, say }: Options): RedisOfRun {
+  const blows: RedisBlow[] = [];
+  const had = new Set<Kind>();
+  let left: Kind[] = [];
+  let isBusy = false;
+
+  /** Each kind comes before any comes again. */
+  function draw(random: Random): Kind {
+    if (left.length === 0) left = [...BLOWS];
+    return left.splice(Math.floor(random.next() * left.length), 1)[0]!;
+  }
+
+  return {
+    ...{ url: servers.url, weight: WEIGHT, keepsPromises: waitReplicas > 0, blows },
+    get hasHadAll() {
+      return had.size === BLOWS.length;
+    },
+    hurt: async (random) => {
+      if (isBusy) return false;
+      isBusy = true;
+      const kind = draw(random);
+      const [at, ms] = [random.next(), random.between(SHORTEST_MS, LONGEST_MS)];
+      try {
+        // Only one at a time: a promise holds as long as a server that has it becomes the master.
+        const groups = await eventually(() => findGroups(servers), WHOLE);
+        const group = groups[Math.floor(at * groups.length)]!;
+        const blow = { what: `${kind} ${group.master.port} ${ms} ms`, fromMs: Date.now(), untilMs: 0 };
+        blows.push(blow);
+        await strike(servers, kind, { group, ms });
+        blow.untilMs = Date.now();
+        say(`Redis: ${blow.what}`);
+        had.add(kind);
+        return { isKill: kind === 'kill' };
+      } finally {
+        isBusy = false;
+      }
+    },
+    settle: async () => void (await eventually(() => findGroups(servers), WHOLE)),
+    stop: () => servers.stop(),
+  };
+}
+
+async function strike(servers: Servers, kind: Kind, { group, ms }: { group: Group; ms: number }): Promise<void> {
+  const { master } = group;
+  switch (kind) {
+    case 'kill':
+      await master.kill();
+      await sleep(ms);
+      return master.restart();
+    case 'freeze':
+      master.freeze();
+      await sleep(ms);
+      return master.thaw();
+    case 'failover':
+      return surely(() => servers.failOver(group));
+    case 'partition': {
+      const heal = await surely(() => servers.cutOff(master));
+      await sleep(ms);
+      return surely(heal);
+    }
+    case 'full':
+      await surely(() => askServer(master.url, 'CONFIG', 'SET', 'maxmemory', FULL_BYTES));
+      await sleep(ms);
+      await surely(() => askServer(master.url, 'CONFIG', 'SET', 'maxmemory', 0));
+  }
+}
+
+/** A busy machine may be too late with an answer. */
+async function surely<Result>(work: () => Promise<Result>): Promise<Result> {
+  const { result } = await eventually(async () => ({ result: await work() }), WHOLE);
+  return result;
+}
+
+/** `undefined`: not all servers are where they belong. */
+async function findGroups(servers: Servers): Promise<Group[] | undefined> {
+  const roles = await Promise.all(
+    servers.all.map(async (server) => ({ server, role: (await askServer(server.url, 'ROLE')) as unknown[] })),
+  );
+  const groups = roles
+    .filter(({ role }) => role[0] === 'master')
+    .map(({ server: master }) => ({
+      master,
+      replicas: roles
+        .filter(({ role }) => role[0] === 'slave' && role[2] === master.port && role[3] === 'connected')
+        .map(({ server }) => server),
+    }));
+  const size = servers.all.length / servers.masters;
+  const isWhole = groups.length === servers.masters && groups.every(({ replicas }) => replicas.length === size - 1);
+  return isWhole && (await servers.agree(groups)) ? groups : undefined;
+}
