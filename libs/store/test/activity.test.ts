@@ -53,9 +53,28 @@ describe('what happened', () => {
       { ...NOTHING, atMs: NOW_MS - MINUTE_MS },
       { ...NOTHING, queued: 5, sent: 2, ackMs: 1_400, atMs: NOW_MS },
       { ...NOTHING, atMs: NOW_MS + MINUTE_MS },
-      { ...NOTHING, read: 1, failed: 1, cancelled: 1, atMs: NOW_MS + 2 * MINUTE_MS },
+      { ...NOTHING, delivered: 1, read: 1, failed: 1, cancelled: 1, atMs: NOW_MS + 2 * MINUTE_MS },
     ]);
     expect(failures).to.deep.equal({ network_463: 1 });
+  });
+
+  it('counts one whose receipt comes before the ack as sent, too, and the time until then', async () => {
+    const { messageId } = await accept(['4915112345670', '4915112345671']);
+    const { tag } = parseMessageId(messageId)!;
+    for (const recipient of [0, 1]) {
+      await claimRecipient(space.store, ownership, { tag, recipient, part: 0, nowMs: NOW_MS });
+    }
+    const events = [0, 1].map((recipient) => ({
+      ...{ recipient, part: 0 },
+      event: recipient === 0 ? ('delivered' as const) : ('read' as const),
+    }));
+    await recordResults(space.store, ownership, { tag, nowMs: NOW_MS + 300, events });
+    await recordResults(space.store, ownership, {
+      ...{ tag, nowMs: NOW_MS + 900 },
+      events: [{ recipient: 0, part: 0, event: 'acked' }],
+    });
+    const { minutes } = await activity(NOW_MS, 1);
+    expect(minutes).to.deep.equal([{ ...NOTHING, queued: 2, sent: 2, delivered: 2, read: 1, ackMs: 600, atMs: NOW_MS }]);
   });
 
   it('is read once of an hour that is over, and again of one that may still be counted in', async () => {

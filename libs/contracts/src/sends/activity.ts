@@ -1,8 +1,9 @@
 import { RECIPIENT_STATUSES } from './statuses.js';
 
 /**
- * What is counted in each minute, in the order of its place: recipients that came to have a status (those that were accepted are
- * `queued`), then the ms from the attempt to the ack of all that became `sent`. An hour is one string: 60 minutes of these, each an
+ * What is counted in each minute, in the order of its place: recipients that came to have a status or to be beyond it (one that is
+ * read was sent and delivered, too; those that were accepted are `queued`), then the ms from the attempt to the first word of the network
+ * of all that became `sent`. An hour is one string: 60 minutes of these, each an
  * unsigned big-endian integer.
  */
 export const ACTIVITY_FIELDS = [...RECIPIENT_STATUSES, 'ackMs'] as const;

@@ -39,7 +39,8 @@ for i = before_events + 1, #ARGV, 4 do
     r.status = next_status(r, event)
     if event == EVENT_HELD and r.status == QUEUED then r.err = tonumber(ARGV[i + 3]) end
     if r.status ~= before then
-      if r.status == SENT then note(became, ACK_MS_PLACE, math.max(0, tonumber(now_ms) - r.at)) end
+      -- A receipt that comes before the ack says that the network has it, too.
+      if before == QUEUED and r.status >= SENT and r.status <= READ then note(became, ACK_MS_PLACE, math.max(0, tonumber(now_ms) - r.at)) end
       if before == SENT and r.status ~= FAILED then to_delivery = math.max(0, tonumber(now_ms) - r.at) end
       if r.status == FAILED then note(failed_of, tonumber(ARGV[i + 3]), 1) end
       r.at = tonumber(now_ms)

@@ -18,6 +18,8 @@ local function note(counts, what, many) counts[what] = (counts[what] or 0) + man
 local function move_counts(from, to, recipients)
   send[STATUS_NAMES[from]] = send[STATUS_NAMES[from]] - recipients
   send[STATUS_NAMES[to]] = send[STATUS_NAMES[to]] + recipients
+  local first, last = skipped_between(from, to)
+  for passed = first, last do note(became, passed, recipients) end
   note(became, to, recipients)
   move_totals(from, to, recipients)
 end

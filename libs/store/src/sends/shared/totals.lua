@@ -3,13 +3,17 @@
 --- @constants STATUSES TOTAL_BITS SENT READ
 local moves = {}
 
+-- The first and the last status that was skipped: a receipt may come before the ack, and who reads a message has got it.
+local function skipped_between(from, to)
+  return (from and from >= SENT and from <= READ) and from + 1 or SENT, to <= READ and to - 1 or 0
+end
+
 -- `from` is nil for those that are accepted.
 local function move_totals(from, to, many)
   local function add(place) moves[place] = (moves[place] or 0) + many end
   if from then add(STATUSES + from) end
-  -- What was skipped: a receipt may come before the ack.
-  local first = (from and from >= SENT and from <= READ) and from + 1 or SENT
-  for between = first, to <= READ and to - 1 or 0 do
+  local first, last = skipped_between(from, to)
+  for between = first, last do
     add(between)
     add(STATUSES + between)
   end
