@@ -74,7 +74,9 @@ describe('what happened', () => {
       events: [{ recipient: 0, part: 0, event: 'acked' }],
     });
     const { minutes } = await activity(NOW_MS, 1);
-    expect(minutes).to.deep.equal([{ ...NOTHING, queued: 2, sent: 2, delivered: 2, read: 1, ackMs: 600, atMs: NOW_MS }]);
+    expect(minutes).to.deep.equal([
+      { ...NOTHING, queued: 2, sent: 2, delivered: 2, read: 1, ackMs: 600, atMs: NOW_MS },
+    ]);
   });
 
   it('is read once of an hour that is over, and again of one that may still be counted in', async () => {

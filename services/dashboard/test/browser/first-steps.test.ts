@@ -27,6 +27,12 @@ describe('the first steps in the console', function () {
   });
   after(() => dashboard.close());
 
+  it('begin with an account: without one there is nothing to write a message with', async () => {
+    const page = await browser.open(dashboard, '/messages/new', { role: 'operator' });
+    await page.getByRole('link', { name: 'Link an account' }).click();
+    await page.getByRole('button', { name: 'Show the QR code' }).waitFor();
+  });
+
   it('lead by a link, a scan and a token to the first message that is read, in eight clicks and two fields', async () => {
     const page = await browser.open(dashboard, '/sign-in', { role: 'none' });
     const secret = await createOneTimeLink(dashboard.store, 'admin');

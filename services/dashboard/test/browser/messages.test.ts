@@ -52,13 +52,22 @@ describe('messages on the page of the console', function () {
   it('checks a list line by line, says what will be before it is sent, and sends it once', async () => {
     await addOptOuts(space.store, 'main', { numbers: ['447700900003'], source: 'api', atMs: Date.now() });
     const page = await browser.open(dashboard, '/messages', { role: 'operator' });
+    await page.clock.install();
     await page.getByRole('link', { name: 'New message' }).click();
     const lines = ['name', '+44 7700 900-001', '447700900001;Ann', '+44 7700 900003', '07700 900004', '4477x'];
     await page.getByLabel('Recipients').fill(lines.join('\n'));
     await page.getByLabel('Text', { exact: true }).fill("It's =1+1");
     await page.getByText('1 duplicate gets it once.').waitFor();
     await page.getByText('1 person has opted out and will get nothing.').waitFor();
+    // However long the form stays open: when all would be sent lies never behind.
+    await page.clock.fastForward(3_600_000);
+    await page.getByText('All sent, at the pace of the device: now').waitFor();
     await page.getByText('Line 5:').waitFor();
+    const gone = await linkDevice(space.store, { workspace: 'main', device: 'gone' });
+    await gone.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+    await page.getByLabel('Device').selectOption('gone');
+    await page.getByText('No account is linked to this device.').waitFor();
+    await page.getByLabel('Device').selectOption('default');
     const submit = page.getByRole('button', { name: /^Send to/ });
     expect(await submit.isDisabled()).to.equal(true);
     await page.getByRole('button', { name: 'Leave these lines out' }).click();

@@ -29,7 +29,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, ms: number][] = [
 function sayFromNow(ms: number): string {
   const distance = ms - Date.now();
   const [unit, size] = UNITS.find(([, each]) => Math.abs(distance) >= each) ?? ['second', 1_000];
-  return new Intl.RelativeTimeFormat(localeOf(), { numeric: 'auto' }).format(Math.trunc(distance / size), unit);
+  return new Intl.RelativeTimeFormat(localeOf(), { numeric: 'auto' }).format(Math.round(distance / size), unit);
 }
 
 /** Date and time, to the second. */

@@ -30,6 +30,8 @@ export function FindButton() {
         onClick={open}
         aria-keyshortcuts="Control+K Meta+K"
         visibleFrom="sm"
+        fz="sm"
+        fw={500}
       >
         {t('find.title')}
       </Button>

@@ -1,21 +1,13 @@
-import { LIMITS } from '@gateway/contracts/limits';
-import { Anchor, Button, FileButton, Group, NativeSelect, SimpleGrid, Stack, Text, Textarea } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Anchor, Button, Group, Stack } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { ChevronLeft, FileUp, Paperclip, Send } from 'lucide-react';
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { ChevronLeft, Smartphone } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
-import { sendMessage } from '../../api/messages.js';
 import { useMe } from '../../api/session.js';
-import { CopyBox } from '../../components/copy-box.js';
 import { Page } from '../../components/page.js';
-import { Panel } from '../../components/panel.js';
 import { Failure } from '../../components/states/failure.js';
-import { checkList } from './check-list.js';
-import { PreviewPanel } from './preview-panel.js';
-import { readAttachment } from './read-file.js';
-import { toCurl } from './to-curl.js';
+import { Listed } from '../../components/states/listed.js';
+import { MessageForm } from './message-form.js';
 import { useFormerMessage } from './use-former-message.js';
 
 const route = getRouteApi('/inside/messages/new');
@@ -24,56 +16,10 @@ const route = getRouteApi('/inside/messages/new');
 export function NewMessagePage() {
   const { t } = useTranslation();
   const { again } = route.useSearch();
-  const navigate = route.useNavigate();
-  const { api, user } = useMe();
-  const devices = useDevices().data ?? [];
+  const { role } = useMe().user;
+  const devices = useDevices();
   const former = useFormerMessage(again);
-  const [chosen, choose] = useState('');
-  const [people, setPeople] = useState('');
-  const [text, setText] = useState('');
-  const [file, setFile] = useState<File | null>(null);
-  // One for each form that is opened: one that is sent twice sends once.
-  const [key] = useState(() => crypto.randomUUID());
-  useEffect(() => {
-    if (!former.data) return;
-    setPeople(former.data.numbers.join('\n'));
-    setText(former.data.text);
-    choose(former.data.device);
-  }, [former.data]);
-  const device = chosen || (devices.find(({ isDefault }) => isDefault) ?? devices[0])?.id || '';
-  const checked = useDeferredValue(people);
-  const list = useMemo(() => checkList(checked), [checked]);
-  const sending = useMutation({
-    mutationFn: async () => {
-      const attachment = file ? { attachment: await readAttachment(file) } : {};
-      return sendMessage({ device, key, message: { to: list.numbers, ...(text && { text }), ...attachment } });
-    },
-    onSuccess: (id) => void navigate({ to: '/messages/$message', params: { message: id } }),
-  });
-  const isReady =
-    device !== '' &&
-    (text !== '' || file !== null) &&
-    list.bad.length === 0 &&
-    list.numbers.length > 0 &&
-    list.numbers.length <= LIMITS.maxRecipients &&
-    checked === people;
-  const dropBad = () => {
-    const bad = new Set(list.bad.map(({ line }) => line));
-    setPeople((all) =>
-      all
-        .split(/\r?\n/)
-        .filter((_, index) => !bad.has(index + 1))
-        .join('\n'),
-    );
-  };
-  // The second click of two may come before the button is shown as busy.
-  const isUnderWay = useRef(false);
-  const submit = () => {
-    if (isUnderWay.current) return;
-    isUnderWay.current = true;
-    sending.mutate(undefined, { onSettled: () => (isUnderWay.current = false) });
-  };
-  if (user.role === 'viewer') return <Page title={t('compose.title')}>{t('errors.not_allowed')}</Page>;
+  if (role === 'viewer') return <Page title={t('compose.title')}>{t('errors.not_allowed')}</Page>;
   return (
     <Stack>
       <Anchor component={Link} to="/messages" size="sm" maw={1160} mx="auto" w="100%">
@@ -83,98 +29,22 @@ export function NewMessagePage() {
       </Anchor>
       <Page title={t('compose.title')} about={again === undefined ? t('compose.about') : t('compose.aboutAgain')}>
         {former.error && <Failure error={former.error} />}
-        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
-          <Panel>
-            <Stack>
-              <NativeSelect
-                label={t('messages.columns.device')}
-                value={device}
-                onChange={({ currentTarget: { value } }) => choose(value)}
-                data={devices.map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} (${id})` }))}
-              />
-              <Textarea
-                label={t('compose.people')}
-                description={t('compose.peopleAbout')}
-                placeholder={'+44 7700 900123\n+44 7700 900124'}
-                rows={8}
-                dir="ltr"
-                spellCheck={false}
-                value={people}
-                onChange={({ currentTarget: { value } }) => setPeople(value)}
-                error={
-                  list.numbers.length > LIMITS.maxRecipients && t('compose.tooMany', { count: LIMITS.maxRecipients })
-                }
-              />
-              <FileButton accept=".csv,.txt,text/csv,text/plain" onChange={(list) => void list?.text().then(setPeople)}>
-                {(props) => (
-                  <Button
-                    {...props}
-                    variant="default"
-                    leftSection={<FileUp size={16} />}
-                    style={{ alignSelf: 'start' }}
-                  >
-                    {t('compose.upload')}
-                  </Button>
-                )}
-              </FileButton>
-              <Textarea
-                label={t('compose.text')}
-                rows={5}
-                dir="auto"
-                maxLength={LIMITS.maxTextCharacters}
-                value={text}
-                onChange={({ currentTarget: { value } }) => setText(value)}
-              />
-              <Group gap="sm">
-                <FileButton onChange={setFile}>
-                  {(props) => (
-                    <Button {...props} variant="default" leftSection={<Paperclip size={16} />}>
-                      {t('compose.attach')}
-                    </Button>
-                  )}
-                </FileButton>
-                {file && (
-                  <>
-                    <Text size="sm">
-                      <bdi>{file.name}</bdi>
-                    </Text>
-                    <Button size="compact-sm" variant="subtle" onClick={() => setFile(null)}>
-                      {t('compose.detach')}
-                    </Button>
-                  </>
-                )}
-              </Group>
-              {sending.error && <Failure error={sending.error} />}
-              <Button
-                leftSection={<Send size={16} className="turns" />}
-                disabled={!isReady}
-                loading={sending.isPending}
-                onClick={submit}
-              >
-                {t('compose.send', { count: list.numbers.length })}
+        <Listed
+          query={devices}
+          empty={{
+            icon: <Smartphone size={36} strokeWidth={1.4} />,
+            title: t('devices.empty.title'),
+            about: t('devices.empty.about'),
+            action: (
+              <Button component={Link} to="/devices/default">
+                {t('link.title')}
               </Button>
-            </Stack>
-          </Panel>
-          <Stack>
-            <PreviewPanel device={device} list={list} parts={partsOf(text, file)} onDropBad={dropBad} />
-            <Panel>
-              <Text size="sm" mb="xs">
-                {t('compose.curl')}
-              </Text>
-              <CopyBox
-                label={t('tokens.made.curl')}
-                value={toCurl({ apiUrl: api.url, key, to: list.numbers, text, file })}
-              />
-            </Panel>
-          </Stack>
-        </SimpleGrid>
+            ),
+          }}
+        >
+          {(all) => <MessageForm devices={all} former={former.data} />}
+        </Listed>
       </Page>
     </Stack>
   );
-}
-
-/** Messages for each: text that cannot stand below the file follows it. */
-function partsOf(text: string, file: File | null): number {
-  const isBelow = file === null || (!file.type.startsWith('audio/') && text.length <= LIMITS.maxCaptionCharacters);
-  return text === '' || isBelow ? 1 : 2;
 }

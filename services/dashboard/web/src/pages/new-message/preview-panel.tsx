@@ -1,34 +1,40 @@
-import { Alert, Button, List, Stack, Text, Title } from '@mantine/core';
+import type { DeviceView } from '@gateway/contracts/console/views';
+import { Alert, Anchor, Stack, Text, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { previewMessage } from '../../api/messages.js';
-import { Moment } from '../../components/moment.js';
+import { Moment, useTick } from '../../components/moment.js';
 import { Panel } from '../../components/panel.js';
 import { Failure } from '../../components/states/failure.js';
 import type { CheckedList } from './check-list.js';
 
-const SHOWN = 10;
-
 interface PreviewPanelProps {
-  device: string;
+  device: DeviceView;
   list: CheckedList;
   /** Messages for each. */
   parts: number;
-  onDropBad: () => void;
 }
 
 /** What will become of the list, before it is sent. */
-export function PreviewPanel({ device, list: { numbers, bad, duplicates }, parts, onDropBad }: PreviewPanelProps) {
+export function PreviewPanel({
+  device: { id: device, status },
+  list: { numbers, duplicates },
+  parts,
+}: PreviewPanelProps) {
   const { t } = useTranslation();
   const [asked] = useDebouncedValue(numbers, 300);
-  const { data, error } = useQuery({
+  useTick(10_000);
+  const { data, error, dataUpdatedAt } = useQuery({
     queryKey: ['preview', device, parts, asked.join()],
     queryFn: () => previewMessage({ device, to: asked, parts }),
     enabled: asked.length > 0,
     placeholderData: keepPreviousData,
     gcTime: 0,
   });
+  // Reckoned as if it were sent at the time of the answer: it moves on while the form is open.
+  const openMs = Math.max(0, Date.now() - dataUpdatedAt);
   return (
     <Panel>
       <Stack gap="sm" aria-live="polite">
@@ -42,7 +48,7 @@ export function PreviewPanel({ device, list: { numbers, bad, duplicates }, parts
         )}
         {data && numbers.length > 0 && (
           <Text size="sm">
-            {t('compose.finish')} <Moment ms={data.finishAtMs} />
+            {t('compose.finish')} <Moment ms={data.finishAtMs + openMs} />
           </Text>
         )}
         {data && numbers.length > 0 && data.finishAtMs > data.expiresAtMs && (
@@ -50,24 +56,15 @@ export function PreviewPanel({ device, list: { numbers, bad, duplicates }, parts
             {t('compose.tooLate')}
           </Alert>
         )}
-        {error && <Failure error={error} />}
-        {bad.length > 0 && (
-          <Alert color="red" variant="outline" c="var(--mantine-color-text)">
-            <Stack gap="xs" align="flex-start">
-              <Text size="sm">{t('compose.bad', { count: bad.length })}</Text>
-              <List size="sm">
-                {bad.slice(0, SHOWN).map(({ line, text }) => (
-                  <List.Item key={line}>
-                    {t('compose.line', { line })} <bdi className="mono">{text}</bdi>
-                  </List.Item>
-                ))}
-              </List>
-              <Button size="compact-sm" variant="default" onClick={onDropBad}>
-                {t('compose.drop')}
-              </Button>
-            </Stack>
+        {status === 'disconnected' && (
+          <Alert color="yellow" variant="outline" c="var(--mantine-color-text)">
+            {t('errors.no_device')}{' '}
+            <Anchor component={Link} to={`/devices/${device}`} inherit>
+              {t('link.title')}
+            </Anchor>
           </Alert>
         )}
+        {error && <Failure error={error} />}
       </Stack>
     </Panel>
   );
