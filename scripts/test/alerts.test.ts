@@ -1,29 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '@gateway/scripts/paths';
 import { expect } from 'chai';
 import { parse } from 'yaml';
+import { nameRules, RULES_FOLDER, readDashboards, readRules } from './support/read-queries.js';
 
-const FOLDER = join(ROOT, 'deploy/prometheus');
-const files = readdirSync(FOLDER);
-const named = (end: string) => files.filter((name) => name.endsWith(end));
-const read = (name: string) => parse(readFileSync(join(FOLDER, name), 'utf8'));
-
-interface Rule {
-  alert?: string;
-  record?: string;
-  expr: string;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-}
-const rules: Rule[] = named('rules.yml').flatMap((name) =>
-  read(name).groups.flatMap((group: { rules: Rule[] }) => group.rules),
-);
+const read = (name: string) => parse(readFileSync(join(RULES_FOLDER, name), 'utf8'));
+const rules = readRules();
 const alerts = rules.filter(({ alert }) => alert !== undefined);
 
 function promtool(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: FOLDER, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: RULES_FOLDER, encoding: 'utf8' });
   return { status, said: `${stdout}${stderr}` };
 }
 
@@ -31,19 +19,19 @@ describe('the alerts of deploy/prometheus', function () {
   this.timeout(60_000);
 
   it('are rules that Prometheus takes', () => {
-    const { status, said } = promtool('check', 'rules', ...named('rules.yml'));
+    const { status, said } = promtool('check', 'rules', ...nameRules());
     expect(status, said).to.equal(0);
     expect(said).not.to.match(/duplicate|FAILED/);
   });
 
   it('fire, and are silent, when their tests say', () => {
-    const { status, said } = promtool('test', 'rules', ...named('rules.test.yml'));
+    const { status, said } = promtool('test', 'rules', ...nameRules('rules.test.yml'));
     expect(status, said).to.equal(0);
   });
 
   it('have each a test in which it fires, and one in which it does not', () => {
     type Case = { alertname: string; exp_alerts: unknown[] };
-    const cases: Case[] = named('rules.test.yml').flatMap((name) =>
+    const cases: Case[] = nameRules('rules.test.yml').flatMap((name) =>
       read(name).tests.flatMap((test: { alert_rule_test: Case[] }) => test.alert_rule_test),
     );
     const fires = (isFiring: boolean) =>
@@ -66,10 +54,11 @@ describe('the alerts of deploy/prometheus', function () {
     for (const section of sections) expect(section).to.match(/\*\*Means:\*\*[\s\S]*\*\*Look:\*\*[\s\S]*\*\*Do:\*\*/);
   });
 
-  it('ask for metrics that exist', () => {
+  it('ask for metrics that exist, and so do the dashboards', () => {
     const documented = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8');
     const records = new Set(rules.map(({ record }) => record));
-    for (const { expr } of rules) {
+    const panels = readDashboards().flatMap((dashboard) => dashboard.panels);
+    for (const { expr } of [...rules, ...panels.flatMap(({ targets }) => targets)]) {
       for (const [name] of expr.matchAll(/\bgateway[_:][\w:]+/g)) {
         if (records.has(name)) continue;
         expect(documented, expr).to.include(`\`${name.replace(/_(bucket|sum|count)$/, '')}\``);

@@ -44,6 +44,7 @@ export async function runTest(args: string[], lifecycle: Lifecycle): Promise<num
 /** `npm run test:long`: what takes too long for `npm test`, in the same way. It fails when it takes over six minutes. */
 export async function runLongTests(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
+  await providePromtool();
   await provideChromium();
   await provideKubectl();
   const timer = setTimeout(() => {

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '@gateway/scripts/paths';
+import { parse } from 'yaml';
+
+export interface Rule {
+  alert?: string;
+  record?: string;
+  expr: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+interface Dashboard {
+  uid: string;
+  panels: { id: number; title: string; targets: { expr: string }[] }[];
+}
+
+export const RULES_FOLDER = join(ROOT, 'deploy/prometheus');
+
+/** `slo-rules.yml`, or with `rules.test.yml` their tests. */
+export function nameRules(end: 'rules.yml' | 'rules.test.yml' = 'rules.yml'): string[] {
+  return readdirSync(RULES_FOLDER).filter((name) => name.endsWith(end));
+}
+
+export function readRules(): Rule[] {
+  return nameRules().flatMap((name) => {
+    const { groups } = parse(readFileSync(join(RULES_FOLDER, name), 'utf8')) as { groups: { rules: Rule[] }[] };
+    return groups.flatMap(({ rules }) => rules);
+  });
+}
+
+export function readDashboards(): Dashboard[] {
+  const folder = join(ROOT, 'deploy/grafana');
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Dashboard);
+}
