@@ -19,6 +19,8 @@ describe('the ownerships of a process', () => {
   /** What becomes of the answer to the next claim, once Redis has made it. */
   /** What the metrics heard. */
   let counted: string[];
+  let renewals: number;
+  let lateRenewals: number;
   let claimAnswer: 'heard' | 'lost' | 'askedForAgain';
 
   beforeEach(async () => {
@@ -26,6 +28,7 @@ describe('the ownerships of a process', () => {
     [isRedisAway, aheadMs, claimAnswer] = [false, 0, 'heard'];
     const run: Store['run'] = async (name, keys, args) => {
       if (isRedisAway) throw new Error('away');
+      if (name === 'renew-sessions') renewals++;
       if (name === 'claim-device' && claimAnswer !== 'heard') {
         await space.store.run(name, keys, args);
         if (claimAnswer === 'lost') throw new Error('lost');
@@ -35,10 +38,11 @@ describe('the ownerships of a process', () => {
     const logger = createLogger({ service: 'test', level: 'error' });
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
     counted = [];
+    [renewals, lateRenewals] = [0, 0];
     const metrics = {
       countClaim: (outcome: string) => void counted.push(outcome),
       countLost: (cause: string) => void counted.push(cause),
-      countLate: () => {},
+      countLate: () => void lateRenewals++,
     };
     keeper = new SessionKeeper({ store: { ...space.store, run }, clock, logger, metrics, owner: 'a', ttlMs: TTL_MS });
   });
@@ -90,6 +94,14 @@ describe('the ownerships of a process', () => {
     expect(again.token.split(':')[0], 'a session of its own').to.not.equal(lost!.token.split(':')[0]);
     again.assertHeld();
     expect(counted).to.deep.equal(['claimed', 'claimed', 'gone', 'claimed']);
+  });
+
+  it('count a renewal that comes after more than half of their life', async () => {
+    await takeBoth();
+    keeper.start();
+    await eventually(() => renewals > 0);
+    aheadMs = TTL_MS / 2 + 1;
+    await eventually(() => lateRenewals > 0);
   });
 
   it('that were not renewed in time are not renewed at all', async () => {

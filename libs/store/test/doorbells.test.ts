@@ -1,5 +1,7 @@
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import { doorbellChannel } from '@gateway/contracts/redis-keys';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { addDoorbellLag } from '@gateway/store/core/doorbell-lag';
 import { DoorbellListener, ringDoorbell } from '@gateway/store/core/doorbells';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -49,6 +51,19 @@ describe('doorbells', () => {
     await ringDoorbell(space.store, bell);
     await eventually(() => heard.length > 0);
     expect(heard).to.deep.equal([bell]);
+  });
+
+  it('tell by a metric how long one takes, and that none arrives', async () => {
+    const registry = createMetrics();
+    const { subscriber, failFast: redis } = space.clients;
+    addDoorbellLag(registry, { subscriber, redis, space: space.store.space });
+    const lag = async () => Number(/^gateway_doorbell_lag_seconds (.*)$/m.exec(await registry.metrics())?.[1]);
+    expect(await lag(), 'of none').to.equal(0);
+    await eventually(async () => (await lag()) > 0);
+    await subscriber.unsubscribe();
+    // The first of these may still tell of one that arrived.
+    const later = [await lag(), await lag(), await lag(), await lag()];
+    expect(later[3]).to.be.above(later[2]!);
   });
 
   it('never fail the caller', async () => {

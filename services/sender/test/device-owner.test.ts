@@ -38,6 +38,7 @@ describe('the owner of a device, on a script', () => {
   let owner: DeviceOwner;
   let start: () => void;
   let networkAnswers: Promise<void>;
+  let registry: ReturnType<typeof createMetrics>;
   let sessions: ScriptedSession[];
   let script: SessionScript;
   let startMs: number;
@@ -70,10 +71,11 @@ describe('the owner of a device, on a script', () => {
     const { desired } = await readDeviceState(store, ADDRESS);
     await reportObserved(store, ownership, desired!, { status: 'connecting', reason: 'restoring' }, 'linked');
     start = () => {
+      registry = createMetrics();
       owner = new DeviceOwner(
         {
           ...{ store, keeper, clock, logger },
-          metrics: createSenderMetrics(createMetrics(), () => ({})),
+          metrics: createSenderMetrics(registry, () => ({})),
           endpoint: { url: 'ws://127.0.0.1:1', trust: { kind: 'insecure' } },
           openSession: async (options) => {
             await networkAnswers;
@@ -192,6 +194,10 @@ describe('the owner of a device, on a script', () => {
     owner.look();
     await isOpen(2);
     await isSent(list, 1);
+    const told = await registry.metrics();
+    for (const outcome of ['begun', 'logged_in'])
+      expect(told).to.include(`gateway_logins_total{outcome="${outcome}"} 2`);
+    expect(told).to.include('gateway_disconnects_total{outcome="reconnect"} 1');
   });
 
   it('gives a session up that leaves a message without an ack, and sends it again on the next', async () => {

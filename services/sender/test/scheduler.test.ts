@@ -32,6 +32,8 @@ describe('the scheduler of a device', () => {
     const { scheduler } = open();
     void stage.start(scheduler, await stage.accept(numbers(100)));
     await stage.sentTo(32);
+    const inPlace = (place: string) => stage.metric(`gateway_active_recipients{place="${place}"}`);
+    expect([await inPlace('in_flight'), await inPlace('ready'), await inPlace('waiting')]).to.deep.equal([32, 68, 0]);
     const code = await stage.accept([ADA], { kind: 'otp' });
     await stage.start(scheduler, code, 'otp');
     expect(recipients().indexOf(ADA)).to.equal(32);
@@ -100,6 +102,20 @@ describe('the scheduler of a device', () => {
     expect(recipients(), 'the code overtakes the list').to.deep.equal([BEN, ADA]);
     await stage.pass(1_000, scheduler);
     expect(await stage.sentTo(3)).to.deep.equal([BEN, ADA, CLEO]);
+  });
+
+  it('tells by a metric for how long the pace held it up', async () => {
+    const { scheduler } = open({ pace: { messagesPerMinute: 1, burst: 1, jitter: 0 } });
+    void stage.start(scheduler, await stage.accept([BEN, CLEO]));
+    await stage.sentTo(1);
+    let passedMs = 0;
+    const waited = () => stage.metric('gateway_pace_wait_seconds_total');
+    await eventually(async () => {
+      await stage.pass(100, scheduler);
+      passedMs += 100;
+      return (await waited()) >= 0.1;
+    });
+    expect(await waited()).to.be.at.most(passedMs / 1000);
   });
 
   it('keeps to one message of lists at a time after several owners that ended', async () => {

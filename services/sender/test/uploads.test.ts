@@ -62,7 +62,6 @@ describe('the file of a send', () => {
     const scheduler = open();
     const list = await accept(await store());
     await stage.start(scheduler, list);
-    expect(stage.warnings).to.include('attachment not uploaded');
     await stage.pass(1_999, scheduler);
     expect(uploads).to.have.length(1);
     await stage.pass(1, scheduler);
@@ -72,6 +71,10 @@ describe('the file of a send', () => {
     await stage.pass(4_000, scheduler);
     await stage.sentTo(2);
     expect(uploads).to.have.length(3);
+    await eventually(() => stage.warnings.length > 0, { everyMs: 1 });
+    expect(stage.warnings, 'one line for all attempts').to.deep.equal(['attachment not uploaded']);
+    expect(await stage.metric('gateway_uploads_total{outcome="failed"}')).to.equal(2);
+    expect(await stage.metric('gateway_uploads_total{outcome="stored"}')).to.equal(1);
   });
 
   it('that no host takes in twelve attempts fails its recipients, and nothing of it goes out', async () => {
@@ -118,6 +121,7 @@ describe('the file of a send', () => {
     const failed = `failed ${ownErrorCode('attachment_unreadable')}`;
     expect(await stage.statuses(list)).to.deep.equal([failed, failed]);
     expect(stage.errors.splice(0).join()).to.include('attachment cannot be read');
+    expect(await stage.metric('gateway_uploads_total{outcome="unreadable"}')).to.equal(1);
     expect(uploads).to.deep.equal([]);
   });
 });

@@ -78,7 +78,9 @@ export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAUL
   const address = parseRedisUrl(url);
   const make = (purpose: RedisPurpose) => {
     const behaviour = BEHAVIOURS[PURPOSES[purpose]];
-    const options = { ...behaviour, retryStrategy, reconnectOnError, connectionName: `${name}-${purpose}` };
+    // Below 7.2, Redis refuses what ioredis says of itself: errors in the metrics for each connection.
+    const info = { connectionName: `${name}-${purpose}`, disableClientInfo: true };
+    const options = { ...behaviour, retryStrategy, reconnectOnError, ...info };
     const client = connect(address, options, { isSubscriber: purpose === 'subscriber' });
     logOutages(client, logger.child({ connection: purpose }));
     const onEnd = onCommand?.(purpose);

@@ -53,7 +53,13 @@ type Stage = Awaited<ReturnType<typeof openStage>>;
 
 async function openStage() {
   const space: RedisSpace = await openRedisSpace();
-  const metrics = createSenderMetrics(createMetrics(), () => ({}));
+  const registry = createMetrics();
+  const readPlaces = () => {
+    const counts = { waiting: 0, ready: 0, alone: 0, pausing: 0, held: 0, inFlight: 0 };
+    for (const { sends } of schedulers) sends.countPlaces(counts);
+    return counts;
+  };
+  const metrics = createSenderMetrics(registry, () => ({}), { readPlaces });
   const ids = platformIds(Buffer.alloc(16, 7));
   const sent: Sent[] = [];
   const [warnings, errors, failed, stalled]: [string[], string[], Error[], ScriptedSession[]] = [[], [], [], []];
@@ -159,6 +165,11 @@ async function openStage() {
       await scheduler.sends.takeIn({ v: 1, ...ADDRESS, messageId, priority, requestId: 'r' });
       const hasWork = () => scheduler.sends.inTurn().some((send) => send.messageId === messageId && !send.rests);
       while (hasWork()) await sleep(1);
+    },
+    /** What the metrics say of a series, as it is written: `gateway_uploads_total{outcome="failed"}`. */
+    async metric(series: string): Promise<number> {
+      const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(`${series} `));
+      return Number(line?.slice(series.length));
     },
     /** Of each recipient. */
     async statuses(messageId: string): Promise<string[]> {
