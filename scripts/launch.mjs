@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The one door for people: `npm test` and `npm run demo | start | cli | simulator | bench | chaos | model | mutate | test:long | test:browser` come here.
+// The one door for people: `npm test` and `npm run demo | start | cli | simulator | bench | chaos | model | mutate | test:long | test:browser | test:cluster` come here.
 // This file and prepare.mjs need nothing but Node; once everything is installed and built, src/main.ts takes over.
 import { prepare } from './prepare.mjs';
 
@@ -16,6 +16,7 @@ const COMMANDS = {
   test: ['.', 'services/dashboard'],
   'test-long': ['.', 'services/dashboard'],
   'test-browser': ['.', 'services/dashboard'],
+  'test-cluster': ['.', 'services/dashboard'],
 };
 
 const [command = '', ...args] = process.argv.slice(2);

@@ -10,7 +10,7 @@ import { runModel } from './commands/run-model.js';
 import { runMutate } from './commands/run-mutate.js';
 import { runSimulator } from './commands/run-simulator.js';
 import { runStart } from './commands/run-start.js';
-import { runBrowserTests, runLongTests, runTest } from './commands/run-test.js';
+import { runBrowserTests, runClusterTests, runLongTests, runTest } from './commands/run-test.js';
 import { launcherConfig } from './config.js';
 
 /** Runs the command and returns its exit code. What it starts is added to the lifecycle. */
@@ -21,6 +21,7 @@ const COMMANDS: Record<string, Command> = {
   test: runTest,
   'test-long': runLongTests,
   'test-browser': runBrowserTests,
+  'test-cluster': runClusterTests,
   start: runStart,
   cli: runCli,
   simulator: runSimulator,

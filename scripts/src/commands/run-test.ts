@@ -4,9 +4,11 @@ import type { Lifecycle } from '@gateway/runtime/process/lifecycle';
 import { exitCodeOf, startChild } from '../child-process.js';
 import { launcherConfig } from '../config.js';
 import { ROOT } from '../paths.js';
+import { findRedisServer } from '../redis/find-redis-server.js';
 import { installPackage, outputOf } from '../redis/install-package.js';
 import { startEmbeddedRedis } from '../redis/start-embedded-redis.js';
 import { makeTemporaryFolder } from '../temporary-folder.js';
+import { isClusterTest } from '../tests/cluster-tests.js';
 import { findTests } from '../tests/find-tests.js';
 import { provideChromium } from '../tests/provide-chromium.js';
 import { provideKubectl } from '../tests/provide-kubectl.js';
@@ -52,6 +54,14 @@ export async function runLongTests(args: string[], lifecycle: Lifecycle): Promis
     process.kill(process.pid, 'SIGTERM');
   }, LONG_LIMIT_MS);
   return runFiles(findTests({ long: true }), args, lifecycle).finally(() => clearTimeout(timer));
+}
+
+/** `npm run test:cluster`: the quick tests that are not about one Redis server, on a Redis Cluster. */
+export async function runClusterTests(args: string[], lifecycle: Lifecycle): Promise<number> {
+  removeStaleTests();
+  await findRedisServer();
+  const files = findTests({ long: false }).filter(isClusterTest);
+  return runFiles(files, [...args, '--require', 'libs/testkit/dist/redis-servers/use-cluster.js'], lifecycle);
 }
 
 /** `npm run test:browser`: all tests of the console's page, the quick and the long ones. Their screenshots go to `docs/console`. */

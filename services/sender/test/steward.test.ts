@@ -166,7 +166,7 @@ describe('the steward of shards', () => {
     await start();
     await eventually(() => stewards[0]!.steward.shards.length === SHARDS, soon);
     const indexes = ['a', 'b'].map((device) => shardKeys(space.store.space, shardOf({ workspace, device })).due);
-    await space.store.redis.unlink(...indexes);
+    await Promise.all(indexes.map((index) => space.store.redis.unlink(index)));
     await eventually(() => jobs.length === 2, soon);
     expect(jobs.map(({ job }) => job.messageId)).to.have.members([taken, untaken]);
     await isClosed('b', over);

@@ -33,7 +33,7 @@ export function confirmByReplicas(redis: Redis, replicas: number): ConfirmWrites
 
   async function ask(tag: string): Promise<void> {
     const mark = `${tag}:written`;
-    const node = await masterOfKey(redis, mark);
+    const node = masterOfKey(redis, mark);
     // Both on one connection: a node that the slot has left refuses the mark.
     const [marked, waited] =
       (await node.pipeline().set(mark, '', 'PX', MARK_TTL_MS).wait(replicas, TIMEOUT_MS).exec()) ?? [];

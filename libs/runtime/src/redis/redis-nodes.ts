@@ -1,3 +1,4 @@
+import slotOf from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
 import { GatewayError } from '../errors.js';
 
@@ -6,17 +7,11 @@ export function masterNodes(redis: Redis): Redis[] {
   return isCluster(redis) ? (redis as unknown as Cluster).nodes('master') : [redis];
 }
 
-/** Hash tag -> slot: of shards and workspaces, which are few. */
-const slots = new Map<string, number>();
-
 /** Where the slot of a key is written, as far as this client knows. */
-export async function masterOfKey(redis: Redis, key: string): Promise<Redis> {
+export function masterOfKey(redis: Redis, key: string): Redis {
   if (!isCluster(redis)) return redis;
   const cluster = redis as unknown as Cluster;
-  const tag = /\{[^}]+\}/.exec(key)?.[0] ?? key;
-  const slot = slots.get(tag) ?? Number(await cluster.cluster('KEYSLOT', tag));
-  slots.set(tag, slot);
-  const [name] = cluster.slots[slot] ?? [];
+  const [name] = cluster.slots[slotOf(key)] ?? [];
   const node = cluster.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === name);
   if (!node) throw new GatewayError({ code: 'redis_away', message: 'no master is known for a slot' });
   return node;

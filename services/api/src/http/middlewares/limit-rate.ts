@@ -1,6 +1,7 @@
 import { LIMITS, RATE_LIMITS, type RateLimitBucket } from '@gateway/contracts/limits';
 import { addressLimitKey, tokenLimitKey } from '@gateway/contracts/redis-keys';
 import { ApiError } from '@gateway/runtime/errors';
+import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import type { Request, RequestHandler } from 'express';
 import { type Options, type RateLimitInfo, rateLimit, type Store } from 'express-rate-limit';
 import { type RedisReply, RedisStore } from 'rate-limit-redis';
@@ -112,8 +113,11 @@ function makeLimiter(
 function sharedStore({ store }: ApiDeps, countsAlways: boolean): Store {
   return new RedisStore({
     prefix: '',
-    sendCommand: (command: string, ...args: string[]) =>
-      store.redis.call(command, ...(countsAlways ? args.map(allowWhenFull) : args)) as Promise<RedisReply>,
+    sendCommandCluster: async ({ key, command: [name, ...args] }) => {
+      // Of a Cluster each node has scripts of its own, and a script is loaded into the one of the counter.
+      const node = key === undefined ? store.redis : masterOfKey(store.redis, key);
+      return node.call(name!, ...(countsAlways ? args.map(allowWhenFull) : args)) as Promise<RedisReply>;
+    },
   });
 }
 

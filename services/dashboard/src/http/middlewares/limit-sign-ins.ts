@@ -1,4 +1,5 @@
 import { consoleKeys } from '@gateway/contracts/redis-keys';
+import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { digestOf } from '@gateway/store/console/digest';
 import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
@@ -54,7 +55,10 @@ function makeLimiter(
     },
     store: new RedisStore({
       prefix: `${consoleKeys(store.space).rateLimits}sign-in-${bucket}:`,
-      sendCommand: (command: string, ...args: string[]) => store.redis.call(command, ...args) as Promise<RedisReply>,
+      sendCommandCluster: async ({ key, command: [name, ...args] }) => {
+        const node = key === undefined ? store.redis : masterOfKey(store.redis, key);
+        return node.call(name!, ...args) as Promise<RedisReply>;
+      },
     }),
     handler: (_req, _res, next) => next(new ConsoleError('rate_limited', { resetInSeconds: WINDOW_MS / 1000 })),
   });

@@ -1,0 +1,32 @@
+/**
+ * What runs on a Redis Cluster as well: every script of the store, and what each endpoint, role and page asks of Redis. Left out is
+ * what is about one server: its outages by a proxy, its settings, and its memory.
+ */
+const FOLDERS = ['libs/store', 'libs/fleet', 'libs/queue', 'services/dashboard'];
+const FILES: Record<string, readonly string[]> = {
+  'services/api': [
+    ...['check-contacts', 'connect-device', 'device-states', 'disconnect-device', 'idempotency', 'lists', 'messages'],
+    ...['opt-outs', 'otp-end-to-end', 'rate-limits', 'replies', 'scopes', 'send-message', 'send-otp', 'show-status'],
+    ...['workspaces'],
+  ],
+  'services/connection': ['connection-controller', 'owner-gone'],
+  'services/sender': ['device-owner', 'sender-pool', 'steward', 'wake-up'],
+};
+const OF_ONE_SERVER = [
+  'producer-outage',
+  'redis-away',
+  'redis-full',
+  'ownerships',
+  'ownership-keeper',
+  'live.test',
+  'model/',
+  'browser/',
+];
+
+export function isClusterTest(file: string): boolean {
+  if (OF_ONE_SERVER.some((part) => file.includes(part))) return false;
+  if (FOLDERS.some((folder) => file.includes(`/${folder}/test/`))) return true;
+  return Object.entries(FILES).some(([folder, names]) =>
+    names.some((name) => file.endsWith(`/${folder}/test/${name}.test.js`)),
+  );
+}
