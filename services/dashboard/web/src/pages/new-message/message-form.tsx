@@ -13,6 +13,7 @@ import { Panel } from '../../components/panel.js';
 import { Failure } from '../../components/states/failure.js';
 import { BadLines } from './bad-lines.js';
 import { checkList } from './check-list.js';
+import { makeKey } from './make-key.js';
 import { PreviewPanel } from './preview-panel.js';
 import { readAttachment } from './read-file.js';
 import { toCurl } from './to-curl.js';
@@ -34,7 +35,7 @@ export function MessageForm({ devices, former }: MessageFormProps) {
   const [text, setText] = useState('');
   const [file, setFile] = useState<File | null>(null);
   // One for each form that is opened: one that is sent twice sends once.
-  const [key] = useState(() => crypto.randomUUID());
+  const [key] = useState(makeKey);
   useEffect(() => {
     if (!former) return;
     setPeople(former.numbers.join('\n'));
