@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { LogFields, Logger } from '@gateway/runtime/logs/logger';
 import { beginPart, beginTrace } from '@gateway/runtime/tracing/spans';
 import { startTracing } from '@gateway/runtime/tracing/start-tracing';
-import { startTraceCollector } from '@gateway/testkit/trace-collector';
+import { startTraceCollector } from '@gateway/testkit/tracing/trace-collector';
 import { expect } from 'chai';
 
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -4,7 +4,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { startTracing } from '@gateway/runtime/tracing/start-tracing';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readContent, readRecipients, readSend } from '@gateway/store/sends/read-send';
-import { startTraceCollector } from '@gateway/testkit/trace-collector';
+import { startTraceCollector } from '@gateway/testkit/tracing/trace-collector';
 import { expect } from 'chai';
 import { ACCOUNT, DEFAULT, linkDevice, ownDevice } from './support/device-owner.js';
 import { type Answer, startTestApi } from './support/test-api.js';

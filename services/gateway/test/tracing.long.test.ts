@@ -1,6 +1,6 @@
 import { eventually } from '@gateway/testkit/eventually';
 import { makeNumbers } from '@gateway/testkit/phones';
-import { type CollectedSpan, startTraceCollector, type TraceCollector } from '@gateway/testkit/trace-collector';
+import { type CollectedSpan, startTraceCollector, type TraceCollector } from '@gateway/testkit/tracing/trace-collector';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 

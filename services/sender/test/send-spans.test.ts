@@ -1,7 +1,7 @@
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { startTracing } from '@gateway/runtime/tracing/start-tracing';
 import { SendSpans } from '@gateway/sender/scheduling/send-spans';
-import { startTraceCollector, type TraceCollector } from '@gateway/testkit/trace-collector';
+import { startTraceCollector, type TraceCollector } from '@gateway/testkit/tracing/trace-collector';
 import { expect } from 'chai';
 
 type Sent = Parameters<SendSpans['claimed']>[0];
