@@ -67,6 +67,7 @@ function describeLabels(groups: typeof METRIC_GROUPS): string {
 
 /** At all metrics that have it. */
 function valuesOf(specs: readonly MetricSpec[], label: LabelName): string[] {
-  const values = specs.flatMap(({ labels = {} }) => labels[label] ?? []).filter((value) => value !== 'open');
+  // A label may be open, and have a value of that name.
+  const values = specs.flatMap(({ labels = {} }) => (labels[label] === 'open' ? [] : (labels[label] ?? [])));
   return [...new Set(values)];
 }
