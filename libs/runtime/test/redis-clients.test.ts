@@ -58,6 +58,15 @@ describe('Redis clients', () => {
     expect(await eventually(() => clients.failFast.ping())).to.equal('PONG');
   });
 
+  it('come back when the library has given them up', async () => {
+    clients = createRedisClients({ url: testRedisUrl(), logger });
+    await clients.waitForReady();
+    // As after a failover that was heard of at the wrong moment: it connects no more by itself.
+    clients.failFast.disconnect();
+    await eventually(() => clients!.failFast.status !== 'ready');
+    expect(await eventually(() => clients!.failFast.ping())).to.equal('PONG');
+  });
+
   it('for workers wait through a lost connection', async () => {
     const { clients } = await startBehindProxy();
     clients.commands.disconnect(true);

@@ -83,6 +83,7 @@ export function createRedisClients<Purpose extends RedisPurpose = (typeof DEFAUL
     const options = { ...behaviour, retryStrategy, reconnectOnError, ...info };
     const client = connect(address, options, { isSubscriber: purpose === 'subscriber' });
     logOutages(client, logger.child({ connection: purpose }));
+    comeBack(client);
     const onEnd = onCommand?.(purpose);
     if (onEnd) timeCommands(client, onEnd);
     return purpose === 'queue' || purpose === 'failFastQueue' ? allowWhenFull(client) : client;
@@ -150,6 +151,20 @@ function logOutages(client: Redis, logger: Logger): void {
   });
 }
 
+/** Of clients that are closed on purpose. */
+const closing = new WeakSet<Redis>();
+
+/**
+ * ioredis gives a client up for good when it hears of a failover in the moment in which it asks Sentinels for the master: only a
+ * client that we close has ended.
+ */
+function comeBack(client: Redis): void {
+  client.on('end', () => {
+    const connect = () => !closing.has(client) && client.connect().catch(() => {});
+    if (!closing.has(client)) setTimeout(connect, retryStrategy(1)).unref();
+  });
+}
+
 /** Keeps a silent connection from going stale unnoticed. */
 function ping(client: Redis): void {
   if (client.status === 'ready') client.ping().catch(() => {});
@@ -174,6 +189,7 @@ function waitForReady(client: Redis, until: AbortSignal): Promise<void> {
 }
 
 async function closeClient(client: Redis): Promise<void> {
+  closing.add(client);
   if (client.status === 'end') return;
   const ended = once(client, 'end', { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) }).catch(() => {});
   if (client.status === 'ready') client.quit().catch(() => client.disconnect());
