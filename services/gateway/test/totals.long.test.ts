@@ -16,7 +16,7 @@ describe('the totals in the metrics', function () {
       .filter(([, found, inside = '']) => found === name && labels.every((label) => inside.includes(label)))
       .reduce((sum, [, , , value]) => sum + Number(value), 0);
 
-  it('are those of the phones after a sender was killed: nobody is lost or counted twice, and all processes say the same', async () => {
+  it('are those of the phones after a sender was killed: no one is lost or counted twice, and all processes say the same', async () => {
     const { gateway, send, shown, simulator } = fixture;
     await gateway.link(ACCOUNT);
     const list = makeNumbers(150, 61);

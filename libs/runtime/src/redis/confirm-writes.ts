@@ -8,7 +8,7 @@ import { masterOfKey } from './redis-nodes.js';
  */
 export type ConfirmWrites = (key: string) => Promise<void>;
 
-/** Where nobody asks for replicas, what one Redis has taken is taken. */
+/** Without `REDIS_WAIT_REPLICAS` the reply of the master is enough. */
 export const confirmNothing: ConfirmWrites = async () => {};
 
 const TIMEOUT_MS = 1_000;
