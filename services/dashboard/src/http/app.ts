@@ -1,4 +1,4 @@
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express } from 'express';
 import type { DashboardDeps } from '../dashboard-deps.js';
 import { streamLive } from '../live/stream-live.js';
 import { OPERATIONS } from '../operations/operations.js';
@@ -9,13 +9,13 @@ import { guardHost } from './middlewares/guard-host.js';
 import { guardWrites } from './middlewares/guard-writes.js';
 import { limitSignIns } from './middlewares/limit-sign-ins.js';
 import { observeRequest } from './middlewares/observe-request.js';
+import { BodyReaders } from './middlewares/read-body.js';
 import { refuseOthers, runOperation } from './middlewares/run-operation.js';
 import { secureHeaders, serveAssets, servePage } from './serve-page.js';
 
 const API = '/console/api';
-const MAX_BODY_BYTES = 64 * 1024;
 
-/** The console. The order of checks is the order of lines; nothing before `guardWrites` touches a body or a session. */
+/** The console. The order of checks is the order of lines; nothing before `guardWrites` touches a session, nor a body before its user is known. */
 export function createApp(deps: DashboardDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -31,14 +31,12 @@ export function createApp(deps: DashboardDeps): Express {
     res.setHeader('Cache-Control', 'no-store');
     next();
   });
-  app.use(API, guardWrites, readSmallBody, loadSessions(deps));
+  app.use(API, guardWrites, loadSessions(deps));
   const limits = limitSignIns(deps);
+  const bodies = new BodyReaders();
   for (const each of OPERATIONS) {
-    const steps = [
-      ...(each.for === 'unknown' ? limits : []),
-      refuseOthers(each),
-      ...(each.maxBodyBytes === undefined ? [] : [express.json({ limit: each.maxBodyBytes })]),
-    ];
+    // Bodies are read when it is known who asks.
+    const steps = [refuseOthers(each), ...bodies.readerOf(each), ...(each.for === 'unknown' ? limits : [])];
     app[each.method](`${API}${each.path}`, ...steps, runOperation(each, deps));
   }
   app.get(`${API}/live`, streamLive(deps));
@@ -49,9 +47,3 @@ export function createApp(deps: DashboardDeps): Express {
   app.use(answerError(deps));
   return app;
 }
-
-const LARGE = new Set(OPERATIONS.flatMap(({ path, maxBodyBytes }) => (maxBodyBytes === undefined ? [] : [path])));
-const readJson = express.json({ limit: MAX_BODY_BYTES });
-
-/** What may be larger is read when it is known who asks. */
-const readSmallBody: RequestHandler = (req, res, next) => (LARGE.has(req.path) ? next() : readJson(req, res, next));
