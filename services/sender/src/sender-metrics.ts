@@ -127,7 +127,7 @@ export const SENDER_METRICS = {
     question: 'Is there room for the devices of a process that is lost?',
   }),
   activeBytes: gauge('gateway_active_sends_bytes', {
-    help: 'Memory that the active sends of this process take, about.',
+    help: 'Memory that the active sends of this process take, and those that it is about to read, about.',
     question: 'Do lists wait because this process works on many others?',
   }),
   mostActiveBytes: gauge('gateway_active_sends_bytes_max', {

@@ -1,9 +1,10 @@
 import type { SendJob } from '@gateway/contracts/jobs';
+import { LIMITS } from '@gateway/contracts/limits';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import { RECIPIENT_STATUSES, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { ActiveSends } from '@gateway/sender/scheduling/active-sends';
-import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
+import { MemoryBudget, UNREAD_BYTES } from '@gateway/sender/scheduling/memory-budget';
 import type { Rest } from '@gateway/sender/scheduling/retries';
 import { SendProgress } from '@gateway/sender/scheduling/send-progress';
 import { MAX_FOUND } from '@gateway/sender/scheduling/waiting-lists';
@@ -23,6 +24,7 @@ describe('the active sends of a device', () => {
   let finished: string[];
   let broken: string[];
   let people: string[];
+  let text: string;
   /** Of them. */
   let strangers: string[];
   /** How many of a send were in flight when its owners ended. */
@@ -37,7 +39,7 @@ describe('the active sends of a device', () => {
 
   beforeEach(() => {
     [loaded, noted, finished, broken] = [[], [], [], []];
-    [people, strangers, nowMs] = [['4915100000'], [], 1_000_000];
+    [people, strangers, text, nowMs] = [['4915100000'], [], 'hello', 1_000_000];
     suspects = new Map();
     [open, pages, recipients] = [[], 0, new Map()];
     memory = new MemoryBudget();
@@ -86,7 +88,7 @@ describe('the active sends of a device', () => {
         ...{ partsInFlight: 0, partsInDoubt: 0, partsAcked: 0 },
         ...(index < (suspects.get(messageId) ?? 0) && { partsInFlight: 1, attempts: 3 }),
       })),
-      content: { kind: 'text', text: 'hello' },
+      content: { kind: 'text', text },
       rest,
     });
   }
@@ -278,6 +280,23 @@ describe('the active sends of a device', () => {
     await fill();
     sends.stop();
     expect(memory.heldBytes, 'of a device that goes').to.equal(0);
+  });
+
+  it('takes in no more of the lists of a former owner than there is memory for, and one, and the others in their turn', async () => {
+    const all = names(PLACES);
+    open = [...all];
+    text = 'x'.repeat(LIMITS.maxTextCharacters);
+    memory.take(memory.maxBytes - 4 * UNREAD_BYTES);
+    let mostBytes = 0;
+    sends.takeInLists();
+    for (const name of all) {
+      await eventually(() => active().includes(name), { everyMs: 0 });
+      mostBytes = Math.max(mostBytes, memory.heldBytes);
+      open.shift();
+      finish(name);
+    }
+    expect(loaded).to.deep.equal(all);
+    expect(mostBytes).to.be.within(memory.maxBytes - 2 * UNREAD_BYTES, memory.maxBytes + UNREAD_BYTES);
   });
 
   it('reads a few lists at a time, of all devices, and no OTP behind them', async () => {

@@ -4,7 +4,7 @@ import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { toError } from '@gateway/runtime/errors';
 import { runInContext } from '@gateway/runtime/logs/context';
 import type { SendRecord } from '@gateway/store/sends/read-send';
-import type { MemoryBudget } from './memory-budget.js';
+import { type MemoryBudget, UNREAD_BYTES } from './memory-budget.js';
 import { ACTIVE_PLACES, type PlaceCounts } from './places.js';
 import type { Rest } from './retries.js';
 import type { SendProgress, WorkItem } from './send-progress.js';
@@ -351,9 +351,11 @@ export class ActiveSends {
 
   private async load(work: Work, back?: Aside): Promise<void> {
     const { messageId, priority } = work;
+    const { memory } = this.deps;
+    const reservedBytes = priority === 'otp' ? 0 : UNREAD_BYTES;
+    memory.take(reservedBytes);
     this.loading.set(messageId, priority);
     try {
-      const { memory } = this.deps;
       const read = async () => (this.stopped ? undefined : this.deps.load(messageId, { rest: back?.rest }));
       const send = await (priority === 'otp' ? read() : memory.load(read));
       if (!send || this.stopped) return;
@@ -365,6 +367,7 @@ export class ActiveSends {
       this.deps.onUnloadable(work, toError(thrown));
       if (!this.stopped) this.loadAgain(work);
     } finally {
+      memory.giveBack(reservedBytes);
       this.loading.delete(messageId);
       this.deps.onLoaded();
     }

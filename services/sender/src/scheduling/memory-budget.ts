@@ -11,6 +11,8 @@ const MAX_LOADS = 16;
 /** Measured: number, place and turn of a recipient; all else. */
 const RECIPIENT_BYTES = 32;
 const SEND_BYTES = 4_096;
+/** What a list counts for until it is read: one of 10,000 recipients with the longest text. */
+export const UNREAD_BYTES = 512 * 1024;
 
 /** What an active send takes, about. */
 export function weighSend(recipients: number, content: MessageContent): number {
@@ -18,9 +20,10 @@ export function weighSend(recipients: number, content: MessageContent): number {
 }
 
 /**
- * What the active sends of all devices of a process take of its memory, in bytes. Once that is more than there is for them, a device takes in
- * a list only when it has no other: each goes on, and none takes what others need. One-time passwords take next to nothing,
- * and wait for nothing.
+ * What the active sends of all devices of a process take of its memory, in bytes, and those that are still to be read: at a
+ * take-over many are chosen before the first is there. Once that is more than there is for them, a device takes in a list only
+ * when it has no other: each goes on, and none takes what others need. One-time passwords take next to nothing, and wait for
+ * nothing.
  */
 export class MemoryBudget {
   private bytes = 0;
