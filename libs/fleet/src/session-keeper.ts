@@ -62,8 +62,10 @@ export interface SessionKeeperDeps {
  * renewals are late: one that was frozen and wakes up finds its deadlines passed before it can write a stanza.
  */
 export class SessionKeeper {
-  /** By shard. */
+  /** By shard, also those that are being opened. */
   private readonly sessions = new Map<number, Promise<LiveSession>>();
+  /** By shard: what is renewed. An opening that hangs, as its node is away, holds up no one else. */
+  private readonly live = new Map<number, LiveSession>();
   private opened = 0;
   /** Given back here, and perhaps not yet in Redis: it would have no owner for as long as our session lives. */
   private readonly unreleased = new Map<string, Ownership>();
@@ -121,9 +123,14 @@ export class SessionKeeper {
   /** Ends every session: what was not given back is free as soon as Redis hears of it, else after `ttlMs`. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    const open = await this.openSessions();
-    for (const session of open) this.end(session);
-    await endSessions(this.deps.store, open).catch(() => {});
+    await this.endAll([...this.live.values()]);
+    const opening = await Promise.all([...this.sessions.values()].map((one) => one.catch(() => undefined)));
+    await this.endAll(opening.filter((session) => session !== undefined));
+  }
+
+  private async endAll(sessions: readonly LiveSession[]): Promise<void> {
+    for (const session of sessions) this.end(session);
+    await endSessions(this.deps.store, sessions).catch(() => {});
   }
 
   private assertHeld(session: LiveSession, { ended }: Keeping): void {
@@ -153,7 +160,9 @@ export class SessionKeeper {
     const id = `${owner}.${++this.opened}`;
     await noteSession({ shard, id });
     await openSession(store, { shard, id }, ttlMs);
-    return { shard, id, validUntilMs: askedAtMs + ttlMs, hasEnded: false, kept: new Map() };
+    const session = { shard, id, validUntilMs: askedAtMs + ttlMs, hasEnded: false, kept: new Map() };
+    this.live.set(shard, session);
+    return session;
   }
 
   private async renewAll(): Promise<void> {
@@ -161,10 +170,8 @@ export class SessionKeeper {
     const askedAtMs = clock.monotonicMs();
     if (askedAtMs - this.renewedAtMs > ttlMs / 2) metrics?.countLate();
     this.renewedAtMs = askedAtMs;
-    const open = await this.openSessions();
-    for (const session of open) if (askedAtMs >= session.validUntilMs) this.lose(session, 'late');
-    const toRenew = open.filter(({ hasEnded }) => !hasEnded);
-    await Promise.all(groupSessions(store, toRenew).map((group) => this.renew(group, askedAtMs)));
+    for (const session of this.live.values()) if (askedAtMs >= session.validUntilMs) this.lose(session, 'late');
+    await Promise.all(groupSessions(store, [...this.live.values()]).map((group) => this.renew(group, askedAtMs)));
     await Promise.all([...this.unreleased.values()].map((ownership) => this.giveBack(ownership)));
   }
 
@@ -190,11 +197,6 @@ export class SessionKeeper {
     }
   }
 
-  private async openSessions(): Promise<LiveSession[]> {
-    const known = await Promise.all([...this.sessions.values()].map((session) => session.catch(() => undefined)));
-    return known.filter((session) => session !== undefined);
-  }
-
   private lose(session: LiveSession, cause: 'late' | 'gone'): void {
     if (!session.hasEnded) this.deps.metrics?.countLost(cause);
     this.end(session);
@@ -205,6 +207,7 @@ export class SessionKeeper {
     if (session.hasEnded) return;
     session.hasEnded = true;
     this.sessions.delete(session.shard);
+    this.live.delete(session.shard);
     for (const { ended } of session.kept.values()) ended.abort();
     session.kept.clear();
   }

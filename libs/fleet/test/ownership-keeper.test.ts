@@ -15,6 +15,8 @@ describe('the ownerships of a process', () => {
   let space: RedisSpace;
   let keeper: SessionKeeper;
   let isRedisAway: boolean;
+  /** Until then no session is opened. */
+  let opening: Promise<void> | undefined;
   let aheadMs: number;
   /** What becomes of the answer to the next claim, once Redis has made it. */
   /** What the metrics heard. */
@@ -25,9 +27,10 @@ describe('the ownerships of a process', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    [isRedisAway, aheadMs, claimAnswer] = [false, 0, 'heard'];
+    [isRedisAway, aheadMs, claimAnswer, opening] = [false, 0, 'heard', undefined];
     const run: Store['run'] = async (name, keys, args) => {
       if (isRedisAway) throw new Error('away');
+      if (name === 'open-session') await opening;
       if (name === 'renew-sessions') renewals++;
       if (name === 'claim-device' && claimAnswer !== 'heard') {
         await space.store.run(name, keys, args);
@@ -102,6 +105,20 @@ describe('the ownerships of a process', () => {
     await eventually(() => renewals > 0);
     aheadMs = TTL_MS / 2 + 1;
     await eventually(() => lateRenewals > 0);
+  });
+
+  it('are renewed while a session of another shard cannot be opened, as its node hangs', async () => {
+    const first = (await keeper.acquire(ADDRESSES[0]!))!;
+    let answer = () => {};
+    opening = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const second = keeper.acquire(ADDRESSES[1]!);
+    keeper.start();
+    await eventually(() => renewals > 0);
+    first.assertHeld();
+    answer();
+    (await second)!.assertHeld();
   });
 
   it('that were not renewed in time are not renewed at all', async () => {
