@@ -8,6 +8,7 @@ import type { Heartbeat } from './live/heartbeat.js';
 import type { LiveHub } from './live/live-hub.js';
 import type { Pictures } from './pictures/pictures.js';
 import type { PublicApi } from './public-api.js';
+import type { PasswordTurns } from './sessions/password-turns.js';
 import type { OverviewReader } from './views/overview.js';
 
 /** What the console stands on. Its Redis client fails fast: there is always a person waiting. */
@@ -18,6 +19,7 @@ export interface DashboardDeps {
   live: LiveHub;
   overview: OverviewReader;
   heartbeat: Heartbeat;
+  passwords: PasswordTurns;
   /** Where programs find the API, without a path. */
   publicApiUrl: string;
   /** Where the phones of a simulated network are. `undefined` on the real one. */

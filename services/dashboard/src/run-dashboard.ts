@@ -15,6 +15,7 @@ import { Heartbeat } from './live/heartbeat.js';
 import { LiveHub } from './live/live-hub.js';
 import { Pictures } from './pictures/pictures.js';
 import { PublicApi } from './public-api.js';
+import { PasswordTurns } from './sessions/password-turns.js';
 import { OverviewReader } from './views/overview.js';
 
 /** The Redis connections of the console: there is always a person waiting. */
@@ -51,6 +52,7 @@ export async function runDashboard(
   const app = createApp({
     ...{ store, workspace, live, overview, publicApiUrl, logger, clock: systemClock, pageFolder: PAGE_FOLDER },
     heartbeat: new Heartbeat(),
+    passwords: new PasswordTurns(),
     api: new PublicApi({ store, workspace, apiUrl, clock: systemClock }),
     defaultPace: pace,
     publicUrl: config.DASHBOARD_URL === undefined ? undefined : new URL(config.DASHBOARD_URL),

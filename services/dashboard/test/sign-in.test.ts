@@ -1,4 +1,7 @@
 import { consoleKeys } from '@gateway/contracts/redis-keys';
+import { PasswordTurns } from '@gateway/dashboard/sessions/password-turns';
+import { defer } from '@gateway/runtime/deferred';
+import { toError } from '@gateway/runtime/errors';
 import { listAudit } from '@gateway/store/console/audit';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { listSessions } from '@gateway/store/console/sessions';
@@ -168,8 +171,29 @@ describe('guessing passwords', () => {
     });
     for (let failure = 0; failure < 10; failure++) expect(await attempt('ann', 'wrong')).to.equal(401);
     expect(await attempt('ann', PASSWORD)).to.equal(429);
+    expect(await attempt(' Ann', PASSWORD), 'however it is typed').to.equal(429);
     expect(await attempt('other', 'wrong')).to.equal(401);
     expect((await counters()).join()).not.to.include('ann');
+  });
+
+  it('hashes two passwords at a time, with twenty in line, and none for a caller who is gone', async () => {
+    const turns = new PasswordTurns();
+    const hashed: number[] = [];
+    const allDone = defer<void>();
+    const gone = new AbortController();
+    const take = async (number: number, signal = new AbortController().signal) =>
+      turns.take(signal, async () => {
+        hashed.push(number);
+        await allDone.promise;
+      });
+    const taken = Array.from({ length: 22 }, (_, number) => take(number, number === 5 ? gone.signal : undefined));
+    expect(((await take(22).catch(toError)) as Error).message).to.equal('Service unavailable');
+    gone.abort();
+    expect(hashed).to.deep.equal([0, 1]);
+    allDone.resolve();
+    const results = await Promise.allSettled(taken);
+    expect(results.filter(({ status }) => status === 'rejected')).to.have.length(1);
+    expect(hashed).to.have.length(21).and.not.to.include(5);
   });
 
   it('ends for an address after twenty, whatever names it tries', async () => {

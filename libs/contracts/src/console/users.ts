@@ -16,6 +16,11 @@ export function isUserName(value: string): boolean {
   return USER_NAME.test(value);
 }
 
+/** The name that is meant by what was typed; what is none stays none. */
+export function userNameOf(typed: string): string {
+  return typed.trim().toLowerCase();
+}
+
 /** As long as a sentence: what counts is that they cannot all be tried. */
 export const PASSWORD_CHARACTERS = { min: 10, max: 200 } as const;
 

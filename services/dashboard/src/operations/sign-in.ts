@@ -1,4 +1,4 @@
-import { isUserName, PASSWORD_CHARACTERS } from '@gateway/contracts/console/users';
+import { isUserName, PASSWORD_CHARACTERS, userNameOf } from '@gateway/contracts/console/users';
 import { takeOneTimeLink } from '@gateway/store/console/one-time-links';
 import { endSessionsOf } from '@gateway/store/console/sessions';
 import { findUser, hasThatPassword, setPassword as storePassword, type User } from '@gateway/store/console/users';
@@ -31,9 +31,10 @@ export const signIn = operation<{ name: string; password: string }>({
   method: 'post',
   path: '/sign-in',
   for: 'unknown',
-  body: Joi.object({ name: Joi.string().max(64).lowercase().trim().required(), password }),
-  async handle({ req, body: { name, password: given } }, deps) {
-    const isRight = isUserName(name) && (await hasThatPassword(deps.store, name, given));
+  body: Joi.object({ name: Joi.string().custom(userNameOf).max(64).required(), password }),
+  async handle({ req, body: { name, password: given }, signal }, deps) {
+    const check = () => hasThatPassword(deps.store, name, given);
+    const isRight = isUserName(name) && (await deps.passwords.take(signal, check));
     const user = isRight && (await findUser(deps.store, name));
     if (!user) throw refused(deps, 'wrong_credentials');
     await beginSession(req, { user, byLink: false, nowMs: deps.clock.nowMs() });
@@ -85,13 +86,12 @@ export const setPassword = operation<{ password: string; former?: string }>({
     password: password.min(PASSWORD_CHARACTERS.min),
     former: Joi.string().max(PASSWORD_CHARACTERS.max),
   }),
-  async handle({ req, user, body }, deps) {
-    const { store, clock } = deps;
+  async handle({ req, user, body, signal }, deps) {
+    const { store, clock, passwords } = deps;
+    const isFormer = () => hasThatPassword(store, user.name, body.former ?? '');
     const needsFormer = user.hasPassword && req.session.byLink !== true;
-    if (needsFormer && !(await hasThatPassword(store, user.name, body.former ?? ''))) {
-      throw refused(deps, 'wrong_credentials');
-    }
-    await storePassword(store, user.name, body.password);
+    if (needsFormer && !(await passwords.take(signal, isFormer))) throw refused(deps, 'wrong_credentials');
+    await passwords.take(signal, () => storePassword(store, user.name, body.password));
     await endSessionsOf(store, user.name);
     await beginSession(req, { user, byLink: false, nowMs: clock.nowMs() });
     return { body: describe({ ...user, hasPassword: true }, deps), audit: { action: 'user.password_set' } };

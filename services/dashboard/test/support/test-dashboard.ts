@@ -12,6 +12,7 @@ import { Heartbeat } from '@gateway/dashboard/live/heartbeat';
 import { LiveHub } from '@gateway/dashboard/live/live-hub';
 import { Pictures } from '@gateway/dashboard/pictures/pictures';
 import { PublicApi } from '@gateway/dashboard/public-api';
+import { PasswordTurns } from '@gateway/dashboard/sessions/password-turns';
 import { OverviewReader } from '@gateway/dashboard/views/overview';
 import { systemClock } from '@gateway/runtime/clock';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
@@ -151,6 +152,7 @@ export async function startTestDashboard(
         trustedProxies: 0,
       },
       heartbeat: new Heartbeat(options.beatMs),
+      passwords: new PasswordTurns(),
       api: new PublicApi({ store, workspace: 'main', apiUrl, clock: systemClock }),
       defaultPace: pace,
       publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl),

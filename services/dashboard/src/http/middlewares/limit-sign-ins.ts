@@ -1,3 +1,4 @@
+import { userNameOf } from '@gateway/contracts/console/users';
 import { consoleKeys } from '@gateway/contracts/redis-keys';
 import { masterOfKey } from '@gateway/runtime/redis/redis-nodes';
 import { digestOf } from '@gateway/store/console/digest';
@@ -15,8 +16,14 @@ const LIMITS = { address: 20, account: 10 } as const;
 export function limitSignIns(deps: DashboardDeps): RequestHandler[] {
   return [
     limitBy(deps, 'address', (req) => ipKeyGenerator(req.ip ?? '')),
-    limitBy(deps, 'account', (req) => digestOf(String((req.body as { name?: unknown })?.name ?? req.ip))),
+    limitBy(deps, 'account', (req) => digestOf(accountOf(req))),
   ];
+}
+
+/** However its name was typed. */
+function accountOf({ body, ip = '' }: Request): string {
+  const { name } = (body ?? {}) as { name?: unknown };
+  return typeof name === 'string' ? userNameOf(name) : ip;
 }
 
 /**
@@ -45,6 +52,8 @@ function makeLimiter(
     limit: LIMITS[bucket],
     keyGenerator,
     skipSuccessfulRequests: true,
+    // Who was told to come again has guessed nothing.
+    requestWasSuccessful: (_req, { statusCode }) => statusCode < 400 || statusCode === 503,
     standardHeaders: false,
     legacyHeaders: false,
     // Its checks of our set-up print to the console.
