@@ -32,13 +32,17 @@ describe('the steward of shards', () => {
   let jobs: { processId: string; job: SendJob; options: { again: boolean } | undefined }[];
   /** How far the clocks of the processes are ahead. */
   let aheadMs: number;
+  /** The node of these keys answers again. */
+  let thaw: () => void;
 
   beforeEach(async () => {
     space = await openRedisSpace();
     [stewards, jobs, aheadMs, errors.length] = [[], [], 0, 0];
+    thaw = () => {};
     for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
   });
   afterEach(async () => {
+    thaw();
     await Promise.all(stewards.map(({ end }) => end()));
     await space.close();
   });
@@ -173,6 +177,40 @@ describe('the steward of shards', () => {
     expect((await read('b', over))!.counts).to.include({ expired: 1 });
     await eventually(async () => (await space.store.redis.exists(releasedBlobs)) === 0, soon);
   });
+
+  /** What asks for this key has no answer before `thaw`. */
+  function freeze(key: string): void {
+    const { store } = space;
+    const thawed = new Promise<void>((resolve) => {
+      thaw = resolve;
+    });
+    const { run } = store;
+    const read = store.redis.zrangebyscore.bind(store.redis) as (...args: unknown[]) => Promise<string[]>;
+    Object.assign(store, {
+      run: async (...args: Parameters<typeof run>) => {
+        if (args[1].includes(key)) await thawed;
+        return run(...args);
+      },
+    });
+    Object.assign(store.redis, {
+      zrangebyscore: async (...args: unknown[]) => {
+        if (args[0] === key) await thawed;
+        return read(...args);
+      },
+    });
+  }
+
+  for (const away of ['due', 'steward'] as const) {
+    it(`serves all other shards while the node of one hangs, asked for what is ${away} there`, async () => {
+      const hung = await send('a', { lifeMs: -1 });
+      freeze(shardKeys(space.store.space, shardOf({ workspace, device: 'a' }))[away]);
+      await start();
+      for (let i = 0; i < 2; i++) await isClosed('b', await send('b', { lifeMs: -1 }));
+      expect((await read('a', hung))!.state).to.equal('open');
+      thaw();
+      await isClosed('a', hung);
+    });
+  }
 
   it('goes on with other sends when one cannot be served, and comes back to that one later', async () => {
     const { openSends } = deviceKeys(space.store.space, { workspace, device: 'a' });
