@@ -84,11 +84,12 @@ export class Feed {
     this.#timer = undefined;
     this.#isLooking = true;
     this.#lookedAtMs = performance.now();
-    this.#dueAtMs = this.#lookedAtMs + this.topic.everyMs;
+    this.#dueAtMs = Number.POSITIVE_INFINITY;
     const bells = this.#bells;
     this.#bells = [];
     try {
       const whole = await this.topic.read(bells);
+      this.#dueAtMs = Math.min(this.#dueAtMs, this.#lookedAtMs + this.topic.everyMs);
       this.#tellAll(whole);
     } catch (thrown) {
       if (!this.#isTroubled) this.onTrouble(toError(thrown));

@@ -1,5 +1,6 @@
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
+import { ConsoleError } from '../http/console-error.js';
 import { Feed, type Follower } from './feed.js';
 import type { Topic } from './topic.js';
 import { makeTopic, type TopicDeps } from './topics.js';
@@ -9,10 +10,23 @@ interface HubDeps extends TopicDeps {
   doorbells: Pick<DoorbellListener, 'on' | 'onGap'>;
 }
 
+const MAX_STREAMS = 500;
+/** Each is read every second or two. */
+const MAX_FEEDS = 200;
+/** Of one browser: so many tabs with three topics each. */
+const MAX_OF_SESSION = { streams: 20, topics: 60 };
+const COME_AGAIN = { resetInSeconds: 15 };
+
+interface Place {
+  sessionId: string;
+  names: readonly string[];
+  end: () => void;
+}
+
 /** One per process: what tabs follow, read once for all of them. */
 export class LiveHub {
   readonly #feeds = new Map<string, Feed>();
-  readonly #ends = new Set<() => void>();
+  readonly #places = new Set<Place>();
   #isClosed = false;
   readonly #stopListening: (() => void)[];
 
@@ -32,7 +46,7 @@ export class LiveHub {
   }
 
   get streams(): number {
-    return this.#ends.size;
+    return this.#places.size;
   }
 
   /** `undefined` for a name that is none. */
@@ -40,12 +54,24 @@ export class LiveHub {
     return makeTopic(name, this.deps);
   }
 
-  /** Follows these topics until it is called off. @param end called when the process stops. */
-  follow(names: readonly string[], follower: Follower, end: () => void): () => void {
+  /** Throws `rate_limited` for a session that follows enough, and `unavailable` when all together do. */
+  requirePlace(sessionId: string, names: readonly string[]): void {
+    const theirs = [...this.#places].filter((place) => place.sessionId === sessionId);
+    const topics = theirs.reduce((sum, place) => sum + place.names.length, names.length);
+    if (theirs.length >= MAX_OF_SESSION.streams || topics > MAX_OF_SESSION.topics) {
+      throw new ConsoleError('rate_limited', COME_AGAIN);
+    }
+    const feeds = this.#feeds.size + names.filter((name) => !this.#feeds.has(name)).length;
+    if (this.streams >= MAX_STREAMS || feeds > MAX_FEEDS) throw new ConsoleError('unavailable', COME_AGAIN);
+  }
+
+  /** Follows these topics until it is called off. `end` is called when the process stops. */
+  follow(place: Place, follower: Follower): () => void {
+    const { names } = place;
     for (const name of names) this.#feedOf(name).add(follower);
-    this.#ends.add(end);
+    this.#places.add(place);
     return () => {
-      this.#ends.delete(end);
+      this.#places.delete(place);
       for (const name of names) {
         const feed = this.#feeds.get(name);
         feed?.remove(follower);
@@ -58,7 +84,7 @@ export class LiveHub {
   close(): void {
     this.#isClosed = true;
     for (const stop of this.#stopListening) stop();
-    for (const end of [...this.#ends]) end();
+    for (const { end } of [...this.#places]) end();
   }
 
   #feedOf(name: string): Feed {

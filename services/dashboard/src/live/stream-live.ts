@@ -30,6 +30,7 @@ export function streamLive(deps: DashboardDeps): RequestHandler {
       return next(new ConsoleError('not_found'));
     }
     if (!topics.every(({ role }: Topic) => mayAct(user.role, role))) return next(new ConsoleError('not_allowed'));
+    deps.live.requirePlace(req.sessionID, names);
     open(req, res, names, deps);
   };
 }
@@ -43,7 +44,7 @@ function open(req: Request, res: Response, names: readonly string[], deps: Dashb
     if (res.writableLength > MAX_WAITING_BYTES) return end();
     res.write(frame);
   };
-  const leave = deps.live.follow(names, { role: user.role, tell }, end);
+  const leave = deps.live.follow({ sessionId: req.sessionID, names, end }, { role: user.role, tell });
   const calm = deps.heartbeat.add({
     sessionId: req.sessionID,
     staysIn: () => staysIn(req.sessionID, user, deps),

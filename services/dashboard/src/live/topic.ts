@@ -8,7 +8,7 @@ export interface Topic {
   /** Whether a doorbell means that it may have changed. */
   isRungBy(doorbell: Doorbell): boolean;
   /** What changes without a doorbell is found by looking this often. */
-  everyMs: number;
+  readonly everyMs: number;
   /** An array of items with an `id` each, in the order of these: after the first time its changes are told. */
   isList?: boolean;
   /** @param bells the doorbells since the last time; `undefined`: look at everything. */

@@ -34,13 +34,23 @@ export function makeTopic(name: string, deps: TopicDeps): Topic | undefined {
 
 const BELLS: ReadonlySet<Doorbell['topic']> = new Set(['desired', 'observed', 'owner', 'sends']);
 
+/** What is not there may come, but not without a doorbell. */
+const ABSENT_MS = 15_000;
+
 function deviceTopic(device: string, deps: TopicDeps): Topic {
   const { store, workspace } = deps;
+  let isThere = true;
   return {
     role: 'viewer',
-    everyMs: 2_000,
+    get everyMs() {
+      return isThere ? 2_000 : ABSENT_MS;
+    },
     isRungBy: (bell) => bell.device === device && bell.workspace === workspace && BELLS.has(bell.topic),
-    read: async () => (await readDeviceView(store, { workspace, device }, await readCommon(deps))) ?? null,
+    async read() {
+      const view = await readDeviceView(store, { workspace, device }, await readCommon(deps));
+      isThere = view !== undefined;
+      return view ?? null;
+    },
     show: (role, view) => view && showTo(role, view as DeviceView),
   };
 }
@@ -101,12 +111,16 @@ function messagesTopic({ store, workspace }: TopicDeps): Topic {
 /** How far a send is. Its recipients are read only when their counts have changed. */
 function sendTopic(messageId: string, { store, workspace }: TopicDeps): Topic {
   let last: SendView | undefined;
+  let isThere = true;
   return {
     role: 'viewer',
-    everyMs: 1_000,
+    get everyMs() {
+      return isThere ? 1_000 : ABSENT_MS;
+    },
     isRungBy: () => false,
     async read() {
       const found = await findSend(store, workspace, messageId);
+      isThere = found !== undefined;
       if (!found) return null;
       const counts = JSON.stringify(found.send.counts);
       if (!last || JSON.stringify(last.counts) !== counts) last = await readSendView(store, found);
