@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { type OpsServer, type OpsServerOptions, startOpsServer } from '@gateway/runtime/process/ops-server';
 import { expect } from 'chai';
+import { Gauge } from 'prom-client';
 
 describe('the ops server', () => {
   let server: OpsServer | undefined;
@@ -67,6 +70,46 @@ describe('the ops server', () => {
     const get = await start();
     expect((await get('/metrics')).status).to.equal(200);
     expect((await get('/nothing')).status).to.equal(404);
+  });
+
+  /** Takes some milliseconds to make; counts how often that was done. */
+  function makeRegistry() {
+    const made = { texts: 0 };
+    const registry = createMetrics({ processMetrics: false });
+    new Gauge({
+      ...{ name: 'texts', help: 'made', registers: [registry] },
+      async collect() {
+        await new Promise(setImmediate);
+        this.set(++made.texts);
+      },
+    });
+    return { made, registry };
+  }
+
+  it('makes one text of the metrics for all who wait for one, and never an old one', async () => {
+    const { made, registry } = makeRegistry();
+    const get = await start({ registry });
+    const answers = await Promise.all(Array.from({ length: 15 }, () => get('/metrics')));
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array(15).fill(200));
+    expect(made.texts).to.be.below(8);
+    const before = made.texts;
+    expect((await get('/metrics')).text).to.include(`texts ${before + 1}`);
+  });
+
+  it('answers one request of a connection, and has 20 connections at most', async () => {
+    const { made, registry } = makeRegistry();
+    await start({ registry });
+    const open = () => connect({ host: '127.0.0.1', port: server!.port });
+    const greedy = open();
+    greedy.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(300));
+    const text = (await greedy.toArray()).join('');
+    expect(text.match(/HTTP\/1.1 200/g)).to.have.length(1);
+    expect(made.texts).to.equal(1);
+
+    const idle = Array.from({ length: 20 }, open);
+    await Promise.all(idle.map((socket) => once(socket, 'connect')));
+    expect(await open().toArray(), 'the next').to.deep.equal([]);
+    for (const socket of idle) socket.destroy();
   });
 
   it('says so when its port is taken', async () => {

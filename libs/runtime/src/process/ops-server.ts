@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { sleep, systemClock } from '../clock.js';
 import { toError } from '../errors.js';
 import type { Logger } from '../logs/logger.js';
 
@@ -24,25 +25,34 @@ export interface OpsServer {
 }
 
 const CHECK_TIMEOUT_MS = 2_000;
+/** After the text of the metrics was made, which holds up the event loop, so many times as long none is made. */
+const REST_FACTOR = 9;
+const MAX_REST_MS = 1_000;
+const MAX_CONNECTIONS = 20;
 
 /**
  * Serves `/livez` (the event loop turns), `/readyz` (200 or 503 with each check by name) and `/metrics` on a port of its
- * own, which is not meant for the public. Rejects when the port is taken.
+ * own, which is not meant for the public: at most 20 connections, each for one request. Rejects when the port is taken.
  */
 export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
+  const readMetrics = shareNext(() => options.registry.metrics());
   const server = createServer((request, response) => {
-    answer(options, request.url ?? '/', response).catch((thrown: unknown) => {
+    response.setHeader('connection', 'close');
+    answer({ ...options, readMetrics }, request.url ?? '/', response).catch((thrown: unknown) => {
       options.logger.error('ops request failed', { error: toError(thrown) });
       response.writeHead(500).end();
     });
   });
+  server.maxConnections = MAX_CONNECTIONS;
   await listen(server, options.port, options.host);
   const { port } = server.address() as AddressInfo;
   options.logger.debug('ops server listens', { host: options.host, port });
   return { port, close: () => closeServer(server) };
 }
 
-async function answer(options: OpsServerOptions, url: string, response: ServerResponse): Promise<void> {
+type AnswerOptions = OpsServerOptions & { readMetrics(): Promise<string> };
+
+async function answer(options: AnswerOptions, url: string, response: ServerResponse): Promise<void> {
   switch (url.split('?')[0]) {
     case '/livez':
       return sendJson(response, 200, { live: true });
@@ -52,11 +62,40 @@ async function answer(options: OpsServerOptions, url: string, response: ServerRe
     }
     case '/metrics':
       response.writeHead(200, { 'content-type': options.registry.contentType });
-      response.end(await options.registry.metrics());
+      response.end(await options.readMetrics());
       return;
     default:
       return sendJson(response, 404, { error: 'Not found' });
   }
+}
+
+/**
+ * Those who ask before the next result is begun share it: it is never older than the question, and to make it takes a
+ * tenth of the time at most.
+ */
+function shareNext<Result>(make: () => Promise<Result>): () => Promise<Result> {
+  const nowMs = systemClock.monotonicMs;
+  let next: Promise<Result> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let restsUntilMs = 0;
+  async function makeAfter(before: Promise<unknown>): Promise<Result> {
+    await before.catch(() => {});
+    const restMs = restsUntilMs - nowMs();
+    if (restMs > 0) await sleep(restMs);
+    next = undefined;
+    const startedMs = nowMs();
+    try {
+      return await make();
+    } finally {
+      const endedMs = nowMs();
+      restsUntilMs = endedMs + Math.min(MAX_REST_MS, REST_FACTOR * (endedMs - startedMs));
+    }
+  }
+  return () => {
+    next ??= makeAfter(last);
+    last = next;
+    return next;
+  };
 }
 
 interface Readiness {
