@@ -21,6 +21,9 @@ import { OverviewReader } from './views/overview.js';
 /** The Redis connections of the console: there is always a person waiting. */
 export const DASHBOARD_CONNECTIONS = ['failFast', 'subscriber'] as const;
 
+/** An office behind one address. */
+const MAX_PER_ADDRESS = 250;
+
 const PAGE_FOLDER = fileURLToPath(new URL('web', import.meta.url));
 
 /** Builds the console top-down; each part says how it is stopped. */
@@ -62,7 +65,11 @@ export async function runDashboard(
     cookieSecrets: contents.map(({ key }) => deriveCookieSecret(key)),
     metrics: createDashboardMetrics(registry, { countStreams: () => live.streams }),
   });
-  const server = await startHttpServer(app, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
+  const server = await startHttpServer(app, {
+    ...{ host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT },
+    // All that a proxy hands on comes from its own address.
+    ...(config.TRUST_PROXY === 0 && { maxPerAddress: MAX_PER_ADDRESS }),
+  });
   lifecycle.add('http server of dashboard', () => server.close());
   lifecycle.add('live streams', async () => live.close());
   logger.info('dashboard listens', { host: config.DASHBOARD_HOST, port: server.port, opsPort: host.opsPort });

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ConnectionBounds } from './connection-bounds.js';
 
 export interface HttpServer {
   port: number;
@@ -8,17 +9,38 @@ export interface HttpServer {
 }
 
 const MAX_HEADERS = 100;
+const MAX_CONNECTIONS = 1_000;
+const UNREAD_MS = 10_000;
 
-/** Listens. Rejects when the port is taken. */
+export interface HttpServerOptions {
+  host: string;
+  /** 0 takes any free one. */
+  port: number;
+  /** Connections of one address. Default: all that there are, which is what a proxy needs. */
+  maxPerAddress?: number;
+  /** How long a caller may leave what is written to it where it is. */
+  unreadMs?: number;
+}
+
+/** Listens, with bounds on connections. Rejects when the port is taken. */
 export async function startHttpServer(
   app: RequestListener,
-  address: { host: string; port: number },
+  { host, port, maxPerAddress = MAX_CONNECTIONS, unreadMs = UNREAD_MS }: HttpServerOptions,
 ): Promise<HttpServer> {
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 65_000 }, app);
+  const server = createServer({
+    headersTimeout: 5_000,
+    // A large file over a slow line.
+    requestTimeout: 60_000,
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout: 65_000,
+  });
   server.maxHeadersCount = MAX_HEADERS;
+  server.maxConnections = MAX_CONNECTIONS;
+  const bounds = new ConnectionBounds(server, { maxPerAddress, unreadMs });
+  server.on('request', (req, res) => bounds.begin(req, res) && app(req, res));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(address, () => {
+    server.listen({ host, port }, () => {
       server.off('error', reject);
       resolve();
     });
