@@ -51,6 +51,8 @@ const SMALL_BELOW_BYTES = 768 * 1024 * 1024;
 const PROCESSES_PER_TOKEN = 1;
 /** Fewer than all, too: counting their frames may take seconds, while an image takes a moment. */
 const PROCESSES_FOR_SOUNDS = 1;
+/** In less a process would be started, and ended, for nothing. */
+const LEAST_WORK_MS = 100;
 /** So that normal work never exhausts their processor time, and leftovers of a file do not stay forever. */
 const FILES_PER_PROCESS = 20;
 
@@ -106,7 +108,7 @@ export class Previews {
     const endTurns = await this.#takeTurns(file, leftMs);
     this.#options.onWaiting(--this.#waiting);
     try {
-      return endTurns && leftMs() > 0 && !this.#closing.signal.aborted
+      return endTurns && leftMs() > LEAST_WORK_MS && !this.#closing.signal.aborted
         ? await this.#make(file, leftMs)
         : { outcome: 'gave_up' };
     } finally {
