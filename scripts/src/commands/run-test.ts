@@ -26,13 +26,13 @@ interface TestRun {
 }
 
 /** Side by side: tests mostly wait. */
-const RUNS = 2;
+const RUNS = 3;
 /** Of the long tests, of which nothing else stops one that hangs. */
 const LONG_LIMIT_MS = 6 * 60_000;
 const MOCHA_OPTIONS = ['--no-config', '--forbid-only', '--timeout', '20000'];
 
 /**
- * `npm test`: all tests but the long ones, in two runs side by side with a Redis each. What the second run says follows
+ * `npm test`: all tests but the long ones, in three runs side by side with a Redis each. What the others say follows
  * when the first has ended. `--counts FOLDER` gets the counts of each run; other options go to mocha, such as `--grep`.
  */
 export async function runTest(args: string[], lifecycle: Lifecycle): Promise<number> {
