@@ -42,7 +42,7 @@ describe('the page of a device', function () {
     await rate.fill('2');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('2 messages a minute').waitFor();
-    await page.getByText('All out in 1 hour').waitFor();
+    await page.getByText('All out in 2 hours').waitFor();
     expect((await readDevice(store, SHOP))?.pace).to.deep.equal({ messagesPerMinute: 2, burst: 1, jitter: 0.3 });
 
     await more.click();
