@@ -139,7 +139,7 @@ describe('users of the console, and what they did', () => {
   it('shows nothing that is older than 90 days', async () => {
     const { store } = stage.dashboard;
     const oldMs = Date.now() - 91 * 86_400_000;
-    const key = (await store.redis.keys(`${stage.space.prefix}*audit`))[0]!;
+    const key = consoleKeys(store.space).audit;
     await store.redis.del(key);
     await store.redis.xadd(key, `${oldMs}-0`, 'user', 'ancient', 'action', 'token.created', 'atMs', oldMs);
     await recordAudit(store, { user: 'new', action: 'token.created' });
