@@ -22,7 +22,8 @@ describe('what open tabs cost the console', function () {
   this.timeout(60_000);
   let redis: SmallRedis;
   let process: ServiceProcess;
-  let browser: Browser;
+  /** A session has places for twenty tabs. */
+  const browsers: Browser[] = [];
   const open: LiveStream[] = [];
   before(async () => {
     redis = await startSmallRedis();
@@ -35,8 +36,11 @@ describe('what open tabs cost the console', function () {
       ...{ REDIS_URL: url, KEY_PREFIX: prefix, DASHBOARD_PORT: '0', OPS_PORT: '0' },
     });
     const { port } = await process.waitForLog(({ message }) => message === 'dashboard listens');
-    browser = new Browser(Number(port));
-    await browser.post('/sign-in/link', { secret: await createOneTimeLink(store, 'admin') });
+    for (let session = 0; session < 10; session++) {
+      const browser = new Browser(Number(port));
+      await browser.post('/sign-in/link', { secret: await createOneTimeLink(store, 'admin') });
+      browsers.push(browser);
+    }
   });
   after(async () => {
     for (const stream of open) stream.close();
@@ -45,7 +49,9 @@ describe('what open tabs cost the console', function () {
   });
 
   const openTabs = async (count: number, topics: string) => {
-    const streams = await Promise.all(Array.from({ length: count }, () => openStream(browser, topics)));
+    const streams = await Promise.all(
+      Array.from({ length: count }, (_, i) => openStream(browsers[i % browsers.length]!, topics)),
+    );
     open.push(...streams);
     const hasAll = (stream: LiveStream) =>
       new Set(stream.events.map(({ event }) => event)).size >= topics.split(',').length;

@@ -41,7 +41,7 @@ describe('finding things in the console', function () {
     await page.getByRole('option', { name: /Corner shop/ }).waitFor();
     expect(await box.getAttribute('aria-expanded')).to.equal('true');
     const active = await box.getAttribute('aria-activedescendant');
-    expect(await page.getByRole('option', { selected: true }).getAttribute('id')).to.equal(active);
+    expect(await page.locator('[role=option][aria-selected=true]').getAttribute('id')).to.equal(active);
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/devices\/shop$/);
     await find(page, '');

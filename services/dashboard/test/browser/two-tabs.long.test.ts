@@ -57,7 +57,10 @@ describe('the page of the console beside another tab, without Redis, and with wh
     await page.getByRole('button', { name: 'Disconnect' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
     await page.getByRole('alert').getByText('The service cannot do this just now.').waitFor();
-    await page.getByText(/^Request req_/).waitFor();
+    await page
+      .getByText(/^Request req_/)
+      .first()
+      .waitFor();
     proxy.restore();
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 20_000 });
     await owner.observe({ status: 'connecting', reason: 'restart' });
