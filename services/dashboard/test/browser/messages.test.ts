@@ -103,6 +103,7 @@ describe('messages on the page of the console', function () {
     await settle(id, failed, 'failed', 463);
     const page = await browser.open(dashboard, `/messages/${id}`);
     await page.getByText('+447700000000').waitFor();
+    await page.getByText('9,900', { exact: true }).waitFor();
     const rows = () => page.getByRole('row').count();
     expect(await rows()).to.be.within(5, 80);
     expect(await page.getByRole('table').getAttribute('aria-rowcount')).to.equal(String(LIST + 1));

@@ -24,6 +24,26 @@ describe('the page of the console, when things fail', function () {
     browser.allowErrors(/ERR_INTERNET_DISCONNECTED/);
   });
 
+  it('has no feed in a tab that was hidden for 30 s, and makes up for it when it is looked at', async () => {
+    const page = await browser.open(stage.dashboard, '/devices');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.clock.install();
+    const look = (isAway: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { get: () => ${isAway}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    const paused = page.getByText('Paused', { exact: true });
+    await look(true);
+    await page.clock.runFor(29_000);
+    expect(await paused.count()).to.equal(0);
+    await page.clock.runFor(1_000);
+    await paused.waitFor();
+    await linkDevice(stage.space.store, { workspace: 'main', device: 'made-unseen' });
+    await look(false);
+    await page.clock.runFor(100);
+    await page.getByText('made-unseen').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+
   it('shows no code past its end: it is blurred until the next one is here', async () => {
     const address = { workspace: 'main', device: 'linking' };
     const owner = await ownDevice(stage.space.store, address);
@@ -38,6 +58,18 @@ describe('the page of the console, when things fail', function () {
     await show('second', 60_000);
     await page.locator(':not([data-dead]) > svg[data-code=second]').waitFor();
     await page.getByText(/Valid for \d+ seconds/).waitFor();
+  });
+
+  it('asks for no first account while no sender runs, where one was linked', async () => {
+    const address = { workspace: 'main', device: 'away' };
+    const owner = await linkDevice(stage.space.store, address);
+    const page = await browser.open(stage.dashboard, '/devices/away');
+    await page.getByRole('link', { name: 'New message' }).waitFor();
+    await owner.release();
+    await page.getByRole('heading', { name: 'Connecting' }).waitFor();
+    await page.goto(`${stage.dashboard.origin}/console/overview`);
+    const step = page.getByRole('img', { name: 'done' });
+    await step.waitFor();
   });
 
   it('says what the API refused, as a sentence with the id of the request', async () => {

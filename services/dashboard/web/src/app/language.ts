@@ -1,4 +1,4 @@
-import i18next from 'i18next';
+import i18next, { type FormatterModule } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import type en from '../texts/en.json';
 
@@ -18,6 +18,21 @@ export function currentLanguage(): Language {
   return i18next.language === 'ar' ? 'ar' : 'en';
 }
 
+/** Western digits in both languages: a time is compared with a log, a number with a phone. */
+export const currentLocale = () => (currentLanguage() === 'ar' ? 'ar-u-nu-latn' : 'en-GB');
+
+/** With its thousands apart. */
+export const sayNumber = (value: number) => new Intl.NumberFormat(currentLocale()).format(value);
+
+/** Numbers in texts are those of pages. */
+const NUMBERS: FormatterModule = {
+  type: 'formatter',
+  init() {},
+  add() {},
+  addCached() {},
+  format: (value) => (typeof value === 'number' ? sayNumber(value) : value),
+};
+
 /** Each has all texts, and the page loads none but those of its own. */
 const TEXTS: Record<Language, () => Promise<{ default: object }>> = {
   en: () => import('../texts/en.json'),
@@ -29,12 +44,15 @@ export async function startLanguage(): Promise<void> {
   const wished = localStorage.getItem(REMEMBERED) ?? navigator.language.slice(0, 2);
   const language = wished === 'ar' ? 'ar' : 'en';
   const texts = await TEXTS[language]();
-  await i18next.use(initReactI18next).init({
-    lng: language,
-    fallbackLng: false,
-    resources: { [language]: { translation: texts.default } },
-    interpolation: { escapeValue: false },
-  });
+  await i18next
+    .use(initReactI18next)
+    .use(NUMBERS)
+    .init({
+      lng: language,
+      fallbackLng: false,
+      resources: { [language]: { translation: texts.default } },
+      interpolation: { escapeValue: false, alwaysFormat: true },
+    });
   markDocument(language);
 }
 

@@ -126,8 +126,10 @@ const messages = createRoute({
 const newMessage = createRoute({
   getParentRoute: () => inside,
   path: '/messages/new',
-  validateSearch: ({ again }: Record<string, unknown>): { again?: string } =>
-    typeof again === 'string' ? { again } : {},
+  validateSearch: ({ again, device }: Record<string, unknown>): { again?: string; device?: string } => ({
+    ...(typeof again === 'string' && { again }),
+    ...(typeof device === 'string' && { device }),
+  }),
   component: lazyRouteComponent(() => import('../pages/new-message/new-message-page.js'), 'NewMessagePage'),
 });
 

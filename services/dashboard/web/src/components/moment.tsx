@@ -1,19 +1,16 @@
 import { Tooltip } from '@mantine/core';
 import { useEffect, useReducer } from 'react';
-import { currentLanguage } from '../app/language.js';
-
-/** Western digits in both languages: a time is compared with a log, a number with a phone. */
-const localeOf = () => (currentLanguage() === 'ar' ? 'ar-u-nu-latn' : 'en-GB');
+import { currentLocale } from '../app/language.js';
 
 /** Time of day, with seconds. */
 export function useTimeText(): (ms: number) => string {
-  return (ms) => new Intl.DateTimeFormat(localeOf(), { timeStyle: 'medium' }).format(ms);
+  return (ms) => new Intl.DateTimeFormat(currentLocale(), { timeStyle: 'medium' }).format(ms);
 }
 
 /** Time of day without seconds, with the day of the week where one is not like another. */
 export function useShortTimeText(): (ms: number, hasDay: boolean) => string {
   return (ms, hasDay) =>
-    new Intl.DateTimeFormat(localeOf(), {
+    new Intl.DateTimeFormat(currentLocale(), {
       ...{ hour: '2-digit', minute: '2-digit' },
       ...(hasDay && { weekday: 'short' }),
     }).format(ms);
@@ -29,7 +26,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, ms: number][] = [
 function sayFromNow(ms: number): string {
   const distance = ms - Date.now();
   const [unit, size] = UNITS.find(([, each]) => Math.abs(distance) >= each) ?? ['second', 1_000];
-  return new Intl.RelativeTimeFormat(localeOf(), { numeric: 'auto' }).format(Math.round(distance / size), unit);
+  return new Intl.RelativeTimeFormat(currentLocale(), { numeric: 'auto' }).format(Math.round(distance / size), unit);
 }
 
 /** Date and time, to the second. */
@@ -42,7 +39,7 @@ export function Exact({ ms }: { ms: number }) {
 }
 
 function sayExactly(ms: number): string {
-  return new Intl.DateTimeFormat(localeOf(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
+  return new Intl.DateTimeFormat(currentLocale(), { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
 }
 
 /** "3 minutes ago", with the exact time when it is pointed at. */

@@ -2,7 +2,7 @@ import type { DeviceView } from '@gateway/contracts/console/views';
 import { ActionIcon, Button, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { Ellipsis, Gauge, Pencil, Star, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -34,6 +34,11 @@ export function DeviceActions({ view }: { view: DeviceView }) {
   };
   return (
     <>
+      {view.status === 'connected' && (
+        <Button renderRoot={(props) => <Link {...props} to="/messages/new" search={{ device: view.id }} />}>
+          {t('compose.title')}
+        </Button>
+      )}
       {!isIdle && !view.link && (
         <Button variant="default" onClick={() => ask('disconnect')}>
           {t('device.disconnect')}

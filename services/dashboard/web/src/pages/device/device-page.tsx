@@ -28,7 +28,7 @@ export function DevicePage() {
         </Group>
       </Anchor>
       {isNew ? (
-        <Page title={id}>
+        <Page title={id} about={t('link.makesDevice')}>
           <SimpleGrid cols={{ base: 1, md: 2 }}>
             <LinkPanel id={id} view={undefined} />
           </SimpleGrid>

@@ -1,4 +1,5 @@
 import type { ShownMessage } from '@gateway/contracts/console/send-views';
+import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import { Text } from '@mantine/core';
 import { CheckCheck, Paperclip } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
@@ -17,6 +18,8 @@ interface RecipientPhoneProps {
 /** The phone of one recipient, on a simulated network: what has arrived, as a person sees it. */
 export function RecipientPhone({ id, place, statuses }: RecipientPhoneProps) {
   const { t } = useTranslation();
+  const status = RECIPIENT_STATUSES[Number(statuses[place])];
+  const isOver = status === 'failed' || status === 'expired' || status === 'cancelled';
   const { data, error, refetch } = usePhone(id, place, statuses[place]);
   return (
     <section className={classes.phone} aria-label={t('send.phone.label')}>
@@ -32,7 +35,7 @@ export function RecipientPhone({ id, place, statuses }: RecipientPhoneProps) {
         {error && <Failure error={error} onRetry={() => void refetch()} />}
         {data?.messages.length === 0 && (
           <Text size="sm" c="dimmed" ta="center" m="auto">
-            {t('send.phone.empty')}
+            {t(isOver ? 'send.phone.never' : 'send.phone.empty')}
           </Text>
         )}
         {data?.messages.map((message) => (

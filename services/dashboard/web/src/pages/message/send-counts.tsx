@@ -1,6 +1,7 @@
 import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '@gateway/contracts/sends/statuses';
 import { UnstyledButton } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { sayNumber } from '../../app/language.js';
 import classes from './send.module.css';
 
 interface SendCountsProps {
@@ -31,7 +32,7 @@ export function SendCounts({ counts, chosen, onChoose }: SendCountsProps) {
             />{' '}
             {t(`messages.status.${status}`)}
           </span>
-          <span className={`${classes.many} figures`}>{counts[status]}</span>
+          <span className={`${classes.many} figures`}>{sayNumber(counts[status])}</span>
         </UnstyledButton>
       ))}
     </div>

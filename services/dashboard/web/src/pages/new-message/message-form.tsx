@@ -21,16 +21,18 @@ import type { FormerMessage } from './use-former-message.js';
 
 interface MessageFormProps {
   devices: readonly DeviceView[];
+  /** Id of the device to begin with; without one the default. */
+  wished: string | undefined;
   /** What was sent before, to be sent again. */
   former: FormerMessage | undefined;
 }
 
 /** Writes a message, and shows beside it what will become of it. */
-export function MessageForm({ devices, former }: MessageFormProps) {
+export function MessageForm({ devices, wished = '', former }: MessageFormProps) {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const { api } = useMe();
-  const [chosen, choose] = useState('');
+  const [chosen, choose] = useState(wished);
   const [people, setPeople] = useState('');
   const [text, setText] = useState('');
   const [file, setFile] = useState<File | null>(null);

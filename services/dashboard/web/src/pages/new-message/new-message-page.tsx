@@ -15,7 +15,7 @@ const route = getRouteApi('/inside/messages/new');
 /** Writes a message to one person or to a list, which is checked before it is sent. */
 export function NewMessagePage() {
   const { t } = useTranslation();
-  const { again } = route.useSearch();
+  const { again, device } = route.useSearch();
   const { role } = useMe().user;
   const devices = useDevices();
   const former = useFormerMessage(again);
@@ -42,7 +42,7 @@ export function NewMessagePage() {
             ),
           }}
         >
-          {(all) => <MessageForm devices={all} former={former.data} />}
+          {(all) => <MessageForm devices={all} wished={device} former={former.data} />}
         </Listed>
       </Page>
     </Stack>

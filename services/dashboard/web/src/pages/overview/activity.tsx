@@ -1,6 +1,7 @@
 import { OVERVIEW_SPANS, type Overview, type OverviewHours } from '@gateway/contracts/console/overview';
 import { Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { sayNumber } from '../../app/language.js';
 import { Panel } from '../../components/panel.js';
 import classes from './activity.module.css';
 import { Bars } from './bars.js';
@@ -47,7 +48,7 @@ export function Activity({ overview: { hours, bars }, onSpan }: ActivityProps) {
                 {t(`overview.became.${status}`)}
               </Text>
               <Text size="xl" fw={620} className="figures" component="dd" m={0}>
-                {sum(status)}
+                {sayNumber(sum(status))}
               </Text>
             </div>
           ))}

@@ -2,6 +2,7 @@ import { Anchor, Group, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useDevices } from '../../api/devices.js';
+import { sayNumber } from '../../app/language.js';
 import { Panel } from '../../components/panel.js';
 import { StateMark, type Tone } from '../../components/states/state-mark.js';
 
@@ -23,7 +24,7 @@ export function DeviceStates() {
           <Group key={status} justify="space-between">
             <StateMark tone={TONES[status]}>{t(`devices.status.${status}`)}</StateMark>
             <Text size="sm" className="figures">
-              {devices.filter((device) => device.status === status).length}
+              {sayNumber(devices.filter((device) => device.status === status).length)}
             </Text>
           </Group>
         ))}

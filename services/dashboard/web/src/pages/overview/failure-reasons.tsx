@@ -1,6 +1,7 @@
 import type { Overview } from '@gateway/contracts/console/overview';
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { sayNumber } from '../../app/language.js';
 import { Panel } from '../../components/panel.js';
 import { useErrorText } from '../messages/error-text.js';
 
@@ -29,7 +30,7 @@ export function FailureReasons({ failures }: { failures: Overview['failures'] })
               </Text>
             </div>
             <Text size="sm" className="figures">
-              {count}
+              {sayNumber(count)}
             </Text>
           </Group>
         ))}

@@ -13,7 +13,9 @@ export function FirstSteps({ steps: { hasToken, hasSent } }: { steps: Overview['
   const { t } = useTranslation();
   const { role } = useMe().user;
   const devices = useDevices().data ?? [];
-  const hasDevice = devices.some(({ status }) => status === 'connected');
+  // Also while no sender runs: what was sent once was sent from a linked account.
+  const hasDevice =
+    hasSent || devices.some(({ status, link }) => status === 'connected' || (status === 'connecting' && !link));
   if ((hasDevice && hasToken && hasSent) || role === 'viewer') return null;
   const first = devices[0]?.id ?? 'default';
   return (
