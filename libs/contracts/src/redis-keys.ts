@@ -102,6 +102,8 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     blobBytes: `${base}:blob-bytes`,
     /** SET with a TTL: the sends that need a blob, each under its own name. */
     blobHolders: (hash: string) => `${base}:blob-holders:${hash}`,
+    /** HASH device -> bytes of what people wrote to it, and the hour of that (since 1970): `bytes/hour`. */
+    receivedBytes: `${base}:received-bytes`,
     /** STRING with a TTL: a piece of a blob, sealed. */
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
   };
@@ -154,10 +156,12 @@ export function deviceKeys({ prefix }: KeySpace, address: DeviceAddress) {
     /** STRING with a TTL: a request under that key is being handled. */
     idempotencyClaim: (owner: string, keyDigest: string, move: number) =>
       `${base}:idempotency-claim:${owner}:${keyDigest}:${move}`,
-    /** HASH platform id -> encrypted message that the device recently received, for quotes. */
+    /** HASH platform id -> encrypted message that the device recently received, with any of its accounts. */
     received: `${base}:received`,
     /** ZSET platform id -> ms of its arrival, of the same. */
     receivedTimes: `${base}:received:times`,
+    /** STRING with a TTL: bytes of both. */
+    receivedBytes: `${base}:received:bytes`,
     /** HASH: why and until when messages to new contacts wait; absent when they do not. */
     restriction: `${base}:restriction`,
     /** SET of numbers whose messages the network refused under that restriction. */

@@ -1,6 +1,14 @@
+import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { takeAccount } from '@gateway/store/devices/take-account';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
-import { readReceived, recordReceived } from '@gateway/store/inbound/received-messages';
+import {
+  forgetReceivedFrom,
+  readInbound,
+  readReceived,
+  recordReceived,
+} from '@gateway/store/inbound/received-messages';
 import { findOptOut } from '@gateway/store/workspace/opt-outs';
+import { standIn } from '@gateway/testkit/stand-in';
 import { expect } from 'chai';
 import { KNOWN, OTHER, useOwnedDevice } from './support/use-owned-device.js';
 
@@ -9,9 +17,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 describe('what people write to a device', () => {
   const { address, space, ownership } = useOwnedDevice();
 
-  const hear = (text: string, from: { phone?: string; hiddenId?: string; isPhoneStored?: true }) =>
+  const hear = (text: string, from: { phone?: string; hiddenId?: string; isPhoneStored?: true }, platformId = 'ID') =>
     recordIncoming(space.store, ownership, {
-      message: { platformId: 'ID', jid: '1@lid', text, atMs: Date.now(), ...from },
+      message: { platformId, jid: '1@lid', text, atMs: Date.now(), ...from },
       nowMs: Date.now(),
     });
   const isOut = async (phone: string) => (await findOptOut(space.store, 'main', phone)) !== undefined;
@@ -44,5 +52,76 @@ describe('what people write to a device', () => {
     expect(await read(7.99)).to.deep.equal(message);
     expect(await read(8)).to.equal(undefined);
     expect(await read(2, 'OTHER')).to.equal(undefined);
+  });
+
+  describe('is kept', () => {
+    const keys = standIn(() => deviceKeys(space.store.space, address));
+    const write = (platformId: string, text = 'hello', mostBytes?: number) =>
+      recordReceived(space.store, ownership, {
+        message: { platformId, jid: '1@lid', text },
+        nowMs: Date.now(),
+        ...(mostBytes !== undefined && { mostBytes }),
+      });
+    const kept = async () => (await space.clients.commands.zrange(keys.receivedTimes, '0', '-1')).join();
+
+    it('once: what the network repeats is not new', async () => {
+      const first = await write('A');
+      expect(first.isNew).to.equal(true);
+      expect(await write('A')).to.deep.equal({ ...first, isNew: false });
+      expect((await write('B')).isNew).to.equal(true);
+    });
+
+    it('whole', async () => {
+      const text = 'ب'.repeat(65_536);
+      await write('A', text);
+      expect((await readReceived(space.store, address, { platformId: 'A', nowMs: Date.now() }))?.text).to.equal(text);
+    });
+
+    it('as long as there is room: the oldest go first, and never the newest', async () => {
+      const text = 'x'.repeat(1_000);
+      const { keptBytes } = await write('A', text);
+      for (const id of ['B', 'C', 'D']) await write(id, text, 3 * keptBytes);
+      expect(await kept()).to.equal('B,C,D');
+      await write('E', 'y'.repeat(10_000), 3 * keptBytes);
+      expect(await kept()).to.equal('E');
+    });
+
+    it('counted, also after a part was forgotten, and where earlier versions did not count', async () => {
+      const first = await write('A');
+      await write('B');
+      await space.clients.commands.del(keys.receivedBytes);
+      expect((await write('B')).keptBytes).to.equal(2 * first.keptBytes);
+      await forgetReceivedFrom(space.store, address, ({ jid }) => jid === '1@lid');
+      expect(await kept()).to.equal('');
+      expect((await write('A')).keptBytes).to.equal(first.keptBytes);
+    });
+
+    it('within the share of a workspace, whose devices all come down to the same part of it', async () => {
+      const { commands } = space.clients;
+      const [, limit] = (await commands.config('GET', 'maxmemory')) as [string, string];
+      await commands.config('SET', 'maxmemory', String(1024 * 1024 * 1024));
+      try {
+        const hour = Math.floor(Date.now() / 3_600_000);
+        const share = 0.05 * 1024 * 1024 * 1024;
+        const noted = { [address.device]: `${share / 1_000}/${hour}`, other: `${3 * share}/${hour}`, old: `${1e12}/1` };
+        await commands.hset(workspaceKeys(space.store.space, address.workspace).receivedBytes, noted);
+        for (let i = 0; i < 40; i++) {
+          await hear('x'.repeat(1_000), { phone: KNOWN }, `ID${i}`);
+        }
+        expect(Number(await commands.get(keys.receivedBytes))).to.be.within(1_000, share / 3_000);
+      } finally {
+        await commands.config('SET', 'maxmemory', limit);
+      }
+    });
+
+    it('when another account is linked, whose conversations it is not part of', async () => {
+      const take = (phone: string) => takeAccount(space.store, ownership, { phone, nowMs: Date.now() });
+      await take('447700900123');
+      await write('A');
+      await take('447700900124');
+      const wanted = { platformId: 'A', nowMs: Date.now() };
+      expect(await readReceived(space.store, address, wanted)).to.equal(undefined);
+      expect(await readInbound(space.store, address, wanted)).to.include({ text: 'hello' });
+    });
   });
 });

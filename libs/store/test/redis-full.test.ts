@@ -50,6 +50,7 @@ import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
 import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
+import { forgetReceivedFrom } from '@gateway/store/inbound/received-messages';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { cancelSend, claimRecipient, forgetRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
@@ -93,6 +94,7 @@ const ANSWERS_ONCE = [
     'join-opt-out',
     'leave-instance',
     'note-ended',
+    'record-received',
     'record-results',
     'record-token-use',
     'release-blob',
@@ -347,10 +349,12 @@ describe('a full Redis', () => {
 
   it('never refuses a STOP from a phone', async () => {
     await fill();
-    const message = { platformId: 'p', jid: 'j', text: 'STOP', phone: '447700900001', atMs: Date.now() };
+    const message = { platformId: 'stop', jid: 'j', text: 'STOP', phone: '447700900001', atMs: Date.now() };
     expect(await recordIncoming(store, ownership, { message, nowMs: Date.now() })).to.equal('optedOut');
     expect(await recordStop(store, 'main', { hiddenId: '77@lid', atMs: Date.now() })).to.equal(true);
     await joinOptOut(store, 'main', { phone: '447700900002', hiddenId: '77@lid' });
+    const { forgotten } = await forgetReceivedFrom(store, address, ({ phone }) => phone === '447700900001');
+    expect(forgotten).to.equal(1);
     const numbers = ['447700900001', '447700900002', '447700900003'];
     expect([...(await findOptedOut(store, 'main', numbers))]).to.deep.equal(numbers.slice(0, 2));
     expect(await recordStart(store, 'main', { phone: '447700900001', atMs: Date.now() + 5_000 })).to.equal(true);

@@ -34,7 +34,7 @@ export async function readCapacity(store: Store): Promise<Capacity> {
 }
 
 /** Of the masters of a Cluster that with the least room decides: what a caller sends may lie on any of them. */
-async function readFullestNode(store: Store): Promise<Pick<Capacity, 'usedBytes' | 'limitBytes'>> {
+export async function readFullestNode(store: Store): Promise<Pick<Capacity, 'usedBytes' | 'limitBytes'>> {
   const infos = await Promise.all(masterNodes(store.redis).map((node) => node.info('memory')));
   const nodes = infos.map((info) => {
     const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);

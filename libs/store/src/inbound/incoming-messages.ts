@@ -2,13 +2,14 @@ import { readWish } from '@gateway/contracts/people/opt-outs';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { joinOptOut, type Person, recordStart, recordStop } from '../workspace/hidden-opt-outs.js';
+import { inboundSharesOf } from './inbound-shares.js';
 import { type ReceivedMessage, recordReceived } from './received-messages.js';
 
 /** Whether the number is only that of a pair in the keys, which the account's phone may have made up. */
 type Writer = Person & { isPhoneStored?: true };
 
 /**
- * Stores what a person wrote: first whether they want messages at all, then the message, for replies to it. The
+ * Stores what a person wrote: first whether they want messages at all, then the message, for replies to it and for those who are told of it. The
  * opt-out counts for the whole workspace and is stored by stale owners, too: the person did write it.
  *
  * Safe to repeat. Answers what has changed. Throws `FencedError` for a stale owner.
@@ -18,9 +19,12 @@ export async function recordIncoming(
   ownership: Ownership,
   { message, nowMs }: { message: ReceivedMessage & Writer & { atMs: number }; nowMs: number },
 ): Promise<'optedOut' | 'optedIn' | undefined> {
-  const { atMs, hiddenId: _, isPhoneStored: __, ...received } = message;
+  const { hiddenId: _, isPhoneStored: __, ...received } = message;
+  const shares = inboundSharesOf(store);
   const change = await recordWish(store, ownership, message);
-  await recordReceived(store, ownership, { message: received, nowMs });
+  const mostBytes = await shares.mostBytesOf(ownership.address, nowMs);
+  const { keptBytes } = await recordReceived(store, ownership, { message: received, nowMs, mostBytes });
+  await shares.note(ownership.address, { bytes: keptBytes, nowMs });
   return change;
 }
 

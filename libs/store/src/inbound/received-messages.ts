@@ -1,78 +1,148 @@
+import type { InboundContent } from '@gateway/contracts/content/inbound-content';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
 import type { Ownership } from '../fleet/ownership.js';
+import { MOST_BYTES_OF_DEVICE } from './inbound-shares.js';
 
 const recordStep = defineScript({
   name: 'record-received',
   whenFull: 'runs',
   isFenced: true,
-  keys: ['received', 'receivedTimes'],
-  args: { platformId: text, sealed: bytes, nowMs: number, retentionMs: number, most: number },
+  keys: ['received', 'receivedTimes', 'receivedBytes'],
+  args: { platformId: text, sealed: bytes, nowMs: number, retentionMs: number, mostBytes: number, entryBytes: number },
+  reply: (reply) => {
+    const [isNew, keptBytes] = reply as [number, number];
+    return { isNew: isNew === 1, keptBytes };
+  },
+});
+const forgetStep = defineScript({
+  name: 'forget-received',
+  whenFull: 'runs',
+  keys: ['received', 'receivedTimes', 'receivedBytes'],
+  args: { entryBytes: number, '...platformIds': text },
   reply: nothing,
 });
 
-/** A message that a person wrote to the device, as far as a reply needs it. */
+/** A message that a person wrote to the device. */
 export interface ReceivedMessage {
   platformId: string;
   /** Of its writer, as the network knows them. */
   jid: string;
   /** Of its writer, digits; absent when the network does not tell. */
   phone?: string;
-  /** Text of a quote; empty for files without a caption. */
+  /** As its writer calls themselves. */
+  name?: string;
+  /** When the network accepted it; absent in what earlier versions stored. */
+  atMs?: number;
+  /** Whole; empty for files without a caption, and for what has none. */
   text: string;
+  /** Absent in what earlier versions stored: then only the text is known. */
+  content?: InboundContent;
+  /** Id at the network of the message that it quotes. */
+  replyTo?: string;
 }
 
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
-/** Per device: about 2 MB. */
-const MAX_MESSAGES = 5_000;
+/** What Redis needs for an entry beside its id and value. */
+const ENTRY_BYTES = 200;
+const SCANNED_AT_ONCE = 100;
 
-/** Keeps it for 7 days, sealed, the last 5,000 of a device. Safe to repeat. Throws `FencedError` for a stale owner. */
+/**
+ * Keeps it for 7 days, sealed, as long as there is room: beyond `mostBytes` the oldest of the device go first. `isNew` is false
+ * for one that is there already: the network repeats what was not confirmed. `keptBytes`: of all of the device. Safe to
+ * repeat. Throws `FencedError` for a stale owner.
+ */
 export async function recordReceived(
   store: Store,
   ownership: Ownership,
-  { message: { platformId, ...message }, nowMs }: { message: ReceivedMessage; nowMs: number },
-): Promise<void> {
-  const { received, receivedTimes } = deviceKeys(store.space, ownership.address);
-  const sealed = store.vault.seal(JSON.stringify(message), 'received', `${received}/${platformId}`);
-  const limits = { nowMs, retentionMs: RETENTION_MS, most: MAX_MESSAGES };
-  await recordStep(store, ownership, { received, receivedTimes, platformId, sealed, ...limits });
+  {
+    message: { platformId, ...message },
+    nowMs,
+    mostBytes = MOST_BYTES_OF_DEVICE,
+  }: { message: ReceivedMessage; nowMs: number; mostBytes?: number },
+): Promise<{ isNew: boolean; keptBytes: number }> {
+  const keys = keysOf(store, ownership.address);
+  const sealed = store.vault.seal(JSON.stringify(message), 'received', `${keys.received}/${platformId}`);
+  const limits = { nowMs, retentionMs: RETENTION_MS, mostBytes, entryBytes: ENTRY_BYTES };
+  return recordStep(store, ownership, { ...keys, platformId, sealed, ...limits });
 }
 
-/** `undefined` for an id that the device did not receive in the last 7 days. */
+/**
+ * For quotes, which the account can only make of messages in its own conversations: `undefined` for an id that the
+ * account which is linked now did not receive in the last 7 days.
+ */
 export async function readReceived(
   store: Store,
   address: DeviceAddress,
-  { platformId, nowMs }: { platformId: string; nowMs: number },
+  wanted: { platformId: string; nowMs: number },
 ): Promise<ReceivedMessage | undefined> {
-  const keys = deviceKeys(store.space, address);
+  const [found, accountSinceMs] = await Promise.all([
+    findReceived(store, address, wanted),
+    store.redis.hget(deviceKeys(store.space, address).device, 'accountSinceMs'),
+  ]);
+  return found && found.arrivedAtMs >= Number(accountSinceMs) ? found.message : undefined;
+}
+
+/** The same, whichever account received it; for what is told of it, and its file. */
+export async function readInbound(
+  store: Store,
+  address: DeviceAddress,
+  wanted: { platformId: string; nowMs: number },
+): Promise<ReceivedMessage | undefined> {
+  return (await findReceived(store, address, wanted))?.message;
+}
+
+async function findReceived(
+  store: Store,
+  address: DeviceAddress,
+  { platformId, nowMs }: { platformId: string; nowMs: number },
+): Promise<{ message: ReceivedMessage; arrivedAtMs: number } | undefined> {
+  const keys = keysOf(store, address);
   const [sealed, atMs] = await Promise.all([
     store.redis.hgetBuffer(keys.received, platformId),
     store.redis.zscore(keys.receivedTimes, platformId),
   ]);
   if (!sealed || Number(atMs) <= nowMs - RETENTION_MS) return undefined;
-  return {
-    platformId,
-    ...JSON.parse(store.vault.open(sealed, 'received', `${keys.received}/${platformId}`).toString()),
-  };
+  const plain = store.vault.open(sealed, 'received', `${keys.received}/${platformId}`).toString();
+  return { message: { platformId, ...JSON.parse(plain) }, arrivedAtMs: Number(atMs) };
 }
 
-/** The writer of each stored message, and how many cannot be decrypted. */
-export async function readReceivedWriters(
+/** Forgets all messages of these writers. Answers how many, and how many more cannot be decrypted. Safe to repeat. */
+export async function forgetReceivedFrom(
   store: Store,
   address: DeviceAddress,
-): Promise<{ writers: Pick<ReceivedMessage, 'platformId' | 'jid' | 'phone'>[]; unreadable: number }> {
-  const { received } = deviceKeys(store.space, address);
-  const all = Object.entries(await store.redis.hgetallBuffer(received));
-  const writers = all.flatMap(([platformId, sealed]) => {
-    try {
-      const message = JSON.parse(store.vault.open(sealed, 'received', `${received}/${platformId}`).toString());
-      return [{ platformId, ...(message as { jid: string; phone?: string }) }];
-    } catch {
-      return [];
+  isOne: (writer: Pick<ReceivedMessage, 'jid' | 'phone'>) => boolean,
+): Promise<{ forgotten: number; unreadable: number }> {
+  const keys = keysOf(store, address);
+  let [forgotten, unreadable, cursor] = [0, 0, '0'];
+  do {
+    const [next, found] = await store.redis.hscanBuffer(keys.received, cursor, 'COUNT', SCANNED_AT_ONCE);
+    const platformIds: string[] = [];
+    for (let i = 0; i + 1 < found.length; i += 2) {
+      const platformId = found[i]!.toString();
+      const writer = writerOf(store, `${keys.received}/${platformId}`, found[i + 1]!);
+      if (!writer) unreadable += 1;
+      else if (isOne(writer)) platformIds.push(platformId);
     }
-  });
-  return { writers, unreadable: all.length - writers.length };
+    if (platformIds.length > 0) await forgetStep(store, { ...keys, entryBytes: ENTRY_BYTES, platformIds });
+    forgotten += platformIds.length;
+    cursor = next.toString();
+  } while (cursor !== '0');
+  return { forgotten, unreadable };
+}
+
+function writerOf(store: Store, place: string, sealed: Buffer): Pick<ReceivedMessage, 'jid' | 'phone'> | undefined {
+  try {
+    return JSON.parse(store.vault.open(sealed, 'received', place).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function keysOf(store: Store, address: DeviceAddress) {
+  const { received, receivedTimes, receivedBytes } = deviceKeys(store.space, address);
+  return { received, receivedTimes, receivedBytes };
 }

@@ -1,14 +1,28 @@
--- Remembers a message that the device received, so that a reply can quote it; forgets those that are too old or too many.
-redis.call('HSET', received_key, platform_id, sealed)
-redis.call('ZADD', received_times_key, now_ms, platform_id)
-local function forget(ids)
-  if #ids == 0 then return end
-  redis.call('HDEL', received_key, unpack(ids))
-  redis.call('ZREM', received_times_key, unpack(ids))
+-- Keeps a message that the device received; forgets those that are too old, and the oldest while all of them take too much.
+-- Answers whether it was not there before, and the bytes of all.
+local function bytes_of(id) return redis.call('HSTRLEN', received_key, id) + #id + entry_bytes end
+local kept = tonumber(redis.call('GET', received_bytes_key))
+if not kept then
+  kept = 0
+  for _, id in ipairs(redis.call('HKEYS', received_key)) do kept = kept + bytes_of(id) end
 end
-forget(redis.call('ZRANGEBYSCORE', received_times_key, '-inf', now_ms - retention_ms, 'LIMIT', 0, 100))
-local excess = redis.call('ZCARD', received_times_key) - tonumber(most)
-if excess > 0 then forget(redis.call('ZRANGE', received_times_key, 0, math.min(excess, 100) - 1)) end
+if redis.call('HEXISTS', received_key, platform_id) == 1 then kept = kept - bytes_of(platform_id) end
+local is_new = redis.call('HSET', received_key, platform_id, sealed)
+redis.call('ZADD', received_times_key, now_ms, platform_id)
+kept = kept + bytes_of(platform_id)
+local function forget(id)
+  kept = kept - bytes_of(id)
+  redis.call('HDEL', received_key, id)
+  redis.call('ZREM', received_times_key, id)
+end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', received_times_key, '-inf', now_ms - retention_ms, 'LIMIT', 0, 100)) do forget(id) end
+if kept > tonumber(most_bytes) then
+  for _, id in ipairs(redis.call('ZRANGE', received_times_key, 0, 999)) do
+    if kept <= tonumber(most_bytes) or id == platform_id then break end
+    forget(id)
+  end
+end
+redis.call('SET', received_bytes_key, math.max(kept, 0), 'PX', retention_ms)
 redis.call('PEXPIRE', received_key, retention_ms)
 redis.call('PEXPIRE', received_times_key, retention_ms)
-return 1
+return { is_new, math.max(kept, 0) }

@@ -8,7 +8,7 @@ import type { Store } from '../core/store.js';
 import { MS_PER_DAY } from '../core/vault.js';
 import { BUCKETS, bucketOf, forgetUnkeptNames } from '../devices/keys/device-keys.js';
 import type { Ownership } from '../fleet/ownership.js';
-import { readReceivedWriters } from '../inbound/received-messages.js';
+import { forgetReceivedFrom } from '../inbound/received-messages.js';
 
 /**
  * Keys of a device that are about people beside their sessions, each under a number or a hidden identifier: which of the
@@ -120,17 +120,15 @@ export async function forgetPerson(
   note('contact-index', await store.redis.srem(keys.contactIndex, ...jids));
   await forget('device-list', [...users]);
   note('refused-contacts', await store.redis.srem(keys.refusedContacts, ...users));
-  const { writers, unreadable } = await readReceivedWriters(store, address);
-  const received = writers
-    .filter(({ jid, phone: writer }) => users.has(userOf(jid)) || (writer !== undefined && users.has(writer)))
-    .map(({ platformId }) => platformId);
+  const { forgotten, unreadable } = await forgetReceivedFrom(
+    store,
+    address,
+    ({ jid, phone: writer }) => users.has(userOf(jid)) || (writer !== undefined && users.has(writer)),
+  );
+  note('received', forgotten);
   note('unreadable', namesUnreadable + unreadable);
   for (const key of [keys.creds, keys.quarantinedCreds]) {
     note(...(await forgetResends(store, { key, place: keys.creds, users })));
-  }
-  if (received.length > 0) {
-    note('received', await store.redis.hdel(keys.received, ...received));
-    await store.redis.zrem(keys.receivedTimes, ...received);
   }
   // Last, so that a run that breaks off is followed by one that knows the same names.
   await forget(
