@@ -1,7 +1,9 @@
+import { type AuditAction, COMMAND_LINE } from '@gateway/contracts/console/users';
 import type { Workspace } from '@gateway/contracts/ids';
 import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
+import { recordAudit } from '@gateway/store/console/audit';
 import { checkSchema, createStore, type Store } from '@gateway/store/core/store';
 import { hasWorkspace } from '@gateway/store/workspace/workspaces';
 import type { Command } from 'commander';
@@ -20,6 +22,8 @@ export interface CliContext {
   realNetwork: boolean;
   /** Where browsers see the console. */
   dashboardUrl: string;
+  /** Writes what was done into the audit log. `target`: ids and names, no number of a person. */
+  record(action: AuditAction, target?: string): Promise<void>;
 }
 
 const REDIS_TIMEOUT_MS = 3_000;
@@ -59,6 +63,8 @@ async function withStore(
     await work({
       ...{ store, workspace, output, logger, messengerVersion: config.MESSENGER_VERSION },
       realNetwork: isRealNetwork(config.MESSENGER_URL),
+      record: (action, target) =>
+        recordAudit(store, { user: COMMAND_LINE, action, ...(target !== undefined && { target }) }),
       dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {

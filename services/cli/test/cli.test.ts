@@ -1,3 +1,4 @@
+import { listAudit } from '@gateway/store/console/audit';
 import { takeOneTimeLink } from '@gateway/store/console/one-time-links';
 import { findUser } from '@gateway/store/console/users';
 import { readDevice } from '@gateway/store/devices/devices';
@@ -106,6 +107,36 @@ describe('the command line', function () {
     expect((await cli('device list')).stdout).to.match(/shop \* +connected/);
   });
 
+  it('renames and removes a device, and the audit log has what was done, but no number', async () => {
+    const { store } = space;
+    const address = { workspace: 'main', device: 'shop' };
+    const owner = await linkDevice(store, address);
+    await runCli(space, ['device', 'rename', 'shop', ' Corner shop ']);
+    expect((await readDevice(store, address))?.displayName).to.equal('Corner shop');
+    expect((await cli('device remove shop')).stderr).to.include('disconnect it first');
+    await owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
+    expect(JSON.parse((await cli('device remove shop --json')).stdout)).to.deep.equal({
+      device: 'shop',
+      removed: true,
+    });
+    expect(await readDevice(store, address)).to.equal(undefined);
+    await cli('optouts add 447700900123 447700900124');
+    await cli('optouts remove 447700900123');
+    const made = JSON.parse((await cli('token create --name job --json')).stdout);
+    await cli(`token scopes ${made.keyId} read`);
+    await cli(`token revoke ${made.keyId}`);
+    const done = (await listAudit(store)).map(({ user, action, target }) => [user, action, target].join('|'));
+    const job = `job (${made.keyId})`;
+    expect(done).to.deep.equal(
+      [
+        `token.revoked|${job}`,
+        `token.scopes_set|${job}: read`,
+        `token.created|${job}`,
+        ...['opt_out.lifted|1', 'opt_outs.added|2', 'device.removed|shop', 'device.renamed|shop'],
+      ].map((each) => `command line|${each}`),
+    );
+  });
+
   it('sets the pace of a device', async () => {
     const address = { workspace: 'main', device: 'shop' };
     await linkDevice(space.store, address);
@@ -162,6 +193,9 @@ describe('the command line', function () {
       ['device doctor --trace 16', 'Expected 1 to 15 seconds.'],
       ['device pace nowhere 5', 'there is no device nowhere'],
       ['device pace x fast', 'Expected 0 to 100000 messages a minute'],
+      ['device rename nowhere x', 'there is no device nowhere'],
+      [`device rename x ${'n'.repeat(61)}`, 'Expected 1 to 60 characters'],
+      ['device remove nowhere', 'there is no device nowhere'],
       ['device default Shop', 'Expected 1 to 40 of a-z, 0-9 and -.'],
       ['send show msg_1', 'there is no send msg_1'],
       ['--workspace nowhere token list', 'there is no workspace nowhere; create it with: workspace create nowhere'],

@@ -14,13 +14,16 @@ export interface AuditEntry {
 
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 const PAGE = 100;
+/** 15 MB: a program that links and disconnects all day may not fill Redis with it. */
+const MOST_KEPT = 100_000;
 
-/** Remembers it for 90 days. */
+/** Remembers it for 90 days; of a flood the newest. */
 export async function recordAudit(store: Store, entry: AuditEntry): Promise<void> {
   const nowMs = systemClock.nowMs();
   const fields = Object.entries({ ...entry, atMs: nowMs }).filter(([, value]) => value !== undefined);
-  const bound = ['MINID', '~', nowMs - KEPT_MS];
-  await writeAlways(store, 'XADD', consoleKeys(store.space).audit, ...bound, '*', ...fields.flat().map(String));
+  const { audit } = consoleKeys(store.space);
+  await writeAlways(store, 'XADD', audit, 'MINID', '~', nowMs - KEPT_MS, '*', ...fields.flat().map(String));
+  await store.redis.xtrim(audit, 'MAXLEN', '~', MOST_KEPT);
 }
 
 /** The newest first, a hundred at a time. @param before the `id` of the last one that is known. */

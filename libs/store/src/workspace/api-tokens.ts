@@ -34,6 +34,8 @@ export interface ApiToken {
   revokedAtMs?: number;
   /** To the minute. */
   lastUsedAtMs?: number;
+  /** Shown by a part of the gateway, which acts for a user and says itself what was done: see `createPassingToken`. */
+  isPassing?: true;
 }
 
 const USE_INTERVAL_MS = 60_000;
@@ -92,7 +94,7 @@ async function writeNewToken(
   const { keyId, token: value, hash } = makeApiToken();
   const kept = { keyId, hash, createdAtMs: systemClock.nowMs(), scopes: DEFAULT_SCOPES, owner: keyId, ...options };
   const keys = workspaceKeys(store.space, workspace);
-  const fields = Object.entries({ ...kept, scopes: kept.scopes.join() });
+  const fields = Object.entries({ ...kept, scopes: kept.scopes.join(), ...(!isListed && { isPassing: 1 }) });
   await writeAlways(store, 'HSET', keys.token(keyId), ...fields.flat());
   if (isListed) await writeAlways(store, 'SADD', keys.tokens, keyId);
   // Last, so that the index never leads to an incomplete record.
@@ -190,6 +192,7 @@ function toApiToken(workspace: Workspace, keyId: string, fields: Record<string, 
     createdAtMs: Number(fields.createdAtMs),
   };
   if (fields.device) token.device = fields.device;
+  if (fields.isPassing) token.isPassing = true;
   for (const time of ['expiresAtMs', 'revokedAtMs', 'lastUsedAtMs'] as const) {
     if (fields[time]) token[time] = Number(fields[time]);
   }

@@ -85,11 +85,12 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent');
     await requireSender(deps, before);
     await ensureDevice(store, address);
-    const attemptId = await startLink(call, deps);
+    const { outcome, attemptId } = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);
-    if (!('code' in result)) return describeLinked(result);
+    const audit = outcome === 'started' && { audit: { action: 'device.link_asked', target: address.device } as const };
+    if (!('code' in result)) return { ...describeLinked(result), ...audit };
     const reason = result.scanAgain && { reason: 'scan_again' };
-    return { status: 200, body: { status: 'connecting', ...reason, ...(await showCode(result, query)) } };
+    return { status: 200, body: { status: 'connecting', ...reason, ...(await showCode(result, query)) }, ...audit };
   },
 };
 
@@ -117,16 +118,16 @@ async function requireSender({ store }: ApiDeps, { desired }: DeviceState): Prom
 }
 
 /** The attempt to wait for: a new one, or the one that runs. */
-async function startLink({ address, query }: ConnectCall, { store }: ApiDeps): Promise<string> {
+async function startLink({ address, query }: ConnectCall, { store }: ApiDeps) {
   const { method, phoneNumber, forceNew } = query;
-  const { attemptId } = await requestLink(store, address, {
+  const link = await requestLink(store, address, {
     attemptId: makeAttemptId(),
     method,
     forceNew,
     ...(method === 'pairingCode' && phoneNumber !== undefined && { phone: phoneNumber }),
   });
   await ringDoorbell(store, { topic: 'desired', ...address });
-  return attemptId;
+  return link;
 }
 
 interface LiveCode {

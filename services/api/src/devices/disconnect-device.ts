@@ -51,7 +51,7 @@ export const disconnectDevice: Endpoint<Nothing, Nothing> = {
       timeoutMs: deps.waits.logoutMs,
       signal,
     });
-    return describe(found ?? 'pending');
+    return { ...describe(found ?? 'pending'), audit: { action: 'device.disconnected', target: address.device } };
   },
 };
 

@@ -1,4 +1,5 @@
 import type { ApiTokenScope } from '@gateway/contracts/api-token';
+import type { AuditAction } from '@gateway/contracts/console/users';
 import type { ApiErrorCode } from '@gateway/contracts/errors';
 import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import type { RateLimitBucket } from '@gateway/contracts/limits';
@@ -43,6 +44,8 @@ export interface Answer {
   status: number;
   body: Record<string, unknown>;
   headers?: Record<string, string>;
+  /** What it changed, for the audit log of the console. Sends are not in it: they are in the list of messages. */
+  audit?: { action: AuditAction; target?: string };
 }
 
 /** One kind of success: its status, and its body without `success`. */

@@ -57,6 +57,7 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
     return {
       status: 200,
       body: { added, unchanged: people - added, duplicates: body.phone.length - people },
+      ...(added > 0 && { audit: { action: 'opt_outs.added', target: String(added) } }),
     };
   },
 };

@@ -40,6 +40,10 @@ export const removeOptOut: Endpoint<Nothing, Nothing> = {
     const person = readPerson(params);
     const removed = await removeFromList(store, workspace, person);
     logger.info('opt-out removed', { removed });
-    return { status: 200, body: { ...describePerson(person), removed } };
+    return {
+      status: 200,
+      body: { ...describePerson(person), removed },
+      ...(removed && { audit: { action: 'opt_out.lifted' } }),
+    };
   },
 };

@@ -51,6 +51,7 @@ export const cancelMessage: Endpoint<Nothing, Nothing> = {
     return {
       status: 200,
       body: { messageId: send.messageId, status: sendStatus(after.counts), counts: after.counts },
+      ...(outcome && outcome.cancelled > 0 && { audit: { action: 'message.cancelled', target: send.messageId } }),
     };
   },
 };

@@ -1,12 +1,21 @@
 import { deriveStatus, REASONS } from '@gateway/contracts/devices/device-state';
+import { DISPLAY_NAME } from '@gateway/contracts/devices/display-name';
 import { MAX_TRACE_SECONDS } from '@gateway/contracts/devices/owner-questions';
 import { CAREFUL_PACE, type Pace } from '@gateway/contracts/devices/pace';
 import { RESTRICTIONS } from '@gateway/contracts/devices/restriction';
 import { isDeviceId } from '@gateway/contracts/ids';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { readDeviceState } from '@gateway/store/devices/device-state';
-import { listDevices, readDefaultDevice, readDevice, setDefaultDevice, setPace } from '@gateway/store/devices/devices';
+import {
+  listDevices,
+  readDefaultDevice,
+  readDevice,
+  renameDevice,
+  setDefaultDevice,
+  setPace,
+} from '@gateway/store/devices/devices';
 import { readRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { removeDevice } from '@gateway/store/devices/remove-device';
 import { hasSender } from '@gateway/store/fleet/members';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { readBacklog } from '@gateway/store/sends/read-send';
@@ -22,7 +31,7 @@ interface PaceOptions {
   jitter?: number;
 }
 
-/** `device list | show | default | pace | doctor | import | export`. */
+/** `device list | show | default | rename | pace | remove | doctor | import | export`. */
 export function addDeviceCommands(program: Command): void {
   const run = runner(program);
   const device = program.command('device').description('devices: the places that accounts are linked to');
@@ -40,6 +49,17 @@ export function addDeviceCommands(program: Command): void {
     .description('show or set the device of tokens that belong to none')
     .argument('[id]', 'the device to choose', readDeviceId)
     .action((id: string | undefined) => run((context) => chooseDefault(context, id)));
+  device
+    .command('rename')
+    .description('change what people call a device; programs go on using its id')
+    .argument('<id>', 'its id, as in the list')
+    .argument('<name>', '1 to 60 characters', readDisplayName)
+    .action((id: string, name: string) => run((context) => rename(context, id, name)));
+  device
+    .command('remove')
+    .description('remove a device without an account from the list; linking under its id makes it anew')
+    .argument('<id>', 'its id, as in the list')
+    .action((id: string) => run((context) => remove(context, id)));
   device
     .command('pace')
     .description('show or set how fast a device sends; takes effect at once and is kept')
@@ -141,19 +161,45 @@ async function describe({ store, workspace }: CliContext, id: string) {
   };
 }
 
-async function chooseDefault({ store, workspace, output }: CliContext, id: string | undefined): Promise<void> {
-  if (id !== undefined) await setDefaultDevice(store, workspace, id);
+async function chooseDefault(context: CliContext, id: string | undefined): Promise<void> {
+  const { store, workspace, output, record } = context;
+  if (id !== undefined) {
+    await setDefaultDevice(store, workspace, id);
+    await record('device.made_default', id);
+  }
   output.show({ default: await readDefaultDevice(store, workspace) });
 }
 
+async function rename(context: CliContext, id: string, name: string): Promise<void> {
+  await findDevice(context, id);
+  await renameDevice(context.store, { workspace: context.workspace, device: id }, name);
+  await context.record('device.renamed', id);
+  context.output.show({ device: id, name });
+}
+
+async function remove(context: CliContext, id: string): Promise<void> {
+  await findDevice(context, id);
+  const outcome = await removeDevice(context.store, { workspace: context.workspace, device: id });
+  if (outcome === 'linked') throw new Error(`an account is linked to ${id}, or being linked: disconnect it first`);
+  if (outcome === 'sending') throw new Error(`messages still wait on ${id}: cancel them, or wait until they expire`);
+  await context.record('device.removed', id);
+  context.output.show({ device: id, removed: true });
+}
+
+async function findDevice({ store, workspace }: CliContext, id: string) {
+  const device = await readDevice(store, { workspace, device: id });
+  if (!device) throw new Error(`there is no device ${id}`);
+  return device;
+}
+
 async function changePace(
-  { store, workspace, output, realNetwork }: CliContext,
+  context: CliContext,
   id: string,
   { rate, options }: { rate: number | 'default' | undefined; options: PaceOptions },
 ): Promise<void> {
+  const { store, workspace, output, realNetwork, record } = context;
   const address = { workspace, device: id };
-  const device = await readDevice(store, address);
-  if (!device) throw new Error(`there is no device ${id}`);
+  const device = await findDevice(context, id);
   if (rate === 0 && realNetwork)
     throw new Error('a pace of 0 is refused on the real network: accounts that send unpaced get banned');
   const isChange = rate !== undefined || options.burst !== undefined || options.jitter !== undefined;
@@ -166,6 +212,7 @@ async function changePace(
   if (isChange) {
     await setPace(store, address, pace);
     await ringDoorbell(store, { topic: 'sends', ...address });
+    await record('device.pace_set', `${id}: ${pace?.messagesPerMinute ?? 'default'}`);
   }
   const now = isChange ? pace : device.pace;
   output.show({ device: id, pace: now ? showPace(now) : 'that of the senders (PACE_PER_MINUTE)' });
@@ -179,6 +226,12 @@ function showPace({ messagesPerMinute, burst, jitter }: Pace): string {
 function readDeviceId(text: string): string {
   if (!isDeviceId(text)) throw new InvalidArgumentError('Expected 1 to 40 of a-z, 0-9 and -.');
   return text;
+}
+
+function readDisplayName(text: string): string {
+  const name = text.trim();
+  if (!DISPLAY_NAME.test(name)) throw new InvalidArgumentError('Expected 1 to 60 characters.');
+  return name;
 }
 
 function readTraceSeconds(text: string): number {

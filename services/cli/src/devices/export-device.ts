@@ -14,7 +14,7 @@ const TAKE_MS = 1_000;
  * Refused while a process uses it, unless forced: such a copy is out of date from the next message on.
  */
 export async function exportDevice(
-  { store, workspace, output }: CliContext,
+  { store, workspace, output, record }: CliContext,
   folder: string,
   { device, force = false }: { device?: string; force?: boolean },
 ): Promise<void> {
@@ -27,6 +27,7 @@ export async function exportDevice(
     );
   }
   const { keys } = taken?.result ?? (await copy(readOnly(address)));
+  await record('device.exported', address.device);
   output.show({ device: address.device, folder, keys });
   output.note(
     '\nAnyone with these files can write as this account. Two clients with the same keys disconnect each other.',

@@ -21,7 +21,7 @@ const KEYS_PER_COMMIT = 500;
  * Safe to repeat after a failure: an unfinished import leaves a device that is not linked.
  */
 export async function importDevice(
-  { store, workspace, output }: CliContext,
+  { store, workspace, output, record }: CliContext,
   folder: string,
   { device, force = false }: { device?: string; force?: boolean },
 ): Promise<void> {
@@ -34,6 +34,7 @@ export async function importDevice(
   );
   if (!taken) throw new Error(`device ${address.device} is in use by another process: try again`);
   await ringDoorbell(store, { topic: 'desired', ...address });
+  await record('device.imported', address.device);
   output.show({ device: address.device, phone: session.phone, keys: session.keys.length });
   if (session.ignored.length > 0)
     output.note(`\n${session.ignored.length} files do not belong to a session and were ignored`);

@@ -40,6 +40,7 @@ async function show({ store, output, logger, messengerVersion }: CliContext): Pr
 async function change(context: CliContext, version: string | undefined): Promise<void> {
   const { store } = context;
   await setClientVersion(store, version);
+  await context.record('version.set', version ?? 'default');
   for (const address of await listAllDevices(store)) await ringDoorbell(store, { topic: 'desired', ...address });
   await show(context);
 }

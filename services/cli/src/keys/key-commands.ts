@@ -44,7 +44,7 @@ async function status({ store, output }: CliContext): Promise<void> {
 
 const WORDS: Record<KeyUse['use'], string> = { seals: 'encrypts', opens: 'decrypts', unknown: 'not configured here' };
 
-async function reseal({ store, output }: CliContext): Promise<void> {
+async function reseal({ store, output, record }: CliContext): Promise<void> {
   for (const ring of Object.keys(SETTINGS) as KeyRing[]) {
     if (store.vault.keyIds(ring).length === 0) throw new Error(`${SETTINGS[ring]} is required`);
   }
@@ -56,6 +56,7 @@ async function reseal({ store, output }: CliContext): Promise<void> {
       output.note(`${progress.resealed} encrypted again, ${progress.seen} seen in this round`);
     },
   });
+  if (resealed > 0) await record('keys.resealed', String(resealed));
   output.show({ resealed, unopened });
   if (unopened > 0) throw new Error(`${unopened} values cannot be decrypted with the keys that are configured here`);
 }

@@ -73,15 +73,17 @@ async function show({ store, workspace, output }: CliContext, number: string): P
   output.show({ ...describePerson(number), optedOut: found !== undefined, ...(found && describeOptOut(found)) });
 }
 
-async function add({ store, workspace, output }: CliContext, numbers: readonly string[]): Promise<void> {
+async function add({ store, workspace, output, record }: CliContext, numbers: readonly string[]): Promise<void> {
   const people = new Set(numbers.map(canonicalPhoneNumber)).size;
   const { added } = await addOptOuts(store, workspace, { numbers, source: 'cli', atMs: Date.now() });
+  if (added > 0) await record('opt_outs.added', String(added));
   output.show({ added, unchanged: people - added });
 }
 
-async function remove({ store, workspace, output }: CliContext, numbers: readonly string[]): Promise<void> {
+async function remove({ store, workspace, output, record }: CliContext, numbers: readonly string[]): Promise<void> {
   let removed = 0;
   for (const number of numbers) if (await removeOptOut(store, workspace, number)) removed++;
+  if (removed > 0) await record('opt_out.lifted', String(removed));
   output.show({ removed });
 }
 

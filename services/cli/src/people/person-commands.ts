@@ -48,6 +48,8 @@ async function forget(context: CliContext, phone: string): Promise<void> {
       report.left.push(`${device}: ${toError(thrown).message}`);
     });
   }
+  // Not who: the log would remember what all else forgets.
+  await context.record('person.forgotten');
   const { findings, left } = report;
   output.list(
     findings,

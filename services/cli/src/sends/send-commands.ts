@@ -83,6 +83,7 @@ async function cancel(context: CliContext, messageId: string): Promise<void> {
   const { address } = await find(context, messageId);
   const outcome = await cancelSend(context.store, address, messageId);
   await ringDoorbell(context.store, { topic: 'sends', ...address });
+  if (outcome && outcome.cancelled > 0) await context.record('message.cancelled', messageId);
   const { send } = await find(context, messageId);
   context.output.show({
     ...describe(address.device, send),

@@ -67,7 +67,7 @@ export function addTokenCommands(program: Command): void {
 }
 
 async function create(
-  { store, workspace, output }: CliContext,
+  { store, workspace, output, record }: CliContext,
   { name, device, scopes, expires }: CreateOptions,
 ): Promise<void> {
   const { value, token } = await createApiToken(store, workspace, {
@@ -76,6 +76,7 @@ async function create(
     ...(scopes && { scopes }),
     ...(expires !== undefined && { expiresAtMs: Date.now() + expires }),
   });
+  await record('token.created', sayToken(token));
   showOnce(output, value, token);
 }
 
@@ -83,6 +84,7 @@ async function rotate(context: CliContext, keyId: string, expires: number | unde
   const { store, workspace, output } = context;
   const expiresAtMs = expires === undefined ? undefined : Date.now() + expires;
   const { value, token } = await found(context, keyId, await rotateApiToken(store, workspace, keyId, { expiresAtMs }));
+  await context.record('token.rotated', `${sayToken(token)}, in place of ${keyId}`);
   showOnce(output, value, token);
   const where = workspace === DEFAULT_WORKSPACE ? '' : ` --workspace ${workspace}`;
   output.note(`The old one works until you revoke it: token revoke ${keyId}${where}`);
@@ -90,7 +92,14 @@ async function rotate(context: CliContext, keyId: string, expires: number | unde
 
 async function changeScopes(context: CliContext, keyId: string, scopes: readonly ApiTokenScope[]): Promise<void> {
   const { store, workspace, output } = context;
-  output.show(describe(await found(context, keyId, await setApiTokenScopes(store, workspace, keyId, scopes))));
+  const token = await found(context, keyId, await setApiTokenScopes(store, workspace, keyId, scopes));
+  await context.record('token.scopes_set', `${sayToken(token)}: ${token.scopes.join()}`);
+  output.show(describe(token));
+}
+
+/** As the audit log names it. */
+function sayToken({ name, keyId }: ApiToken): string {
+  return `${name} (${keyId})`;
 }
 
 function showOnce(output: Output, value: string, token: ApiToken): void {
@@ -128,7 +137,9 @@ async function list({ store, workspace, output }: CliContext): Promise<void> {
 
 async function revoke(context: CliContext, keyId: string): Promise<void> {
   const { store, workspace, output } = context;
-  output.show(describe(await found(context, keyId, await revokeApiToken(store, workspace, keyId))));
+  const token = await found(context, keyId, await revokeApiToken(store, workspace, keyId));
+  await context.record('token.revoked', sayToken(token));
+  output.show(describe(token));
 }
 
 /** A token without its hash. */

@@ -1,5 +1,5 @@
-import { COMMAND_LINE, FIRST_USER, isUserName, USER_ROLES, type UserRole } from '@gateway/contracts/console/users';
-import { listAudit, recordAudit } from '@gateway/store/console/audit';
+import { FIRST_USER, isUserName, USER_ROLES, type UserRole } from '@gateway/contracts/console/users';
+import { listAudit } from '@gateway/store/console/audit';
 import { createOneTimeLink } from '@gateway/store/console/one-time-links';
 import { createUser } from '@gateway/store/console/users';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -28,22 +28,22 @@ export function addUserCommands(program: Command): void {
     .action(({ name }: { name: string }) => run((context) => makeLink(context, name)));
   user
     .command('audit')
-    .description('show the last hundred things that were done in the console')
+    .description('show the last hundred changes: in the console, at the command line, by the API (without sends)')
     .action(() => run(showAudit));
 }
 
 async function create(context: CliContext, { name, role }: NewUser): Promise<void> {
   if (!(await createUser(context.store, name, role))) throw new Error(`there is a user ${name} already`);
-  await recordAudit(context.store, { user: COMMAND_LINE, action: 'user.created', target: name });
+  await context.record('user.created', name);
   await makeLink(context, name);
 }
 
-async function makeLink({ store, output, dashboardUrl }: CliContext, name: string): Promise<void> {
+async function makeLink({ store, output, dashboardUrl, record }: CliContext, name: string): Promise<void> {
   // A person who can run this may do all that an admin may.
   if (name === FIRST_USER) await createUser(store, name, 'admin');
   // After the `#`: browsers send that part to no server, and so it is in no log.
   const link = `${dashboardUrl}/console/sign-in#link=${await createOneTimeLink(store, name)}`;
-  await recordAudit(store, { user: COMMAND_LINE, action: 'user.link_made', target: name });
+  await record('user.link_made', name);
   output.show({ link });
   output.note('\nIt works once, for ten minutes.');
 }

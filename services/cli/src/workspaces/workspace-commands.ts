@@ -26,8 +26,9 @@ export function readWorkspaceName(text: string): Workspace {
   return text;
 }
 
-async function create({ store, output }: CliContext, name: Workspace): Promise<void> {
+async function create({ store, output, record }: CliContext, name: Workspace): Promise<void> {
   if (!(await createWorkspace(store, name))) throw new Error(`workspace ${name} exists already`);
+  await record('workspace.created', name);
   output.show({ workspace: name });
   output.note(`\nCreate a token in it: token create --workspace ${name} --name <name>`);
 }

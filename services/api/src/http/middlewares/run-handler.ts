@@ -1,9 +1,10 @@
+import { recordAudit } from '@gateway/store/console/audit';
 import { readDefaultDevice } from '@gateway/store/devices/devices';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import type { DeviceStates } from '../../devices/device-states.js';
 import { sendAnswer } from '../../sends/send-answer.js';
-import type { Call, Endpoint } from '../endpoint.js';
+import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { accountOf, inTurn, isOver, localsOf } from '../request-locals.js';
 
 /** The last step: hands plain data to the endpoint and writes what it answers. */
@@ -14,12 +15,23 @@ export function runHandler<Query, Body>(
 ): RequestHandler {
   return async (req, res) => {
     try {
-      const { body, ...answer } = await endpoint.handle(await toCall(req, res, deps, states), deps);
+      const { body, audit, ...answer } = await endpoint.handle(await toCall(req, res, deps, states), deps);
+      if (audit) await writeAudit(audit, res, deps);
       sendAnswer(res, { ...answer, body: { success: true, ...body } });
     } finally {
       localsOf(res).endSteps?.();
     }
   };
+}
+
+/** The change is made: it is not undone because the log of it cannot be written. */
+async function writeAudit(audit: NonNullable<Answer['audit']>, res: Response, deps: ApiDeps): Promise<void> {
+  const { requestId, token } = localsOf(res);
+  const { name, keyId, isPassing } = token!;
+  if (isPassing) return;
+  await recordAudit(deps.store, { ...audit, user: `${name} (${keyId})`, requestId }).catch((thrown: unknown) =>
+    deps.logger.warn('the audit log could not be written', { requestId, ...audit, error: thrown }),
+  );
 }
 
 async function toCall<Query, Body>(

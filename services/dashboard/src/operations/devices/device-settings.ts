@@ -1,3 +1,4 @@
+import { DISPLAY_NAME } from '@gateway/contracts/devices/display-name';
 import { CAREFUL_PACE } from '@gateway/contracts/devices/pace';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
@@ -15,12 +16,7 @@ export const nameDevice = operation<{ name: string }>({
   path: '/devices/:device/name',
   for: 'operator',
   body: Joi.object({
-    name: Joi.string()
-      .trim()
-      .min(1)
-      .max(60)
-      .pattern(/^\P{Cc}+$/u)
-      .required(),
+    name: Joi.string().trim().pattern(DISPLAY_NAME).required(),
   }),
   async handle({ params, body }, deps) {
     const address = await findDevice(params, deps);
