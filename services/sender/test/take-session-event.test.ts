@@ -50,7 +50,14 @@ describe('what a session reports', () => {
 
   const message = (from: { phone?: string; hiddenId?: string }, text: string) => ({
     kind: 'message' as const,
-    message: { platformId: '1', jid: 'x', atMs: stage.clock.nowMs(), text, ...from },
+    message: {
+      platformId: '1',
+      jid: 'x',
+      atMs: stage.clock.nowMs(),
+      text,
+      content: { type: 'text' as const },
+      ...from,
+    },
   });
   async function sendTo(...to: string[]): Promise<string> {
     const list = await stage.accept(to);

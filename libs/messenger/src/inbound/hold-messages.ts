@@ -1,3 +1,4 @@
+import { INBOUND_LIMITS } from '@gateway/contracts/content/inbound-content';
 import { systemClock } from '@gateway/runtime/clock';
 import type { IncomingMessage } from '../session/session-events.js';
 import {
@@ -11,6 +12,8 @@ import {
   proto,
   unpadRandomMax16,
 } from '../socket/baileys.js';
+import { cutText } from './cut-text.js';
+import { MAX_ID_CHARACTERS, readInbound } from './read-inbound.js';
 
 export interface HoldMessagesDeps {
   /** The message is confirmed to the network when this resolves. */
@@ -19,8 +22,6 @@ export interface HoldMessagesDeps {
   onFailed(error: unknown): void;
 }
 
-const MAX_ID_CHARACTERS = 100;
-const MAX_TEXT_CHARACTERS = 1_000;
 const PERSONS: ReadonlySet<string> = new Set(['s.whatsapp.net', 'lid', 'hosted', 'hosted.lid']);
 
 /**
@@ -72,7 +73,9 @@ async function readIncoming(
   if (!platformId || platformId.length > MAX_ID_CHARACTERS || !isFromPerson(sock, attrs)) return undefined;
   const content = readContent(plain);
   // Messages from other devices of ours are marked as such, under any name.
-  if (!content || content.protocolMessage || content.deviceSentMessage) return undefined;
+  if (!content || content.deviceSentMessage) return undefined;
+  const read = readInbound(content);
+  if (!read) return undefined;
   const jid = jidNormalizedUser(from);
   const named = phoneOf(jid) ?? phoneOf(attrs.sender_pn ?? attrs.participant_pn);
   const stored = named === undefined ? await phoneOfLid(sock, jid) : undefined;
@@ -86,7 +89,8 @@ async function readIncoming(
     ...(hiddenId !== undefined && { hiddenId }),
   };
   const atMs = Number(attrs.t) > 0 ? Number(attrs.t) * 1000 : systemClock.nowMs();
-  return { platformId, ...writer, text: textOf(content).slice(0, MAX_TEXT_CHARACTERS), atMs };
+  const name = cutText(attrs.notify, INBOUND_LIMITS.maxNameCharacters);
+  return { platformId, ...writer, ...(name && { name }), ...read, atMs };
 }
 
 function isFromPerson({ user }: BaileysSocket, { from, participant, category }: BinaryNode['attrs']): boolean {
@@ -116,9 +120,4 @@ function hiddenIdOf(jid: string | undefined): string | undefined {
 async function phoneOfLid({ signalRepository }: BaileysSocket, jid: string): Promise<string | undefined> {
   if (!jid.endsWith('@lid')) return undefined;
   return phoneOf(await signalRepository.lidMapping.getPNForLID(jid));
-}
-
-function textOf(content: proto.IMessage): string {
-  const media = content.imageMessage ?? content.videoMessage ?? content.documentMessage;
-  return content.conversation || content.extendedTextMessage?.text || media?.caption || '';
 }

@@ -1,3 +1,4 @@
+import type { InboundContent } from '@gateway/contracts/content/inbound-content';
 import type { DisconnectOutcome } from '../codes/disconnect-outcomes.js';
 import type { RetryOutcome } from '../codes/retry-outcomes.js';
 import type { Receipt } from '../inbound/read-receipt.js';
@@ -89,8 +90,13 @@ export interface IncomingMessage {
   isPhoneStored?: true;
   /** Of its writer, as `digits@lid`, if the network gives it. Its digits look like a phone number but are not one. */
   hiddenId?: string;
-  /** The beginning of its text; empty for files without a caption. */
+  /** As they call themselves. */
+  name?: string;
+  /** Whole; empty for files without a caption, and for what has none. */
   text: string;
+  content: InboundContent;
+  /** Id of the message that it quotes. */
+  replyTo?: string;
   /** When the network accepted it, to the second. */
   atMs: number;
 }

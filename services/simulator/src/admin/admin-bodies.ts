@@ -7,8 +7,8 @@ import type { ScanOptions } from '../pairing/pairing-desk.js';
 import type { PhoneHabits } from '../phones/phone-book.js';
 import { AdminError } from './http-router.js';
 
-const number = Joi.string().pattern(/^\d{5,15}$/);
-const addressing = Joi.string().valid('pn', 'lid');
+export const number = Joi.string().pattern(/^\d{5,15}$/);
+export const addressing = Joi.string().valid('pn', 'lid');
 
 const faultRule = Joi.object({
   id: Joi.string(),
@@ -93,20 +93,6 @@ export interface RefreshCodeBody {
 
 const refreshCode = Joi.object({ number: number.required(), isForced: Joi.boolean() });
 
-export interface WriteBody {
-  readonly to: string;
-  readonly text: string;
-  readonly id?: string;
-  readonly addressing?: Addressing;
-}
-
-const write = Joi.object({
-  to: number.required(),
-  text: Joi.string().required(),
-  id: Joi.string(),
-  addressing,
-});
-
 export interface AccountBody {
   readonly pushName?: string;
   readonly business?: boolean;
@@ -185,11 +171,10 @@ export const readStatus = reader<StatusBody>(status);
 export const readNetworkSettings = reader<NetworkBody>(networkSettings);
 export const readScan = (query: URLSearchParams): ScanOptions => check(scan, Object.fromEntries(query));
 export const readRefreshCode = reader<RefreshCodeBody>(refreshCode);
-export const readWrite = reader<WriteBody>(write);
 export const readStreamError = reader<{ readonly code: number }>(streamError);
 export const readAccount = reader<AccountBody>(account);
 
-function reader<T>(schema: Joi.Schema): (body: string) => T {
+export function reader<T>(schema: Joi.Schema): (body: string) => T {
   return (body) => check(schema, parse(body));
 }
 

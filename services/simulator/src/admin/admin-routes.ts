@@ -19,7 +19,6 @@ import {
   readScan,
   readStatus,
   readStreamError,
-  readWrite,
 } from './admin-bodies.js';
 import { changePhone, personIn, phoneView } from './change-phone.js';
 import { AdminError, HttpRouter } from './http-router.js';
@@ -27,6 +26,7 @@ import { deliveriesFrom, messagesOf, phonesIn } from './message-views.js';
 import { makeMetrics } from './metrics.js';
 import { addNetworkRoutes } from './network-routes.js';
 import { drawPicture } from './picture.js';
+import { readWrite } from './write-body.js';
 
 /** How to reach the simulator. */
 export interface SimulatorInfo {
@@ -62,6 +62,9 @@ export function makeAdminRouter(
     return { type: picture ? 'image/jpeg' : 'image/png', body: picture ?? drawPicture(file) };
   });
   addNetworkRoutes(router, server.network, gate);
+  router.on('POST /admin/media/expire', ({ query }) => ({
+    body: { expired: server.network.media.expire({ areForgotten: query.get('forgotten') === 'true' }) },
+  }));
   addPairingRoutes(router, server);
   addPhoneRoutes(router, server);
   addAccountRoutes(router, server);
@@ -104,8 +107,8 @@ function addPhoneRoutes(router: HttpRouter, server: Server): void {
     body: messagesOf(network, person(number)),
   }));
   router.on('POST /admin/phones/:number/messages', async ({ params: { number }, body }) => {
-    const { to, text, ...options } = readWrite(body);
-    return { status: 201, body: await office.writer.write(person(number), to, { conversation: text }, options) };
+    const { to, id, addressing, ...draft } = readWrite(body);
+    return { status: 201, body: await office.writer.compose(person(number), to, draft, { id, addressing }) };
   });
   router.on('POST /admin/phones/:number/status', async ({ params: { number = '' }, body }) => {
     const { to, text, undecryptable, stanza } = readStatus(body);

@@ -10,6 +10,7 @@ export class MediaStore {
     maxSize: LARGEST_STORE_BYTES,
     sizeCalculation: (bytes) => bytes.length || 1,
   });
+  readonly #expired = new Set<string>();
 
   /** Keeps a file. Undefined when `token`, the base64url of its SHA-256, is not the token of these bytes. */
   keep(bytes: Buffer, token: string): string | undefined {
@@ -17,11 +18,30 @@ export class MediaStore {
     if (token.replace(/=+$/, '') !== hash) return undefined;
     const path = `/v/t62.7118-24/${hash}.enc`;
     this.#files.set(path, bytes);
+    this.#expired.delete(path);
     return path;
   }
 
+  /** What clients find under a path. */
   find(path: string): Buffer | undefined {
-    return this.#files.get(path);
+    return this.#expired.has(path) ? undefined : this.#files.get(path);
+  }
+
+  /** The network lets go of all files, as it does after some weeks. Phones still have theirs, unless they are forgotten, too. */
+  expire({ areForgotten }: { areForgotten: boolean }): number {
+    const { count } = this;
+    for (const path of this.#files.keys()) this.#expired.add(path);
+    if (areForgotten) this.#files.clear();
+    return count;
+  }
+
+  /** A phone that still has a file uploads it again if that has expired. Answers where it is now. */
+  renew(path: string): string | undefined {
+    const bytes = this.#files.get(path);
+    if (!bytes || !this.#expired.has(path)) return bytes && path;
+    const again = path.replace(/(?:-\d+)?\.enc$/, `-${this.#expired.size}.enc`);
+    this.#files.set(again, bytes);
+    return again;
   }
 
   get count(): number {

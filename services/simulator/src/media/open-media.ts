@@ -3,7 +3,7 @@ import type { proto } from '@whiskeysockets/baileys';
 import { hkdf, hmacSha256 } from '../crypto/ciphers.js';
 import type { MediaStore } from './media-store.js';
 
-const MAC_BYTES = 10;
+export const MAC_BYTES = 10;
 
 /** Kinds of files, with the word that their keys are derived with. */
 const KEY_WORDS = {

@@ -20,17 +20,14 @@ export function answerMediaRetry(network: Network, files: PhoneFiles, device: Li
   const author = network.directory.resolve(asked.attrs.participant ?? asked.attrs.jid)?.number ?? '';
   const row = network.phones.known(device.number)?.inbox.find(author, id);
   const found = row && files.pointerOf(row);
-  const content = found
-    ? sealed(id, found, files.isThere(found))
-    : node('error', { code: String(ResultType.NOT_FOUND) });
+  const content = found ? sealed(id, found, files.renew(found)) : node('error', { code: String(ResultType.NOT_FOUND) });
   const attrs = { from: network.directory.jidOf(device.number, 'pn'), type: 'mediaretry', id, t: stamp(network.now()) };
   device.mailbox.post(node('notification', attrs, [content, asked]));
 }
 
-function sealed(stanzaId: string, { pointer }: FoundMedia, isThere: boolean): BinaryNode {
+function sealed(stanzaId: string, { pointer }: FoundMedia, directPath: string | undefined): BinaryNode {
   const { SUCCESS, NOT_FOUND } = ResultType;
-  const { directPath } = pointer;
-  const answer = isThere && directPath ? { stanzaId, directPath, result: SUCCESS } : { stanzaId, result: NOT_FOUND };
+  const answer = directPath ? { stanzaId, directPath, result: SUCCESS } : { stanzaId, result: NOT_FOUND };
   const plain = proto.MediaRetryNotification.encode(answer).finish();
   const key = hkdf(pointer.mediaKey ?? Buffer.alloc(0), 32, { info: 'WhatsApp Media Retry Notification' });
   const iv = randomBytes(12);

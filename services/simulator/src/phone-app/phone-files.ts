@@ -42,8 +42,9 @@ export class PhoneFiles {
     return this.#files.get(row);
   }
 
-  isThere({ pointer }: FoundMedia): boolean {
-    return this.#store.find(pointer.directPath ?? '') !== undefined;
+  /** Where a file is now, uploaded again if need be; `undefined` when the phone does not have it any more. */
+  renew({ pointer }: FoundMedia): string | undefined {
+    return this.#store.renew(pointer.directPath ?? '');
   }
 
   #check(found: FoundMedia): FileCheck {

@@ -9,6 +9,7 @@ import { namespaceOf } from '../network/namespace-of.js';
 import type { Network } from '../network/network.js';
 import { type KeyBundle, makePhoneBundle } from '../phones/key-bundle.js';
 import { answerRequest, type PeerRequest } from './answer-request.js';
+import { attrsOf, composeMessage, type PhoneDraft } from './compose-message.js';
 import type { ReceiptKind } from './phone-agent.js';
 import { introductions, type Remembered, remembered } from './phone-history.js';
 
@@ -78,9 +79,8 @@ export class PhoneWriter {
     { id = newMessageId(), addressing }: WriteOptions = {},
   ): Promise<WrittenMessage> {
     const { accounts, now } = this.#network;
-    const attrs = { type: message.conversation || message.extendedTextMessage ? 'text' : 'media' };
     const place = { id, from, to, at: now(), deliveredAt: null, readAt: null };
-    const draft: Draft = { ...place, message, attrs, addressing };
+    const draft: Draft = { ...place, message, attrs: attrsOf(message), addressing };
     this.#written.set(`${from}/${id}`, draft);
     accounts.find(to)?.contacts.add(from);
     for (const device of accounts.find(to)?.devices.values() ?? []) await this.#send(draft, device);
@@ -88,6 +88,13 @@ export class PhoneWriter {
     if (from !== to) await this.#sendToPhone(draft);
     if (from !== to) giveTokenWhenDue(this.#network, { giver: from, holder: to });
     return draft;
+  }
+
+  /** The same, of any kind. */
+  async compose(from: string, to: string, draft: PhoneDraft, options: WriteOptions = {}): Promise<WrittenMessage> {
+    const { directory, media, now } = this.#network;
+    const chat = directory.jidOf(to, this.#addressingFor({ addressing: options.addressing }, to));
+    return this.write(from, to, composeMessage({ media, chat, atMs: now() }, draft), options);
   }
 
   /** What the phone that got a message says of it. */

@@ -1,0 +1,121 @@
+import {
+  INBOUND_LIMITS,
+  type InboundContent,
+  type InboundMediaType,
+  type MessageReference,
+} from '@gateway/contracts/content/inbound-content';
+import { proto } from '../socket/baileys.js';
+import { cutText } from './cut-text.js';
+import { readContacts } from './read-contacts.js';
+import { readMedia } from './read-media.js';
+
+/** What a message says: its text or caption, and all else. */
+export interface ReadInbound {
+  text: string;
+  content: InboundContent;
+  /** Id of the message that it quotes. */
+  replyTo?: string;
+}
+
+export const MAX_ID_CHARACTERS = 100;
+const MAX_PLACE_CHARACTERS = 300;
+const { REVOKE, MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
+
+const MEDIA_FIELDS = {
+  imageMessage: 'image',
+  videoMessage: 'video',
+  // Recorded in the conversation, and round.
+  ptvMessage: 'video',
+  audioMessage: 'audio',
+  documentMessage: 'document',
+  stickerMessage: 'sticker',
+} as const satisfies Partial<Record<keyof proto.IMessage, InboundMediaType>>;
+
+/** Nothing that a person reads: keys of groups, and what only belongs to other fields. */
+const SILENT_FIELDS: ReadonlySet<string> = new Set([
+  'senderKeyDistributionMessage',
+  'fastRatchetKeySenderKeyDistributionMessage',
+  'messageContextInfo',
+]);
+
+/**
+ * What a phone says in a message whose wrappers are gone; `undefined` for what no person wrote, such as a new timer of
+ * disappearing messages. Everything is bounded: a phone may send what it wants. Previews are left out.
+ */
+export function readInbound(message: proto.IMessage): ReadInbound | undefined {
+  const { protocolMessage } = message;
+  if (protocolMessage) return readProtocol(protocolMessage);
+  const read = readPlain(message) ?? readReference(message) ?? readFile(message) ?? readThing(message);
+  if (read) return read;
+  const says = Object.entries(message).some(([field, value]) => value != null && !SILENT_FIELDS.has(field));
+  return says ? { text: '', content: { type: 'unsupported' } } : undefined;
+}
+
+function readProtocol({ type, key, editedMessage }: proto.Message.IProtocolMessage): ReadInbound | undefined {
+  if (type !== REVOKE && type !== MESSAGE_EDIT) return undefined;
+  const to = referenceTo(key);
+  if (!to) return undefined;
+  if (type === REVOKE) return { text: '', content: { type: 'deleted', to } };
+  return { text: textOf(editedMessage ?? {}), content: { type: 'edited', to } };
+}
+
+function readPlain(message: proto.IMessage): ReadInbound | undefined {
+  const { conversation, extendedTextMessage } = message;
+  if (!conversation && !extendedTextMessage) return undefined;
+  return withQuote({ text: textOf(message), content: { type: 'text' } }, extendedTextMessage?.contextInfo);
+}
+
+/** What is about another message. */
+function readReference({ reactionMessage, pollUpdateMessage }: proto.IMessage): ReadInbound | undefined {
+  const about = reactionMessage?.key ?? pollUpdateMessage?.pollCreationMessageKey;
+  const to = referenceTo(about);
+  if (!to) return undefined;
+  if (!reactionMessage) return { text: '', content: { type: 'pollVote', to } };
+  const emoji = cutText(reactionMessage.text, INBOUND_LIMITS.maxEmojiCharacters) || null;
+  return { text: '', content: { type: 'reaction', emoji, to } };
+}
+
+function readFile(message: proto.IMessage): ReadInbound | undefined {
+  for (const [field, type] of Object.entries(MEDIA_FIELDS)) {
+    const file = message[field as keyof typeof MEDIA_FIELDS];
+    if (!file) continue;
+    const media = readMedia(file);
+    const voice = type === 'audio' && message.audioMessage?.ptt === true && { voice: true as const };
+    const content: InboundContent = media ? { type, media, ...voice } : { type: 'unsupported' };
+    return withQuote({ text: textOf(message), content }, file.contextInfo);
+  }
+  return undefined;
+}
+
+function readThing(message: proto.IMessage): ReadInbound | undefined {
+  const { liveLocationMessage, contactMessage, contactsArrayMessage } = message;
+  const place = message.locationMessage ?? liveLocationMessage;
+  if (place) {
+    const { degreesLatitude: latitude, degreesLongitude: longitude } = place;
+    const isPlace = Math.abs(latitude ?? 91) <= 90 && Math.abs(longitude ?? 181) <= 180;
+    const called = [message.locationMessage?.name, message.locationMessage?.address].filter(Boolean).join(', ');
+    const name = cutText(called, MAX_PLACE_CHARACTERS);
+    const content: InboundContent = isPlace
+      ? { type: 'location', latitude: latitude!, longitude: longitude!, ...(name && { name }) }
+      : { type: 'unsupported' };
+    return withQuote({ text: '', content }, place.contextInfo);
+  }
+  const cards = contactsArrayMessage?.contacts ?? (contactMessage ? [contactMessage] : undefined);
+  if (!cards) return undefined;
+  const { contextInfo } = (contactsArrayMessage ?? contactMessage)!;
+  return withQuote({ text: '', content: { type: 'contact', contacts: readContacts(cards) } }, contextInfo);
+}
+
+function textOf({ conversation, extendedTextMessage, ...media }: proto.IMessage): string {
+  const file = media.imageMessage ?? media.videoMessage ?? media.documentMessage;
+  return cutText(conversation || extendedTextMessage?.text || file?.caption, INBOUND_LIMITS.maxTextCharacters);
+}
+
+function withQuote(read: ReadInbound, context: proto.IContextInfo | null | undefined): ReadInbound {
+  const quoted = referenceTo({ id: context?.stanzaId ?? null });
+  return quoted ? { ...read, replyTo: quoted.platformId } : read;
+}
+
+function referenceTo(key: Pick<proto.IMessageKey, 'id'> | null | undefined): MessageReference | undefined {
+  return key?.id && key.id.length <= MAX_ID_CHARACTERS ? { platformId: key.id } : undefined;
+}
