@@ -1,6 +1,7 @@
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { RecipientError, SessionEndedError, UnknownLimitsError } from '@gateway/messenger/session/session-errors';
 import { eventually } from '@gateway/testkit/eventually';
+import { MessageRetryManager } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
 import { makeNumbers, makePlatformId, type TestSession, useSessions } from './support/session-fixture.js';
 
@@ -26,6 +27,18 @@ describe('sending a text', () => {
     expect('atMs' in outcome && outcome.atMs).to.be.within(sentAtMs, Date.now());
     const [shown] = await eventually(async () => atLeast(1, await sessions.messagesOf(to)));
     expect(shown).to.include({ id: platformId, text: 'hello', from: test.phone, shown: 1 });
+  });
+
+  it('is not kept in the memory of the library, which has no bound in bytes', async () => {
+    const { addRecentMessage } = MessageRetryManager.prototype;
+    let kept = 0;
+    MessageRetryManager.prototype.addRecentMessage = () => void kept++;
+    try {
+      await send(makeNumbers(1)[0]!);
+      expect(kept).to.equal(0);
+    } finally {
+      MessageRetryManager.prototype.addRecentMessage = addRecentMessage;
+    }
   });
 
   it('reports delivery and reading, once the phone has done both', async () => {

@@ -211,7 +211,7 @@ describe('a full Redis', () => {
     const mended: number[] = [];
     for await (const count of mendDue(store, shardOf(address), Date.now())) mended.push(count);
     expect(mended.reduce((sum, count) => sum + count)).to.equal(1);
-    const [overdue, ...others] = await listDue(store, shardOf(address), { nowMs: Date.now() + 10, limit: 10 });
+    const [overdue, ...others] = await listDue(store, shardOf(address), { untilMs: Date.now() + 10, limit: 10 });
     expect(others).to.deep.equal([]);
     expect(await serveDue(store, overdue!, Date.now() + 10)).to.deep.equal({ kind: 'expired' });
     expect(await expireSends(store, ownership, Date.now() + 1_000)).to.deep.equal([met.messageId]);
@@ -246,7 +246,7 @@ describe('a full Redis', () => {
     await store.redis.sadd(releasedBlobs, `${hash}:4:${holder}`);
     await fill();
     expect(await keep()).to.equal(true);
-    await serveDue(store, { name: nameOfDevice(address), address, tag: undefined }, Date.now());
+    await serveDue(store, { name: nameOfDevice(address), dueMs: 0, address, tag: undefined }, Date.now());
     expect(await keep(), 'let go of').to.equal(false);
     expect(await readBlob(store, 'main', { hash, sizeBytes: 4 })).to.equal(undefined);
   });

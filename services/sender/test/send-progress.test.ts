@@ -319,7 +319,7 @@ describe('SendProgress', () => {
       expect(send.mayUpload(0)).to.equal(true);
       send.file.upload = upload;
       expect(send.mayUpload(0)).to.equal(false);
-      expect(takeReady(send)?.content).to.deep.include({ kind: 'media', upload });
+      expect(send.contentFor(takeReady(send)!)).to.deep.include({ kind: 'media', upload });
     });
 
     it('gives a recipient the second part once the first was accepted, before it turns to others', () => {
@@ -329,7 +329,7 @@ describe('SendProgress', () => {
       send.acceptedPart(0, 0);
       const second = takeReady(send)!;
       expect(second).to.include({ recipient: 0, part: 1 });
-      expect(second.content).to.deep.equal({ kind: 'text', text: 'and this' });
+      expect(send.contentFor(second)).to.deep.equal({ kind: 'text', text: 'and this' });
       send.acceptedPart(0, 1);
       expect(takeReady(send)).to.include({ recipient: 1, part: 0 });
     });

@@ -32,12 +32,15 @@ describe('the steward of shards', () => {
   let jobs: { processId: string; job: SendJob; options: { again: boolean } | undefined }[];
   /** How far the clocks of the processes are ahead. */
   let aheadMs: number;
+  /** Where the monotonic clock stands still. */
+  let stoppedAtMs: number | undefined;
   /** The node of these keys answers again. */
   let thaw: () => void;
 
   beforeEach(async () => {
     space = await openRedisSpace();
     [stewards, jobs, aheadMs, errors.length] = [[], [], 0, 0];
+    stoppedAtMs = undefined;
     thaw = () => {};
     for (const device of ['a', 'b']) await ensureDevice(space.store, { workspace, device });
   });
@@ -49,14 +52,17 @@ describe('the steward of shards', () => {
 
   async function start(owner = 'sender-1'): Promise<Steward> {
     const { store } = space;
-    const clock = { ...systemClock, nowMs: () => Date.now() + aheadMs };
+    const clock = {
+      nowMs: () => Date.now() + aheadMs,
+      monotonicMs: () => stoppedAtMs ?? systemClock.monotonicMs(),
+    };
     const keeper = new SessionKeeper({ store, clock, logger, owner, ttlMs: 60_000 });
     await beatHeart(store, { self: { id: owner, held: 0, capacity: 10 }, ttlMs: 60_000 });
     const producer: Producer = {
       addSend: async (processId, job, options) => void jobs.push({ processId, job, options }),
       close: async () => {},
     };
-    const steward = new Steward({ store, keeper, producer, clock, logger, tickMs: 5, mendMs: 100 });
+    const steward = new Steward({ store, keeper, producer, clock, logger, tickMs: 5, mendMs: 100, turnMs: 100 });
     let ended: Promise<void> | undefined;
     const end = () =>
       (ended ??= (async () => {
@@ -199,6 +205,46 @@ describe('the steward of shards', () => {
       },
     });
   }
+
+  it('mends all other shards while the node of one hangs', async () => {
+    const [a, b] = ['a', 'b'].map((device) => shardKeys(space.store.space, shardOf({ workspace, device }))) as [
+      ReturnType<typeof shardKeys>,
+      ReturnType<typeof shardKeys>,
+    ];
+    freeze(a.devices);
+    await start();
+    await eventually(() => stewards[0]!.steward.shards.length === SHARDS, soon);
+    const over = await send('b', { lifeMs: 50 });
+    await space.store.redis.unlink(b.due);
+    await isClosed('b', over);
+  });
+
+  it('asks nothing of a shard in which nothing is due soon, at every other tick', async () => {
+    let looks = 0;
+    let rounds = 0;
+    const { store } = space;
+    const read = store.redis.zrangebyscore.bind(store.redis) as (...args: unknown[]) => Promise<string[]>;
+    Object.assign(store.redis, {
+      zrangebyscore: (...args: unknown[]) => {
+        looks++;
+        return read(...args);
+      },
+    });
+    const { run } = store;
+    const count = (...args: Parameters<typeof run>) => {
+      if (args[0] === 'list-members') rounds++;
+      return run(...args);
+    };
+    Object.assign(store, { run: count });
+    stoppedAtMs = 1;
+    await start();
+    await eventually(() => looks >= SHARDS, soon);
+    rounds = 0;
+    await eventually(() => rounds === 3, soon);
+    expect(looks).to.equal(SHARDS);
+    stoppedAtMs += 8;
+    await eventually(() => looks === 2 * SHARDS, soon);
+  });
 
   for (const away of ['due', 'steward'] as const) {
     it(`serves all other shards while the node of one hangs, asked for what is ${away} there`, async () => {

@@ -23,6 +23,7 @@ export function makeSocket(settings: UserFacingSocketConfig, { trust, onBroken }
   try {
     const sock = withTrust(trust, () => shareStorage(() => makeWASocket(settings)));
     contain(sock, settings, onBroken);
+    forgetMessages(sock);
     return sock;
   } finally {
     EventEmitter.captureRejections = before;
@@ -39,4 +40,12 @@ function contain(sock: BaileysSocket, { logger }: UserFacingSocketConfig, onBrok
   });
   // The library's event emitter hides behind a wrapper: its `error` event is where its rejections end up.
   (sock.ev as unknown as EventEmitter).on('error', note);
+}
+
+/**
+ * The library keeps the last 512 messages of each socket for five minutes, received or sent and of whatever length, each with a timer: with
+ * some devices and long texts more than the heap has. A phone that asks for one again gets it from what was accepted.
+ */
+function forgetMessages({ messageRetryManager }: BaileysSocket): void {
+  if (messageRetryManager) messageRetryManager.addRecentMessage = () => {};
 }

@@ -184,7 +184,7 @@ export class StoreAdapter {
   }
 
   private async listDue(nowMs: number): Promise<DueEntry[]> {
-    const entries = await listDue(this.store, shardOf(this.address), { nowMs, limit: 1_000_000 });
+    const entries = await listDue(this.store, shardOf(this.address), { untilMs: nowMs, limit: 1_000_000 });
     return entries.filter(({ address }) => nameOfDevice(address) === nameOfDevice(this.address));
   }
 

@@ -116,13 +116,13 @@ async function claimAndAsk(
 
 async function sendOne(deps: DispatchDeps, item: WorkItem): Promise<Written | undefined> {
   const { session, ids, verdicts, clock, metrics } = deps;
-  const { send, recipient, part, to, content } = item;
+  const { send, recipient, part, to } = item;
   const { kind, createdAtMs } = send.record;
   const claimedAtMs = clock.monotonicMs();
   metrics.observeClaim(kind, clock.nowMs() - createdAtMs);
   const platformId = ids.make({ tag: send.tag, recipient, part });
   try {
-    const { ack } = await session.send({ to, platformId, content });
+    const { ack } = await session.send({ to, platformId, content: send.contentFor(item) });
     const writtenAtMs = clock.monotonicMs();
     const settle = (outcome: AckOutcome) => {
       deps.onAck(outcome, writtenAtMs);

@@ -26,9 +26,16 @@ export interface StewardDeps {
   tickMs?: number;
   /** Default 1 min: each shard is mended that often. For tests. */
   mendMs?: number;
+  /** Default 1 s. For tests. */
+  turnMs?: number;
 }
 
 const TICK_MS = 1_000;
+/**
+ * Where nothing is about to be due, a shard is looked at that often: what is accepted becomes due two seconds later, so that it is
+ * seen before.
+ */
+const LOOK_TICKS = 2;
 /** Of one shard at a time. */
 const MOST_DUE = 100;
 /** Redis works for this part of the time at most: after so long, nine times as long nothing is asked of it. */
@@ -54,16 +61,18 @@ export class Steward {
   private workedMs = 0;
   /** What was begun, by name: it is not begun again before it is over. */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** What is due of all shards is served one after the other. */
+  /** What is to be done in all shards is done one after the other. */
   private readonly turns = new PQueue({ concurrency: 1 });
-  /** When each shard was mended last, by the monotonic clock. */
+  /** When each shard is looked at next, and when it was mended last, by the monotonic clock. */
+  private readonly lookAtMs = new Map<number, number>();
   private readonly mendedAtMs = new Map<number, number>();
-  private mending: AsyncGenerator<number> | undefined;
   private warnedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
+  private readonly tickMs: number;
   private readonly loop: Promise<void>;
 
   constructor(private readonly deps: StewardDeps) {
+    this.tickMs = deps.tickMs ?? TICK_MS;
     this.loop = this.run();
   }
 
@@ -80,11 +89,12 @@ export class Steward {
   }
 
   private async run(): Promise<void> {
-    while (!this.stopped) {
-      this.begin('roles', () => this.takeRoles());
-      for (const shard of this.shards) this.begin(`due ${shard}`, () => this.serveShard(shard));
-      this.begin('mend', () => this.mend());
-      await this.wakeUp.wait(this.deps.tickMs ?? TICK_MS);
+    for (let tick = 0; !this.stopped; tick++) {
+      if (tick % LOOK_TICKS === 0) this.begin('roles', () => this.takeRoles());
+      for (const shard of this.shards)
+        if (this.isTimeToLook(shard)) this.begin(`due ${shard}`, () => this.serveShard(shard));
+      this.mendNext();
+      await this.wakeUp.wait(this.tickMs);
     }
   }
 
@@ -126,21 +136,37 @@ export class Steward {
     else if (holder !== '') this.others.set(shard, processOf(holder));
   }
 
+  /** At the tick that is next to the time. */
+  private isTimeToLook(shard: number): boolean {
+    return this.deps.clock.monotonicMs() >= (this.lookAtMs.get(shard) ?? 0) - this.tickMs / 2;
+  }
+
   private async serveShard(shard: number): Promise<void> {
     const { store, clock } = this.deps;
-    const due = await listDue(store, shard, { nowMs: clock.nowMs(), limit: MOST_DUE });
+    const [lookedAtMs, nowMs] = [clock.monotonicMs(), clock.nowMs()];
+    const pauseMs = LOOK_TICKS * this.tickMs;
+    const found = await listDue(store, shard, { untilMs: nowMs + pauseMs, limit: MOST_DUE });
+    const due = found.filter(({ dueMs }) => dueMs <= nowMs);
+    const next = found[due.length];
+    const isAll = due.length < MOST_DUE;
+    this.lookAtMs.set(shard, lookedAtMs + (next ? next.dueMs - nowMs : isAll ? pauseMs : 0));
     for (const entry of due) {
       if (this.stopped) return;
-      await this.turns.add(() => this.takeTurn(`entry of ${shard}`, entry));
-      await this.underWay.get(`entry of ${shard}`);
+      const serve = () => this.serve(entry).catch((thrown: unknown) => this.putOff(entry, toError(thrown)));
+      await this.inTurn(`entry of ${shard}`, serve);
     }
   }
 
-  private async takeTurn(name: string, entry: DueEntry): Promise<void> {
+  /** Resolves when it is done. A turn that takes too long does not hold up the others. */
+  private async inTurn(name: string, work: () => Promise<void>): Promise<void> {
+    await this.turns.add(() => this.takeTurn(name, work));
+    await this.underWay.get(name);
+  }
+
+  private async takeTurn(name: string, work: () => Promise<void>): Promise<void> {
     const { monotonicMs } = this.deps.clock;
     const startedMs = monotonicMs();
-    const serve = () => this.serve(entry).catch((thrown: unknown) => this.putOff(entry, toError(thrown)));
-    const isDone = await inTime(this.begin(name, serve));
+    const isDone = await inTime(this.begin(name, work), this.deps.turnMs);
     if (isDone) this.workedMs += monotonicMs() - startedMs;
     if (this.workedMs >= WORK_MS) await this.rest();
   }
@@ -151,27 +177,30 @@ export class Steward {
     await sleep(ms);
   }
 
-  /** One shard after the other, and of each a part at a time: it may have any number of open sends. */
-  private async mend(): Promise<void> {
-    const { clock, logger } = this.deps;
-    const startedMs = clock.monotonicMs();
-    this.mending ??= this.beginMending();
-    while (this.mending && !this.stopped && clock.monotonicMs() - startedMs < WORK_MS) {
-      // What is thrown has ended it.
-      const { value, done } = await this.mending.next();
-      if (done) this.mending = undefined;
-      else if (value > 0) logger.warn('open sends were not due, and are so again', { sends: value });
-    }
-  }
-
-  private beginMending(): AsyncGenerator<number> | undefined {
-    const { store, clock, mendMs = MEND_MS } = this.deps;
+  /** At most one shard begins at a tick. */
+  private mendNext(): void {
+    const { clock, mendMs = MEND_MS } = this.deps;
     const nowMs = clock.monotonicMs();
     const atMs = (shard: number) => this.mendedAtMs.get(shard) ?? Number.NEGATIVE_INFINITY;
     const [shard] = this.shards.sort((one, other) => atMs(one) - atMs(other));
-    if (shard === undefined || nowMs - atMs(shard) < mendMs) return undefined;
+    if (shard === undefined || nowMs - atMs(shard) < mendMs) return;
     this.mendedAtMs.set(shard, nowMs);
-    return mendDue(store, shard, clock.nowMs());
+    this.begin(`mend ${shard}`, () => this.mend(shard));
+  }
+
+  /** A page at a time: it may have any number of open sends. */
+  private async mend(shard: number): Promise<void> {
+    const { store, clock, logger } = this.deps;
+    const pages = mendDue(store, shard, clock.nowMs());
+    let isDone = false;
+    const mendPage = async () => {
+      // What is thrown has ended it.
+      isDone = true;
+      const { value, done } = await pages.next();
+      if (!done && value > 0) logger.warn('open sends were not due, and are so again', { sends: value });
+      isDone = done === true;
+    };
+    while (!isDone && !this.stopped) await this.inTurn(`page of ${shard}`, mendPage);
   }
 
   private async serve(entry: DueEntry): Promise<void> {
@@ -190,10 +219,10 @@ export class Steward {
   }
 }
 
-/** Whether it is over in `TURN_MS`. */
-async function inTime(work: Promise<unknown>): Promise<boolean> {
+/** Whether it is over in that time. */
+async function inTime(work: Promise<unknown>, ms = TURN_MS): Promise<boolean> {
   const over = new AbortController();
-  const late = sleep(TURN_MS, over.signal).then(
+  const late = sleep(ms, over.signal).then(
     () => false,
     () => true,
   );

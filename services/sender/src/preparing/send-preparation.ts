@@ -212,10 +212,11 @@ export class SendPreparation {
 
   private async upload(session: MessengerSession, send: SendProgress): Promise<void> {
     const { uploads, clock, logger } = this.deps;
-    if (send.content.kind !== 'media') return;
+    const content = send.kept.read();
+    if (content.kind !== 'media') return;
     const fields = { messageId: send.messageId, requestId: send.record.requestId };
     const outcome = await uploads
-      .ensure(session, send, send.content)
+      .ensure(session, send, content)
       .catch((thrown: unknown) => ({ kind: 'failed' as const, error: toError(thrown) }));
     switch (outcome.kind) {
       case 'uploaded':

@@ -1,5 +1,4 @@
 import { getHeapStatistics } from 'node:v8';
-import type { MessageContent } from '@gateway/contracts/content/message-content';
 import { keepContained } from '@gateway/runtime/process/contain';
 import PQueue from 'p-queue';
 
@@ -15,8 +14,8 @@ const SEND_BYTES = 4_096;
 export const UNREAD_BYTES = 512 * 1024;
 
 /** What an active send takes, about. */
-export function weighSend(recipients: number, content: MessageContent): number {
-  return SEND_BYTES + RECIPIENT_BYTES * recipients + 2 * JSON.stringify(content).length;
+export function weighSend(recipients: number, contentBytes: number): number {
+  return SEND_BYTES + RECIPIENT_BYTES * recipients + contentBytes;
 }
 
 /**

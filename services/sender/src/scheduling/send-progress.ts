@@ -1,8 +1,9 @@
-import { contentOfPart, type MessageContent, type ReadyContent } from '@gateway/contracts/content/message-content';
+import type { MessageContent, ReadyContent } from '@gateway/contracts/content/message-content';
 import type { MessageId, SendTag } from '@gateway/contracts/ids';
 import type { RecipientView } from '@gateway/contracts/sends/packed-send';
 import { isNetworkCode, type OwnRecipientError, ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import type { SendRecord } from '@gateway/store/sends/read-send';
+import { KeptContent } from '../preparing/kept-content.js';
 import type { QuoteFor } from '../preparing/load-quotes.js';
 import { FileProgress } from './file-progress.js';
 import { findSuspects, isSuspectSend } from './find-suspects.js';
@@ -18,7 +19,6 @@ export interface WorkItem {
   part: number;
   /** Digits. */
   to: string;
-  content: ReadyContent;
   /** It must go out with nothing else in flight. */
   isAlone: boolean;
 }
@@ -43,7 +43,7 @@ export class SendProgress {
   readonly messageId: MessageId;
   readonly tag: SendTag;
   readonly record: SendRecord;
-  readonly content: MessageContent;
+  readonly kept: KeptContent;
   /** A lookup of recipients of this send is under way. */
   lookingUp = false;
   readonly file: FileProgress;
@@ -78,10 +78,10 @@ export class SendProgress {
     this.record = options.record;
     this.messageId = options.record.messageId;
     this.tag = options.record.tag;
-    this.content = options.content;
+    this.kept = new KeptContent(options.content);
     this.quoteFor = options.quoteFor ?? quoteNothing;
     this.numbers = new RecipientNumbers(options.recipients);
-    this.bytes = weighSend(options.recipients.length, this.content);
+    this.bytes = weighSend(options.recipients.length, this.kept.bytes);
     this.places = new Places(options.recipients.length, options.onIllegalMove);
     const queued = options.recipients.filter(({ status }) => status === 'queued');
     this.accepted = new Map(
@@ -100,7 +100,7 @@ export class SendProgress {
     const inOrder = [...doubtful, ...others].map(({ index }) => index);
     const { rest } = options;
     this.retries = new Retries(rest?.attempts);
-    this.file = new FileProgress(this.content.kind === 'media', rest?.uploadAttempts);
+    this.file = new FileProgress(options.content.kind === 'media', rest?.uploadAttempts);
     const suspects = findSuspects(doubtful);
     this.suspects = new Set(suspects.each.map(({ index }) => index));
     const trusted = inOrder.filter((index) => !this.suspects.has(index));
@@ -308,12 +308,17 @@ export class SendProgress {
   }
 
   private workOf(recipient: number): WorkItem {
-    const part = this.firstMissingPart(recipient);
-    const to = this.numbers.of(recipient);
+    const [part, to] = [this.firstMissingPart(recipient), this.numbers.of(recipient)];
+    return { send: this, recipient, part, to, isAlone: this.places.of(recipient) === 'alone' };
+  }
+
+  /** What this recipient gets. Read when it is written, and not kept for its ack: it may be long. */
+  contentFor({ part, to }: WorkItem): ReadyContent {
     // One quote per reply: the text that follows a file has none.
     const quoted = part === 0 ? this.quoteFor(to) : undefined;
-    const content = { ...this.contentOf(part), ...(quoted && { quoted }) };
-    return { send: this, recipient, part, to, content, isAlone: this.places.of(recipient) === 'alone' };
+    const content = this.kept.readPart(part);
+    const ready = content.kind === 'media' ? { ...content, upload: this.file.upload! } : content;
+    return { ...ready, ...(quoted && { quoted }) };
   }
 
   /** The network has accepted this part: the recipient is settled, or its next part goes out before other recipients'. */
@@ -370,12 +375,6 @@ export class SendProgress {
     let part = 0;
     while (accepted & (1 << part)) part++;
     return part;
-  }
-
-  private contentOf(part: number): ReadyContent {
-    const content = contentOfPart(this.content, part);
-    if (!content) throw new Error(`a send of ${this.record.parts} parts has no content for part ${part}`);
-    return content.kind === 'media' ? { ...content, upload: this.file.upload! } : content;
   }
 
   private keepWaiting(keep: (index: number) => boolean): void {

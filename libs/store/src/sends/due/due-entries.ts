@@ -26,6 +26,7 @@ const endReleasesStep = defineScript({
 
 /** Something is due: for a send, or for the files that ended sends of a device had. */
 export interface DueEntry {
+  dueMs: number;
   /** As it is written there. */
   name: string;
   address: DeviceAddress;
@@ -39,18 +40,20 @@ export type Served =
   /** No owner has taken it in: the one that lives is to be told. */
   | { kind: 'wake'; processId: string };
 
-/** What is due in a shard, the oldest first. */
+/** What is due in a shard by then, the oldest first. */
 export async function listDue(
   store: Store,
   shard: number,
-  { nowMs, limit }: { nowMs: number; limit: number },
+  { untilMs, limit }: { untilMs: number; limit: number },
 ): Promise<DueEntry[]> {
   const { due } = shardKeys(store.space, shard);
-  const names = await store.redis.zrangebyscore(due, '-inf', nowMs, 'LIMIT', 0, limit);
-  return names.map((name) => {
-    const [workspace, device, tag] = name.split('/');
-    return { name, address: deviceOfName(`${workspace}/${device}`), tag };
-  });
+  const found = await store.redis.zrangebyscore(due, '-inf', untilMs, 'WITHSCORES', 'LIMIT', 0, limit);
+  return found.flatMap((name, at) => (at % 2 === 0 ? [toEntry(name, Number(found[at + 1]))] : []));
+}
+
+function toEntry(name: string, dueMs: number): DueEntry {
+  const [workspace, device, tag] = name.split('/');
+  return { name, dueMs, address: deviceOfName(`${workspace}/${device}`), tag };
 }
 
 /** Does what is due. Needs no ownership; safe to repeat, and at the same time. Throws `UnknownVersionError`. */
