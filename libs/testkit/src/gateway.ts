@@ -91,6 +91,20 @@ export class Gateway {
     return sender;
   }
 
+  async addConnection(env: Record<string, string> = {}): Promise<ServiceProcess> {
+    const connection = await this.start('connection', { ...this.env(), ...env });
+    this.connections.push(connection);
+    return connection;
+  }
+
+  /** Another api takes the place of the one that is called. */
+  async replaceApi(env: Record<string, string> = {}): Promise<void> {
+    const former = this.api;
+    this.api = await this.addApi(env);
+    this.baseUrl = await baseUrlOf(this.api);
+    await former.stop();
+  }
+
   /**
    * Gives every service these settings, besides those it has: new processes are started, which work beside the former ones,
    * and then those are stopped.

@@ -11,6 +11,11 @@ import type { StatusCounts } from './statuses.js';
  * A part is one message of a send to one recipient (media, then its text); there are at most `MAX_PARTS`.
  */
 export const RECORD_VERSION = 2;
+/**
+ * The versions that are read: that one, and, once there is a next one, the one before it. A record keeps its version: both
+ * are read until none of the former is left, which takes eight days.
+ */
+export const READ_VERSIONS: readonly number[] = [RECORD_VERSION];
 export const MAX_PARTS = 8;
 
 /** Fields in their order, with their bytes: unsigned, big-endian. */

@@ -14,7 +14,7 @@ import {
   type ByteRange,
   HEAD_RANGE,
   placeRange,
-  RECORD_VERSION,
+  READ_VERSIONS,
   TEXT_RANGE,
 } from '@gateway/contracts/sends/send-layout';
 import { scanKeys } from '@gateway/runtime/redis/redis-nodes';
@@ -63,7 +63,7 @@ async function readRecord(store: Store, address: DeviceAddress, tag: SendTag): P
     [HEAD_RANGE, TEXT_RANGE].map((range) => readBytes(store, address, tag, range)),
   );
   if (!head?.length || !texts?.length) return undefined;
-  if (head[0] !== RECORD_VERSION) throw new UnknownVersionError({ version: `${head[0]}` });
+  if (!READ_VERSIONS.includes(head[0]!)) throw new UnknownVersionError({ version: `${head[0]}` });
   return { tag, ...unpackHead(head), ...unpackTexts(texts, head) };
 }
 
@@ -81,7 +81,7 @@ export async function readRecipients(
   const [head, places] = await Promise.all(
     [HEAD_RANGE, placeRange(from, limit)].map((range) => readBytes(store, address, tag, range)),
   );
-  if (head?.[0] !== RECORD_VERSION || !places) return [];
+  if (!head?.length || !READ_VERSIONS.includes(head[0]!) || !places) return [];
   const count = Math.max(0, Math.min(limit, unpackHead(head).total - from));
   return unpackPlaces(places, { from, count });
 }

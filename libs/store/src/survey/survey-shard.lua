@@ -1,7 +1,7 @@
 -- What there is in a shard, counted, so that the reply is as small for a thousand devices as for one.
 -- Output: { messages in the backlog, open sends, overdue sends, promised finish of the most overdue one or 0,
 --   flat list of what the status of a device is made of, and how many devices it is the same for }
---- @constants OPEN HEAD_BYTES RECORD_VERSION decode_head
+--- @constants OPEN HEAD_BYTES knows_version decode_head
 local MOST_LOOKED_AT = 100
 local lives = {}
 local function is_owned(base)
@@ -31,7 +31,7 @@ local function is_open(entry)
   local head = redis.call('GETRANGE', shard_base .. device .. ':s:' .. tag, 0, HEAD_BYTES - 1)
   if #head < HEAD_BYTES then return false end
   -- What another version has written counts as open until that version ends it.
-  return string.byte(head) ~= RECORD_VERSION or decode_head(head).state == OPEN
+  return not knows_version(string.byte(head)) or decode_head(head).state == OPEN
 end
 
 -- One that a version has ended which knew nothing of promises is not overdue.

@@ -1,6 +1,6 @@
 -- Which of these sends have one of these numbers among their recipients. Reads at most MOST_BYTES, but one send at least.
 -- Output: { how many of the sends were looked at, key ..., place of the recipient ... } with a pair for each that was found.
---- @constants HEAD_BYTES PLACE_BYTES RECIPIENT_BYTES RECORD_VERSION
+--- @constants HEAD_BYTES PLACE_BYTES RECIPIENT_BYTES knows_version
 local MOST_BYTES = 512 * 1024
 local read, looked, found = 0, 0, {}
 
@@ -23,7 +23,7 @@ for i = before_records + 1, #KEYS do
   local packed = redis.call('GET', KEYS[i]) or ''
   read, looked = read + #packed, looked + 1
   -- Behind the recipients is text; a number begins with a zero byte, so it is not found there.
-  for n = before_numbers + 1, string.byte(packed) == RECORD_VERSION and #ARGV or 0 do
+  for n = before_numbers + 1, knows_version(string.byte(packed)) and #ARGV or 0 do
     local place = place_of(ARGV[n], packed)
     if place then
       found[#found + 1] = i - before_records - 1

@@ -1,0 +1,122 @@
+import { parseMessageId } from '@gateway/contracts/ids';
+import { sendKeys } from '@gateway/contracts/redis-keys';
+import { READ_VERSIONS, RECORD_VERSION } from '@gateway/contracts/sends/send-layout';
+import { sleep } from '@gateway/runtime/clock';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
+import { setPace } from '@gateway/store/devices/devices';
+import { createApiToken } from '@gateway/store/workspace/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
+import { NEXT_VERSION } from '@gateway/testkit/next-version/settings';
+import { makeNumbers } from '@gateway/testkit/phones';
+import { useGateway } from '@gateway/testkit/use-gateway';
+import { expect } from 'chai';
+
+const ACCOUNT = '491600000077';
+const DEFAULT = { workspace: 'main', device: 'default' };
+const LIST = 2_000;
+const LEFT_BEHIND = 300;
+const NEXT_RECORD = RECORD_VERSION + 1;
+const WITHIN = { timeoutMs: 120_000, everyMs: 200 };
+
+describe('an upgrade and the way back, under a list of 2,000 and one-time passwords', function () {
+  this.timeout(240_000);
+  const fixture = useGateway({ senders: 2 });
+  const { space, gateway } = fixture;
+
+  /** Slow while versions change, however busy the machine is, so that lists outlast it. 0: as fast as it goes. */
+  async function pace(messagesPerMinute: number): Promise<void> {
+    await setPace(space.store, DEFAULT, { messagesPerMinute, burst: 5, jitter: 0 });
+    await ringDoorbell(space.store, { topic: 'sends', ...DEFAULT });
+  }
+
+  const record = (messageId: string) => sendKeys(space.store.space, DEFAULT, parseMessageId(messageId)!.tag).record;
+  const versionOf = async (messageId: string) =>
+    (await space.store.redis.getrangeBuffer(record(messageId), 0, 0))[0] ?? Number.NaN;
+
+  /** Each by a token of its own, as limits are counted by token. */
+  async function sendOtp(phone: string): Promise<string> {
+    const { value } = await createApiToken(space.store, 'main', { name: 'otp', device: 'default' });
+    const answer = await fetch(`${gateway.baseUrl}/otp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${value}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ phone, code: '482913' }),
+    });
+    const body = (await answer.json()) as { data?: { messageId: string } };
+    expect(answer.ok, JSON.stringify(body)).to.equal(true);
+    return body.data!.messageId;
+  }
+
+  /** Asks for one after the other until it is ended; tells to whom, and by which version each was accepted. */
+  function keepSendingOtps(phones: string[]) {
+    const sent: { phone: string; version: number }[] = [];
+    let isOver = false;
+    const work = (async () => {
+      for (const phone of phones) {
+        if (isOver) return;
+        sent.push({ phone, version: await versionOf(await sendOtp(phone)) });
+        await sleep(200);
+      }
+      throw new Error('there were too few phones');
+    })();
+    return {
+      end: async () => {
+        isOver = true;
+        await work;
+        return sent;
+      },
+    };
+  }
+
+  /** As docs/upgrade.md has it: the new one is ready before the old one is asked to go. */
+  async function rollSenders(env: Record<string, string>): Promise<void> {
+    for (const old of gateway.senders.filter(({ isRunning }) => isRunning)) {
+      await gateway.addSender(env);
+      expect(await old.stop(), 'it stops by itself').to.equal(true);
+    }
+  }
+  async function rollConnection(env: Record<string, string>): Promise<void> {
+    const [old] = gateway.connections.filter(({ isRunning }) => isRunning);
+    await gateway.addConnection(env);
+    await old!.stop();
+  }
+
+  it('loses nothing and doubles nothing; what the next version accepted waits for it on the way back', async () => {
+    expect(READ_VERSIONS).to.not.include(NEXT_RECORD);
+    await gateway.link(ACCOUNT);
+    await pace(600);
+    const list = makeNumbers(LIST, 1);
+    const listId = await fixture.send(list, 'the list');
+    const otps = keepSendingOtps(makeNumbers(1_500, 2));
+
+    await rollSenders(NEXT_VERSION);
+    await rollConnection(NEXT_VERSION);
+    await gateway.replaceApi(NEXT_VERSION);
+    const leftBehind = makeNumbers(LEFT_BEHIND, 3);
+    const leftId = await fixture.send(leftBehind, 'accepted by the next version');
+    expect(await versionOf(leftId)).to.equal(NEXT_RECORD);
+    await eventually(() => fixture.shown(ACCOUNT, 'accepted by the next version').length > 0, WITHIN);
+
+    await pace(120);
+    await gateway.replaceApi();
+    await rollConnection({});
+    const sent = await otps.end();
+    await rollSenders({});
+    expect(new Set(sent.map(({ version }) => version))).to.deep.equal(new Set([RECORD_VERSION, NEXT_RECORD]));
+    expect(fixture.shown(ACCOUNT, 'the list').length, 'the list outlasted the roll').to.be.below(LIST);
+    const shownBefore = fixture.shown(ACCOUNT, 'accepted by the next version').length;
+    expect(shownBefore).to.be.below(LEFT_BEHIND);
+    const refused = await gateway.call('GET', `/messages/${leftId}`);
+    expect([refused.status, refused.headers.get('retry-after') !== null]).to.deep.equal([503, true]);
+    await pace(0);
+    await eventually(() => fixture.shown(ACCOUNT, 'the list').length >= LIST, WITHIN);
+    expect(await versionOf(listId)).to.equal(RECORD_VERSION);
+    expect(fixture.shown(ACCOUNT, 'accepted by the next version').length, 'left as it was').to.equal(shownBefore);
+
+    await rollSenders(NEXT_VERSION);
+    await gateway.replaceApi(NEXT_VERSION);
+    await eventually(() => fixture.shown(ACCOUNT, 'accepted by the next version').length >= LEFT_BEHIND, WITHIN);
+    const wanted = [...list, ...leftBehind, ...sent.map(({ phone }) => phone)];
+    await eventually(() => fixture.shown(ACCOUNT).length >= wanted.length, WITHIN);
+    expect(fixture.shown(ACCOUNT).sort()).to.deep.equal(wanted.sort());
+  });
+});
