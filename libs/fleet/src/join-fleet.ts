@@ -1,6 +1,6 @@
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
-import type { Store } from '@gateway/store/core/store';
+import { onConnection, type Store } from '@gateway/store/core/store';
 import { type Instance, takeInstance } from '@gateway/store/fleet/instances/instances';
 import { addOwnershipMetrics } from './ownership-metrics.js';
 import { SessionKeeper } from './session-keeper.js';
@@ -13,7 +13,7 @@ export interface ProcessFleet {
 
 /** What a process owns devices with, the same for all of its roles. Throws `instance_in_use` when its name is taken. */
 export function joinFleet(
-  host: ProcessHost<'subscriber'>,
+  host: ProcessHost<'sessions' | 'subscriber'>,
   store: Store,
   { SESSION_TTL_MS: ttlMs, INSTANCE_NAME: name }: { SESSION_TTL_MS: number; INSTANCE_NAME?: string },
 ): Promise<ProcessFleet> {
@@ -26,6 +26,7 @@ export function joinFleet(
     if (instance) lifecycle.add('name of the instance', instance.leave);
     const keeper = new SessionKeeper({
       ...{ store, clock: systemClock, logger: lifecycle.logger, owner: processId, ttlMs },
+      renewals: onConnection(store, clients.sessions),
       metrics: addOwnershipMetrics(host.registry),
       ...(instance && { noteSession: instance.noteSession }),
     });

@@ -45,6 +45,8 @@ interface LiveSession extends OpenSession {
 
 export interface SessionKeeperDeps {
   store: Store;
+  /** For renewals. Default: the same. */
+  renewals?: Store;
   clock: Clock;
   logger: Logger;
   /** Of this start of this process: no other ever has it. */
@@ -69,6 +71,7 @@ export class SessionKeeper {
   private opened = 0;
   /** Given back here, and perhaps not yet in Redis: it would have no owner for as long as our session lives. */
   private readonly unreleased = new Map<string, Ownership>();
+  private readonly givingBack = new Map<string, Promise<void>>();
   /** Devices whose claim is under way: a second one would take what the first is about to be told of. */
   private readonly claiming = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
@@ -171,14 +174,15 @@ export class SessionKeeper {
     if (askedAtMs - this.renewedAtMs > ttlMs / 2) metrics?.countLate();
     this.renewedAtMs = askedAtMs;
     for (const session of this.live.values()) if (askedAtMs >= session.validUntilMs) this.lose(session, 'late');
+    // While one node is away, what is asked of it hangs: nothing waits for that.
+    for (const ownership of this.unreleased.values()) void this.giveBack(ownership);
     await Promise.all(groupSessions(store, [...this.live.values()]).map((group) => this.renew(group, askedAtMs)));
-    await Promise.all([...this.unreleased.values()].map((ownership) => this.giveBack(ownership)));
   }
 
   /** A renewal that hangs while Redis is away does not keep us from noticing the deadline: checks go by the clock. */
   private async renew(sessions: readonly LiveSession[], askedAtMs: number): Promise<void> {
-    const { store, logger, ttlMs } = this.deps;
-    const alive = await renewSessions(store, sessions, ttlMs).catch(() => []);
+    const { store, renewals = store, logger, ttlMs } = this.deps;
+    const alive = await renewSessions(renewals, sessions, ttlMs).catch(() => []);
     for (const [index, session] of sessions.entries()) {
       if (alive[index]) session.validUntilMs = askedAtMs + ttlMs;
       if (alive[index] !== false) continue;
@@ -187,7 +191,17 @@ export class SessionKeeper {
     }
   }
 
-  private async giveBack(ownership: Ownership): Promise<void> {
+  private giveBack(ownership: Ownership): Promise<void> {
+    const name = nameOf(ownership);
+    const known = this.givingBack.get(name);
+    if (known) return known;
+    const begun = this.tryToGiveBack(ownership).finally(() => this.givingBack.delete(name));
+    this.givingBack.set(name, begun);
+    return begun;
+  }
+
+  /** Never rejects. */
+  private async tryToGiveBack(ownership: Ownership): Promise<void> {
     try {
       await releaseDevice(this.deps.store, ownership);
       this.unreleased.delete(nameOf(ownership));

@@ -17,6 +17,8 @@ describe('the ownerships of a process', () => {
   let isRedisAway: boolean;
   /** Until then no session is opened. */
   let opening: Promise<void> | undefined;
+  /** Until then no renewal is answered. */
+  let renewing: Promise<void> | undefined;
   let aheadMs: number;
   /** What becomes of the answer to the next claim, once Redis has made it. */
   /** What the metrics heard. */
@@ -27,11 +29,12 @@ describe('the ownerships of a process', () => {
 
   beforeEach(async () => {
     space = await openRedisSpace();
-    [isRedisAway, aheadMs, claimAnswer, opening] = [false, 0, 'heard', undefined];
+    [isRedisAway, aheadMs, claimAnswer, opening, renewing] = [false, 0, 'heard', undefined, undefined];
     const run: Store['run'] = async (name, keys, args) => {
       if (isRedisAway) throw new Error('away');
       if (name === 'open-session') await opening;
       if (name === 'renew-sessions') renewals++;
+      if (name === 'renew-sessions') await renewing;
       if (name === 'claim-device' && claimAnswer !== 'heard') {
         await space.store.run(name, keys, args);
         if (claimAnswer === 'lost') throw new Error('lost');
@@ -119,6 +122,17 @@ describe('the ownerships of a process', () => {
     first.assertHeld();
     answer();
     (await second)!.assertHeld();
+  });
+
+  it('are given back while renewals hang', async () => {
+    const [ownership, kept] = await takeBoth();
+    isRedisAway = true;
+    await keeper.release(ownership!);
+    [isRedisAway, renewing] = [false, new Promise(() => {})];
+    keeper.start();
+    await eventually(() => takeDevice(space.store, ADDRESSES[0]!, { owner: 'b', ttlMs: TTL_MS }));
+    expect(renewals).to.be.above(0);
+    kept!.assertHeld();
   });
 
   it('that were not renewed in time are not renewed at all', async () => {

@@ -13,7 +13,7 @@ import { addConnectionMetrics } from './connection-metrics.js';
 const TICK_MS = 1_000;
 
 /** The Redis connections of the connection service. */
-export const CONNECTION_CONNECTIONS = ['commands', 'failFast', 'subscriber'] as const;
+export const CONNECTION_CONNECTIONS = ['commands', 'failFast', 'sessions', 'subscriber'] as const;
 
 /** Builds a connection service from the bottom up; the lifecycle stops it from the top down. */
 export async function runConnection(

@@ -32,7 +32,7 @@ const QUEUE_CONCURRENCY = 50;
 const QUEUE_CLOSE_MS = 2_000;
 
 /** The Redis connections of a sender. */
-export const SENDER_CONNECTIONS = ['commands', 'failFast', 'queue', 'subscriber'] as const;
+export const SENDER_CONNECTIONS = ['commands', 'failFast', 'queue', 'sessions', 'subscriber'] as const;
 
 /**
  * Builds a sender from the bottom up; the lifecycle stops it from the top down.

@@ -12,9 +12,10 @@ import { parseRedisUrl } from './redis-address.js';
  * - `failFast` fails in under 3 s when Redis does not answer. For requests with a caller waiting.
  * - `queue` and `failFastQueue` are the same for BullMQ alone: it teaches its connection two hundred commands, which every
  *   pipeline there has to carry.
+ * - `sessions` waits as `commands` does, and carries nothing but renewals: behind a file or a list they could come too late.
  * - `subscriber` is only for subscriptions, and renews them by itself after an outage.
  */
-export type RedisPurpose = 'commands' | 'failFast' | 'queue' | 'failFastQueue' | 'subscriber';
+export type RedisPurpose = 'commands' | 'failFast' | 'queue' | 'failFastQueue' | 'sessions' | 'subscriber';
 
 export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   /** Of one server, of Sentinels or of a Cluster: see `parseRedisUrl`. */
@@ -24,11 +25,11 @@ export interface RedisClientsOptions<Purpose extends RedisPurpose> {
   name?: string;
   /** Hears of each command of a connection when it has ended; `undefined` for those that need not be listened to. */
   onCommand?: (purpose: RedisPurpose) => ((seconds: number, error?: Error) => void) | undefined;
-  /** The purposes to connect for. Default: all but `failFastQueue`. */
+  /** The purposes to connect for. Default: all but `failFastQueue` and `sessions`. */
   purposes?: readonly Purpose[];
 }
 
-export type RedisClients<Purpose extends RedisPurpose = Exclude<RedisPurpose, 'failFastQueue'>> = Record<
+export type RedisClients<Purpose extends RedisPurpose = Exclude<RedisPurpose, 'failFastQueue' | 'sessions'>> = Record<
   Purpose,
   Redis
 > & {
@@ -66,6 +67,7 @@ const PURPOSES: Record<RedisPurpose, keyof typeof BEHAVIOURS> = {
   failFast: 'failFast',
   queue: 'commands',
   failFastQueue: 'failFast',
+  sessions: 'commands',
   subscriber: 'subscriber',
 };
 const DEFAULT_PURPOSES = ['commands', 'failFast', 'queue', 'subscriber'] as const;

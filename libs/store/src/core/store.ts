@@ -42,6 +42,11 @@ export function createStore(options: {
   };
 }
 
+/** The same store by another connection. */
+export function onConnection(store: Store, redis: Redis): Store {
+  return { ...store, redis, run: loadScripts(redis) };
+}
+
 /**
  * One command on one key, carried out also when Redis is full. Only for what no caller can make
  * more of: values of which there is a fixed number, each of a fixed size, and those that operators make.
