@@ -1,10 +1,10 @@
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { ROOT } from '../paths.js';
-import { writeCounts } from './test-counts.js';
+import { countsIfItDies, writeCounts } from './test-counts.js';
 
 /**
- * Mocha's usual output, and the counts of the run as JSON in the file that `--reporter-option counts=FILE` names.
+ * Mocha's usual output, and the counts and failures of the run as JSON in the file that `--reporter-option counts=FILE` names.
  * @public mocha loads it by its path.
  */
 export default class CountingReporter extends Mocha.reporters.Spec {
@@ -12,11 +12,26 @@ export default class CountingReporter extends Mocha.reporters.Spec {
     super(runner, options);
     const file = options.reporterOption?.counts;
     const seconds = measureFiles(runner);
+    const failures: string[] = [];
+    runner.on('fail', (test, error) => failures.push(`${titleOf(test)}: ${firstLineOf(error)}`));
+    runner.on('test', (test) => {
+      if (file) writeCounts(file, countsIfItDies(failures, `${titleOf(test)}: the run died in it`));
+    });
     runner.once('end', () => {
       const { passes: passed, failures: failed, pending: skipped } = this.stats;
-      if (file) writeCounts(file, { passed, failed, skipped, seconds });
+      if (file) writeCounts(file, { passed, failed, skipped, failures, seconds });
     });
   }
+}
+
+function titleOf(test: Mocha.Runnable): string {
+  return test.titlePath().join(' > ');
+}
+
+/** Anything may be thrown. */
+function firstLineOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.trim().split('\n', 1)[0]!;
 }
 
 /** How long each file takes, its hooks included; complete when the run has ended. */

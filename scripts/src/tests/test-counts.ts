@@ -7,22 +7,27 @@ export interface TestCounts {
   passed: number;
   failed: number;
   skipped: number;
+  /** A line for each failed test: the titles that lead to it, and the first line of its error. */
+  failures: string[];
   /** Seconds that each test file took, by its path from the root. */
   seconds: Record<string, number>;
 }
 
-/** A run that was started and has not come to its end: that is a failure. */
-const DIED: TestCounts = { passed: 0, failed: 1, skipped: 0, seconds: {} };
 /** As measured on a machine with two cores; only for balance, so that it may be out of date. */
 const KNOWN_SECONDS = `${ROOT}scripts/test-seconds.json`;
 /** As measured here by the last whole run. */
 const MEASURED_SECONDS = `${ROOT}build/test-seconds.json`;
 
-/** Written before a run begins; the run itself overwrites it when it ends. */
+/** Written before a run begins; the run itself overwrites it on its way and when it ends. */
 export function announceRun(folder: string, name: string): string {
   const file = join(folder, `${name}.json`);
-  writeCounts(file, DIED);
+  writeCounts(file, countsIfItDies([], `${name} died before its first test`));
   return file;
+}
+
+/** A run that was started and has not come to its end is a failure, besides those that it had until then. */
+export function countsIfItDies(failures: readonly string[], death: string): TestCounts {
+  return { passed: 0, failed: failures.length + 1, skipped: 0, failures: [...failures, death], seconds: {} };
 }
 
 export function writeCounts(file: string, counts: TestCounts): void {
