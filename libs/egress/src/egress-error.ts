@@ -44,3 +44,11 @@ export class EgressError extends GatewayError {
     this.host = host;
   }
 }
+
+/** What ended a request, as one of ours. */
+export function nameFailure(error: Error, { hostname }: URL, signal: AbortSignal): Error {
+  if (error instanceof GatewayError) return error;
+  // Its own limits of time are the same as ours, and may be noticed first.
+  const isSlow = signal.aborted || /_TIMEOUT$/.test(String((error as NodeJS.ErrnoException).code));
+  return new EgressError(isSlow ? 'too_slow' : 'connection', hostname, error);
+}

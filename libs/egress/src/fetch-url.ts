@@ -1,22 +1,12 @@
-import type { LookupAddress } from 'node:dns';
-import { isIP, type LookupFunction, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { CollectedBytes } from '@gateway/runtime/bytes/collected-bytes';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
-import { GatewayError, toError } from '@gateway/runtime/errors';
-import { buildConnector, Client, type Dispatcher } from 'undici';
-import { type AddressRules, judgeAddress } from './address-rules.js';
-import { EgressError } from './egress-error.js';
-import { type NameOptions, resolveName } from './resolve-name.js';
-import { SlicedSocket } from './sliced-socket.js';
+import { toError } from '@gateway/runtime/errors';
+import type { Dispatcher } from 'undici';
+import { openClient } from './checked-client.js';
+import { EgressError, nameFailure } from './egress-error.js';
+import { assertAllowed, type FetchPolicy } from './fetch-policy.js';
+import { endOf } from './request-end.js';
 import { Surroundings } from './surroundings.js';
-
-/** Where a URL of a stranger may lead. */
-export interface FetchPolicy {
-  ports: readonly number[];
-  addresses: AddressRules;
-  names?: NameOptions;
-}
 
 export interface FetchLimits {
   maxBytes: number;
@@ -40,11 +30,6 @@ interface Fetch {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const HEADERS = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'messaging-gateway' };
-/** Names and values: as Node has it. */
-const MAX_HEAD_BYTES = 16 * 1024;
-/** Of a name. */
-const MAX_ADDRESSES = 32;
-const ATTEMPTS_OF_FAMILY = 4;
 const PATIENCE_MS = 5_000;
 const MIN_BYTES_PER_SECOND = 16 * 1024;
 const PACE_CHECK_MS = 250;
@@ -71,20 +56,6 @@ export async function fetchUrl(
   }
 }
 
-/** Not `AbortSignal.any` with `AbortSignal.timeout`: on Node 20 a garbage collection makes that last for ever. */
-function endOf(signal: AbortSignal, timeoutMs: number): { signal: AbortSignal; forget(): void } {
-  const end = new AbortController();
-  const abort = () => end.abort();
-  const timer = setTimeout(abort, timeoutMs);
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  const forget = () => {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
-  };
-  return { signal: end.signal, forget };
-}
-
 async function follow(start: URL, fetch: Fetch): Promise<Buffer> {
   let url = start;
   for (let redirects = 0; redirects <= fetch.limits.maxRedirects; redirects++) {
@@ -103,26 +74,7 @@ async function follow(start: URL, fetch: Fetch): Promise<Buffer> {
 async function visit(url: URL, { policy, limits, signal }: Fetch): Promise<Buffer | URL> {
   assertAllowed(url, policy);
   const surroundings = new Surroundings(url);
-  const { timeoutMs } = limits;
-  const open = buildConnector({ lookup: checkedLookup(policy, signal), timeout: timeoutMs });
-  let connection: SlicedSocket | undefined;
-  const client = new Client(url.origin, {
-    maxHeaderSize: MAX_HEAD_BYTES,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    connect: (options, callback) =>
-      open({ ...options, protocol: 'http:', port: portOf(url) }, (...[error, socket]) => {
-        if (error) return callback(error, null);
-        const sliced = new SlicedSocket(socket, (bytes) => surroundings.came(bytes));
-        connection = sliced;
-        // A Duplex is all that is needed, though the types ask for more.
-        const transport = sliced as Duplex as Socket;
-        if (url.protocol === 'http:') return callback(null, transport);
-        // Slices of what is encrypted: one turn may bring thousands of records, each with a byte of the file.
-        const secured = open({ ...options, httpSocket: transport }, callback) as unknown as Socket;
-        sliced.on('error', (failure) => secured.destroy(failure));
-      }),
-  });
+  const { client, close } = openClient(url, { policy, surroundings, signal, timeoutMs: limits.timeoutMs });
   try {
     const path = `${url.pathname}${url.search}`;
     const response = await client.request({ path, signal, method: 'GET', headers: HEADERS });
@@ -134,60 +86,8 @@ async function visit(url: URL, { policy, limits, signal }: Fetch): Promise<Buffe
     if (!URL.canParse(location, url.href)) throw new EgressError('scheme', url.hostname);
     return new URL(location, url);
   } finally {
-    connection?.destroy();
-    await client.destroy();
+    await close();
   }
-}
-
-function assertAllowed(url: URL, { ports, addresses }: FetchPolicy): void {
-  if (!isPlainHttpUrl(url)) throw new EgressError('scheme', url.hostname);
-  if (!ports.includes(Number(portOf(url)))) throw new EgressError('port', url.hostname);
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(host)) assertReachable([host], addresses, url.hostname);
-}
-
-function portOf({ port, protocol }: URL): string {
-  return port || (protocol === 'https:' ? '443' : '80');
-}
-
-/** Whether a URL is of a kind that can be fetched, whatever it leads to. */
-export function isPlainHttpUrl({ protocol, username, password, hostname }: URL): boolean {
-  return (protocol === 'http:' || protocol === 'https:') && !username && !password && hostname !== '';
-}
-
-/** One address that may not be reached is enough: such a name is a trap. */
-function assertReachable(found: readonly string[], rules: AddressRules, host: string): void {
-  const verdicts = found.map((address) => judgeAddress(address, rules));
-  if (verdicts.includes('denied')) throw new EgressError('denied_network', host);
-  if (verdicts.includes('special')) throw new EgressError('address', host);
-}
-
-/** Fails unless all addresses of a name may be reached, and they are no more than a real name has. */
-function checkedLookup({ addresses: rules, names }: FetchPolicy, signal: AbortSignal): LookupFunction {
-  return (hostname, options, callback) => {
-    resolveName(hostname, signal, names)
-      .catch((thrown) => {
-        throw new EgressError(signal.aborted ? 'too_slow' : 'name', hostname, toError(thrown));
-      })
-      .then((addresses) => {
-        if (addresses.length > MAX_ADDRESSES) throw new EgressError('name', hostname);
-        assertReachable(
-          addresses.map(({ address }) => address),
-          rules,
-          hostname,
-        );
-        const [first] = addresses;
-        if (options.all) callback(null, firstOfEach(addresses));
-        else callback(null, first!.address, first!.family);
-      })
-      .catch((error: Error) => callback(error, ''));
-  };
-}
-
-/** The first that answers is used, so each of those that do not costs a connection to wherever the name says. */
-function firstOfEach(addresses: readonly LookupAddress[]): LookupAddress[] {
-  const ofFamily = (wanted: number) => addresses.filter(({ family }) => family === wanted);
-  return [4, 6].flatMap((family) => ofFamily(family).slice(0, ATTEMPTS_OF_FAMILY));
 }
 
 async function readBody(
@@ -242,11 +142,4 @@ function eachPiece(body: Dispatcher.ResponseData['body'], take: (piece: Buffer) 
 /** Not packed, neither for its whole way nor from hop to hop: a few bytes must not become many. */
 function isPlain({ 'content-encoding': encoding = 'identity', 'transfer-encoding': transfer = 'chunked' }: Headers) {
   return String(encoding).toLowerCase() === 'identity' && String(transfer).toLowerCase() === 'chunked';
-}
-
-function nameFailure(error: Error, { hostname }: URL, signal: AbortSignal): Error {
-  if (error instanceof GatewayError) return error;
-  // Its own limits of time are the same as ours, and may be noticed first.
-  const isSlow = signal.aborted || /_TIMEOUT$/.test(String((error as NodeJS.ErrnoException).code));
-  return new EgressError(isSlow ? 'too_slow' : 'connection', hostname, error);
 }

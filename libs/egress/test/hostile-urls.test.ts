@@ -4,7 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { EgressError, type EgressReason } from '@gateway/egress/egress-error';
-import { type FetchLimits, type FetchPolicy, fetchUrl } from '@gateway/egress/fetch-url';
+import type { FetchPolicy } from '@gateway/egress/fetch-policy';
+import { type FetchLimits, fetchUrl } from '@gateway/egress/fetch-url';
 import { expect } from 'chai';
 
 /** Each leads to this machine, its network, its cloud, or to something that is no file on the web. */

@@ -1,5 +1,5 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
-import type { FetchPolicy } from '@gateway/egress/fetch-url';
+import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import type { Producer } from '@gateway/queue/producer';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';

@@ -9,7 +9,7 @@ import { type PreviewOptions, Previews } from '@gateway/api/previews/previews';
 import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
-import type { FetchPolicy } from '@gateway/egress/fetch-url';
+import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import { parseEncryptionKeys } from '@gateway/runtime/config/encryption-keys';

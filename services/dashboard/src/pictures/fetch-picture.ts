@@ -1,5 +1,6 @@
 import { parseNetworks } from '@gateway/egress/address-rules';
-import { type FetchPolicy, fetchUrl } from '@gateway/egress/fetch-url';
+import type { FetchPolicy } from '@gateway/egress/fetch-policy';
+import { fetchUrl } from '@gateway/egress/fetch-url';
 
 export interface Picture {
   /** MIME type, by what its bytes are, whatever the server calls it. */

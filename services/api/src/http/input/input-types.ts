@@ -1,6 +1,6 @@
 import { LIMITS } from '@gateway/contracts/limits';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
-import { isPlainHttpUrl } from '@gateway/egress/fetch-url';
+import { isPlainHttpUrl } from '@gateway/egress/fetch-policy';
 import joi, {
   type AnySchema,
   type CustomHelpers,
