@@ -22,7 +22,7 @@ export const API_ERRORS = {
   not_found: {
     status: 404,
     message: 'Not found',
-    cause: 'There is no such path or message, or the message has been deleted.',
+    cause: 'There is no such path, message or webhook, or it has been deleted.',
   },
   method_not_allowed: { status: 405, message: 'Method not allowed', cause: '`Allow` lists the methods of this path.' },
   request_timeout: {
@@ -94,6 +94,11 @@ export const API_ERRORS = {
     status: 422,
     message: 'List of opt-outs is full',
     cause: 'The list has reached the size that the operator allows; `details` says how many people were not added.',
+  },
+  webhooks_full: {
+    status: 422,
+    message: 'Too many webhooks',
+    cause: 'The workspace has 50 webhook endpoints: delete one first.',
   },
   rate_limited: {
     status: 429,

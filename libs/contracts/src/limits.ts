@@ -64,6 +64,7 @@ export const RATE_LIMITS = {
   messages: 60,
   optOuts: 60,
   contacts: 10,
+  webhooks: 60,
   other: 60,
 } as const;
 

@@ -106,6 +106,14 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     receivedBytes: `${base}:received-bytes`,
     /** STRING with a TTL: a piece of a blob, sealed. */
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
+    /** SET of the ids of all webhook endpoints. */
+    webhooks: `${base}:webhooks`,
+    /** HASH: an endpoint; where it is and what signs for it are sealed. */
+    webhook: (id: string) => `${base}:webhook:${id}`,
+    /** HASH attempt -> sealed: what was last posted to it, and what it answered. */
+    webhookAttempts: (id: string) => `${base}:webhook-attempts:${id}`,
+    /** ZSET attempt -> when, in ms, of the same. */
+    webhookAttemptTimes: (id: string) => `${base}:webhook-attempts:${id}:times`,
   };
 }
 

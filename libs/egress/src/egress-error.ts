@@ -36,13 +36,17 @@ export class EgressError extends GatewayError {
   readonly host: string;
 
   constructor(reason: EgressReason, hostname: string, cause?: Error) {
-    const isAddress = hostname.startsWith('[') || isIP(hostname) !== 0;
-    const mayNamePerson = NUMBER.test(hostname) && !isAddress;
-    const host = mayNamePerson ? hostname.replace(/\d+/g, '***') : hostname;
+    const host = shownHost(hostname);
     super({ code: 'url_not_fetched', message: 'a URL was not fetched', fields: { reason, host }, cause });
     this.reason = reason;
     this.host = host;
   }
+}
+
+/** For logs: a name that may contain a phone number without its digits. */
+export function shownHost(hostname: string): string {
+  const isAddress = hostname.startsWith('[') || isIP(hostname) !== 0;
+  return NUMBER.test(hostname) && !isAddress ? hostname.replace(/\d+/g, '***') : hostname;
 }
 
 /** What ended a request, as one of ours. */

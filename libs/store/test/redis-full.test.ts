@@ -9,6 +9,7 @@ import {
   workspaceKeys,
 } from '@gateway/contracts/redis-keys';
 import { shardOf } from '@gateway/contracts/shards';
+import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { systemClock } from '@gateway/runtime/clock';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
@@ -60,6 +61,8 @@ import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
 import { joinOptOut, recordStart, recordStop } from '@gateway/store/workspace/hidden-opt-outs';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
@@ -77,7 +80,15 @@ const PEER = { workspace: 'main', device: 'phone-2' };
 const HOUR_MS = 3_600_000;
 const PEOPLE = ['4915112345670', '4915112345671', '4915112345672'];
 /** How something new comes into Redis: refused while it is full. */
-const REFUSED = ['accept-send', 'ask-owner', 'close-repeat', 'place-repeat', 'reserve-blob', 'write-chunk'];
+const REFUSED = [
+  'accept-send',
+  'ask-owner',
+  'close-repeat',
+  'create-webhook',
+  'place-repeat',
+  'reserve-blob',
+  'write-chunk',
+];
 /**
  * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
  * a later one, a message takes its place in the pace twice, and one that was claimed twice counts as one more attempt that
@@ -101,7 +112,7 @@ const ANSWERS_ONCE = [
     'release-device',
   ],
   ...['release-repeat', 'remove-opt-out', 'request-link', 'request-unlink', 'reseal', 'serve-send', 'settle-repeat'],
-  ...['take-pace', 'write-always'],
+  ...['take-pace', 'write-always', 'delete-webhook'],
 ];
 
 describe('a full Redis', () => {
@@ -347,6 +358,18 @@ describe('a full Redis', () => {
     expect(await cancelLink(store, address, { attemptId: 'three', reason: 'link_timeout' })).to.equal(true);
   });
 
+  it('lets webhooks be changed, tested and deleted', async () => {
+    const target = { url: 'https://example.com/', headers: {} };
+    const wanted = { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] };
+    const made = await createWebhook(store, 'main', wanted);
+    if (made === 'full') throw new Error('full');
+    await fill();
+    expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
+    const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 200, error: null, answer: '' };
+    expect(await recordAttempt(store, 'main', made.id, { attempt })).to.equal('paused');
+    expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
+  });
+
   it('never refuses a STOP from a phone', async () => {
     await fill();
     const message = { platformId: 'stop', jid: 'j', text: 'STOP', phone: '447700900001', atMs: Date.now() };
@@ -410,7 +433,10 @@ describe('a full Redis', () => {
   it('takes nothing new', async () => {
     await fill();
     const repeat = { owner: 't', callersKey: 'new', address };
+    const target = { url: 'https://example.com/', headers: {} };
     const attempts: Record<string, () => Promise<unknown>> = {
+      'create-webhook': () =>
+        createWebhook(store, 'main', { settings: DEFAULT_WEBHOOK_SETTINGS, target, secrets: [{ secret: 'whsec_x' }] }),
       'accept-send': () => accept(),
       'ask-owner': () => askOwner(store, address, { id: 'new', question: { kind: 'session' } }),
       'place-repeat': () => findRepeat(store, { ...repeat, isBound: false }),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseMessageId } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
 import { findSealed } from '@gateway/store/core/find-sealed';
 import { countKeyUse, resealAll } from '@gateway/store/core/sealed-values';
@@ -15,6 +16,8 @@ import { readReceived, recordReceived } from '@gateway/store/inbound/received-me
 import { acceptSendOnce } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat } from '@gateway/store/sends/accepting/idempotency';
 import { readContent } from '@gateway/store/sends/read-send';
+import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { createWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { takeDevice } from '@gateway/testkit/ownership';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -70,10 +73,22 @@ describe('changing keys', () => {
       },
       { key: repeat.key, fingerprint: Buffer.alloc(32, 9), answer: {} },
     );
-    return { hash: blob.hash, tag: parseMessageId(send!.messageId)!.tag };
+    const target = { url: 'https://example.com/', headers: {} };
+    const settings = DEFAULT_WEBHOOK_SETTINGS;
+    const webhook = await createWebhook(store, 'main', { settings, target, secrets: [{ secret: 'whsec_x' }] });
+    if (webhook === 'full') throw new Error('full');
+    const attempt = { webhookId: 'evt_1', atMs: nowMs, tookMs: 1, status: 200, error: null, answer: 'ok' };
+    await recordAttempt(store, 'main', webhook.id, { attempt });
+    return { hash: blob.hash, tag: parseMessageId(send!.messageId)!.tag, webhook: webhook.id };
   }
 
-  async function readAll(store: Store, { hash, tag }: { hash: string; tag: string }): Promise<void> {
+  async function readAll(
+    store: Store,
+    { hash, tag, webhook }: { hash: string; tag: string; webhook: string },
+  ): Promise<void> {
+    const { target, secrets } = (await readWebhook(store, 'main', webhook))!;
+    expect([target.url, secrets[0]?.secret]).to.deep.equal(['https://example.com/', 'whsec_x']);
+    expect((await listAttempts(store, 'main', webhook, 1))[0]).to.include({ answer: 'ok' });
     const keys = deviceKeyStore(store, ownership);
     expect(await keys.readCreds()).to.equal('{}');
     expect((await keys.read('session', ['44.0'])).get('44.0')).to.deep.equal(Buffer.of(7));
@@ -111,7 +126,7 @@ describe('changing keys', () => {
     expect(new Set(found.map((each) => each.split(' ')[0]))).to.deep.equal(new Set(Object.keys(RINGS)));
     expect(await usesOf(last), 'without a key, and unopened').to.deep.equal([
       'contents new seals 0',
-      'contents old unknown 9',
+      'contents old unknown 12',
       'credentials new seals 0',
       'credentials old unknown 3',
     ]);
@@ -136,8 +151,8 @@ describe('changing keys', () => {
     const before = await space.store.redis.pexpiretime(blob);
     expect(before, 'it lives for a time').to.be.above(Date.now());
     const progress = await resealAll(both, nothing);
-    expect(progress).to.include({ resealed: 12, unopened: 0 });
-    expect(await usesOf(last)).to.deep.equal(['contents new seals 9', 'credentials new seals 3']);
+    expect(progress).to.include({ resealed: 15, unopened: 0 });
+    expect(await usesOf(last)).to.deep.equal(['contents new seals 12', 'credentials new seals 3']);
     expect(await space.store.redis.pexpiretime(blob)).to.equal(before);
     await readAll(last, written);
     expect(await resealAll(both, nothing), 'again').to.include({ resealed: 0 });
@@ -196,7 +211,7 @@ describe('changing keys', () => {
 
   it('leaves what it cannot open, and says how much that is', async () => {
     await writeAll(old);
-    expect(await resealAll(last, nothing)).to.include({ resealed: 0, unopened: 12 });
-    expect(await usesOf(old)).to.deep.equal(['contents old seals 9', 'credentials old seals 3']);
+    expect(await resealAll(last, nothing)).to.include({ resealed: 0, unopened: 15 });
+    expect(await usesOf(old)).to.deep.equal(['contents old seals 12', 'credentials old seals 3']);
   });
 });

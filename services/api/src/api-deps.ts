@@ -30,6 +30,8 @@ export interface ApiDeps {
   bodies: BodyBudget;
   /** Where the URL of an attachment may lead. */
   fetchPolicy: FetchPolicy;
+  /** Where webhooks may lead. */
+  webhookPolicy: FetchPolicy;
   /** Fetches under way, by token. */
   fetchTurns: Turns;
   /** Describes files, in processes of their own. */

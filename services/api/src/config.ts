@@ -55,6 +55,13 @@ export interface ApiConfig extends GatewayConfig, PaceConfig {
    */
   ATTACHMENT_DENIED_NETWORKS: Networks;
   /**
+   * Networks beside the public internet that webhooks may lead to, as CIDR, such as that of your own servers; only these also
+   * by plain http. Default none. Every caller whose token has the scope `webhooks` can post to them.
+   */
+  WEBHOOK_NETWORKS: Networks;
+  /** Networks that webhooks may not lead to, as CIDR. Counts before `WEBHOOK_NETWORKS`. Default none. */
+  WEBHOOK_DENIED_NETWORKS: Networks;
+  /**
    * IPv6 prefixes that your network translates to IPv4 (NAT64, RFC 6052), as CIDR of 32, 40, 48, 56, 64 or 96 bits: an
    * address in one of them counts as the IPv4 address in it. Default none; `64:ff9b::/96` is always among them.
    */
@@ -105,6 +112,8 @@ export const apiSettings = Joi.object<ApiConfig>({
   ATTACHMENT_PORTS: Joi.string().custom(parsePorts).default([80, 443]),
   ATTACHMENT_NETWORKS: Joi.string().custom(parseNetworks).default([]),
   ATTACHMENT_DENIED_NETWORKS: Joi.string().custom(parseNetworks).default([]),
+  WEBHOOK_NETWORKS: Joi.string().custom(parseNetworks).default([]),
+  WEBHOOK_DENIED_NETWORKS: Joi.string().custom(parseNetworks).default([]),
   NAT64_PREFIXES: Joi.string().custom(parseNat64Prefixes).default([]),
   BLOB_QUOTA_BYTES: Joi.number()
     .integer()

@@ -13,6 +13,15 @@ import { listMessages } from './sends/list-messages.js';
 import { sendMessage } from './sends/send-message.js';
 import { sendOtp } from './sends/send-otp.js';
 import { showMessage } from './sends/show-message.js';
+import { changeWebhook } from './webhooks/change-webhook.js';
+import { createWebhook } from './webhooks/create-webhook.js';
+import { deleteWebhook } from './webhooks/delete-webhook.js';
+import { listDeliveries } from './webhooks/list-deliveries.js';
+import { listWebhooks } from './webhooks/list-webhooks.js';
+import { pauseWebhook, resumeWebhook } from './webhooks/pause-webhook.js';
+import { rotateSecret } from './webhooks/rotate-secret.js';
+import { showWebhook } from './webhooks/show-webhook.js';
+import { testWebhook } from './webhooks/test-webhook.js';
 
 export const BASE_PATH = '/api/messenger/v1';
 
@@ -32,4 +41,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   addOptOuts,
   showOptOut,
   removeOptOut,
+  createWebhook,
+  listWebhooks,
+  showWebhook,
+  changeWebhook,
+  deleteWebhook,
+  testWebhook,
+  rotateSecret,
+  pauseWebhook,
+  resumeWebhook,
+  listDeliveries,
 ];

@@ -76,6 +76,14 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
           nat64: config.NAT64_PREFIXES,
         },
       },
+      webhookPolicy: {
+        isSecure: true,
+        addresses: {
+          allowed: config.WEBHOOK_NETWORKS,
+          denied: config.WEBHOOK_DENIED_NETWORKS,
+          nat64: config.NAT64_PREFIXES,
+        },
+      },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       previews,
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,

@@ -44,6 +44,13 @@ describe('the documents of the API', () => {
       '/otp',
       '/send',
       '/status',
+      '/webhooks',
+      '/webhooks/{webhookId}',
+      '/webhooks/{webhookId}/deliveries',
+      '/webhooks/{webhookId}/pause',
+      '/webhooks/{webhookId}/resume',
+      '/webhooks/{webhookId}/rotate',
+      '/webhooks/{webhookId}/test',
     ]);
     const connect = paths['/connect']?.get as { parameters: { name: string; description: string }[] };
     expect(connect.parameters.map(({ name }) => name)).to.deep.equal([

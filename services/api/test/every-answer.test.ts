@@ -1,9 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
+import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { RATE_LIMITS } from '@gateway/contracts/limits';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
+import { parseNetworks } from '@gateway/egress/address-rules';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
@@ -25,6 +28,7 @@ interface Operation {
   json: object | undefined;
 }
 
+const ALL_BUT_EVENTS = API_TOKEN_SCOPES.filter((scope) => scope !== 'events' && scope !== 'admin');
 const TEXT = { to: '447700900001', text: 'hello' };
 const OTP = { phone: '447700900001', code: '482913' };
 const BODIES: Record<string, object> = {
@@ -32,6 +36,9 @@ const BODIES: Record<string, object> = {
   sendOtp: OTP,
   checkContacts: { phones: ['447700900001'] },
   addOptOuts: { phone: '447700900002' },
+  createWebhook: { url: 'https://127.0.0.1:1/' },
+  changeWebhook: { description: 'ours' },
+  rotateWebhookSecret: {},
 };
 const { paths } = buildOpenApi(ENDPOINTS, BASE_PATH);
 const promised = ENDPOINTS.flatMap(({ path, methods, docs: { operationId: id } }) =>
@@ -41,6 +48,8 @@ const promised = ENDPOINTS.flatMap(({ path, methods, docs: { operationId: id } }
     return Object.keys(responses).map((status) => ({ operation, status: Number(status) }));
   }),
 );
+
+const webhookPolicy = { addresses: { allowed: parseNetworks('127.0.0.1/32') } };
 
 /** Each answer that the document promises is provoked here; one that cannot be provoked is no promise to make. */
 describe('every answer of the document', () => {
@@ -59,7 +68,7 @@ describe('every answer of the document', () => {
     await addSender(space.store);
     // A 500 that is provoked here is logged to nowhere.
     const logger = createLogger({ service: 'api', level: 'error', destination: new PassThrough().resume() });
-    api = await startTestApi(space, { logger, waits: { codeMs: 100, otpMs: 100 } });
+    api = await startTestApi(space, { logger, webhookPolicy, trustedProxies: 1, waits: { codeMs: 100, otpMs: 100 } });
     patient = await startTestApi(space, { maxOptOuts: 0 });
     hasty = await startTestApi(space, { requestTimeoutMs: 200 });
     lonely = await startTestApi(space, { redisUrl: 'redis://127.0.0.1:1', withoutRedis: true });
@@ -71,14 +80,17 @@ describe('every answer of the document', () => {
   beforeEach(async () => {
     device = { workspace: 'main', device: `device-${tests++}` };
     owner = await linkDevice(space.store, device);
-    token = (await api.newToken({ device: device.device })).value;
+    token = (await api.newToken({ device: device.device, scopes: ALL_BUT_EVENTS })).value;
   });
   let tests = 0;
 
   const messageId = async () => String((await api.call('POST', '/send', { token, json: TEXT })).body.messageId);
+  const webhookId = async () =>
+    String((await api.call('POST', '/webhooks', { token, json: BODIES.createWebhook! })).body.webhookId);
   const call = async ({ method, path, json }: Operation, { query = '', target = api, headers = {} } = {}) => {
     const filled = path
       .replace(':messageId', path.includes('messageId') ? await messageId() : '')
+      .replace(':webhookId', path.includes('webhookId') ? await webhookId() : '')
       .replace(':phone', '447700900001');
     return target.call(method, filled + query, { token, headers, ...(json && { json }) });
   };
@@ -107,7 +119,8 @@ describe('every answer of the document', () => {
     400: (operation) => raw(operation, { query: '?nonsense=1' }),
     401: (operation) => {
       token = 'gw_wrong';
-      return raw(operation, {});
+      // From an address of its own: each may be wrong 20 times a minute.
+      return raw(operation, { headers: [`X-Forwarded-For: 192.0.2.${tests}`] });
     },
     403: async (operation) => {
       token = (await api.newToken({ scopes: ['events'] })).value;
@@ -129,7 +142,7 @@ describe('every answer of the document', () => {
     500: async (operation) => {
       const { defaultDevice } = workspaceKeys(space.store.space, 'main');
       const path = operation.path.replace(':messageId', 'msg_x');
-      token = api.token;
+      token = (await api.newToken({ scopes: ALL_BUT_EVENTS })).value;
       await space.clients.commands.sadd(defaultDevice, 'not what anybody expects here');
       const status = await statusOf(call({ ...operation, path }));
       await space.clients.commands.del(defaultDevice);
@@ -197,6 +210,33 @@ describe('every answer of the document', () => {
     showMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
     cancelMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
     showOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },
+    createWebhook: {
+      422: async (operation) => {
+        const { webhooks } = workspaceKeys(space.store.space, 'main');
+        await space.clients.commands.sadd(webhooks, ...Array(WEBHOOK_LIMITS.maxPerWorkspace).keys());
+        const status = await statusOf(call(operation));
+        await space.clients.commands.del(webhooks);
+        return status;
+      },
+    },
+    ...Object.fromEntries(
+      [
+        'showWebhook',
+        'changeWebhook',
+        'testWebhook',
+        'rotateWebhookSecret',
+        'pauseWebhook',
+        'resumeWebhook',
+        'listWebhookDeliveries',
+      ].map((id) => [
+        id,
+        {
+          404: (operation: Operation) =>
+            statusOf(call({ ...operation, path: operation.path.replace(':webhookId', 'wh_x') })),
+        },
+      ]),
+    ),
+    deleteWebhook: { 404: (operation) => statusOf(call({ ...operation, path: '/webhooks/%ff' })) },
     removeOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },
   };
   const succeed = (operation: Operation) => statusOf(call(operation));
@@ -206,7 +246,7 @@ describe('every answer of the document', () => {
     const isOfWorkspace = ENDPOINTS.some(({ docs, ofWorkspace }) => docs.operationId === id && ofWorkspace);
     it(`${status} of ${method} ${path}`, async () => {
       const provoke = own[id]?.[status] ?? (status < 300 ? succeed : common[status]);
-      if (isOfWorkspace) token = (await api.newToken()).value;
+      if (isOfWorkspace) token = (await api.newToken({ scopes: ALL_BUT_EVENTS })).value;
       expect(provoke, 'it cannot be provoked').to.be.a('function');
       expect(await provoke!(operation)).to.equal(status);
     });

@@ -88,6 +88,7 @@ describe('rate limits (429)', () => {
     messages: [60, 'GET', '/messages/msg_unknown'],
     optOuts: [60, 'GET', '/opt-outs'],
     contacts: [10, 'POST', '/contacts/check'],
+    webhooks: [60, 'GET', '/webhooks/wh_unknown'],
     other: [60, 'GET', '/nothing'],
   };
   for (const [bucket, [limit, method, path]] of Object.entries(buckets)) {

@@ -26,6 +26,8 @@ const PLACES: Record<SealPurpose, Place> = {
   repeat: { keys: /^idempotency:/, fields: ['fingerprint'] },
   idKey: { keys: /^device$/, fields: ['idKey'] },
   linkCode: { keys: /^observed$/, fields: ['code'], isText: true },
+  webhook: { keys: /^webhook:[^:]+$/, fields: ['target', 'secrets'] },
+  webhookAttempt: { keys: /^webhook-attempts:[^:]+$/, fields: 'all' },
 };
 
 const listSealed = defineScript({

@@ -21,6 +21,8 @@ export const RINGS = {
   repeat: 'contents',
   idKey: 'contents',
   linkCode: 'contents',
+  webhook: 'contents',
+  webhookAttempt: 'contents',
 } as const satisfies Record<string, KeyRing>;
 
 export type SealPurpose = keyof typeof RINGS;

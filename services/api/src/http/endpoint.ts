@@ -10,7 +10,7 @@ import type { ObjectSchema } from 'joi';
 import type { ApiDeps } from '../api-deps.js';
 import type { BodyAccount } from './body/body-budget.js';
 
-export type HttpMethod = 'get' | 'post' | 'delete';
+export type HttpMethod = 'get' | 'post' | 'patch' | 'delete';
 
 /** One request that passed every check, as a handler sees it: plain data, no `req` and no `res`. */
 export interface Call<Query, Body> {

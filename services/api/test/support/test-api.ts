@@ -69,6 +69,7 @@ export interface TestApiOptions {
   unreadMs?: number;
   bodyBudgetBytes?: number;
   fetchPolicy?: FetchPolicy;
+  webhookPolicy?: FetchPolicy;
   previews?: Partial<PreviewOptions>;
   blobQuotaBytes?: number;
   maxOptOuts?: number;
@@ -122,6 +123,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       trustedProxies: options.trustedProxies ?? 0,
       bodies,
       fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], addresses: { allowed: [] } },
+      webhookPolicy: options.webhookPolicy ?? { isSecure: true, addresses: { allowed: [] } },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       previews,
       blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { toBase32 } from '../base32.js';
+import type { DeviceId } from '../ids.js';
+
+/** `wh_` and 16 characters. */
+export type WebhookId = string;
+
+/**
+ * `unverified`: its URL has not answered a `webhook.test` with a 2xx, and gets nothing else; `active`; `failing`: the last attempt
+ * failed, and the next one comes at its time; `paused`: by a user; `disabled`: it answered 410, or failed for 72 hours. What happens
+ * in a state other than `active` waits in the log.
+ */
+export const WEBHOOK_STATUSES = ['unverified', 'active', 'failing', 'paused', 'disabled'] as const;
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+
+/** What an endpoint may subscribe to. `webhook.test` comes to every endpoint that asks for it. */
+export const SUBSCRIBABLE_TYPES = [
+  'messages.updated',
+  'message.sent',
+  'message.delivered',
+  'message.read',
+  'message.failed',
+  'message.expired',
+  'message.cancelled',
+  'message.received',
+  'send.finished',
+  'otp.sent',
+  'otp.delivered',
+  'otp.read',
+  'otp.failed',
+  'otp.expired',
+  'device.connected',
+  'device.interrupted',
+  'device.disconnected',
+  'device.restricted',
+  'device.unrestricted',
+  'optout.added',
+  'optout.removed',
+  'webhook.failing',
+  'webhook.recovered',
+  'webhook.disabled',
+  'events.gap',
+] as const;
+export type SubscribableType = (typeof SUBSCRIBABLE_TYPES)[number];
+
+/** Of endpoints that name no types: each change in one shape only. `message.<status>` is a request for each recipient. */
+const DEFAULT_TYPES: readonly SubscribableType[] = SUBSCRIBABLE_TYPES.filter(
+  (type) => !/^message\.(?!received)/.test(type),
+);
+
+/** What the owner of an endpoint chooses, beside where it is. */
+export interface WebhookSettings {
+  /** For people. */
+  description: string;
+  types: readonly SubscribableType[];
+  /** `null`: all of the workspace. */
+  devices: readonly DeviceId[] | null;
+  /** What people write, or only that they wrote. */
+  content: 'full' | 'none';
+  numbers: 'full' | 'masked';
+  /** `strict`: a request that is refused again and again holds up all later ones, instead of being parked. */
+  order: 'recipient' | 'strict';
+  /** Requests of `message.<status>` at a time; those of one recipient always come one after the other. */
+  concurrency: number;
+  /** How long changes of lists are gathered into one request. */
+  gatherSeconds: number;
+}
+
+export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
+  ...{ description: '', types: DEFAULT_TYPES, devices: null, content: 'full', numbers: 'full', order: 'recipient' },
+  ...{ concurrency: 1, gatherSeconds: 30 },
+};
+
+export const WEBHOOK_LIMITS = {
+  maxPerWorkspace: 50,
+  maxUrlCharacters: 2_048,
+  maxHeaders: 10,
+  maxHeaderCharacters: 1_024,
+  maxConcurrency: 20,
+  maxGatherSeconds: 300,
+  /** How long a secret goes on signing beside the one that replaces it. */
+  overlapHours: 24,
+  maxOverlapHours: 168,
+  /** For an answer to one request. */
+  timeoutMs: 15_000,
+  /** Attempts of an endpoint that can be looked up. */
+  keptAttempts: 200,
+} as const;
+
+/** Names of headers that the owner of an endpoint may have sent: not those that are ours to set, or say how a request is to be read. */
+export const CUSTOM_HEADER =
+  /^(?!(?:webhook-.*|content-.*|transfer-.*|proxy-.*|connection|host|upgrade|expect|te|trailer|keep-alive|accept-encoding|user-agent)$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
+
+/** One request to an endpoint. */
+export interface WebhookAttempt {
+  /** Its `webhook-id`: the same for all attempts of one delivery. */
+  webhookId: string;
+  atMs: number;
+  tookMs: number;
+  /** Of HTTP; `null` without an answer. */
+  status: number | null;
+  /** Why there was none. */
+  error: string | null;
+  /** The first 256 bytes of the answer. */
+  answer: string;
+}
+
+/** Any 2xx, and nothing else: a redirect is no success. */
+export function wasTaken({ status }: Pick<WebhookAttempt, 'status'>): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+export function makeWebhookId(): WebhookId {
+  return `wh_${toBase32(randomBytes(10))}`;
+}

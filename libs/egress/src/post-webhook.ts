@@ -1,0 +1,60 @@
+import { type SigningSecret, signWebhook } from '@gateway/contracts/webhooks/signature';
+import { WEBHOOK_LIMITS, type WebhookAttempt } from '@gateway/contracts/webhooks/webhook';
+import type { Clock } from '@gateway/runtime/clock';
+import { EgressError } from './egress-error.js';
+import type { FetchPolicy } from './fetch-policy.js';
+import { postUrl } from './post-url.js';
+
+export interface WebhookRequest {
+  target: { url: string; headers: Readonly<Record<string, string>> };
+  secrets: readonly SigningSecret[];
+  /** `webhook-id`: the same whenever this is posted again. */
+  id: string;
+  /** JSON; the same bytes whenever this is posted again. */
+  body: Buffer;
+}
+
+export interface PostedWebhook {
+  attempt: WebhookAttempt;
+  /** How long the endpoint asks to be left alone. */
+  retryAfterMs?: number;
+}
+
+/** Posts a signed request to an endpoint, once. Does not throw for what the endpoint does. */
+export async function postWebhook(
+  { target, secrets, id, body }: WebhookRequest,
+  { policy, clock, signal }: { policy: FetchPolicy; clock: Clock; signal: AbortSignal },
+): Promise<PostedWebhook> {
+  const atMs = clock.nowMs();
+  const startedAt = clock.monotonicMs();
+  const headers = {
+    ...target.headers,
+    'content-type': 'application/json',
+    ...signWebhook(secrets, { id, atMs, body }),
+  };
+  const toAttempt = (outcome: Pick<WebhookAttempt, 'status' | 'error' | 'answer'>): WebhookAttempt => {
+    return { webhookId: id, atMs, tookMs: Math.round(clock.monotonicMs() - startedAt), ...outcome };
+  };
+  try {
+    const request = { body, headers, timeoutMs: WEBHOOK_LIMITS.timeoutMs, signal };
+    const { status, retryAfter, excerpt } = await postUrl(target.url, policy, request);
+    const retryAfterMs = readRetryAfter(retryAfter, atMs);
+    const attempt = toAttempt({ status, error: null, answer: excerpt.toString() });
+    return { attempt, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  } catch (thrown) {
+    if (!(thrown instanceof EgressError)) throw thrown;
+    return { attempt: toAttempt({ status: null, error: publicReason(thrown), answer: '' }) };
+  }
+}
+
+/** An operator's rule and an address that is none of the public internet look alike: nothing of the network inside is told. */
+function publicReason({ reason }: EgressError): string {
+  return ['scheme', 'port', 'address', 'denied_network'].includes(reason) ? 'not_allowed' : reason;
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3). */
+function readRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}

@@ -1,0 +1,56 @@
+import { makeAttemptId, type Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import {
+  WEBHOOK_LIMITS,
+  type WebhookAttempt,
+  type WebhookId,
+  type WebhookStatus,
+} from '@gateway/contracts/webhooks/webhook';
+import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import type { Store } from '../core/store.js';
+
+const recordStep = defineScript({
+  name: 'record-attempt',
+  whenFull: 'runs',
+  keys: ['webhook', 'attempts', 'times'],
+  args: { attempt: text, atMs: number, sealed: bytes, most: number, verifiesRevision: text },
+  reply: (reply) => reply as WebhookStatus | 'gone',
+});
+
+/**
+ * Keeps an attempt; 200 of an endpoint are kept. @param verifiesRevision of an endpoint that has passed its test as it was then: it
+ * becomes active if it is `unverified` and unchanged. Answers its status. Safe to repeat.
+ */
+export async function recordAttempt(
+  store: Store,
+  workspace: Workspace,
+  id: WebhookId,
+  { attempt, verifiesRevision = '' }: { attempt: WebhookAttempt; verifiesRevision?: string | undefined },
+): Promise<WebhookStatus | 'gone'> {
+  const keys = workspaceKeys(store.space, workspace);
+  const name = makeAttemptId();
+  const attempts = keys.webhookAttempts(id);
+  return recordStep(store, {
+    ...{ webhook: keys.webhook(id), attempts, times: keys.webhookAttemptTimes(id), attempt: name, atMs: attempt.atMs },
+    sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${attempts}/${name}`),
+    ...{ most: WEBHOOK_LIMITS.keptAttempts, verifiesRevision },
+  });
+}
+
+/** The newest first. */
+export async function listAttempts(
+  store: Store,
+  workspace: Workspace,
+  id: WebhookId,
+  limit: number,
+): Promise<WebhookAttempt[]> {
+  const keys = workspaceKeys(store.space, workspace);
+  const names = await store.redis.zrevrange(keys.webhookAttemptTimes(id), 0, limit - 1);
+  if (names.length === 0) return [];
+  const key = keys.webhookAttempts(id);
+  const sealed = await store.redis.hmgetBuffer(key, ...names);
+  return names.flatMap((name, i) => {
+    const value = sealed[i];
+    return value ? [JSON.parse(store.vault.open(value, 'webhookAttempt', `${key}/${name}`).toString())] : [];
+  });
+}

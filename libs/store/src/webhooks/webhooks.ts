@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { toBase32 } from '@gateway/contracts/base32';
+import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { SigningSecret } from '@gateway/contracts/webhooks/signature';
+import {
+  makeWebhookId,
+  WEBHOOK_LIMITS,
+  type WebhookId,
+  type WebhookSettings,
+  type WebhookStatus,
+} from '@gateway/contracts/webhooks/webhook';
+import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
+import { isOne } from '../core/scripts/replies.js';
+import type { Store } from '../core/store.js';
+
+const createStep = defineScript({
+  name: 'create-webhook',
+  whenFull: 'refused',
+  keys: ['webhooks', 'webhook'],
+  args: { id: text, revision: text, most: number, settings: text, target: bytes, secrets: bytes },
+  reply: isOne,
+});
+const changeStep = defineScript({
+  name: 'change-webhook',
+  whenFull: 'runs',
+  keys: ['webhook'],
+  args: { revisionBefore: text, revisionAfter: text, '...fields': mixed },
+  reply: (reply) => reply as 'done' | 'gone' | 'changed',
+});
+const deleteStep = defineScript({
+  name: 'delete-webhook',
+  whenFull: 'runs',
+  keys: ['webhooks', 'webhook', 'attempts', 'times'],
+  args: { id: text },
+  reply: isOne,
+});
+
+/** Where an endpoint is: all of it may be secret. */
+export interface WebhookTarget {
+  url: string;
+  /** Sent with each request. */
+  headers: Readonly<Record<string, string>>;
+}
+
+export interface Webhook {
+  id: WebhookId;
+  status: WebhookStatus;
+  settings: WebhookSettings;
+  target: WebhookTarget;
+  /** The newest first. */
+  secrets: readonly SigningSecret[];
+  /** Of Redis time. What happened before is not for it. */
+  createdAtMs: number;
+  /** When its URL passed the test. */
+  verifiedAtMs?: number;
+  /** Another one after each change. */
+  revision: string;
+}
+
+export type NewWebhook = Pick<Webhook, 'settings' | 'target' | 'secrets'>;
+
+/** Makes an endpoint, `unverified`. `full`: the workspace has 50. */
+export async function createWebhook(store: Store, workspace: Workspace, wanted: NewWebhook): Promise<Webhook | 'full'> {
+  const id = makeWebhookId();
+  const { webhooks, webhook } = workspaceKeys(store.space, workspace);
+  const key = webhook(id);
+  const created = await createStep(store, {
+    ...{ webhooks, webhook: key, id, revision: makeRevision(), most: WEBHOOK_LIMITS.maxPerWorkspace },
+    settings: JSON.stringify(wanted.settings),
+    target: seal(store, key, 'target', wanted.target),
+    secrets: seal(store, key, 'secrets', wanted.secrets),
+  });
+  await store.confirmWrites(key);
+  return created ? (await readWebhook(store, workspace, id))! : 'full';
+}
+
+/** `undefined` when there is none. Throws `UnknownKeyError` when its key is not configured here. */
+export async function readWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
+  const key = workspaceKeys(store.space, workspace).webhook(id);
+  const { status, settings, target, secrets, createdAtMs, verifiedAtMs, revision } =
+    await store.redis.hgetallBuffer(key);
+  if (!status) return undefined;
+  return {
+    id,
+    status: status.toString() as WebhookStatus,
+    settings: JSON.parse(settings!.toString()),
+    target: open(store, key, 'target', target!),
+    secrets: open(store, key, 'secrets', secrets!),
+    createdAtMs: Number(createdAtMs),
+    ...(verifiedAtMs && { verifiedAtMs: Number(verifiedAtMs) }),
+    revision: revision!.toString(),
+  };
+}
+
+/** All of a workspace, the oldest first. */
+export async function listWebhooks(store: Store, workspace: Workspace): Promise<Webhook[]> {
+  const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
+  const found = await Promise.all(ids.map((id) => readWebhook(store, workspace, id)));
+  return found.flatMap((each) => each ?? []).sort((one, other) => one.createdAtMs - other.createdAtMs);
+}
+
+export interface WebhookChange {
+  settings?: Partial<WebhookSettings>;
+  target?: Partial<WebhookTarget>;
+  /** What the secrets are from then on. */
+  secrets?(before: readonly SigningSecret[]): SigningSecret[];
+}
+
+const MAX_ATTEMPTS = 10;
+
+/**
+ * Changes what is given, and leaves all else. At another URL or with other headers it is `unverified` again, unless it is paused or
+ * disabled: it is that then, too, when it is resumed. `undefined` when there is no such endpoint.
+ */
+export function changeWebhook(
+  store: Store,
+  workspace: Workspace,
+  id: WebhookId,
+  change: WebhookChange,
+): Promise<Webhook | undefined> {
+  return update({ store, workspace, id }, (before, key) => changedFields(store, key, before, change));
+}
+
+function changedFields(
+  store: Store,
+  key: string,
+  { settings, target, secrets, status }: Webhook,
+  change: WebhookChange,
+): ScriptArgument[] {
+  const fields: ScriptArgument[] = ['settings', JSON.stringify({ ...settings, ...change.settings })];
+  if (change.secrets) fields.push('secrets', seal(store, key, 'secrets', change.secrets(secrets)));
+  if (!change.target) return fields;
+  fields.push('target', seal(store, key, 'target', { ...target, ...change.target }), 'verifiedAtMs', '');
+  if (status === 'active' || status === 'failing') fields.push('status', 'unverified');
+  return fields;
+}
+
+/** Nothing more is posted to it, and its events wait. Safe to repeat. */
+export function pauseWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
+  return update({ store, workspace, id }, () => ['status', 'paused']);
+}
+
+/**
+ * It goes on where it was, with its failures forgotten; one that never passed its test must do so first. One that is neither paused
+ * nor disabled stays as it is. Safe to repeat.
+ */
+export function resumeWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
+  return update({ store, workspace, id }, ({ status, verifiedAtMs }) => {
+    if (status !== 'paused' && status !== 'disabled') return [];
+    return ['status', verifiedAtMs === undefined ? 'unverified' : 'active'];
+  });
+}
+
+/** Changes fields that follow from what an endpoint is, unless another change comes in between: then again from the start. */
+async function update(
+  { store, workspace, id }: { store: Store; workspace: Workspace; id: WebhookId },
+  fieldsOf: (before: Webhook, key: string) => ScriptArgument[],
+): Promise<Webhook | undefined> {
+  const key = workspaceKeys(store.space, workspace).webhook(id);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const before = await readWebhook(store, workspace, id);
+    if (!before) return undefined;
+    const fields = fieldsOf(before, key);
+    if (fields.length === 0) return before;
+    const revisions = { revisionBefore: before.revision, revisionAfter: makeRevision() };
+    if ((await changeStep(store, { webhook: key, ...revisions, fields })) === 'changed') continue;
+    await store.confirmWrites(key);
+    return readWebhook(store, workspace, id);
+  }
+  throw new Error('a webhook is changed all the time');
+}
+
+/** With all that waits for it. `false`: there was none. Safe to repeat. */
+export async function deleteWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<boolean> {
+  const keys = workspaceKeys(store.space, workspace);
+  const deleted = await deleteStep(store, {
+    ...{ webhooks: keys.webhooks, webhook: keys.webhook(id), id },
+    ...{ attempts: keys.webhookAttempts(id), times: keys.webhookAttemptTimes(id) },
+  });
+  await store.confirmWrites(keys.webhooks);
+  return deleted;
+}
+
+function makeRevision(): string {
+  return toBase32(randomBytes(10));
+}
+
+function seal(store: Store, key: string, field: 'target' | 'secrets', value: object): Buffer {
+  return store.vault.seal(JSON.stringify(value), 'webhook', `${key}/${field}`);
+}
+
+function open(store: Store, key: string, field: 'target' | 'secrets', sealed: Buffer) {
+  return JSON.parse(store.vault.open(sealed, 'webhook', `${key}/${field}`).toString());
+}

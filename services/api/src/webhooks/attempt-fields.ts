@@ -1,0 +1,26 @@
+import { type WebhookAttempt, wasTaken } from '@gateway/contracts/webhooks/webhook';
+import { Joi } from '../http/input/input-types.js';
+
+export const attemptAnswer = {
+  id: Joi.string().required().description('`webhook-id` of the request: the same for each attempt of it.'),
+  at: Joi.string().required().description('ISO 8601.'),
+  tookMs: Joi.number().integer().required(),
+  delivered: Joi.boolean().required().description('Whether it was answered with a 2xx.'),
+  status: Joi.number().integer().allow(null).required().description('Of HTTP; `null` when there was no answer.'),
+  error: Joi.string()
+    .allow(null)
+    .required()
+    .description(
+      'Why there was none: `name`, `connection`, `too_slow`, `surroundings` (an answer without end), or `not_allowed`: it leads to a ' +
+        'network that is not allowed.',
+    ),
+  answer: Joi.string().allow('').required().description('The first 256 bytes of the answer.'),
+};
+
+export function describeAttempt(attempt: WebhookAttempt) {
+  const { webhookId, atMs, tookMs, status, error, answer } = attempt;
+  return {
+    ...{ id: webhookId, at: new Date(atMs).toISOString(), tookMs },
+    ...{ delivered: wasTaken(attempt), status, error, answer },
+  };
+}

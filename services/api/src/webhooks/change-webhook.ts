@@ -1,0 +1,37 @@
+import { changeWebhook as change } from '@gateway/store/webhooks/webhooks';
+import type { Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { MAX_WEBHOOK_BODY_BYTES, refuseUrl } from './create-webhook.js';
+import { describeWebhook, foundWebhook, type WebhookBody, webhookAnswer, webhookFields } from './webhook-fields.js';
+
+/** `PATCH /webhooks/{webhookId}`: changes what is given. Safe to repeat. */
+export const changeWebhook: Endpoint<Record<string, never>, Partial<WebhookBody>> = {
+  methods: ['patch'],
+  path: '/webhooks/:webhookId',
+  bucket: 'webhooks',
+  scope: 'webhooks',
+  ofWorkspace: true,
+  query: Joi.object<Record<string, never>>({}),
+  body: Joi.object<Partial<WebhookBody>>(webhookFields).or(...Object.keys(webhookFields)),
+  maxBodyBytes: MAX_WEBHOOK_BODY_BYTES,
+  docs: {
+    operationId: 'changeWebhook',
+    summary: 'Change a webhook',
+    description:
+      'Changes what is given and leaves all else. With another `url` or other `headers` the endpoint must pass its test again before it ' +
+      'gets anything; what happens meanwhile waits. Safe to repeat.',
+    example: { types: ['messages.updated', 'send.finished'] },
+    answer: { status: 200, description: 'The endpoint as it is now.', body: Joi.object(webhookAnswer) },
+    errors: ['not_found', 'not_confirmed'],
+  },
+
+  async handle({ params, body, workspace, logger }, { store, webhookPolicy }) {
+    const { url, headers, ...settings } = body;
+    if (url !== undefined) refuseUrl(url, webhookPolicy);
+    const target = { ...(url !== undefined && { url }), ...(headers && { headers }) };
+    const wanted = { settings, ...(Object.keys(target).length > 0 && { target }) };
+    const changed = foundWebhook(await change(store, workspace, params.webhookId!, wanted));
+    logger.info('webhook changed', { webhookId: changed.id });
+    return { status: 200, body: describeWebhook(changed) };
+  },
+};

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { WEBHOOK_STATUSES, wasTaken } from '@gateway/contracts/webhooks/webhook';
+import { shownHost } from '@gateway/egress/egress-error';
+import { postWebhook } from '@gateway/egress/post-webhook';
+import { ApiError } from '@gateway/runtime/errors';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { readWebhook } from '@gateway/store/webhooks/webhooks';
+import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
+import type { Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { attemptAnswer, describeAttempt } from './attempt-fields.js';
+import { foundWebhook } from './webhook-fields.js';
+
+type Nothing = Record<string, never>;
+
+/** `POST /webhooks/{webhookId}/test`: one request, at once, whose answer the caller gets to see. */
+export const testWebhook: Endpoint<Nothing, Nothing> = {
+  methods: ['post'],
+  path: '/webhooks/:webhookId/test',
+  bucket: 'webhooks',
+  scope: 'webhooks',
+  ofWorkspace: true,
+  query: Joi.object<Nothing>({}),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'testWebhook',
+    summary: 'Test a webhook',
+    description:
+      'Sends a signed `webhook.test` to the endpoint and waits for its answer, 15 seconds at most. With a 2xx an `unverified` endpoint ' +
+      'becomes `active`. Works in every status.',
+    answer: {
+      status: 200,
+      description: 'What the endpoint answered.',
+      body: Joi.object({
+        ...attemptAnswer,
+        webhookStatus: Joi.string()
+          .valid(...WEBHOOK_STATUSES)
+          .required()
+          .description('Of the endpoint now.'),
+      }),
+    },
+    errors: ['not_found'],
+  },
+
+  async handle({ params, workspace, signal, logger }, { store, clock, webhookPolicy: policy }) {
+    const id = params.webhookId!;
+    const { target, secrets, revision } = foundWebhook(await readWebhook(store, workspace, id));
+    const event = {
+      ...{ id: `evt_${id.slice(3)}_${randomUUID().slice(0, 8)}_test`, type: 'webhook.test', version: 1 },
+      ...{ timestamp: new Date(clock.nowMs()).toISOString(), device: null, data: { webhookId: id } },
+    };
+    const body = Buffer.from(JSON.stringify(event));
+    const { attempt } = await postWebhook({ target, secrets, id: event.id, body }, { policy, clock, signal });
+    const verifiesRevision = wasTaken(attempt) ? revision : undefined;
+    const status = await recordAttempt(store, workspace, id, { attempt, verifiesRevision });
+    const host = shownHost(new URL(target.url).hostname);
+    logger.info('webhook tested', { webhookId: id, host, answered: attempt.status, reason: attempt.error });
+    if (status === 'gone') throw new ApiError('not_found');
+    return { status: 200, body: { ...describeAttempt(attempt), webhookStatus: status } };
+  },
+};

@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { parseNetworks } from '@gateway/egress/address-rules';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+import { useTestApi } from './support/use-test-api.js';
+
+const SECRET_PATH = '/hooks/a-token-in-the-path';
+const SECRET_HEADER = 'Basic c2VjcmV0LWhlYWRlcg==';
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+describe('webhook endpoints', () => {
+  const log = new PassThrough();
+  let lines = '';
+  log.on('data', (piece) => {
+    lines += piece;
+  });
+  const { space, api } = useTestApi({
+    once: true,
+    webhookPolicy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
+    logger: createLogger({ service: 'api', level: 'debug', destination: log }),
+  });
+  let receiver: Server;
+  let received: Received[];
+  let status: number;
+  let token: string;
+
+  before(async () => {
+    receiver = createServer(async (req, res) => {
+      received.push({ headers: req.headers, body: await text(req) });
+      res.writeHead(status, { location: 'http://169.254.169.254/' }).end('thanks');
+    });
+    await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  });
+  after(() => receiver.close());
+  beforeEach(async () => {
+    received = [];
+    status = 200;
+    token = (await api.newToken({ scopes: ['webhooks'] })).value;
+  });
+
+  const call = (method: string, path: string, json?: object) =>
+    api.call(method, path, { token, ...(json && { json }) });
+  const urlOf = (path = SECRET_PATH) => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
+  async function create(options: object = {}) {
+    const { status, body } = await call('POST', '/webhooks', { url: urlOf(), ...options });
+    expect(status, JSON.stringify(body)).to.equal(201);
+    return { ...(body as { webhookId: string; secret: string; status: string }), path: `/webhooks/${body.webhookId}` };
+  }
+  const verify = (secret: string, { headers, body }: Received) =>
+    new Webhook(secret).verify(body, headers as Record<string, string>) as Record<string, unknown>;
+
+  it('are unverified until they answer the test with a 2xx, which the official library verifies', async () => {
+    const { path, secret, webhookId, status: first } = await create({ headers: { Authorization: SECRET_HEADER } });
+    expect(first).to.equal('unverified');
+    for (const refused of [500, 302, 410]) {
+      status = refused;
+      const { body } = await call('POST', `${path}/test`);
+      expect(body).to.include({ delivered: false, status: refused, webhookStatus: 'unverified', answer: 'thanks' });
+    }
+    status = 204;
+    expect((await call('POST', `${path}/test`)).body).to.include({ delivered: true, webhookStatus: 'active' });
+    expect(received).to.have.length(4);
+    const event = verify(secret, received[3]!);
+    expect(event).to.include({ type: 'webhook.test', version: 1, id: received[3]!.headers['webhook-id'] });
+    expect(event.data).to.deep.equal({ webhookId });
+    expect(received[3]!.headers).to.include({ authorization: SECRET_HEADER, 'content-type': 'application/json' });
+    const { deliveries } = (await call('GET', `${path}/deliveries?limit=3`)).body as { deliveries: object[] };
+    expect(deliveries.map((each) => (each as { status: number }).status)).to.deep.equal([204, 410, 302]);
+  });
+
+  it('are shown without secret and values of headers, and changed in part', async () => {
+    const { path } = await create({ headers: { 'X-Key': 'k' }, types: ['send.finished'] });
+    expect((await call('PATCH', path, { gatherSeconds: 5, devices: ['phone-1'] })).status).to.equal(200);
+    const { body } = await call('GET', path);
+    expect(body).to.deep.include({
+      types: ['send.finished'],
+      devices: ['phone-1'],
+      gatherSeconds: 5,
+      headers: ['X-Key'],
+    });
+    expect(body).not.to.have.any.keys('secret', 'secrets');
+    expect((await call('PATCH', path, { devices: null })).body).to.include({ devices: null, order: 'recipient' });
+    const { body: list } = await call('GET', '/webhooks');
+    expect((list.webhooks as object[]).at(-1)).to.deep.include({ gatherSeconds: 5 });
+  });
+
+  it('must pass the test again at another URL, also after a pause', async () => {
+    const { path } = await create();
+    await call('POST', `${path}/test`);
+    expect((await call('PATCH', path, { description: 'ours' })).body.status).to.equal('active');
+    expect((await call('PATCH', path, { url: urlOf('/other') })).body).to.include({
+      status: 'unverified',
+      verifiedAt: null,
+    });
+    await call('POST', `${path}/test`);
+    expect((await call('POST', `${path}/pause`)).body.status).to.equal('paused');
+    await call('PATCH', path, { headers: {} });
+    expect((await call('GET', path)).body.status).to.equal('paused');
+    expect((await call('POST', `${path}/resume`)).body.status).to.equal('unverified');
+    await call('POST', `${path}/test`);
+    expect((await call('POST', `${path}/resume`)).body.status).to.equal('active');
+  });
+
+  it('get another secret, and requests with both signatures while the old one goes on', async () => {
+    const { path, secret } = await create();
+    const { body } = await call('POST', `${path}/rotate`, {});
+    expect(Date.parse(String(body.rotatedUntil))).to.be.closeTo(Date.now() + 24 * 3_600_000, 60_000);
+    await call('POST', `${path}/test`);
+    for (const each of [secret, String(body.secret)]) verify(each, received[0]!);
+    const { body: last } = await call('POST', `${path}/rotate`, { overlapHours: 0 });
+    expect(last.rotatedUntil).to.equal(null);
+    await call('POST', `${path}/test`);
+    verify(String(last.secret), received[1]!);
+    expect(() => verify(String(body.secret), received[1]!)).to.throw(/signature/);
+    expect(() => verify(secret, received[1]!)).to.throw(/signature/);
+    const asymmetric = await create({ signature: 'v1a' });
+    expect(asymmetric.secret).to.match(/^whpk_/);
+  });
+
+  it('cannot lead to networks that are not allowed, nor carry headers that are ours', async () => {
+    const refused: [object, string][] = [
+      [{ url: 'https://169.254.169.254/' }, 'url'],
+      [{ url: 'http://1.1.1.1/' }, 'url'],
+      [{ url: 'https://10.0.0.1/' }, 'url'],
+      [{ url: 'https://user:pass@example.com/' }, 'url'],
+      [{ url: 'ftp://example.com/' }, 'url'],
+      [{ url: 'nonsense' }, 'url'],
+      [{ headers: { 'Webhook-Id': 'x' } }, 'headers'],
+      [{ headers: { 'Content-Length': '1' } }, 'headers'],
+      [{ headers: { Host: 'x' } }, 'headers'],
+      [{ headers: { 'X-A': 'b\r\nX-C: d' } }, 'headers'],
+      [{ types: ['message.*'] }, 'types'],
+      [{ concurrency: 21 }, 'concurrency'],
+      [{ gatherSeconds: 301 }, 'gatherSeconds'],
+    ];
+    for (const [body, field] of refused) {
+      const answer = await call('POST', '/webhooks', { url: urlOf(), ...body });
+      expect(answer.status, JSON.stringify(body)).to.equal(400);
+      expect((answer.body.details as { path: string[] }[])[0]!.path[0]).to.equal(field);
+    }
+    const { path } = await create({ url: 'http://127.0.0.1:1/' });
+    const { body } = await call('POST', `${path}/test`);
+    expect(body).to.include({ delivered: false, status: null, error: 'connection', webhookStatus: 'unverified' });
+  });
+
+  it('are 50 in a workspace at most', async () => {
+    const { webhooks } = (await call('GET', '/webhooks')).body as { webhooks: unknown[] };
+    token = (await api.newToken({ scopes: ['webhooks'] })).value;
+    const wanted = Array.from({ length: 51 - webhooks.length }, () => call('POST', '/webhooks', { url: urlOf() }));
+    const statuses = (await Promise.all(wanted)).map((each) => each.status).sort();
+    expect(statuses.slice(-2)).to.deep.equal([201, 422]);
+    for (const { webhookId } of (await call('GET', '/webhooks')).body.webhooks as { webhookId: string }[]) {
+      token = (await api.newToken({ scopes: ['webhooks'] })).value;
+      expect((await call('DELETE', `/webhooks/${webhookId}`)).body.deleted).to.equal(true);
+    }
+    expect((await call('GET', '/webhooks')).body.webhooks).to.deep.equal([]);
+  });
+
+  it('leave no URL, secret or header in Redis and in logs', async () => {
+    const { path, secret } = await create({ headers: { Authorization: SECRET_HEADER } });
+    await call('POST', `${path}/test`);
+    await call('POST', `${path}/rotate`, {});
+    const { redis } = space.store;
+    let dump = '';
+    for (const key of await redis.keys(`${space.prefix}:*webhook*`)) {
+      const kind = await redis.type(key);
+      if (kind === 'hash') dump += JSON.stringify([key, await redis.hgetall(key)]);
+      else dump += key;
+    }
+    expect(dump).to.include('active');
+    expect(lines).to.include('webhook tested').and.include('127.0.0.1');
+    for (const hidden of [SECRET_PATH, SECRET_HEADER, secret, secret.slice(6), 'thanks']) {
+      expect(dump, 'Redis').not.to.include(hidden);
+      expect(lines, 'log').not.to.include(hidden);
+    }
+    await call('DELETE', path);
+    expect(await redis.keys(`${space.prefix}:*webhook*:*${path.slice(10)}*`)).to.deep.equal([]);
+  });
+});
