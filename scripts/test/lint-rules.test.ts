@@ -45,7 +45,7 @@ const IMPORTS: [file: string, imported: string, allowed: boolean][] = [
   ['services/api/src/x.ts', '@whiskeysockets/baileys', false],
   ['services/cli/src/x.ts', '@gateway/store/store', true],
   ['services/cli/src/x.ts', '@gateway/api/config', false],
-  ['services/cli/src/x.ts', '@gateway/egress/fetch-url', false],
+  ['services/cli/src/x.ts', '@gateway/egress/post-webhook', true],
   ['services/dashboard/src/x.ts', '@gateway/store/store', true],
   ['services/dashboard/src/x.ts', '@gateway/egress/fetch-url', true],
   ['services/dashboard/src/x.ts', '@gateway/api/config', false],

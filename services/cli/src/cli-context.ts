@@ -1,5 +1,6 @@
 import { type AuditAction, COMMAND_LINE } from '@gateway/contracts/console/users';
 import type { Workspace } from '@gateway/contracts/ids';
+import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
@@ -20,6 +21,8 @@ export interface CliContext {
   messengerVersion: string | undefined;
   /** Whether this gateway is set up for the real network. */
   realNetwork: boolean;
+  /** Where webhooks may lead. */
+  webhookPolicy: FetchPolicy;
   /** Where browsers see the console. */
   dashboardUrl: string;
   /** Writes what was done into the audit log. `target`: ids and names, no number of a person. */
@@ -65,6 +68,14 @@ async function withStore(
       realNetwork: isRealNetwork(config.MESSENGER_URL),
       record: (action, target) =>
         recordAudit(store, { user: COMMAND_LINE, action, ...(target !== undefined && { target }) }),
+      webhookPolicy: {
+        isSecure: true,
+        addresses: {
+          allowed: config.WEBHOOK_NETWORKS,
+          denied: config.WEBHOOK_DENIED_NETWORKS,
+          nat64: config.NAT64_PREFIXES,
+        },
+      },
       dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {

@@ -10,12 +10,13 @@ import { addPersonCommands } from './people/person-commands.js';
 import { addSendCommands } from './sends/send-commands.js';
 import { addTokenCommands } from './tokens/token-commands.js';
 import { addUserCommands } from './users/user-commands.js';
+import { addWebhookCommands } from './webhooks/webhook-commands.js';
 import { addWorkspaceCommands, readWorkspaceName } from './workspaces/workspace-commands.js';
 
 /** The operators' command line: `npm run cli -- token create --name my-app`. */
 const program = new Command('cli')
   .description(
-    'Manages workspaces, tokens, devices, sends, opt-outs, people, encryption keys, the client version and users of the console. Works on the Redis of REDIS_URL; the API need not run.',
+    'Manages workspaces, tokens, devices, sends, opt-outs, people, encryption keys, the client version, webhooks and users of the console. Works on the Redis of REDIS_URL; the API need not run.',
   )
   .option('--json', 'print JSON instead of text')
   .option('--workspace <name>', 'the workspace to work in', readWorkspaceName, DEFAULT_WORKSPACE)
@@ -31,6 +32,7 @@ addPersonCommands(program);
 addKeyCommands(program);
 addVersionCommands(program);
 addUserCommands(program);
+addWebhookCommands(program);
 addTopCommand(program);
 
 try {

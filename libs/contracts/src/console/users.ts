@@ -60,5 +60,10 @@ export const AUDIT_ACTIONS = [
   'keys.resealed',
   'version.set',
   'workspace.created',
+  'webhook.created',
+  'webhook.secret_rotated',
+  'webhook.paused',
+  'webhook.resumed',
+  'webhook.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

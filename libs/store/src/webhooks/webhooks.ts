@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { toBase32 } from '@gateway/contracts/base32';
 import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
-import type { SigningSecret } from '@gateway/contracts/webhooks/signature';
+import { makeWebhookSecret, type SigningSecret, schemeOf, secretsAt } from '@gateway/contracts/webhooks/signature';
 import {
   makeWebhookId,
   WEBHOOK_LIMITS,
@@ -103,8 +103,6 @@ export async function listWebhooks(store: Store, workspace: Workspace): Promise<
 export interface WebhookChange {
   settings?: Partial<WebhookSettings>;
   target?: Partial<WebhookTarget>;
-  /** What the secrets are from then on. */
-  secrets?(before: readonly SigningSecret[]): SigningSecret[];
 }
 
 const MAX_ATTEMPTS = 10;
@@ -125,11 +123,10 @@ export function changeWebhook(
 function changedFields(
   store: Store,
   key: string,
-  { settings, target, secrets, status }: Webhook,
+  { settings, target, status }: Webhook,
   change: WebhookChange,
 ): ScriptArgument[] {
   const fields: ScriptArgument[] = ['settings', JSON.stringify({ ...settings, ...change.settings })];
-  if (change.secrets) fields.push('secrets', seal(store, key, 'secrets', change.secrets(secrets)));
   if (!change.target) return fields;
   fields.push('target', seal(store, key, 'target', { ...target, ...change.target }), 'verifiedAtMs', '');
   if (status === 'active' || status === 'failing') fields.push('status', 'unverified');
@@ -149,6 +146,25 @@ export function resumeWebhook(store: Store, workspace: Workspace, id: WebhookId)
   return update({ store, workspace, id }, ({ status, verifiedAtMs }) => {
     if (status !== 'paused' && status !== 'disabled') return [];
     return ['status', verifiedAtMs === undefined ? 'unverified' : 'active'];
+  });
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * A new secret of the same kind, the first of its `secrets`. For `overlapHours` the one before it goes on signing beside it; an
+ * older one ends at once. Each call makes another one. `undefined` when there is no such endpoint.
+ */
+export function rotateSecret(
+  store: Store,
+  workspace: Workspace,
+  id: WebhookId,
+  { overlapHours, nowMs }: { overlapHours: number; nowMs: number },
+): Promise<Webhook | undefined> {
+  return update({ store, workspace, id }, ({ secrets: [newest] }, key) => {
+    const replaced = { secret: newest!.secret, endsAtMs: nowMs + overlapHours * HOUR_MS };
+    const secrets = [{ secret: makeWebhookSecret(schemeOf(newest!.secret)) }, ...secretsAt([replaced], nowMs)];
+    return ['secrets', seal(store, key, 'secrets', secrets)];
   });
 }
 

@@ -1,6 +1,6 @@
-import { makeWebhookSecret, schemeOf, secretsAt, verifierOf } from '@gateway/contracts/webhooks/signature';
+import { verifierOf } from '@gateway/contracts/webhooks/signature';
 import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
-import { changeWebhook } from '@gateway/store/webhooks/webhooks';
+import { rotateSecret as rotate } from '@gateway/store/webhooks/webhooks';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 import { MAX_WEBHOOK_BODY_BYTES } from './create-webhook.js';
@@ -9,8 +9,6 @@ import { describeWebhook, foundWebhook, secretAnswer, webhookAnswer } from './we
 interface RotateBody {
   overlapHours: number;
 }
-
-const HOUR_MS = 3_600_000;
 
 /** `POST /webhooks/{webhookId}/rotate`: a new secret, while the old one goes on signing for a while. */
 export const rotateSecret: Endpoint<Record<string, never>, RotateBody> = {
@@ -44,17 +42,9 @@ export const rotateSecret: Endpoint<Record<string, never>, RotateBody> = {
   },
 
   async handle({ params, body, workspace, logger }, { store, clock }) {
-    const nowMs = clock.nowMs();
-    let secret = '';
-    const rotated = await changeWebhook(store, workspace, params.webhookId!, {
-      secrets([newest]) {
-        secret = makeWebhookSecret(schemeOf(newest!.secret));
-        const replaced = { secret: newest!.secret, endsAtMs: nowMs + body.overlapHours * HOUR_MS };
-        return [{ secret }, ...secretsAt([replaced], nowMs)];
-      },
-    });
-    const webhook = foundWebhook(rotated);
+    const wanted = { overlapHours: body.overlapHours, nowMs: clock.nowMs() };
+    const webhook = foundWebhook(await rotate(store, workspace, params.webhookId!, wanted));
     logger.info('webhook secret rotated', { webhookId: webhook.id, overlapHours: body.overlapHours });
-    return { status: 200, body: { ...describeWebhook(webhook), secret: verifierOf(secret) } };
+    return { status: 200, body: { ...describeWebhook(webhook), secret: verifierOf(webhook.secrets[0]!.secret) } };
   },
 };

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { makeTestEvent } from '@gateway/contracts/webhooks/test-event';
 import { WEBHOOK_STATUSES, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import { shownHost } from '@gateway/egress/egress-error';
 import { postWebhook } from '@gateway/egress/post-webhook';
@@ -46,12 +46,8 @@ export const testWebhook: Endpoint<Nothing, Nothing> = {
   async handle({ params, workspace, signal, logger }, { store, clock, webhookPolicy: policy }) {
     const id = params.webhookId!;
     const { target, secrets, revision } = foundWebhook(await readWebhook(store, workspace, id));
-    const event = {
-      ...{ id: `evt_${id.slice(3)}_${randomUUID().slice(0, 8)}_test`, type: 'webhook.test', version: 1 },
-      ...{ timestamp: new Date(clock.nowMs()).toISOString(), device: null, data: { webhookId: id } },
-    };
-    const body = Buffer.from(JSON.stringify(event));
-    const { attempt } = await postWebhook({ target, secrets, id: event.id, body }, { policy, clock, signal });
+    const event = makeTestEvent(id, clock.nowMs());
+    const { attempt } = await postWebhook({ target, secrets, ...event }, { policy, clock, signal });
     const verifiesRevision = wasTaken(attempt) ? revision : undefined;
     const status = await recordAttempt(store, workspace, id, { attempt, verifiesRevision });
     const host = shownHost(new URL(target.url).hostname);

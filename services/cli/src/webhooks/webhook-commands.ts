@@ -1,0 +1,196 @@
+import { makeWebhookSecret, verifierOf } from '@gateway/contracts/webhooks/signature';
+import { makeTestEvent } from '@gateway/contracts/webhooks/test-event';
+import {
+  DEFAULT_WEBHOOK_SETTINGS,
+  SUBSCRIBABLE_TYPES,
+  type SubscribableType,
+  WEBHOOK_LIMITS,
+  wasTaken,
+} from '@gateway/contracts/webhooks/webhook';
+import { assertAllowed, type FetchPolicy } from '@gateway/egress/fetch-policy';
+import { postWebhook } from '@gateway/egress/post-webhook';
+import { systemClock } from '@gateway/runtime/clock';
+import { listAttempts, recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  pauseWebhook,
+  readWebhook,
+  resumeWebhook,
+  rotateSecret,
+  type Webhook,
+} from '@gateway/store/webhooks/webhooks';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CliContext, runner } from '../cli-context.js';
+import { showTime } from '../output.js';
+
+const ATTEMPTS_SHOWN = 20;
+const ID = 'the id in the list';
+
+interface CreateOptions {
+  types?: SubscribableType[];
+  description?: string;
+}
+
+/** `webhooks create | list | show | test | rotate | pause | resume | deliveries | delete`. */
+export function addWebhookCommands(program: Command): void {
+  const run = runner(program);
+  const webhooks = program.command('webhooks').description('webhooks: endpoints that are told what happens');
+  const withId = (name: string, description: string, work: (context: CliContext, id: string) => Promise<void>) =>
+    webhooks
+      .command(name)
+      .description(description)
+      .argument('<id>', ID)
+      .action((id: string) => run((context) => work(context, id)));
+  webhooks
+    .command('create')
+    .description('create an endpoint and show its secret, which cannot be shown again; then let it be tested')
+    .argument('<url>', 'https, or http in a network of WEBHOOK_NETWORKS')
+    .option('--types <names>', `some of ${SUBSCRIBABLE_TYPES.join()}; default: all but message.<status>`, readTypes)
+    .option('--description <text>', 'for people')
+    .action((url: string, options: CreateOptions) => run((context) => create(context, url, options)));
+  webhooks
+    .command('list')
+    .description('show all endpoints')
+    .action(() => run(list));
+  withId('show', 'show one endpoint', show);
+  withId('test', 'post a webhook.test; after a 2xx the endpoint is told what happens', test);
+  webhooks
+    .command('rotate')
+    .description('make another secret and show it; the old one goes on signing for a while')
+    .argument('<id>', ID)
+    .option(
+      '--overlap <hours>',
+      `how long, 0 to ${WEBHOOK_LIMITS.maxOverlapHours}`,
+      readHours,
+      WEBHOOK_LIMITS.overlapHours,
+    )
+    .action((id: string, { overlap }: { overlap: number }) => run((context) => rotate(context, id, overlap)));
+  withId('pause', 'post nothing more; what happens waits for 7 days', pause);
+  withId('resume', 'go on where it was, after a pause or when it was disabled', resume);
+  withId('deliveries', `show the last ${ATTEMPTS_SHOWN} requests and what came back`, deliveries);
+  withId('delete', 'delete an endpoint, and all that waits for it', remove);
+}
+
+async function create(
+  { store, workspace, output, record, webhookPolicy }: CliContext,
+  url: string,
+  { types, description }: CreateOptions,
+): Promise<void> {
+  if (!isAllowed(url, webhookPolicy)) throw new Error('not a URL by https, or one in a network that is not allowed');
+  const secret = makeWebhookSecret('v1');
+  const given = { ...(types && { types }), ...(description !== undefined && { description }) };
+  const settings = { ...DEFAULT_WEBHOOK_SETTINGS, ...given };
+  const made = await createWebhook(store, workspace, { settings, target: { url, headers: {} }, secrets: [{ secret }] });
+  if (made === 'full') throw new Error(`there are ${WEBHOOK_LIMITS.maxPerWorkspace} endpoints already`);
+  await record('webhook.created', made.id);
+  output.show({ secret, ...describe(made) });
+  output.note(
+    `\nKeep the secret now: it cannot be shown again. When your server verifies with it: webhooks test ${made.id}`,
+  );
+}
+
+async function list({ store, workspace, output }: CliContext): Promise<void> {
+  const webhooks = await listWebhooks(store, workspace);
+  const toRow = (index: number) => {
+    const { id, status, target, settings, createdAtMs } = webhooks[index]!;
+    const { origin } = new URL(target.url);
+    return { id, status, server: origin, created: showTime(createdAtMs), description: settings.description };
+  };
+  output.list(webhooks.map(describe), toRow, 'There are no webhooks yet. Create one: webhooks create <url>');
+}
+
+async function show(context: CliContext, id: string): Promise<void> {
+  context.output.show(describe(found(id, await readWebhook(context.store, context.workspace, id))));
+}
+
+async function test({ store, workspace, output, webhookPolicy }: CliContext, id: string): Promise<void> {
+  const { target, secrets, revision } = found(id, await readWebhook(store, workspace, id));
+  const deps = { policy: webhookPolicy, clock: systemClock, signal: new AbortController().signal };
+  const { attempt } = await postWebhook({ target, secrets, ...makeTestEvent(id, systemClock.nowMs()) }, deps);
+  const verifiesRevision = wasTaken(attempt) ? revision : undefined;
+  const status = await recordAttempt(store, workspace, id, { attempt, verifiesRevision });
+  const { status: answered, error, tookMs, answer } = attempt;
+  output.show({ delivered: wasTaken(attempt), answered: answered ?? error, tookMs, answer, webhookStatus: status });
+}
+
+async function rotate({ store, workspace, output, record }: CliContext, id: string, overlapHours: number) {
+  const rotated = await rotateSecret(store, workspace, id, { overlapHours, nowMs: systemClock.nowMs() });
+  const webhook = found(id, rotated);
+  await record('webhook.secret_rotated', id);
+  output.show({ secret: verifierOf(webhook.secrets[0]!.secret), ...describe(webhook) });
+  output.note('\nKeep the secret now: it cannot be shown again.');
+}
+
+async function pause({ store, workspace, output, record }: CliContext, id: string): Promise<void> {
+  const paused = found(id, await pauseWebhook(store, workspace, id));
+  await record('webhook.paused', id);
+  output.show(describe(paused));
+}
+
+async function resume({ store, workspace, output, record }: CliContext, id: string): Promise<void> {
+  const resumed = found(id, await resumeWebhook(store, workspace, id));
+  await record('webhook.resumed', id);
+  output.show(describe(resumed));
+}
+
+async function deliveries({ store, workspace, output }: CliContext, id: string): Promise<void> {
+  found(id, await readWebhook(store, workspace, id));
+  const attempts = await listAttempts(store, workspace, id, ATTEMPTS_SHOWN);
+  const toRow = (index: number) => {
+    const { webhookId, atMs, tookMs, status, error } = attempts[index]!;
+    return { at: showTime(atMs), request: webhookId, answered: String(status ?? error), ms: String(tookMs) };
+  };
+  output.list(attempts, toRow, 'Nothing has been posted yet.');
+}
+
+async function remove({ store, workspace, output, record }: CliContext, id: string): Promise<void> {
+  if (!(await deleteWebhook(store, workspace, id))) throw noSuch(id);
+  await record('webhook.deleted', id);
+  output.show({ deleted: id });
+}
+
+function isAllowed(url: string, policy: FetchPolicy): boolean {
+  try {
+    assertAllowed(new URL(url), policy);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Without its secrets and the values of its headers. */
+function describe({ id, status, target, settings, createdAtMs, verifiedAtMs }: Webhook) {
+  return {
+    ...{ webhookId: id, status, url: target.url, headers: Object.keys(target.headers), ...settings },
+    createdAt: new Date(createdAtMs).toISOString(),
+    verifiedAt: verifiedAtMs === undefined ? undefined : new Date(verifiedAtMs).toISOString(),
+  };
+}
+
+function found(id: string, webhook: Webhook | undefined): Webhook {
+  if (!webhook) throw noSuch(id);
+  return webhook;
+}
+
+function noSuch(id: string): Error {
+  return new Error(`there is no webhook ${id}`);
+}
+
+function readTypes(text: string): SubscribableType[] {
+  const names = text.split(',').map((name) => name.trim());
+  const types = SUBSCRIBABLE_TYPES.filter((type) => names.includes(type));
+  if (types.length !== new Set(names).size) {
+    throw new InvalidArgumentError(`Expected some of ${SUBSCRIBABLE_TYPES.join()}, separated by commas.`);
+  }
+  return types;
+}
+
+function readHours(text: string): number {
+  const hours = Number(text);
+  if (text.trim() === '' || !(hours >= 0 && hours <= WEBHOOK_LIMITS.maxOverlapHours)) {
+    throw new InvalidArgumentError(`Expected 0 to ${WEBHOOK_LIMITS.maxOverlapHours} hours.`);
+  }
+  return hours;
+}
