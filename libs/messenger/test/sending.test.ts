@@ -1,5 +1,6 @@
 import type { AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { RecipientError, SessionEndedError, UnknownLimitsError } from '@gateway/messenger/session/session-errors';
+import { defer } from '@gateway/runtime/deferred';
 import { eventually } from '@gateway/testkit/eventually';
 import { MessageRetryManager } from '@whiskeysockets/baileys';
 import { expect } from 'chai';
@@ -38,6 +39,29 @@ describe('sending a text', () => {
       expect(kept).to.equal(0);
     } finally {
       MessageRetryManager.prototype.addRecentMessage = addRecentMessage;
+    }
+  });
+
+  it('waits for no key store between messages, and tells no answer before the keys are stored', async () => {
+    const contacts = makeNumbers(3);
+    await Promise.all(contacts.map((to) => send(to)));
+    const [stored, answered] = [defer<void>(), [] as string[]];
+    test.keyStore.beforeCommit = () => stored.promise;
+    try {
+      const sent = contacts.map((to) => ({ to, platformId: makePlatformId() }));
+      const content = { kind: 'text' as const, text: 'again' };
+      const acks = sent.map(async (message) => (await test.session.send({ ...message, content })).ack);
+      const outcomes = acks.map(async (ack) => answered.push((await ack).kind));
+      for (const { to, platformId } of sent) {
+        await eventually(async () => (await sessions.messagesOf(to)).some(({ id }) => id === platformId));
+      }
+      expect(answered).to.deep.equal([]);
+      stored.resolve();
+      await Promise.all(outcomes);
+      expect(answered).to.deep.equal(['accepted', 'accepted', 'accepted']);
+    } finally {
+      stored.resolve();
+      test.keyStore.beforeCommit = () => {};
     }
   });
 
@@ -244,18 +268,32 @@ describe('sending a text', () => {
     const [known, stuck] = makeNumbers(2) as [string, string];
     await send(known, makePlatformId(), other);
     await other.session.lookUp([stuck]);
-    // The commit of the first message holds the library's mutex, under which the second one waits.
-    let release = () => {};
-    other.keyStore.beforeCommit = () => new Promise<void>((resolve) => (release = resolve));
-    const [first, second] = await Promise.allSettled([
-      send(known, makePlatformId(), other),
+    const content = { kind: 'text' as const, text: 'hello' };
+    const first = await other.session.send({ to: known, platformId: makePlatformId(), content });
+    // The library waits under its mutex for the session of the second one.
+    const keys = defer<void>();
+    other.options.caches.keys.clear();
+    other.keyStore.beforeRead = (type) => (type === 'session' ? keys.promise : undefined);
+    const [second, third] = await Promise.allSettled([
       send(stuck, makePlatformId(), other),
+      send(known, makePlatformId(), other),
     ]);
-    release();
-    expect(first.status, 'its stanza was written').to.equal('fulfilled');
-    expect(second.status, 'its stanza was not').to.equal('rejected');
+    keys.resolve();
+    expect(await first.ack, 'its stanza was written').to.have.property('kind');
+    expect([second.status, third.status], 'theirs were not').to.deep.equal(['rejected', 'rejected']);
     expect(await other.next('closed')).to.include({ kind: 'reconnect' });
     expect(await sessions.messagesOf(stuck)).to.deep.equal([]);
+  });
+
+  it('ends the session where the keys of a message are not stored in time, and does not take that for a yes', async () => {
+    const other = await sessions.openLinked({ sendTimeoutMs: 300 });
+    const [to] = makeNumbers(1) as [string];
+    await send(to, makePlatformId(), other);
+    const stored = defer<void>();
+    other.keyStore.beforeCommit = () => stored.promise;
+    expect((await send(to, makePlatformId(), other)).kind).to.equal('unacknowledged');
+    stored.resolve();
+    expect(await other.next('closed')).to.include({ kind: 'reconnect' });
   });
 
   it('answers a phone that cannot decrypt from the stored message', async () => {

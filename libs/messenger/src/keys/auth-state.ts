@@ -15,6 +15,7 @@ import { encodeBounded } from './bound-session.js';
 import { decodeKey } from './key-codec.js';
 import type { KeyChanges, KeyStorePort } from './key-store-port.js';
 import { KeyWriter } from './key-writer.js';
+import { waitForWrite } from './store-later.js';
 
 type KeyType = keyof SignalDataTypeMap;
 
@@ -137,7 +138,7 @@ function cachedKeys({ keyStore, caches, onFailure }: AuthStateDeps, writer: KeyW
         changes.keys.push({ type, id, value: bytes });
         remember(type, id, value ?? undefined, bytes?.length ?? 0);
       }
-      if (changes.keys.length + changes.contacts.length > 0) await writer.write(changes);
+      if (changes.keys.length + changes.contacts.length > 0) await waitForWrite(writer.write(changes));
     },
   };
 }

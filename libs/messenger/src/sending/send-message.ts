@@ -2,6 +2,7 @@ import type { Addressing } from '../addressing/addressing.js';
 import type { Namespace } from '../addressing/addressing-state.js';
 import { authorOfQuote } from '../addressing/author-of-quote.js';
 import type { AckOutcome } from '../codes/ack-outcomes.js';
+import { type LaterWrites, storeLater } from '../keys/store-later.js';
 import type { LookUp } from '../lookup/look-up.js';
 import { RecipientError, TimeoutError } from '../session/session-errors.js';
 import type { OutgoingMessage } from '../session/session-types.js';
@@ -24,7 +25,7 @@ export interface SendDeps {
   contactTokens: ContactTokens;
   firstContacts: FirstContacts;
   sendTimeoutMs: number;
-  /** A send took longer than this: the library's only mutex is stuck, and only a new socket has a new one. */
+  /** A send or the storing of its keys took longer: the library's only mutex may be stuck, and only a new socket has a new one. */
   onStall(): void;
   /** Aborted when the session ends. */
   signal: AbortSignal;
@@ -74,7 +75,8 @@ async function relay(
   const named = namespace === 'lid' && { additionalAttributes: nameFor(jid) };
   const options = { messageId: message.platformId, additionalNodes, ...named };
   const to = (namespace === 'lid' && lid) || jid;
-  const { result, written } = guard.track(() => sock.relayMessage(to, content, options));
+  const later = storeLater();
+  const { result, written } = guard.track(() => later.run(() => sock.relayMessage(to, content, options)));
   try {
     await within({ timeoutMs, what: 'send', signal }, result);
   } catch (error) {
@@ -86,7 +88,23 @@ async function relay(
     }
   }
   wait.startClock();
-  return { ack: wait.outcome, withToken: additionalNodes.length > 0 };
+  return { ack: onceStored(deps, wait.outcome, later), withToken: additionalNodes.length > 0 };
+}
+
+/** What is recorded as sent has its keys in the store: the next owner encrypts nothing else to these people with the same ones. */
+async function onceStored(
+  { onStall, signal, sendTimeoutMs: timeoutMs }: SendDeps,
+  ack: Promise<AckOutcome>,
+  { stored }: LaterWrites,
+): Promise<AckOutcome> {
+  const outcome = await ack;
+  try {
+    await within({ timeoutMs, what: 'keys of a message', signal }, stored());
+    return outcome;
+  } catch (error) {
+    if (error instanceof TimeoutError) onStall();
+    return { kind: 'unacknowledged' };
+  }
 }
 
 /** Without it the recipient's phone shows an unknown person: a hidden identifier alone does not identify the writer. */

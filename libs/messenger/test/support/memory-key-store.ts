@@ -7,19 +7,19 @@ export class MemoryKeyStore implements KeyStorePort {
   readonly contacts = new Set<string>();
   readonly commits: KeyChanges[] = [];
   readonly reads: { type: string; ids: readonly string[] }[] = [];
-  /** Throws to make a read fail. */
-  beforeRead: (type: string, ids: readonly string[]) => void = () => {};
+  /** Throws or rejects to make a read fail. */
+  beforeRead: (type: string, ids: readonly string[]) => void | Promise<void> = () => {};
   /** Throws or rejects to make a commit fail. */
   beforeCommit: (changes: KeyChanges) => void | Promise<void> = () => {};
 
   async readCreds(): Promise<string | undefined> {
-    this.beforeRead('creds', []);
+    await this.beforeRead('creds', []);
     return this.creds;
   }
 
   async read(type: string, ids: readonly string[]): Promise<Map<string, Uint8Array>> {
     this.reads.push({ type, ids });
-    this.beforeRead(type, ids);
+    await this.beforeRead(type, ids);
     const found = new Map<string, Uint8Array>();
     for (const id of ids) {
       const value = this.keys.get(`${type}/${id}`);
