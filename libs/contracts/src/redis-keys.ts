@@ -38,6 +38,13 @@ export const surveyKeys = ({ prefix }: KeySpace) => ({
 /** HASH name of a workspace -> when it was made, in ms. `default` is there without an entry. */
 export const workspacesKey = ({ prefix }: KeySpace) => `${prefix}:workspaces`;
 
+/** SET of the workspaces whose events someone wants. */
+export const eventWorkspacesKey = ({ prefix }: KeySpace) => `${prefix}:event-workspaces`;
+/** Pub/sub channel: `workspace/shard` of an outbox that was empty. */
+export const outboxChannel = ({ prefix }: KeySpace) => `${prefix}:outbox-bell`;
+/** Pub/sub channel: a workspace whose log of events has grown. */
+export const eventLogChannel = ({ prefix }: KeySpace) => `${prefix}:event-bell`;
+
 /** HASH key id of a token -> its workspace, of all tokens that there are. */
 export const tokenIndexKey = ({ prefix }: KeySpace) => `${prefix}:token-index`;
 
@@ -104,6 +111,10 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     blobHolders: (hash: string) => `${base}:blob-holders:${hash}`,
     /** HASH device -> bytes of what people wrote to it, and the hour of that (since 1970): `bytes/hour`. */
     receivedBytes: `${base}:received-bytes`,
+    /** STREAM: its events (events/entry.ts), in the order in which they are told; only while someone wants them. */
+    eventLog: `${base}:event-log`,
+    /** HASH of that log: by shard, how far its outbox was copied, and, as `<shard>:missing`, how many missing entries were told; `pulledAtMs`. */
+    eventMarks: `${base}:event-marks`,
     /** STRING with a TTL: a piece of a blob, sealed. */
     blobChunk: (hash: string, index: number) => `${base}:blob:${hash}:${index}`,
     /** SET of the ids of all webhook endpoints. */
@@ -228,6 +239,11 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
     activity: (workspace: Workspace) => `${base}activity:${workspace}`,
     /** STRING: what became of all recipients (sends/totals.ts); `:errors`, a HASH, error code -> recipients that failed of it. */
     totals: `${base}totals`,
+    /**
+     * STREAM: what changed in a workspace (events/entry.ts), until the relay has it; only while someone wants its events. `:missing`, a
+     * STRING: how many entries it had no room for.
+     */
+    outbox: (workspace: Workspace) => `${base}outbox:${workspace}`,
     /** ZSET `workspace/device/tag` of each open send -> when its last message was promised to have gone out, in ms. */
     promised: `${base}promised`,
   };

@@ -8,6 +8,7 @@ import { ringDoorbell } from '../core/doorbells.js';
 import { defineScript, flag, number, text } from '../core/scripts/define-script.js';
 import { isOne, oneOf } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+import { outboxOf } from '../events/outbox-of.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { ensureDevice } from './devices.js';
 import { toRestriction } from './incidents/restrictions.js';
@@ -36,7 +37,7 @@ const requestUnlinkStep = defineScript({
 const cancelLinkStep = defineScript({
   name: 'cancel-link',
   whenFull: 'runs',
-  keys: ['desired', 'observed', 'creds', 'history'],
+  keys: ['desired', 'observed', 'creds', 'history', 'device', 'outbox'],
   args: { attemptId: text, reason: text, nowMs: number },
   reply: isOne,
 });
@@ -44,8 +45,8 @@ const recordObservedStep = defineScript({
   name: 'record-observed',
   whenFull: 'runs',
   isFenced: true,
-  keys: ['desired', 'observed', 'history'],
-  args: { attemptId: text, newWant: text, '...fields': text },
+  keys: ['desired', 'observed', 'history', 'device', 'outbox'],
+  args: { nowMs: number, attemptId: text, newWant: text, '...fields': text },
   reply: oneOf('ok', 'moved'),
 });
 
@@ -135,8 +136,9 @@ export async function cancelLink(
   address: DeviceAddress,
   attempt: { attemptId: string; reason: Reason },
 ): Promise<boolean> {
-  const { desired, observed, creds, history } = deviceKeys(store.space, address);
-  return cancelLinkStep(store, { desired, observed, creds, history, ...attempt, nowMs: systemClock.nowMs() });
+  const { desired, observed, creds, history, device } = deviceKeys(store.space, address);
+  const keys = { desired, observed, creds, history, device, outbox: outboxOf(store, address) };
+  return cancelLinkStep(store, { ...keys, ...attempt, nowMs: systemClock.nowMs() });
 }
 
 /**
@@ -151,10 +153,12 @@ export async function recordObserved(
   const keys = deviceKeys(store.space, ownership.address);
   const { code } = change.observed;
   const sealed = code && store.vault.seal(code, 'linkCode', placeOfCode(keys.observed)).toString('base64');
-  const observed = { ...change.observed, sinceMs: systemClock.nowMs(), ...(sealed && { code: sealed }) };
+  const nowMs = systemClock.nowMs();
+  const observed = { ...change.observed, sinceMs: nowMs, ...(sealed && { code: sealed }) };
   const fields = Object.entries(observed).filter(([, value]) => value !== undefined);
   return recordObservedStep(store, ownership, {
-    ...{ desired: keys.desired, observed: keys.observed, history: keys.history },
+    ...{ desired: keys.desired, observed: keys.observed, history: keys.history, device: keys.device },
+    ...{ outbox: outboxOf(store, ownership.address), nowMs },
     ...{ attemptId: change.actedOn?.attemptId ?? '', newWant: change.want ?? '', fields: fields.flat().map(String) },
   });
 }

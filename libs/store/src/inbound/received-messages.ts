@@ -4,6 +4,7 @@ import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+import { outboxOf } from '../events/outbox-of.js';
 import type { Ownership } from '../fleet/ownership.js';
 import { MOST_BYTES_OF_DEVICE } from './inbound-shares.js';
 
@@ -11,7 +12,7 @@ const recordStep = defineScript({
   name: 'record-received',
   whenFull: 'runs',
   isFenced: true,
-  keys: ['received', 'receivedTimes', 'receivedBytes'],
+  keys: ['received', 'receivedTimes', 'receivedBytes', 'outbox'],
   args: { platformId: text, sealed: bytes, nowMs: number, retentionMs: number, mostBytes: number, entryBytes: number },
   reply: (reply) => {
     const [isNew, keptBytes] = reply as [number, number];
@@ -67,7 +68,8 @@ export async function recordReceived(
   const keys = keysOf(store, ownership.address);
   const sealed = store.vault.seal(JSON.stringify(message), 'received', `${keys.received}/${platformId}`);
   const limits = { nowMs, retentionMs: RETENTION_MS, mostBytes, entryBytes: ENTRY_BYTES };
-  return recordStep(store, ownership, { ...keys, platformId, sealed, ...limits });
+  const outbox = outboxOf(store, ownership.address);
+  return recordStep(store, ownership, { ...keys, outbox, platformId, sealed, ...limits });
 }
 
 /**

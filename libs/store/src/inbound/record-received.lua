@@ -1,5 +1,7 @@
 -- Keeps a message that the device received; forgets those that are too old, and the oldest while all of them take too much.
 -- Answers whether it was not there before, and the bytes of all.
+--- @include outbox
+--- @constants PART_RECEIVED
 local function bytes_of(id) return redis.call('HSTRLEN', received_key, id) + #id + entry_bytes end
 local kept = tonumber(redis.call('GET', received_bytes_key))
 if not kept then
@@ -25,4 +27,8 @@ end
 redis.call('SET', received_bytes_key, math.max(kept, 0), 'PX', retention_ms)
 redis.call('PEXPIRE', received_key, retention_ms)
 redis.call('PEXPIRE', received_times_key, retention_ms)
+if is_new == 1 and wants_events() then
+  local place = string.match(received_key, '/([^:/]+):received$')
+  add_to_outbox(0, place, struct.pack('>B', PART_RECEIVED) .. short(platform_id))
+end
 return { is_new, math.max(kept, 0) }

@@ -21,6 +21,7 @@ for _, index in ipairs(found) do
     local to = may_be_shown(r) and FAILED or CANCELLED
     r.status, r.at, r.err = to, tonumber(now_ms), to == FAILED and PERSON_FORGOTTEN or 0
     move_counts(QUEUED, to, 1)
+    tell_change(index, to, r.err)
     if to == FAILED then note(failed_of, PERSON_FORGOTTEN, 1) end
     save_result(index, r)
   end

@@ -58,7 +58,7 @@ export async function readSendByTag(
 }
 
 /** As it is written, whichever account is linked. Throws `UnknownVersionError`. */
-async function readRecord(store: Store, address: DeviceAddress, tag: SendTag): Promise<SendRecord | undefined> {
+export async function readRecord(store: Store, address: DeviceAddress, tag: SendTag): Promise<SendRecord | undefined> {
   const [head, texts] = await Promise.all(
     [HEAD_RANGE, TEXT_RANGE].map((range) => readBytes(store, address, tag, range)),
   );

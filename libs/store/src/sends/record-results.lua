@@ -50,6 +50,7 @@ for i = before_events + 1, #ARGV, 4 do
         send.sent_at = tonumber(now_ms)
       end
       move_counts(before, r.status, 1)
+      tell_change(index, r.status, r.err)
     end
     save_result(index, r)
     reply[#reply + 1] = r.status

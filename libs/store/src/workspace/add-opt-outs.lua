@@ -3,10 +3,11 @@
 -- `entries` are (bucket from 1, its number, field) ...
 -- Output: { how many are new, how many there was no room for }
 -- What a value is: libs/contracts/src/people/opt-outs.ts.
+--- @include tell-opt-outs
 --- @constants MOST_OPT_OUT_SOURCES BY_REPLY
 local function is_reply(held) return held % MOST_OPT_OUT_SOURCES == BY_REPLY end
 local room = tonumber(most) - tonumber(redis.call('GET', count_key) or '0')
-local added, refused = 0, 0
+local added, refused, phones = 0, 0, {}
 for i = before_entries + 1, #ARGV, 3 do
   local bucket, field = KEYS[before_buckets + tonumber(ARGV[i])], ARGV[i + 2]
   local held = tonumber(redis.call('HGET', bucket, field))
@@ -20,7 +21,9 @@ for i = before_entries + 1, #ARGV, 3 do
     redis.call('HSET', bucket, field, value)
     redis.call('SETBIT', in_use_key, ARGV[i + 1], 1)
     added = added + 1
+    phones[added] = field
   end
 end
 if added > 0 then redis.call('INCRBY', count_key, added) end
+tell_opt_outs(true, tonumber(value) % MOST_OPT_OUT_SOURCES, phones)
 return { added, refused }

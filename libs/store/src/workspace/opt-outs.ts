@@ -8,6 +8,7 @@ import {
 } from '@gateway/contracts/people/opt-outs';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
@@ -15,15 +16,15 @@ import type { Store } from '../core/store.js';
 const addStep = defineScript({
   name: 'add-opt-outs',
   whenFull: 'runs',
-  keys: ['count', 'inUse', '...buckets'],
-  args: { value: number, most: number, '...entries': mixed },
+  keys: ['count', 'inUse', 'log', '...buckets'],
+  args: { nowMs: number, value: number, most: number, '...entries': mixed },
   reply: (reply) => reply as [added: number, refused: number],
 });
 const removeStep = defineScript({
   name: 'remove-opt-out',
   whenFull: 'runs',
-  keys: ['count', 'inUse', 'bucket'],
-  args: { entry: text, bucketNumber: number, replySeconds: mixed },
+  keys: ['count', 'inUse', 'log', 'bucket'],
+  args: { nowMs: number, by: number, entry: text, bucketNumber: number, replySeconds: mixed },
   reply: isOne,
 });
 
@@ -82,16 +83,28 @@ async function addBatch(
     if (!places.has(bucket)) places.set(bucket, buckets.push(keys.optOuts(bucket)));
     entries.push(places.get(bucket)!, bucket, phone);
   }
-  const added = await addStep(store, { ...listKeys(keys), buckets, value, most: max, entries });
+  const added = await addStep(store, {
+    ...listKeys(keys),
+    nowMs: systemClock.nowMs(),
+    buckets,
+    value,
+    most: max,
+    entries,
+  });
   await store.confirmWrites(keys.optOutCount);
   return added;
 }
 
 /** Removes a person from the list on behalf of an operator, whatever the source of the entry. `false`: they were not on it. Safe to repeat. */
-export async function removeOptOut(store: Store, workspace: Workspace, number: string): Promise<boolean> {
+export async function removeOptOut(
+  store: Store,
+  workspace: Workspace,
+  number: string,
+  by: OptOutSource = 'api',
+): Promise<boolean> {
   // A hidden identifier may lead to a number.
   const found = await findOptOut(store, workspace, number);
-  return found !== undefined && remove(store, workspace, placeOf(found), '');
+  return found !== undefined && remove(store, workspace, placeOf(found), { replySeconds: '', by });
 }
 
 /** A person asks for messages again: this undoes their own opt-out, not one that an operator added. */
@@ -100,21 +113,27 @@ export async function takeBackOptOut(
   workspace: Workspace,
   { number, atMs }: { number: string; atMs: number },
 ): Promise<boolean> {
-  return remove(store, workspace, number, toSeconds(atMs));
+  return remove(store, workspace, number, { replySeconds: toSeconds(atMs), by: 'reply' });
 }
 
-async function remove(store: Store, workspace: Workspace, number: string, replySeconds: number | ''): Promise<boolean> {
+async function remove(
+  store: Store,
+  workspace: Workspace,
+  number: string,
+  { replySeconds, by }: { replySeconds: number | ''; by: OptOutSource },
+): Promise<boolean> {
   const keys = workspaceKeys(store.space, workspace);
   const phone = entryOf(number);
   const bucket = bucketOf(phone);
   const places = { ...listKeys(keys), bucket: keys.optOuts(bucket) };
-  const removed = await removeStep(store, { ...places, entry: phone, bucketNumber: bucket, replySeconds });
+  const told = { nowMs: systemClock.nowMs(), by: OPT_OUT_SOURCES.indexOf(by) };
+  const removed = await removeStep(store, { ...places, ...told, entry: phone, bucketNumber: bucket, replySeconds });
   await store.confirmWrites(keys.optOutCount);
   return removed;
 }
 
-function listKeys({ optOutCount, optOutBuckets }: ReturnType<typeof workspaceKeys>) {
-  return { count: optOutCount, inUse: optOutBuckets };
+function listKeys({ optOutCount, optOutBuckets, eventLog }: ReturnType<typeof workspaceKeys>) {
+  return { count: optOutCount, inUse: optOutBuckets, log: eventLog };
 }
 
 /** The entry of a number, in any spelling, or of a hidden identifier; `undefined` if there is none. */

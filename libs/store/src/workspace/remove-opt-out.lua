@@ -1,6 +1,7 @@
 -- Takes a person off the list. A reply takes back what a reply did before it, and nothing else.
 -- Output: 1, or 0 when nothing was removed.
 -- `reply_seconds` is '' for an operator. What a value is: libs/contracts/src/people/opt-outs.ts.
+--- @include tell-opt-outs
 --- @constants MOST_OPT_OUT_SOURCES BY_REPLY
 local value = tonumber(redis.call('HGET', bucket_key, entry))
 -- Below 0 it is no opt-out, but the number that a hidden identifier leads to.
@@ -12,4 +13,5 @@ end
 redis.call('HDEL', bucket_key, entry)
 redis.call('DECR', count_key)
 if redis.call('EXISTS', bucket_key) == 0 then redis.call('SETBIT', in_use_key, bucket_number, 0) end
+tell_opt_outs(false, tonumber(by), { entry })
 return 1

@@ -82,7 +82,7 @@ async function add({ store, workspace, output, record }: CliContext, numbers: re
 
 async function remove({ store, workspace, output, record }: CliContext, numbers: readonly string[]): Promise<void> {
   let removed = 0;
-  for (const number of numbers) if (await removeOptOut(store, workspace, number)) removed++;
+  for (const number of numbers) if (await removeOptOut(store, workspace, number, 'cli')) removed++;
   if (removed > 0) await record('opt_out.lifted', String(removed));
   output.show({ removed });
 }

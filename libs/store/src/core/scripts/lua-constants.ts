@@ -1,4 +1,5 @@
 import { WANTS } from '@gateway/contracts/devices/device-state';
+import { EVENT_ENTRY_VERSION, EVENTS_KEPT_MS, OUTBOX_ENTRIES, PARTS } from '@gateway/contracts/events/entry';
 import { LIMITS } from '@gateway/contracts/limits';
 import { MOST_OPT_OUT_SOURCES, OPT_OUT_SOURCES } from '@gateway/contracts/people/opt-outs';
 import { ACTIVITY_BYTES, ACTIVITY_FIELDS } from '@gateway/contracts/sends/activity';
@@ -40,6 +41,8 @@ export const CONTRACT = {
   recipientBytes: RECIPIENT_BYTES,
   readVersions: READ_VERSIONS,
   sealedVersion: SEALED_VERSION,
+  parts: PARTS as Readonly<Record<string, number>>,
+  outbox: { version: EVENT_ENTRY_VERSION, most: OUTBOX_ENTRIES, keptMs: EVENTS_KEPT_MS },
   optOutSources: OPT_OUT_SOURCES as readonly string[],
   mostOptOutSources: MOST_OPT_OUT_SOURCES,
   personForgotten: ownErrorCode('person_forgotten'),
@@ -80,6 +83,12 @@ export function luaConstants(contract: typeof CONTRACT): LuaConstants {
     ACTIVITY_BITS: contract.activityBytes * 8,
     ACK_MS_PLACE: contract.activityFields.indexOf('ackMs'),
     SEALED_VERSION: contract.sealedVersion,
+    ...Object.fromEntries(
+      Object.entries(contract.parts).map(([part, code]) => [`PART_${toSnakeCase(part).toUpperCase()}`, code]),
+    ),
+    EVENT_ENTRY_VERSION: contract.outbox.version,
+    OUTBOX_ENTRIES: contract.outbox.most,
+    EVENTS_KEPT_MS: contract.outbox.keptMs,
     BY_REPLY: contract.optOutSources.indexOf('reply'),
     MOST_OPT_OUT_SOURCES: contract.mostOptOutSources,
     PERSON_FORGOTTEN: contract.personForgotten,

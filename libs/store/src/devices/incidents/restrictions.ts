@@ -1,17 +1,27 @@
 import type { HeldRestriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
 import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
-import { defineScript, mixed, text } from '../../core/scripts/define-script.js';
+import { systemClock } from '@gateway/runtime/clock';
+import { defineScript, mixed, number, text } from '../../core/scripts/define-script.js';
 import { nothing } from '../../core/scripts/replies.js';
 import type { Store } from '../../core/store.js';
+import { outboxOf } from '../../events/outbox-of.js';
 import type { Ownership } from '../../fleet/ownership.js';
 
 const recordRestrictionStep = defineScript({
   name: 'record-restriction',
   whenFull: 'runs',
   isFenced: true,
-  keys: ['restriction', 'refused'],
-  args: { kind: text, untilMs: mixed, sinceMs: mixed, silentSinceMs: mixed, triedAtMs: mixed, '...numbers': text },
+  keys: ['restriction', 'refused', 'outbox'],
+  args: {
+    nowMs: number,
+    kind: text,
+    untilMs: mixed,
+    sinceMs: mixed,
+    silentSinceMs: mixed,
+    triedAtMs: mixed,
+    '...numbers': text,
+  },
   reply: nothing,
 });
 
@@ -51,5 +61,6 @@ export async function recordRestriction(
   const { kind = '', untilMs = '', sinceMs = '', silentSinceMs = '', triedAtMs = '' } = restriction ?? {};
   const times = { untilMs, sinceMs, silentSinceMs, triedAtMs };
   const places = { restriction: keys.restriction, refused: keys.refusedContacts };
-  await recordRestrictionStep(store, ownership, { ...places, kind, ...times, numbers: refused });
+  const told = { outbox: outboxOf(store, ownership.address), nowMs: systemClock.nowMs() };
+  await recordRestrictionStep(store, ownership, { ...places, ...told, kind, ...times, numbers: refused });
 }

@@ -8,6 +8,7 @@
 --- @include erase
 --- @include activity
 --- @include totals
+--- @include tell-send
 --- @constants QUEUED CANCELLED STATUS_NAMES SEND_RETENTION_MS STATUS_AT IN_FLIGHT_AT ACKED_AT DOUBT_AT OPEN CLOSED
 local queued_before = send and send.queued
 -- Of this step: by status, and of failures by error code.
@@ -52,6 +53,7 @@ local function close_when_settled()
   if not any_may_be_shown() then redis.call('UNLINK', content_key) end
   redis.call('PEXPIREAT', content_key, dies_at, 'LT')
   -- The content of a one-time password is gone in a moment: it is not counted for a week.
+  tell_finished()
   measure_send(send, texts.owner, send.kind == OTP and { record_key } or { record_key, content_key })
   note_ended(texts, send.bytes, dies_at)
 end
@@ -69,12 +71,13 @@ local function save_send()
   count_activity(became)
   count_errors(failed_of)
   save_totals(send.kind)
+  tell_send()
 end
 
 -- Gives every recipient that `wanted` accepts the status `to`, and the error `err` if there is one. Returns how many.
 local function settle_queued(to, wanted, err)
   local all = load_places()
-  local pieces, copied, moved = {}, 0, 0
+  local pieces, copied, moved = {}, 0, {}
   for at = 1 + RECIPIENT_BYTES, #all, PLACE_BYTES do
     if string.byte(all, at + STATUS_AT) == QUEUED then
       local r = decode_result(all, at)
@@ -86,14 +89,15 @@ local function settle_queued(to, wanted, err)
         pieces[#pieces + 1] = string.sub(all, copied + 1, at - 1)
         pieces[#pieces + 1] = encode_result(r)
         copied = at + RESULT_BYTES - 1
-        moved = moved + 1
+        moved[#moved + 1] = (at - 1 - RECIPIENT_BYTES) / PLACE_BYTES
       end
     end
   end
-  if moved > 0 then
+  if #moved > 0 then
     redis.call('SETRANGE', record_key, HEAD_BYTES, table.concat(pieces))
-    move_counts(QUEUED, to, moved)
-    if err then note(failed_of, err, moved) end
+    move_counts(QUEUED, to, #moved)
+    if err then note(failed_of, err, #moved) end
+    tell_moved(moved, to, err or 0)
   end
-  return moved
+  return #moved
 end

@@ -1,0 +1,33 @@
+/** Where one is in a log: behind this entry, or behind so many of its changes. */
+export interface LogPlace {
+  /** Of the stream: `ms-number`. `0-0` is before the first. */
+  entry: string;
+  /** Of the entry after it, how many events were taken already. */
+  offset: number;
+}
+
+export const LOG_START: LogPlace = { entry: '0-0', offset: 0 };
+
+const CURSOR = /^(\d{1,15}-\d{1,10})(?:\.(\d{1,5}))?$/;
+
+/** `undefined` for what is no cursor. `0` is the start. */
+export function parseCursor(text: string): LogPlace | undefined {
+  if (text === '0') return LOG_START;
+  const [, entry, offset = '0'] = CURSOR.exec(text) ?? [];
+  return entry === undefined ? undefined : { entry, offset: Number(offset) };
+}
+
+export function sayCursor({ entry, offset }: LogPlace): string {
+  return offset === 0 ? entry : `${entry}.${offset}`;
+}
+
+/** Of ids of stream entries: below 0 if the first is older. */
+export function compareEntries(a: string, b: string): number {
+  const [[aMs, aNumber], [bMs, bNumber]] = [a, b].map((id) => id.split('-').map(Number)) as [number[], number[]];
+  return aMs! - bMs! || aNumber! - bNumber!;
+}
+
+export function entryAfter(id: string): string {
+  const [ms, number] = id.split('-').map(Number) as [number, number];
+  return `${ms}-${number + 1}`;
+}

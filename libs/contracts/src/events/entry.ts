@@ -1,0 +1,176 @@
+import type { DeviceStatus, Reason } from '../devices/device-state.js';
+import type { RestrictionKind } from '../devices/restriction.js';
+import type { DeviceId, SendTag } from '../ids.js';
+import { LIMITS } from '../limits.js';
+import { OPT_OUT_SOURCES, type OptOutSource } from '../people/opt-outs.js';
+import { RECIPIENT_STATUSES, type RecipientStatus, type StatusCounts } from '../sends/statuses.js';
+
+/**
+ * What changed, as Redis keeps it: written by Lua in the step that changes it (libs/store/src/events/outbox.lua), copied into the
+ * log of the workspace as it is, and read here. No text and no number of a recipient is in it: those are looked up when it is told.
+ *
+ * `version, class, ms (6 bytes), length of the place, place`, then parts, each behind a byte that says what it is. The place is a device,
+ * or `device/tag` of a send; empty for what concerns the workspace.
+ */
+export const EVENT_ENTRY_VERSION = 1;
+
+/** 16 MB of small entries: then no more are taken in, and it is counted how many are missing. */
+export const OUTBOX_ENTRIES = 200_000;
+
+/** How long a workspace's log goes back, and how large it gets. */
+export const EVENT_LOG = { keptMs: LIMITS.sendRetentionSeconds * 1000, bytes: 256 * 1024 * 1024 } as const;
+/** A send can be looked up for a day longer than the log tells of it. */
+export const EVENTS_KEPT_MS = EVENT_LOG.keptMs + 24 * 60 * 60_000;
+
+/** `prompt` is told at once; `lists` may be gathered. */
+export const EVENT_CLASSES = ['prompt', 'lists'] as const;
+export type EventClass = (typeof EVENT_CLASSES)[number];
+
+/** Append only. */
+export const PARTS = {
+  changes: 1,
+  moved: 2,
+  finished: 3,
+  device: 4,
+  restriction: 5,
+  received: 6,
+  optOuts: 7,
+  gap: 8,
+} as const;
+
+/** A recipient that has another status. */
+export interface RecipientChange {
+  index: number;
+  status: RecipientStatus;
+  /** 0 without one: see recipient-errors.ts. */
+  errorCode: number;
+}
+
+export type EventPart =
+  | { kind: 'changes'; changes: RecipientChange[] }
+  | { kind: 'finished'; counts: StatusCounts }
+  | { kind: 'device'; status: DeviceStatus; reason?: Reason; phone?: string; name?: string; notBeforeMs?: number }
+  | { kind: 'restriction'; restriction?: RestrictionKind; untilMs?: number }
+  | { kind: 'received'; platformId: string }
+  /** `phones`: digits, or `digits@lid`. */
+  | { kind: 'optOuts'; isAdded: boolean; source: OptOutSource; phones: string[] }
+  /** So many entries are missing. */
+  | { kind: 'gap'; missing: number };
+
+export interface EventEntry {
+  class: EventClass;
+  atMs: number;
+  device?: DeviceId;
+  /** Of a send. */
+  tag?: SendTag;
+  parts: EventPart[];
+}
+
+const WITH_ERROR = 128;
+
+/** Throws for an entry of another version, or one that is cut off. */
+export function readEntry(bytes: Buffer): EventEntry {
+  const read = new Reader(bytes);
+  const version = read.number(1);
+  if (version !== EVENT_ENTRY_VERSION) throw new Error(`an event of version ${version}`);
+  const entry: EventEntry = { class: EVENT_CLASSES[read.number(1)] ?? 'prompt', atMs: read.number(6), parts: [] };
+  const [device, tag] = read.text().split('/');
+  if (device) entry.device = device;
+  if (tag) entry.tag = tag;
+  while (!read.isAtEnd) entry.parts.push(readPart(read));
+  return entry;
+}
+
+function readPart(read: Reader): EventPart {
+  const kind = read.number(1);
+  switch (kind) {
+    case PARTS.changes:
+      return { kind: 'changes', changes: Array.from({ length: read.number(2) }, () => readChange(read)) };
+    case PARTS.moved:
+      return { kind: 'changes', changes: readMoved(read) };
+    case PARTS.finished:
+      return {
+        kind: 'finished',
+        counts: Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, read.number(2)])) as StatusCounts,
+      };
+    case PARTS.device:
+      return { kind: 'device', ...readDevice(read) };
+    case PARTS.restriction: {
+      const [restriction, untilMs] = [read.text(), read.number(6)];
+      return {
+        kind: 'restriction',
+        ...(restriction && { restriction: restriction as RestrictionKind }),
+        ...(untilMs && { untilMs }),
+      };
+    }
+    case PARTS.received:
+      return { kind: 'received', platformId: read.text() };
+    case PARTS.optOuts: {
+      const [isAdded, source, count] = [read.number(1) === 1, OPT_OUT_SOURCES[read.number(1)]!, read.number(2)];
+      return { kind: 'optOuts', isAdded, source, phones: Array.from({ length: count }, () => read.text()) };
+    }
+    case PARTS.gap:
+      return { kind: 'gap', missing: read.number(4) };
+    default:
+      throw new Error(`an event with a part ${kind}`);
+  }
+}
+
+function readChange(read: Reader): RecipientChange {
+  const [index, code] = [read.number(2), read.number(1)];
+  return { index, status: RECIPIENT_STATUSES[code % WITH_ERROR]!, errorCode: code >= WITH_ERROR ? read.number(2) : 0 };
+}
+
+function readMoved(read: Reader): RecipientChange[] {
+  const status = RECIPIENT_STATUSES[read.number(1)]!;
+  const [errorCode, first] = [read.number(2), read.number(2)];
+  return [...read.bytes(read.number(2))].flatMap((bits, byte) =>
+    BITS.filter((bit) => bits & (1 << bit)).map((bit) => ({ index: (first + byte) * 8 + bit, status, errorCode })),
+  );
+}
+
+const BITS = [0, 1, 2, 3, 4, 5, 6, 7];
+
+function readDevice(read: Reader) {
+  const [status, reason, phone, name, notBeforeMs] = [
+    read.text(),
+    read.text(),
+    read.text(),
+    read.text(),
+    read.number(6),
+  ];
+  return {
+    status: status as DeviceStatus,
+    ...(reason && { reason: reason as Reason }),
+    ...(phone && { phone }),
+    ...(name && { name }),
+    ...(notBeforeMs && { notBeforeMs }),
+  };
+}
+
+class Reader {
+  #at = 0;
+
+  constructor(private readonly source: Buffer) {}
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.source.length;
+  }
+
+  /** Unsigned, big-endian. */
+  number(bytes: number): number {
+    const value = this.source.readUIntBE(this.#at, bytes);
+    this.#at += bytes;
+    return value;
+  }
+
+  bytes(length: number): Buffer {
+    if (this.#at + length > this.source.length) throw new RangeError('an event is cut off');
+    this.#at += length;
+    return this.source.subarray(this.#at - length, this.#at);
+  }
+
+  text(): string {
+    return this.bytes(this.number(1)).toString();
+  }
+}

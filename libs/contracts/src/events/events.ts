@@ -1,0 +1,209 @@
+import Joi from 'joi';
+import { INBOUND_MEDIA_TYPES } from '../content/inbound-content.js';
+import { RESTRICTIONS } from '../devices/restriction.js';
+import { OPT_OUT_SOURCES } from '../people/opt-outs.js';
+import { SEND_KINDS } from '../sends/send-layout.js';
+import { RECIPIENT_STATUSES } from '../sends/statuses.js';
+
+/** What becomes of a recipient, in names of events. */
+const OUTCOMES = RECIPIENT_STATUSES.filter((status) => status !== 'queued');
+const OTP_OUTCOMES = OUTCOMES.filter((status) => status !== 'cancelled');
+
+/** One request per recipient: only for those who name them. */
+export const MESSAGE_TYPES = OUTCOMES.map((status) => `message.${status}`);
+/** Told to all who want events, unless they choose others. */
+export const DEFAULT_TYPES: readonly string[] = [
+  ...['messages.updated', 'send.finished', 'message.received'],
+  ...OTP_OUTCOMES.map((status) => `otp.${status}`),
+  ...['device.connected', 'device.interrupted', 'device.disconnected', 'device.restricted', 'device.unrestricted'],
+  ...['optout.added', 'optout.removed', 'events.gap'],
+  ...['webhook.test', 'webhook.failing', 'webhook.recovered', 'webhook.disabled'],
+];
+export const EVENT_TYPES: readonly string[] = [...DEFAULT_TYPES, ...MESSAGE_TYPES, 'otp.cancelled'];
+
+export interface GatewayEvent {
+  id: string;
+  type: string;
+  version: 1;
+  /** ISO 8601. */
+  timestamp: string;
+  /** `null`: it concerns the workspace. */
+  device: string | null;
+  data: Record<string, unknown>;
+}
+
+/** A row of `messages.updated`, and the data of `message.<status>` and `otp.<status>`. */
+export interface ChangeData {
+  /** The same however often, and in whatever company, it is told. */
+  id: string;
+  messageId: string;
+  requestId: string;
+  kind: string;
+  index: number;
+  /** Digits; `null` when the person was forgotten. */
+  to: string | null;
+  status: string;
+  error: string | null;
+  at: string;
+  platformMessageIds: string[];
+}
+
+const digits = Joi.string().pattern(/^\d{7,15}$/);
+const time = Joi.string().isoDate();
+const platformId = Joi.string().min(1).max(255);
+
+const change = Joi.object({
+  id: Joi.string().required().description('The same however often it is told: drop those that you have.'),
+  messageId: Joi.string().required(),
+  requestId: Joi.string().required().description('The `X-Request-Id` of the call that made the send.'),
+  kind: Joi.string()
+    .valid(...SEND_KINDS)
+    .required(),
+  index: Joi.number().integer().min(0).required().description('Place of the recipient in the request.'),
+  to: digits.allow(null).required(),
+  status: Joi.string()
+    .valid(...OUTCOMES)
+    .required(),
+  error: Joi.string().allow(null).required(),
+  at: time.required(),
+  platformMessageIds: Joi.array().items(platformId).required().description('One per part.'),
+});
+
+const counts = Joi.object(
+  Object.fromEntries(RECIPIENT_STATUSES.map((status) => [status, Joi.number().integer().min(0).required()])),
+);
+const reference = Joi.object({ platformMessageId: platformId.required(), messageId: Joi.string() });
+const media = Joi.object({
+  id: Joi.string().required(),
+  mimeType: Joi.string().required(),
+  bytes: Joi.number().integer().min(0).required(),
+  sha256: Joi.string().required(),
+  seconds: Joi.number().integer().min(0),
+  filename: Joi.string(),
+  url: Joi.string().required().description('Path below the API, for a token with the scope `events`.'),
+});
+const text = Joi.string().allow('', null);
+const content = Joi.alternatives().try(
+  Joi.object({ type: Joi.string().valid('text').required(), text: text.required() }),
+  Joi.object({
+    type: Joi.string()
+      .valid(...INBOUND_MEDIA_TYPES)
+      .required(),
+    text,
+    voice: Joi.boolean(),
+    media: media.required(),
+  }),
+  Joi.object({
+    type: Joi.string().valid('location').required(),
+    latitude: Joi.number().required(),
+    longitude: Joi.number().required(),
+    name: Joi.string(),
+    text,
+  }),
+  Joi.object({
+    type: Joi.string().valid('contact').required(),
+    contacts: Joi.array()
+      .items(
+        Joi.object({ name: Joi.string().allow('').required(), phones: Joi.array().items(Joi.string()).required() }),
+      )
+      .required(),
+    text,
+  }),
+  Joi.object({
+    type: Joi.string().valid('reaction').required(),
+    emoji: Joi.string().allow(null).required(),
+    to: reference.required(),
+  }),
+  Joi.object({ type: Joi.string().valid('edited').required(), to: reference.required(), text }),
+  Joi.object({ type: Joi.string().valid('pollVote', 'deleted').required(), to: reference.required() }),
+  Joi.object({ type: Joi.string().valid('unsupported').required(), text }),
+);
+
+const outcome = (types: readonly string[]) => types.map((type) => [type, change] as const);
+
+/** What each event says in `data`, by its type. */
+export const EVENT_DATA: Readonly<Record<string, Joi.ObjectSchema>> = Object.fromEntries([
+  ['messages.updated', Joi.object({ changes: Joi.array().items(change).min(1).required() })],
+  ...outcome(MESSAGE_TYPES),
+  ...outcome(OUTCOMES.map((status) => `otp.${status}`)),
+  [
+    'send.finished',
+    Joi.object({
+      ...{ messageId: Joi.string().required(), requestId: Joi.string().required() },
+      ...{ recipients: Joi.number().integer().min(1).required(), counts: counts.required() },
+    }),
+  ],
+  [
+    'message.received',
+    Joi.object({
+      platformMessageId: platformId.required(),
+      from: Joi.string()
+        .allow(null)
+        .required()
+        .description('Digits, or `digits@lid` where the network shows no number.'),
+      name: Joi.string().allow(null).required(),
+      at: time.required(),
+      content: content.required(),
+      replyTo: reference.allow(null).required(),
+    }),
+  ],
+  [
+    'device.connected',
+    Joi.object({
+      status: 'connected',
+      phone: digits.allow(null).required(),
+      name: Joi.string().allow(null).required(),
+      since: time.required(),
+    }),
+  ],
+  [
+    'device.interrupted',
+    Joi.object({ status: 'connecting', reason: Joi.string().required(), notBefore: time.allow(null).required() }),
+  ],
+  [
+    'device.disconnected',
+    Joi.object({ status: 'disconnected', reason: Joi.string().required(), since: time.required() }),
+  ],
+  [
+    'device.restricted',
+    Joi.object({
+      kind: Joi.string()
+        .valid(...Object.keys(RESTRICTIONS))
+        .required(),
+      until: time.allow(null).required(),
+    }),
+  ],
+  ['device.unrestricted', Joi.object({})],
+  ...['optout.added', 'optout.removed'].map((type) => [
+    type,
+    Joi.object({
+      phones: Joi.array().items(Joi.string()).min(1).max(1_000).required(),
+      source: Joi.string()
+        .valid(...OPT_OUT_SOURCES)
+        .required(),
+    }),
+  ]),
+  [
+    'events.gap',
+    Joi.object({
+      missing: Joi.number()
+        .integer()
+        .min(1)
+        .required()
+        .description('Changes that were not kept, about. Read what you miss from `GET /messages`.'),
+    }),
+  ],
+] as [string, Joi.ObjectSchema][]);
+
+/** An event of a type that is documented, as it is told. */
+export const eventSchema = (type: string): Joi.ObjectSchema =>
+  Joi.object({
+    id: Joi.string()
+      .pattern(/^evt_[A-Za-z0-9_-]+$/)
+      .required(),
+    type: Joi.string().valid(type).required(),
+    version: Joi.number().valid(1).required(),
+    timestamp: time.required(),
+    device: Joi.string().allow(null).required(),
+    data: EVENT_DATA[type]!.required(),
+  });

@@ -1,0 +1,19 @@
+-- Entries of an outbox come into the log of the workspace, if none of them is in it: then its mark has moved. What is older than the
+-- log keeps goes, and it is remembered which was the last of it.
+-- Output: 'appended' | 'moved' | 'closed'
+if redis.call('EXISTS', log_key) == 0 then return 'closed' end
+if (redis.call('HGET', marks_key, field) or none) ~= expected then return 'moved' end
+redis.call('HSET', marks_key, field, mark)
+for i = before_entries + 1, #ARGV do redis.call('XADD', log_key, '*', 'e', ARGV[i]) end
+local time = redis.call('TIME')
+local oldest = string.format('%.0f', time[1] * 1000 - tonumber(kept_ms))
+local gone = redis.call('XREVRANGE', log_key, '(' .. oldest, '-', 'COUNT', 1)[1]
+if gone then
+  redis.call('XTRIM', log_key, 'MINID', oldest)
+  redis.call('HSET', marks_key, 'goneTo', gone[1])
+end
+if #ARGV > before_entries then
+  local prefix, workspace = string.match(log_key, '^(.*):{([^}]*)}:event%-log$')
+  redis.call('PUBLISH', prefix .. ':event-bell', workspace)
+end
+return 'appended'

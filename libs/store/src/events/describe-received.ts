@@ -1,0 +1,50 @@
+import type { InboundContent, InboundMedia, MessageReference } from '@gateway/contracts/content/inbound-content';
+import { makeMediaId } from '@gateway/contracts/content/media-id';
+import type { DeviceAddress } from '@gateway/contracts/ids';
+import { systemClock } from '@gateway/runtime/clock';
+import type { Store } from '../core/store.js';
+import { type ReceivedMessage, readInbound } from '../inbound/received-messages.js';
+
+/** What a person wrote, as events tell it; of one that was erased, or is too old, only that there was one. */
+export async function describeReceived(
+  store: Store,
+  address: DeviceAddress,
+  { platformId, arrivedAtMs }: { platformId: string; arrivedAtMs: number },
+): Promise<Record<string, unknown>> {
+  const message = await readInbound(store, address, { platformId, nowMs: systemClock.nowMs() });
+  const { phone, jid, name, atMs = arrivedAtMs, replyTo } = message ?? ({} as Partial<ReceivedMessage>);
+  return {
+    platformMessageId: platformId,
+    from: phone ?? jid ?? null,
+    name: name ?? null,
+    at: new Date(atMs).toISOString(),
+    content: message ? describeContent(address, message) : { type: 'text', text: null },
+    replyTo: replyTo === undefined ? null : { platformMessageId: replyTo },
+  };
+}
+
+function describeContent(
+  address: DeviceAddress,
+  { platformId, text, content = { type: 'text' } }: ReceivedMessage,
+): Record<string, unknown> {
+  const words = text === '' && content.type !== 'text' ? {} : { text };
+  if ('media' in content)
+    return { ...content, ...words, media: describeMedia(makeMediaId(address, platformId), content.media) };
+  return 'to' in content
+    ? { ...content, ...wordsOf(content, text), to: reference(content.to) }
+    : { ...content, ...words };
+}
+
+/** A reaction, a vote and a deletion have no text of their own. */
+const wordsOf = ({ type }: InboundContent, text: string) => (type === 'edited' ? { text } : {});
+
+const reference = ({ platformId }: MessageReference) => ({ platformMessageId: platformId });
+
+function describeMedia(id: string, { mimeType, bytes, sha256, seconds, filename }: InboundMedia) {
+  return {
+    ...{ id, mimeType, bytes, sha256 },
+    ...(seconds !== undefined && { seconds }),
+    ...(filename !== undefined && { filename }),
+    url: `/api/messenger/v1/media/${id}`,
+  };
+}

@@ -1,0 +1,53 @@
+import { compareEntries, type LogPlace } from '@gateway/contracts/events/cursor';
+import { type EventEntry, readEntry } from '@gateway/contracts/events/entry';
+import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
+import { type Store, writeAlways } from '../core/store.js';
+
+export interface LoggedEntry extends EventEntry {
+  /** Of the stream. */
+  id: string;
+}
+
+/** What a reader missed was in the log once, and is there no more. */
+export interface LogGone {
+  /** The place from which on all is there. */
+  oldest: LogPlace;
+}
+
+/** Entries from a place on, the one that was read in part first; `LogGone` when some are missing there. */
+export async function readLog(
+  store: Store,
+  workspace: Workspace,
+  after: LogPlace,
+  { limit }: { limit: number },
+): Promise<LoggedEntry[] | LogGone> {
+  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
+  const rows = await store.redis.xrangeBuffer(eventLog, `(${after.entry}`, '+', 'COUNT', limit);
+  // After the entries: what went meanwhile is not taken for all that there was.
+  const goneTo = await store.redis.hget(eventMarks, 'goneTo');
+  if (goneTo !== null && after.entry !== '0-0' && compareEntries(after.entry, goneTo) < 0) {
+    return { oldest: { entry: goneTo, offset: 0 } };
+  }
+  return rows.map(([id, [, value]]) => ({ id: id.toString(), ...readEntry(value!) }));
+}
+
+/** Behind the newest entry. */
+export async function endOfLog(store: Store, workspace: Workspace): Promise<LogPlace> {
+  const { eventLog } = workspaceKeys(store.space, workspace);
+  const info = (await store.redis.xinfo('STREAM', eventLog).catch(() => [])) as unknown[];
+  return { entry: String(info[info.indexOf('last-generated-id') + 1] ?? '0-0'), offset: 0 };
+}
+
+/** Someone reads the log who is on no list: it stays open for a week from then on. */
+export async function noteReading(store: Store, workspace: Workspace): Promise<void> {
+  const { eventMarks } = workspaceKeys(store.space, workspace);
+  await writeAlways(store, 'HSET', eventMarks, 'readAtMs', systemClock.nowMs());
+}
+
+/** When that was last, in ms; `undefined` if never. */
+export async function readLastReading(store: Store, workspace: Workspace): Promise<number | undefined> {
+  const at = await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, 'readAtMs');
+  return at === null ? undefined : Number(at);
+}

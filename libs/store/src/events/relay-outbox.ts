@@ -1,0 +1,137 @@
+import { compareEntries, entryAfter } from '@gateway/contracts/events/cursor';
+import { EVENT_ENTRY_VERSION, EVENT_LOG, PARTS } from '@gateway/contracts/events/entry';
+import type { Workspace } from '@gateway/contracts/ids';
+import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { SHARDS } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
+import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
+import { oneOf } from '../core/scripts/replies.js';
+import type { Store } from '../core/store.js';
+
+const appendStep = defineScript({
+  name: 'append-events',
+  whenFull: 'runs',
+  keys: ['log', 'marks'],
+  args: { field: text, none: text, expected: text, mark: text, keptMs: number, '...entries': bytes },
+  reply: oneOf('appended', 'moved', 'closed'),
+});
+
+const AT_ONCE = 500;
+const START = '0-0';
+
+export interface Outbox {
+  workspace: Workspace;
+  shard: number;
+}
+
+/**
+ * Copies what is in an outbox to the log of its workspace, each entry once, whoever else does the same at the same time and wherever
+ * a process dies: the step that appends also moves the mark, and compares it before. Then the outbox is trimmed. Answers how many
+ * entries this call has appended.
+ */
+export async function relayOutbox(store: Store, outbox: Outbox): Promise<number> {
+  let appended = await tellMissing(store, outbox);
+  const key = keyOf(store, outbox);
+  let mark = await readMark(store, outbox);
+  for (;;) {
+    const found = await store.redis.xrangeBuffer(key, `(${mark}`, '+', 'COUNT', AT_ONCE);
+    if (found.length === 0) break;
+    const last = found.at(-1)![0].toString();
+    const entries = found.map(([, [, value]]) => value!);
+    const outcome = await append(store, outbox, {
+      field: `${outbox.shard}`,
+      none: START,
+      expected: mark,
+      mark: last,
+      entries,
+    });
+    if (outcome === 'closed') return appended;
+    if (outcome === 'appended') appended += entries.length;
+    mark = outcome === 'appended' ? last : await readMark(store, outbox);
+    await trim(store, outbox, mark);
+  }
+  await trim(store, outbox, mark);
+  await mendMark(store, outbox, mark);
+  return appended;
+}
+
+/** The outboxes of a workspace that hold something. */
+export async function findFullOutboxes(store: Store, workspace: Workspace): Promise<Outbox[]> {
+  const all = Array.from({ length: SHARDS }, (_, shard) => ({ workspace, shard }));
+  const lengths = await Promise.all(all.map((outbox) => store.redis.xlen(keyOf(store, outbox))));
+  return all.filter((_, shard) => lengths[shard]! > 0);
+}
+
+/** Makes room where the log is larger than it may get: the oldest goes. Answers whether it did. */
+export async function boundLog(
+  store: Store,
+  workspace: Workspace,
+  mostBytes: number = EVENT_LOG.bytes,
+): Promise<boolean> {
+  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
+  const used = Number((await store.redis.call('MEMORY', 'USAGE', eventLog)) ?? 0);
+  if (used <= mostBytes) return false;
+  const length = await store.redis.xlen(eventLog);
+  const [gone] = await store.redis
+    .xrange(eventLog, '-', '+', 'COUNT', Math.ceil(length * SHARE_TO_GO))
+    .then((rows) => rows.slice(-1));
+  if (!gone) return false;
+  // First: a reader that finds less than it looked for is told so.
+  await store.redis.hset(eventMarks, 'goneTo', gone[0]);
+  await store.redis.xtrim(eventLog, 'MINID', entryAfter(gone[0]));
+  return true;
+}
+
+const SHARE_TO_GO = 0.05;
+
+function keyOf({ space }: Store, { workspace, shard }: Outbox): string {
+  return shardKeys(space, shard).outbox(workspace);
+}
+
+async function readMark(store: Store, { workspace, shard }: Outbox): Promise<string> {
+  return (await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, `${shard}`)) ?? START;
+}
+
+async function trim(store: Store, outbox: Outbox, mark: string): Promise<void> {
+  if (mark !== START) await store.redis.xtrim(keyOf(store, outbox), 'MINID', entryAfter(mark));
+}
+
+/** Redis went back by a second here, and not there: what comes next would be taken for copied. */
+async function mendMark(store: Store, outbox: Outbox, mark: string): Promise<void> {
+  if (mark === START) return;
+  const info = (await store.redis.xinfo('STREAM', keyOf(store, outbox)).catch(() => [])) as unknown[];
+  const last = info[info.indexOf('last-generated-id') + 1];
+  if (typeof last !== 'string' || compareEntries(last, mark) >= 0) return;
+  await append(store, outbox, { field: `${outbox.shard}`, none: START, expected: mark, mark: START, entries: [] });
+}
+
+/** What an outbox had no room for is a gap in the log. */
+async function tellMissing(store: Store, outbox: Outbox): Promise<number> {
+  const field = `${outbox.shard}:missing`;
+  const missing = Number((await store.redis.get(`${keyOf(store, outbox)}:missing`)) ?? 0);
+  if (missing === 0) return 0;
+  const told = (await store.redis.hget(workspaceKeys(store.space, outbox.workspace).eventMarks, field)) ?? '0';
+  if (missing <= Number(told)) return 0;
+  const entries = [gapEntry(missing - Number(told))];
+  const outcome = await append(store, outbox, { field, none: '0', expected: told, mark: `${missing}`, entries });
+  return outcome === 'appended' ? 1 : 0;
+}
+
+/** That so many entries are missing. */
+export function gapEntry(missing: number): Buffer {
+  const entry = Buffer.alloc(14);
+  entry.writeUInt8(EVENT_ENTRY_VERSION, 0);
+  entry.writeUIntBE(systemClock.nowMs(), 2, 6);
+  entry.writeUInt8(PARTS.gap, 9);
+  entry.writeUInt32BE(missing, 10);
+  return entry;
+}
+
+function append(
+  store: Store,
+  { workspace }: Outbox,
+  what: { field: string; none: string; expected: string; mark: string; entries: Buffer[] },
+): Promise<'appended' | 'moved' | 'closed'> {
+  const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
+  return appendStep(store, { log: eventLog, marks: eventMarks, keptMs: EVENT_LOG.keptMs, ...what });
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import type { LogPlace } from '@gateway/contracts/events/cursor';
+import type { EventPart } from '@gateway/contracts/events/entry';
+import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
+import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import type { Store } from '../core/store.js';
+import { describeReceived } from './describe-received.js';
+import type { LoggedEntry } from './read-log.js';
+import { SendsOfEvents } from './sends-of-events.js';
+
+export interface EventFilter {
+  /** Default `DEFAULT_TYPES`. */
+  types?: readonly string[];
+  /** Of these devices only; without it of all, and of the workspace itself. */
+  devices?: readonly DeviceId[];
+}
+
+export interface RenderedEvent {
+  event: GatewayEvent;
+  /** Where one is who has this event. */
+  place: LogPlace;
+}
+
+/** Changes that come in one event at most. */
+const MOST_ROWS = 500;
+
+/**
+ * The events of log entries, the same bytes whenever they are asked for, as long as what they tell of is kept. A change of recipients
+ * is a row of `messages.updated`, an event of its own (`message.<status>`) if that type is wanted, and of one-time passwords
+ * `otp.<status>` only.
+ */
+export async function renderEvents(
+  store: Store,
+  workspace: Workspace,
+  entries: readonly LoggedEntry[],
+  filter: EventFilter = {},
+): Promise<RenderedEvent[]> {
+  const wanted = new Set(filter.types ?? DEFAULT_TYPES);
+  const sends = new SendsOfEvents(store);
+  const rendered: RenderedEvent[] = [];
+  let former = '0-0';
+  for (const entry of entries) {
+    const events: GatewayEvent[] = [];
+    if (isWanted(entry, filter)) {
+      for (const part of entry.parts)
+        events.push(...(await renderPart({ store, workspace, sends, wanted }, entry, part)));
+    }
+    for (const [index, event] of events.entries()) {
+      const isLast = index === events.length - 1;
+      rendered.push({ event, place: isLast ? { entry: entry.id, offset: 0 } : { entry: former, offset: index + 1 } });
+    }
+    former = entry.id;
+  }
+  return rendered;
+}
+
+function isWanted({ device }: LoggedEntry, { devices }: EventFilter): boolean {
+  return devices === undefined || (device !== undefined && devices.includes(device));
+}
+
+interface Rendering {
+  store: Store;
+  workspace: Workspace;
+  sends: SendsOfEvents;
+  wanted: ReadonlySet<string>;
+}
+
+async function renderPart(rendering: Rendering, entry: LoggedEntry, part: EventPart): Promise<GatewayEvent[]> {
+  const { wanted } = rendering;
+  const events = await (part.kind === 'changes'
+    ? renderChanges(rendering, entry, part)
+    : renderOther(rendering, entry, part));
+  return events.filter(({ type }) => wanted.has(type));
+}
+
+async function renderChanges(
+  { workspace, sends, wanted }: Rendering,
+  entry: LoggedEntry,
+  { changes }: EventPart & { kind: 'changes' },
+): Promise<GatewayEvent[]> {
+  if (entry.device === undefined || entry.tag === undefined) return [];
+  const address = { workspace, device: entry.device };
+  const send = await sends.find(address, entry.tag);
+  if (!send) return [];
+  const rows = await sends.describe(address, send, { changes, atMs: entry.atMs });
+  if (send.kind === 'otp') return rows.map((row) => ofRow(entry, `otp.${row.status}`, row));
+  const events = rows.map((row) => ofRow(entry, `message.${row.status}`, row)).filter(({ type }) => wanted.has(type));
+  if (!wanted.has('messages.updated')) return events;
+  for (let from = 0; from < rows.length; from += MOST_ROWS) {
+    events.push(updateOf(entry, rows.slice(from, from + MOST_ROWS)));
+  }
+  return events;
+}
+
+const ofRow = (entry: LoggedEntry, type: string, row: ChangeData): GatewayEvent =>
+  eventOf(entry, { id: row.id, type, data: { ...row } });
+
+/** Several changes as one event, whose id follows from the first and the last of them. */
+export function updateOf(entry: Pick<LoggedEntry, 'atMs' | 'device'>, changes: ChangeData[]): GatewayEvent {
+  const ends = `${changes[0]!.id} ${changes.at(-1)!.id} ${changes.length}`;
+  const id = `evt_${createHash('sha256').update(ends).digest('hex').slice(0, 32)}`;
+  return eventOf(entry, { id, type: 'messages.updated', data: { changes } });
+}
+
+async function renderOther(
+  { store, workspace, sends }: Rendering,
+  entry: LoggedEntry,
+  part: Exclude<EventPart, { kind: 'changes' }>,
+): Promise<GatewayEvent[]> {
+  const address = { workspace, device: entry.device ?? '' };
+  const short = entry.device === undefined ? workspace : shortDeviceId(address);
+  const at = iso(entry.atMs);
+  const make = (name: string, type: string, data: Record<string, unknown>) => [
+    eventOf(entry, { id: `evt_${short}_${name}`, type, data }),
+  ];
+  switch (part.kind) {
+    case 'finished': {
+      const send = entry.tag === undefined ? undefined : await sends.find(address, entry.tag);
+      if (!send) return [];
+      const { messageId, requestId, total } = send;
+      const data = { messageId, requestId, recipients: total, counts: part.counts };
+      return [eventOf(entry, { id: `evt_${messageId}_finished`, type: 'send.finished', data })];
+    }
+    case 'device': {
+      const { status, reason = null, phone = null, name = null, notBeforeMs } = part;
+      const id = `${entry.atMs}_${status}`;
+      if (status === 'connected') return make(id, 'device.connected', { status, phone, name, since: at });
+      if (status === 'disconnected') return make(id, 'device.disconnected', { status, reason, since: at });
+      const notBefore = notBeforeMs === undefined ? null : iso(notBeforeMs);
+      return make(id, 'device.interrupted', { status, reason: reason ?? 'network', notBefore });
+    }
+    case 'restriction': {
+      const { restriction, untilMs } = part;
+      if (!restriction) return make(`${entry.atMs}_unrestricted`, 'device.unrestricted', {});
+      const until = untilMs === undefined ? null : iso(untilMs);
+      return make(`${entry.atMs}_restricted`, 'device.restricted', { kind: restriction, until });
+    }
+    case 'received':
+      return make(`${part.platformId.replace(/[^A-Za-z0-9]/g, '-')}_received`, 'message.received', {
+        ...(await describeReceived(store, address, { platformId: part.platformId, arrivedAtMs: entry.atMs })),
+      });
+    case 'optOuts': {
+      const { isAdded, phones, source } = part;
+      const id = `${entry.atMs}_${digestOf(phones)}`;
+      return make(id, isAdded ? 'optout.added' : 'optout.removed', { phones, source });
+    }
+    case 'gap':
+      return make(`${entry.id}_gap`, 'events.gap', { missing: part.missing });
+  }
+}
+
+const digestOf = (phones: readonly string[]) => createHash('sha256').update(phones.join()).digest('hex').slice(0, 16);
+const iso = (ms: number) => new Date(ms).toISOString();
+
+function eventOf(
+  { atMs, device }: Pick<LoggedEntry, 'atMs' | 'device'>,
+  { id, type, data }: Pick<GatewayEvent, 'id' | 'type' | 'data'>,
+): GatewayEvent {
+  return { id, type, version: 1, timestamp: iso(atMs), device: device ?? null, data };
+}

@@ -1,0 +1,20 @@
+-- What others may know of a device: an entry of the outbox where it differs from what was told last.
+-- Between two owners there is no event: the next one goes on where the last one was.
+--- @include outbox
+--- @constants PART_DEVICE
+local UNTOLD = { linking = 1, scan_again = 1, restoring = 1, owner_lost = 1, no_sender = 1, owner_failing = 1, never_linked = 1 }
+
+local function tell_device()
+  local now = redis.call('HMGET', observed_key, 'status', 'reason', 'phone', 'name', 'notBeforeMs')
+  local status, reason, phone = now[1] or '', now[2] or '', now[3] or ''
+  if UNTOLD[reason] then return end
+  -- A connected device that catches up is a connected device.
+  if status == 'connected' then reason = '' else phone = '' end
+  local state = status .. '/' .. reason .. '/' .. phone
+  if redis.call('HGET', device_key, 'told') == state then return end
+  redis.call('HSET', device_key, 'told', state)
+  if not wants_events() then return end
+  local words = short(status) .. short(reason) .. short(phone) .. short(status == 'connected' and now[4] or '')
+  local part = struct.pack('>B', PART_DEVICE) .. words .. struct.pack('>I6', tonumber(now[5] or '0') or 0)
+  add_to_outbox(0, string.match(device_key, '/([^:/]+):device$'), part)
+end

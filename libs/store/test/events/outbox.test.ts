@@ -1,0 +1,209 @@
+import { LOG_START, type LogPlace } from '@gateway/contracts/events/cursor';
+import { type ChangeData, EVENT_TYPES, eventSchema, type GatewayEvent } from '@gateway/contracts/events/events';
+import { parseMessageId, type SendTag } from '@gateway/contracts/ids';
+import { shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { shardOf } from '@gateway/contracts/shards';
+import { recordObserved } from '@gateway/store/devices/device-state';
+import { ensureDevice } from '@gateway/store/devices/devices';
+import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
+import { closeEvents, openEvents } from '@gateway/store/events/open-events';
+import { readLog } from '@gateway/store/events/read-log';
+import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
+import { recordReceived } from '@gateway/store/inbound/received-messages';
+import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
+import { cancelSend, expireSend, recordResults } from '@gateway/store/sends/change-send';
+import { readRecipients } from '@gateway/store/sends/read-send';
+import { addOptOuts, removeOptOut } from '@gateway/store/workspace/opt-outs';
+import { expect } from 'chai';
+import { useOwnedDevice } from '../support/use-owned-device.js';
+
+const PEOPLE = Array.from({ length: 40 }, (_, i) => `4915112345${String(600 + i)}`);
+const ALL = EVENT_TYPES;
+
+describe('the events of a workspace', () => {
+  const { address, space, ownership } = useOwnedDevice();
+  const outbox = { workspace: address.workspace, shard: shardOf(address) };
+  const redis = () => space.store.redis;
+  const outboxKey = () => shardKeys(space.store.space, outbox.shard).outbox(outbox.workspace);
+  beforeEach(async () => {
+    await ensureDevice(space.store, address);
+    await openEvents(space.store, 'main');
+  });
+
+  async function accept(kind: 'text' | 'otp' = 'text', recipients = PEOPLE) {
+    const { messageId } = await acceptSend(space.store, address, {
+      ...{ kind, content: { kind: 'text', text: 'hello' }, parts: 1, recipients, owner: 't', requestId: 'order-1' },
+      ...{ nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 },
+    });
+    return { messageId, tag: parseMessageId(messageId)!.tag };
+  }
+  type News = Parameters<typeof recordResults>[2]['events'];
+  const record = (tag: SendTag, events: News) =>
+    recordResults(space.store, ownership, { tag, nowMs: Date.now(), events });
+  async function told(filter: EventFilter = { types: ALL }, after: LogPlace = LOG_START): Promise<GatewayEvent[]> {
+    for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
+    const entries = await readLog(space.store, 'main', after, { limit: 1_000 });
+    if ('oldest' in entries) throw new Error('gone');
+    const events = (await renderEvents(space.store, 'main', entries, filter)).map(({ event }) => event);
+    for (const event of events) {
+      const { error } = eventSchema(event.type).validate(event);
+      expect(error?.message, JSON.stringify(event)).to.equal(undefined);
+    }
+    return events;
+  }
+  const rowsOf = (events: readonly GatewayEvent[]) =>
+    events.filter(({ type }) => type === 'messages.updated').flatMap(({ data }) => data.changes as ChangeData[]);
+
+  it('tell each change of a recipient once, in order, and in the end what is stored', async () => {
+    const { tag, messageId } = await accept();
+    const acked = (recipient: number) => ({ recipient, part: 0, event: 'acked' as const });
+    const news: News = [acked(0), acked(1), { recipient: 2, part: 0, event: 'failed', errorCode: 463 }];
+    for (let times = 0; times < 2; times++) await record(tag, news);
+    await record(tag, [{ recipient: 0, part: 0, event: 'read' }]);
+    await record(tag, [{ recipient: 0, part: 0, event: 'delivered' }]);
+    for (let times = 0; times < 2; times++) await cancelSend(space.store, address, messageId);
+    const events = await told({});
+    const last = new Map<number, string>();
+    for (const { index, status } of rowsOf(events)) last.set(index, status);
+    const stored = await readRecipients(space.store, address, tag, { from: 0, limit: 100 });
+    expect([...last].sort(([a], [b]) => a - b)).to.deep.equal(stored.map(({ index, status }) => [index, status]));
+    expect(new Set(rowsOf(events).map(({ id }) => id)).size).to.equal(PEOPLE.length + 1);
+    const shown = rowsOf(events).slice(0, 4);
+    expect(shown.map(({ index, status, error }) => [index, status, error])).to.deep.equal([
+      [0, 'sent', null],
+      [1, 'sent', null],
+      [2, 'failed', 'network_463'],
+      [0, 'read', null],
+    ]);
+    expect(shown[0]).to.include({ requestId: 'order-1', to: PEOPLE[0], messageId });
+    const finished = events.filter(({ type }) => type === 'send.finished');
+    expect(finished).to.have.length(1);
+    expect(finished[0]!.id).to.equal(`evt_${messageId}_finished`);
+    expect(finished[0]!.data.counts).to.include({ sent: 1, read: 1, failed: 1, cancelled: PEOPLE.length - 3 });
+  });
+
+  it('tell one-time passwords apart, and what expires', async () => {
+    const { tag } = await accept('otp', [PEOPLE[0]!]);
+    await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
+    const { messageId } = await accept('text', PEOPLE.slice(0, 3));
+    await expireSend(space.store, address, messageId, Date.now() + 120_000);
+    const events = await told();
+    expect(events.map(({ type }) => type)).to.deep.equal([
+      ...['otp.sent', 'send.finished'],
+      ...['message.expired', 'message.expired', 'message.expired', 'messages.updated', 'send.finished'],
+    ]);
+    expect(await told({ types: ['otp.sent'] })).to.have.length(1);
+    expect(await told({ types: ALL, devices: ['another'] })).to.deep.equal([]);
+  });
+
+  it('tell what others may know of a device, once, and no hand-over', async () => {
+    const observe = (observed: Parameters<typeof recordObserved>[2]['observed']) =>
+      recordObserved(space.store, ownership, { actedOn: undefined, observed });
+    const phone = '447700900123';
+    await observe({ status: 'connecting', reason: 'restoring' });
+    for (let times = 0; times < 2; times++) await observe({ status: 'connected', phone, name: 'Ada' });
+    await observe({ status: 'connecting', reason: 'restoring' });
+    await observe({ status: 'connected', phone, name: 'Ada', profilePic: 'x' });
+    await observe({ status: 'connecting', reason: 'network', notBeforeMs: Date.now() + 5_000 });
+    await observe({ status: 'connected', phone, name: 'Ada' });
+    await observe({ status: 'disconnected', reason: 'logged_out' });
+    const lock = { kind: 'reach_out_time_lock', sinceMs: 1, untilMs: Date.now() + 60_000 } as const;
+    for (let times = 0; times < 2; times++) await recordRestriction(space.store, ownership, lock);
+    for (let times = 0; times < 2; times++) await recordRestriction(space.store, ownership, undefined);
+    expect((await told()).map(({ type }) => type)).to.deep.equal([
+      ...['device.connected', 'device.interrupted', 'device.connected', 'device.disconnected'],
+      ...['device.restricted', 'device.unrestricted'],
+    ]);
+  });
+
+  it('tell what people write, and who opts out', async () => {
+    const message = {
+      platformId: '3A01',
+      jid: '4915112345600@s.whatsapp.net',
+      phone: PEOPLE[0]!,
+      text: 'hello',
+      name: 'Ann',
+    };
+    for (let times = 0; times < 2; times++) {
+      await recordReceived(space.store, ownership, { message, nowMs: Date.now() });
+      await addOptOuts(space.store, 'main', { numbers: PEOPLE.slice(0, 2), source: 'reply', atMs: 1_000 });
+    }
+    for (let times = 0; times < 2; times++) await removeOptOut(space.store, 'main', PEOPLE[0]!);
+    const events = await told();
+    expect(events.map(({ type }) => type).sort()).to.deep.equal(['message.received', 'optout.added', 'optout.removed']);
+    const received = events.find(({ type }) => type === 'message.received')!;
+    expect(received.data).to.deep.include({ from: PEOPLE[0], name: 'Ann', content: { type: 'text', text: 'hello' } });
+  });
+
+  it('are not kept where no one wants them', async () => {
+    await closeEvents(space.store, 'main');
+    const { tag, messageId } = await accept();
+    await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
+    await cancelSend(space.store, address, messageId);
+    await addOptOuts(space.store, 'main', { numbers: PEOPLE, source: 'api', atMs: 1_000 });
+    expect(await redis().exists(outboxKey(), workspaceKeys(space.store.space, 'main').eventLog)).to.equal(0);
+  });
+
+  it('come into the log once, however many fetch them and wherever one dies', async () => {
+    const { tag } = await accept();
+    for (const recipient of PEOPLE.keys()) await record(tag, [{ recipient, part: 0, event: 'acked' }]);
+    const { redis: client, space: keys, vault, run, confirmWrites } = space.store;
+    const withoutTrim = Object.assign(Object.create(client), { xtrim: () => Promise.reject(new Error('it died')) });
+    const dies = relayOutbox({ redis: withoutTrim, space: keys, vault, run, confirmWrites }, outbox);
+    expect(await dies.catch((error: Error) => error.message)).to.equal('it died');
+    expect(await client.xlen(outboxKey())).to.equal(PEOPLE.length);
+    const race = async () => {
+      const appended = await Promise.all(Array.from({ length: 4 }, () => relayOutbox(space.store, outbox)));
+      return appended.reduce((sum, count) => sum + count, 0);
+    };
+    expect(await race(), 'those are there already').to.equal(0);
+    for (const recipient of PEOPLE.keys()) await record(tag, [{ recipient, part: 0, event: 'delivered' }]);
+    expect(await race()).to.equal(PEOPLE.length);
+    expect(await client.xlen(outboxKey())).to.equal(0);
+    expect(rowsOf(await told({})).map(({ index, status }) => `${index} ${status}`)).to.deep.equal([
+      ...[...PEOPLE.keys()].map((index) => `${index} sent`),
+      ...[...PEOPLE.keys()].map((index) => `${index} delivered`),
+    ]);
+  });
+
+  it('of which there are too many for an outbox are a gap, which is told once', async () => {
+    await redis().set(`${outboxKey()}:missing`, 7);
+    for (let times = 0; times < 2; times++) await relayOutbox(space.store, outbox);
+    await redis().set(`${outboxKey()}:missing`, 9);
+    await relayOutbox(space.store, outbox);
+    expect((await told()).map(({ type, data }) => [type, data])).to.deep.equal([
+      ['events.gap', { missing: 7 }],
+      ['events.gap', { missing: 2 }],
+    ]);
+  });
+
+  it('that have left the log are not passed over in silence', async () => {
+    const { tag } = await accept();
+    await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
+    await told();
+    const first = await readLog(space.store, 'main', LOG_START, { limit: 1 });
+    const { eventLog, eventMarks } = workspaceKeys(space.store.space, 'main');
+    await redis().hset(eventMarks, 'goneTo', '9999999999999-0');
+    const after = await readLog(
+      space.store,
+      'main',
+      { entry: (first as { id: string }[])[0]!.id, offset: 0 },
+      { limit: 1 },
+    );
+    expect(after).to.deep.equal({ oldest: { entry: '9999999999999-0', offset: 0 } });
+    expect(await redis().xlen(eventLog)).to.equal(1);
+  });
+
+  it('hold no number of a recipient and no text', async () => {
+    const { tag, messageId } = await accept();
+    await record(tag, [{ recipient: 0, part: 0, event: 'acked' }]);
+    await cancelSend(space.store, address, messageId);
+    await told();
+    const { eventLog } = workspaceKeys(space.store.space, 'main');
+    const bytes = (await redis().xrangeBuffer(eventLog, '-', '+'))
+      .map(([, [, value]]) => value!.toString('latin1'))
+      .join();
+    for (const secret of ['hello', ...PEOPLE]) expect(bytes).not.to.include(secret);
+  });
+});
