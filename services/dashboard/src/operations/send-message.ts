@@ -1,8 +1,6 @@
-import { paceDurationMs } from '@gateway/contracts/devices/pace';
 import { isDeviceId } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
-import { readDevice } from '@gateway/store/devices/devices';
-import { readBacklog } from '@gateway/store/sends/read-send';
+import { estimateFinishMs } from '@gateway/store/sends/estimate-finish';
 import { findOptedOut } from '@gateway/store/workspace/opt-outs';
 import Joi from 'joi';
 import { ConsoleError } from '../http/console-error.js';
@@ -38,15 +36,11 @@ export const previewMessage = operation<PreviewBody>({
   async handle({ body: { device, to, parts } }, { store, workspace, clock, defaultPace }) {
     if (!isDeviceId(device)) throw new ConsoleError('not_found');
     const address = { workspace, device };
-    const [optedOut, known, backlog] = await Promise.all([
+    const [optedOut, finishAtMs] = await Promise.all([
       findOptedOut(store, workspace, to),
-      readDevice(store, address),
-      readBacklog(store, address),
+      estimateFinishMs({ store, defaultPace, clock }, address, to.length * parts),
     ]);
-    const nowMs = clock.nowMs();
-    const messages = backlog.messages + to.length * parts;
-    const finishAtMs = nowMs + paceDurationMs(known?.pace ?? defaultPace, messages);
-    const expiresAtMs = nowMs + LIMITS.sendExpirySeconds * 1000;
+    const expiresAtMs = clock.nowMs() + LIMITS.sendExpirySeconds * 1000;
     return { body: { preview: { optedOut: [...optedOut], finishAtMs, expiresAtMs } } };
   },
 });
