@@ -1,9 +1,9 @@
+import { KIND_CODES } from '@gateway/contracts/content/message-content';
 import { packNumber, packSend, unpackHead, unpackPlaces, unpackTexts } from '@gateway/contracts/sends/packed-send';
 import {
   HEAD_BYTES,
   HEAD_LAYOUT,
   HEAD_RANGE,
-  KIND_CODES,
   offsetsOf,
   PLACE_BYTES,
   placeRange,

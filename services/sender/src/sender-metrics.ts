@@ -1,6 +1,5 @@
-import type { SendKind } from '@gateway/contracts/content/message-content';
+import { SEND_KINDS, type SendKind } from '@gateway/contracts/content/message-content';
 import { RESTRICTIONS, type RestrictionKind } from '@gateway/contracts/devices/restriction';
-import { SEND_KINDS } from '@gateway/contracts/sends/send-layout';
 import { OWNERSHIP_METRICS } from '@gateway/fleet/ownership-metrics';
 import { ACK_OUTCOMES, type AckOutcome } from '@gateway/messenger/codes/ack-outcomes';
 import { DISCONNECT_KINDS, type DisconnectOutcome } from '@gateway/messenger/codes/disconnect-policy';

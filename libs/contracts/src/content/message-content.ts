@@ -4,10 +4,10 @@ import { type MediaContent, type MediaUpload, mediaContentSchema } from './media
 import { type TextContent, textContentSchema } from './text-content.js';
 
 /**
- * The kinds of content. A new one is a file beside this one, a line here and in `SCHEMAS`, and an entry in each table that
- * does not compile without it: `KIND_CODES` (`sends/send-layout.ts`, its code in Redis), `CONTENT_INPUTS` (services/api, how
- * it is requested) and `WIRE` (libs/messenger, how it goes out). The simulator, which shares nothing with the gateway, reads it
- * in `phones/read-content.ts`.
+ * The kinds of content. A new one is a file beside this one, a line here, in `SCHEMAS` and in `KIND_CODES`, and an entry in each
+ * table that does not compile without it: `CONTENT_INPUTS` (services/api, how it is requested), `WIRE` (libs/messenger, how it goes
+ * out), and its name in the texts of the console. The simulator, which shares nothing with the gateway, says of what it does not
+ * know how it is called on the wire; `phones/read-content.ts` can tell more.
  */
 export interface Contents {
   text: TextContent;
@@ -61,3 +61,7 @@ export function contentOfPart(content: MessageContent, part: number): MessageCon
 
 /** Kind under which a send is listed: its content, or `otp`, whose text has its own priority and lifetime. */
 export type SendKind = ContentKind | 'otp';
+
+/** The code of each kind in Redis: a new one gets the next number. */
+export const KIND_CODES: Readonly<Record<SendKind, number>> = { text: 0, media: 1, otp: 2 };
+export const SEND_KINDS = Object.keys(KIND_CODES) as SendKind[];

@@ -1,10 +1,9 @@
-import type { SendKind } from '../content/message-content.js';
+import { KIND_CODES, type SendKind } from '../content/message-content.js';
 import { PRIORITIES, type Priority } from '../jobs.js';
 import {
   HEAD_BYTES,
   HEAD_LAYOUT,
   type HeadField,
-  KIND_CODES,
   offsetsOf,
   PLACE_BYTES,
   RECIPIENT_BYTES,

@@ -1,4 +1,3 @@
-import type { SendKind } from '../content/message-content.js';
 import type { StatusCounts } from './statuses.js';
 
 /**
@@ -26,7 +25,7 @@ export const HEAD_LAYOUT = {
   version: 1,
   /** A code: see statuses.ts. */
   state: 1,
-  /** A code: see `KIND_CODES`. */
+  /** A code: see `KIND_CODES` (content/message-content.ts). */
   kind: 1,
   /** A code: see `PRIORITIES`. */
   priority: 1,
@@ -91,10 +90,6 @@ export const RESULT_LAYOUT = {
 } as const;
 export type ResultField = keyof typeof RESULT_LAYOUT;
 export const PLACE_BYTES = RECIPIENT_BYTES + widthOf(RESULT_LAYOUT);
-
-/** The storage code of each kind: a new one gets the next number. */
-export const KIND_CODES: Readonly<Record<SendKind, number>> = { text: 0, media: 1, otp: 2 };
-export const SEND_KINDS = Object.keys(KIND_CODES) as SendKind[];
 
 /** The bytes of all fields together. */
 export function widthOf(layout: Layout): number {

@@ -1,5 +1,4 @@
-import type { SendKind } from '../content/message-content.js';
-import { KIND_CODES, SEND_KINDS } from './send-layout.js';
+import { KIND_CODES, SEND_KINDS, type SendKind } from '../content/message-content.js';
 import { RECIPIENT_STATUSES, type RecipientStatus } from './statuses.js';
 
 /**

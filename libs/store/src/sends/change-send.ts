@@ -1,10 +1,9 @@
-import type { SendKind } from '@gateway/contracts/content/message-content';
+import { SEND_KINDS, type SendKind } from '@gateway/contracts/content/message-content';
 import { type Pace, paceDurationMs } from '@gateway/contracts/devices/pace';
 import { type DeviceAddress, type MessageId, parseMessageId, type SendTag } from '@gateway/contracts/ids';
 import { spellingsOf } from '@gateway/contracts/people/phone-number';
 import { deviceKeys, sendKeys } from '@gateway/contracts/redis-keys';
 import { packNumber } from '@gateway/contracts/sends/packed-send';
-import { SEND_KINDS } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type RecipientEventName, type RecipientStatus } from '@gateway/contracts/sends/statuses';
 import { systemClock } from '@gateway/runtime/clock';
 import { bytes, defineScript, mixed, number, text } from '../core/scripts/define-script.js';

@@ -1,6 +1,6 @@
+import { SEND_KINDS } from '@gateway/contracts/content/message-content';
 import { REASONS } from '@gateway/contracts/devices/device-state';
 import { FAILURE_NAMES, toFailureName } from '@gateway/contracts/sends/recipient-errors';
-import { SEND_KINDS } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES } from '@gateway/contracts/sends/statuses';
 import type { Clock } from '@gateway/runtime/clock';
 import { addMetrics, counter, gauge, type Registry } from '@gateway/runtime/process/metrics';

@@ -1,6 +1,6 @@
 import type { SendKind } from '@gateway/contracts/content/message-content';
+import { KIND_CODES } from '@gateway/contracts/content/message-content';
 import type { DeviceId } from '@gateway/contracts/ids';
-import { KIND_CODES } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type SendStatus, sendStatus } from '@gateway/contracts/sends/statuses';
 import { CURSOR, fromCursor, toCursor } from '@gateway/store/sends/listing/list-cursor';
 import { type FoundSend, listSends } from '@gateway/store/sends/listing/list-sends';

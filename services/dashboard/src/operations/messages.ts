@@ -1,6 +1,6 @@
+import { KIND_CODES } from '@gateway/contracts/content/message-content';
 import type { Workspace } from '@gateway/contracts/ids';
 import { normalizePhoneNumber } from '@gateway/contracts/people/normalize-phone-number';
-import { KIND_CODES } from '@gateway/contracts/sends/send-layout';
 import { RECIPIENT_STATUSES, type SendStatus } from '@gateway/contracts/sends/statuses';
 import type { Store } from '@gateway/store/core/store';
 import { findByNetworkId } from '@gateway/store/sends/listing/find-by-network-id';

@@ -42,6 +42,7 @@ export function describeRecipient({ index, to, status, errorCode, atMs }: Recipi
 export function describeContent({ send }: FoundSend, content: MessageContent | undefined): SendContent {
   if (send.kind === 'otp' || !content) return {};
   if (content.kind === 'text') return { text: content.text };
+  if (content.kind !== 'media') return {};
   const { type, mimeType, sizeBytes, filename, caption, followingText } = content;
   const text = [caption, followingText].filter((part) => part !== undefined).join('\n\n');
   return {

@@ -1,3 +1,4 @@
+import { KIND_CODES } from '@gateway/contracts/content/message-content';
 import { WANTS } from '@gateway/contracts/devices/device-state';
 import { EVENT_ENTRY_VERSION, EVENTS_KEPT_MS, OUTBOX_ENTRIES, PARTS } from '@gateway/contracts/events/entry';
 import { LIMITS } from '@gateway/contracts/limits';
@@ -8,7 +9,6 @@ import { PRIORITY_SPAN } from '@gateway/contracts/sends/open-order';
 import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
 import {
   HEAD_LAYOUT,
-  KIND_CODES,
   offsetsOf,
   READ_VERSIONS,
   RECIPIENT_BYTES,
