@@ -96,24 +96,39 @@ const REFUSED = [
  */
 const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace'];
 /**
- * These say whether it was this call that changed something, and on that hangs a count, a log line or a doorbell; or only
- * services ask that never send anything again.
+ * Their second answer is another one: it says that nothing was left to do. What that costs when the first answer was lost, and the
+ * client asked again by itself.
  */
-const ANSWERS_ONCE = [
-  ...['accept-send', 'add-opt-outs', 'cancel-link', 'cancel-send', 'expire-send', 'forget-recipient', 'forget-session'],
-  ...[
-    'join-opt-out',
-    'leave-instance',
-    'note-ended',
-    'record-received',
-    'record-results',
-    'record-token-use',
-    'release-blob',
-    'release-device',
-  ],
-  ...['release-repeat', 'remove-opt-out', 'request-link', 'request-unlink', 'reseal', 'serve-send', 'settle-repeat'],
-  ...['take-pace', 'write-always', 'delete-webhook'],
-];
+const NEVER_AGAIN = 'only services ask that never send anything again';
+const COUNTED_ONE_LESS = 'a count that an operator or a log line is told is one too low';
+const UNUSED = 'no one looks at the answer';
+const ANSWERS_ONCE: Record<string, string> = {
+  'accept-send': NEVER_AGAIN,
+  'add-opt-outs': COUNTED_ONE_LESS,
+  'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
+  'cancel-send': COUNTED_ONE_LESS,
+  'delete-webhook': 'an operator is told that it was not there',
+  'expire-send': UNUSED,
+  'forget-recipient': COUNTED_ONE_LESS,
+  'forget-session': COUNTED_ONE_LESS,
+  'join-opt-out': UNUSED,
+  'leave-instance': UNUSED,
+  'note-ended': UNUSED,
+  'record-received': 'the message is there: what is kept of it is not counted again',
+  'record-results': 'the time from an ack to its receipt is not measured',
+  'record-token-use': UNUSED,
+  'release-blob': UNUSED,
+  'release-device': UNUSED,
+  'release-repeat': NEVER_AGAIN,
+  'remove-opt-out': COUNTED_ONE_LESS,
+  'request-link': NEVER_AGAIN,
+  'request-unlink': 'it names the same attempt, which is what is waited for',
+  reseal: `the value is read again, and is sealed as it should be: ${COUNTED_ONE_LESS}`,
+  'serve-send': 'no doorbell is rung for a send that has expired: its owner finds out when it looks',
+  'settle-repeat': NEVER_AGAIN,
+  'take-pace': 'the message waits for one more place in the pace',
+  'write-always': 'an operator is told that the workspace was there already',
+};
 
 describe('a full Redis', () => {
   let redis: SmallRedis;
@@ -458,7 +473,7 @@ describe('a full Redis', () => {
 
   it('is in the same state when a step comes twice, and its answer is the same', () => {
     expect([...repeats.changed].filter((name) => !CHANGES_AGAIN.includes(name)).sort()).to.deep.equal([]);
-    expect([...repeats.answered].filter((name) => !ANSWERS_ONCE.includes(name)).sort()).to.deep.equal([]);
+    expect([...repeats.answered].sort()).to.deep.equal(Object.keys(ANSWERS_ONCE).sort());
   });
 
   it('was tried with every script: those that run when it is full, and those that must not', async () => {
