@@ -1,8 +1,8 @@
 import Joi from 'joi';
 import { INBOUND_MEDIA_TYPES } from '../content/inbound-content.js';
+import { SEND_KINDS } from '../content/message-content.js';
 import { RESTRICTIONS } from '../devices/restriction.js';
 import { OPT_OUT_SOURCES } from '../people/opt-outs.js';
-import { SEND_KINDS } from '../sends/send-layout.js';
 import { RECIPIENT_STATUSES } from '../sends/statuses.js';
 
 /** What becomes of a recipient, in names of events. */
