@@ -15,9 +15,7 @@ function promtool(...args: string[]) {
   return { status, said: `${stdout}${stderr}` };
 }
 
-describe('the alerts of deploy/prometheus', function () {
-  this.timeout(60_000);
-
+describe('the alerts of deploy/prometheus', () => {
   it('are rules that Prometheus takes', () => {
     const { status, said } = promtool('check', 'rules', ...nameRules());
     expect(status, said).to.equal(0);

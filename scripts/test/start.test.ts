@@ -19,8 +19,7 @@ interface Ended {
   stderr: string;
 }
 
-describe('the commands, as people type them', function () {
-  this.timeout(30_000);
+describe('the commands, as people type them', () => {
   let space: RedisSpace;
   before(async () => {
     space = await openRedisSpace();

@@ -73,7 +73,7 @@ describe('the name of an instance', () => {
     const second = await start('b');
     expect(await renewSessions(space.store, [session('a.1')], 60_000)).to.deep.equal([false]);
     expect(await failure(first.noteSession(session('a.2')))).to.equal('instance_taken');
-    await eventually(() => displaced.includes('a'), { timeoutMs: 10_000 });
+    await eventually(() => displaced.includes('a'));
     await first.leave();
     await second.noteSession(session('b.1'));
   });

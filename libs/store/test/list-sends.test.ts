@@ -134,8 +134,7 @@ describe('the list of sends', () => {
     expect([...page.found, ...rest.found].map(({ send }) => send.messageId).at(-1)).to.equal(first);
   });
 
-  it('reads a page of the sends of a thousand devices at once', async function () {
-    this.timeout(20_000);
+  it('reads a page of the sends of a thousand devices at once', async () => {
     const devices = Array.from({ length: 1_000 }, (_, i) => `phone-${i}`);
     await Promise.all(devices.map((device) => accept(device)));
     expect(new Set(devices.map((device) => shardOf({ workspace: WORKSPACE, device }))).size).to.equal(SHARDS);

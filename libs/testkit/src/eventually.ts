@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** Long enough for a busy machine: to wait costs nothing where the test passes. Tests of less say so. */
+export const PATIENCE_MS = 30_000;
+
 /**
  * Tries `check` until it neither throws nor answers `false` or `undefined`, and returns what it answered.
  * After `timeoutMs` it throws the last error, or says what it waited for.
@@ -7,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function eventually<Result>(
   check: () => Promise<Result> | Result,
   {
-    timeoutMs = 10_000,
+    timeoutMs = PATIENCE_MS,
     everyMs = 20,
     what = 'the condition',
   }: { timeoutMs?: number; everyMs?: number; what?: string } = {},

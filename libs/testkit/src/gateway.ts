@@ -177,7 +177,7 @@ export class Gateway {
   }
 
   /** Asks the API only when Redis has the status already: `/status` has a rate limit. */
-  async waitForStatus(status: string, device = 'default', timeoutMs = 20_000): Promise<Answer['body']> {
+  async waitForStatus(status: string, device = 'default', timeoutMs = 40_000): Promise<Answer['body']> {
     const { store } = this.options.space;
     return eventually(
       async () => {
@@ -200,7 +200,7 @@ export class Gateway {
     {
       device = 'default',
       query = '',
-      timeoutMs = 30_000,
+      timeoutMs = 45_000,
     }: { device?: string; query?: string; timeoutMs?: number } = {},
   ): Promise<Answer['body']> {
     const { store } = this.options.space;

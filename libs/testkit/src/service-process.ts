@@ -4,10 +4,11 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { PATIENCE_MS } from './eventually.js';
 
 const REPOSITORY = new URL('../../../', import.meta.url);
 const MAIN = fileURLToPath(new URL('services/gateway/dist/main.js', REPOSITORY));
-const READY_MS = 15_000;
+const READY_MS = 40_000;
 /** A sender gives its devices up one by one while others take them. */
 const EXIT_MS = 90_000;
 
@@ -105,7 +106,7 @@ export class ServiceProcess {
   /** The first log line, of those before and those to come, that `matches`. */
   async waitForLog(
     matches: (line: Record<string, unknown>) => boolean,
-    timeoutMs = 10_000,
+    timeoutMs = PATIENCE_MS,
   ): Promise<Record<string, unknown>> {
     const deadline = performance.now() + timeoutMs;
     while (performance.now() < deadline) {

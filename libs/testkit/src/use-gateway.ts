@@ -22,14 +22,12 @@ type Options = Omit<GatewayOptions, 'space' | 'simulator'> & { simulator?: Simul
 /** A whole gateway, its network and its corner of Redis for the tests of one `describe`: started before them, closed after them. */
 export function useGateway({ simulator: network, ...options }: Options = {}): GatewayFixture {
   const parts = {} as { space: RedisSpace; simulator: Simulator; gateway: Gateway };
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator(network)]);
     Object.assign(parts, { space, simulator });
     parts.gateway = await Gateway.start({ ...options, space, simulator });
   });
-  after(async function () {
-    this.timeout(60_000);
+  after(async () => {
     const { gateway, simulator, space } = parts as Partial<typeof parts>;
     await gateway?.close();
     await simulator?.close();

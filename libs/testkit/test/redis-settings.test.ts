@@ -4,8 +4,7 @@ import { RedisProcess } from '@gateway/testkit/redis-servers/redis-process';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
-describe('a Redis that may drop messages', function () {
-  this.timeout(30_000);
+describe('a Redis that may drop messages', () => {
   let redis: RedisProcess;
 
   before(async () => {

@@ -10,8 +10,7 @@ describe('a service in a process of its own', () => {
   });
   afterEach(() => space.close());
 
-  it('that is not ready in time leaves nothing behind, and its port to the next', async function () {
-    this.timeout(30_000);
+  it('that is not ready in time leaves nothing behind, and its port to the next', async () => {
     const env = {
       REDIS_URL: space.url,
       KEY_PREFIX: space.prefix,

@@ -25,8 +25,7 @@ const commands = blocksOf('sh')
   .filter((line) => line.includes('curl'));
 const programs = blocksOf('js').filter((code) => code.includes('fetch('));
 
-describe('the examples of docs/api.md', function () {
-  this.timeout(60_000);
+describe('the examples of docs/api.md', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

@@ -37,7 +37,7 @@ describe('changing the encryption keys, in three steps', function () {
     await ringDoorbell(store, { topic: 'sends', ...ADDRESS });
     const list = await fixture.send(makeNumbers(300), 'hello');
     const progress = () => gateway().waitForSend(list, {}, { query: '?limit=1' });
-    await eventually(async () => (await progress()).counts.queued < 300, { timeoutMs: 20_000, everyMs: 1_100 });
+    await eventually(async () => (await progress()).counts.queued < 300, { everyMs: 1_100 });
 
     // The rollout is too fast: an api encrypts with a key that no sender has.
     const early = await sendEarly(makeNumbers(2, 1));
@@ -48,7 +48,7 @@ describe('changing the encryption keys, in three steps', function () {
         ({ status, errorCode }) => `${status} ${recipientErrorName(errorCode)}` === 'queued awaiting_key',
       );
     };
-    await eventually(waits, { timeoutMs: 30_000 });
+    await eventually(waits);
     // 1. The new key behind the old one: everybody can open what it will seal.
     await gateway().roll(settings(OLD, NEW));
     // 2. In front: it seals from now on. Then what the old one has sealed is sealed again.
@@ -97,7 +97,6 @@ describe('changing the encryption keys, in three steps', function () {
   it('links the same device again when the old keys are lost', async () => {
     await gateway().roll(settings(LOST));
     await eventually(async () => (await gateway().call('GET', '/status')).body.reason === 'keys_unreadable', {
-      timeoutMs: 30_000,
       everyMs: 3_100,
     });
     const { body } = await gateway().call('POST', '/connect?rawQrCode=true&forceNew=true');

@@ -15,8 +15,7 @@ interface Result {
   hasConversation: boolean | null;
 }
 
-describe('what the owner of a device is asked, end to end', function () {
-  this.timeout(60_000);
+describe('what the owner of a device is asked, end to end', () => {
   const { space, simulator, gateway } = useGateway({
     env: { SESSION_TTL_MS: '2000', LOG_LEVEL: 'debug', CONTACT_CHECKS_PER_DAY: '100000' },
   });

@@ -116,8 +116,7 @@ describe('limits of texts', () => {
   });
 });
 
-describe('the longest text', function () {
-  this.timeout(60_000);
+describe('the longest text', () => {
   it('is on the phone as it was sent', async () => {
     const [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
     const gateway = await Gateway.start({ space, simulator, inOneProcess: true });

@@ -11,8 +11,7 @@ import { ACCOUNT, linkDevice } from '../../api/test/support/device-owner.js';
 import { startTestApi, type TestApi } from '../../api/test/support/test-api.js';
 import { runCli } from './support/run-cli.js';
 
-describe('the command line', function () {
-  this.timeout(30_000);
+describe('the command line', () => {
   let space: RedisSpace;
   let api: TestApi;
 

@@ -22,8 +22,7 @@ const ACCOUNT = '491700000031';
 
 type Stock = ReturnType<typeof makeWASocket>;
 
-describe('device import and export', function () {
-  this.timeout(60_000);
+describe('device import and export', () => {
   muteSignalLibrary();
   let space: RedisSpace;
   let simulator: Simulator;

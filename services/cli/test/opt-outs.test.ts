@@ -6,8 +6,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { runCli } from './support/run-cli.js';
 
-describe('optouts on the command line', function () {
-  this.timeout(30_000);
+describe('optouts on the command line', () => {
   let space: RedisSpace;
   let folder: string;
 

@@ -11,8 +11,7 @@ import { runCli } from './support/run-cli.js';
 
 const PERSON = '447700900123';
 
-describe('person forget, where it cannot be finished', function () {
-  this.timeout(30_000);
+describe('person forget, where it cannot be finished', () => {
   let space: RedisSpace;
   beforeEach(async () => {
     space = await openRedisSpace();

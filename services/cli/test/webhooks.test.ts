@@ -7,8 +7,7 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { runCli } from './support/run-cli.js';
 
-describe('webhooks on the command line', function () {
-  this.timeout(30_000);
+describe('webhooks on the command line', () => {
   let space: RedisSpace;
   before(async () => {
     space = await openRedisSpace();

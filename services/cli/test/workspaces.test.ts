@@ -5,8 +5,7 @@ import { ACCOUNT, linkDevice } from '../../api/test/support/device-owner.js';
 import { useTestApi } from '../../api/test/support/use-test-api.js';
 import { runCli } from './support/run-cli.js';
 
-describe('workspaces on the command line', function () {
-  this.timeout(30_000);
+describe('workspaces on the command line', () => {
   const { space, api } = useTestApi();
   const cli = (workspace: string, args: string) => runCli(space, args.split(' '), { workspace });
 

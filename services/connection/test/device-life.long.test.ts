@@ -11,8 +11,7 @@ import { expect } from 'chai';
 const [OWNER, RECIPIENT] = makeNumbers(2, 9) as [string, string];
 
 /** Both take long by their nature, and go on at the same time. */
-describe('the life of a device, where it takes long', function () {
-  this.timeout(60_000);
+describe('the life of a device, where it takes long', () => {
   const { space, simulator, gateway } = useGateway();
   let silentNetwork: Promise<Answer>;
   let stolenKeys: Promise<{ loginsOfOurs: number[]; owner: string }>;

@@ -6,8 +6,7 @@ import { makeNumbers, readDeliveries } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
-describe('the life of a device, end to end', function () {
-  this.timeout(40_000);
+describe('the life of a device, end to end', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

@@ -7,8 +7,7 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 
-describe('linking on the network of 2026, end to end', function () {
-  this.timeout(40_000);
+describe('linking on the network of 2026, end to end', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

@@ -10,8 +10,7 @@ import { expect } from 'chai';
 const SESSION_TTL_MS = 1_500;
 
 /** The tests build on each other: processes go and come. */
-describe('a device whose owner is gone', function () {
-  this.timeout(40_000);
+describe('a device whose owner is gone', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

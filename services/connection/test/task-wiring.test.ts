@@ -21,8 +21,7 @@ const [ADA, BEN] = makeNumbers(2, 32) as [string, string];
 const logger = createLogger({ service: 'test', level: 'error' });
 
 /** Each gate has tests of its own. Here a device that the connection service has must be found to go through them. */
-describe('a device that the connection service has logged in', function () {
-  this.timeout(20_000);
+describe('a device that the connection service has logged in', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let device: TestDevice;

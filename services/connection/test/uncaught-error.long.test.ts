@@ -8,8 +8,7 @@ import { expect } from 'chai';
 const [SICK, WELL] = ['491700000001', '491700000002'];
 const POISON = new URL('../../sender/test/fixtures/poison.js', import.meta.url).href;
 
-describe('an uncaught error of a device that the connection service has logged in', function () {
-  this.timeout(40_000);
+describe('an uncaught error of a device that the connection service has logged in', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

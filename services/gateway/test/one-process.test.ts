@@ -15,8 +15,7 @@ const METRICS = Object.entries(METRIC_GROUPS).flatMap(([title, group]) =>
   title === 'Of the console' ? [] : Object.values(group),
 );
 
-describe('one process with all roles', function () {
-  this.timeout(30_000);
+describe('one process with all roles', () => {
   const fixture = useGateway({ inOneProcess: true });
 
   it('links an account, sends to a list, and logs out; says in each line who it is, and more between two SIGUSR2', async () => {
@@ -89,8 +88,7 @@ describe('docs/metrics.md', () => {
   });
 });
 
-describe('ROLES', function () {
-  this.timeout(20_000);
+describe('ROLES', () => {
   it('names roles that there are', async () => {
     const failure = await ServiceProcess.start('sender,reporter', {}, { readyMs: 15_000 }).catch(String);
     expect(failure).to.include('ROLES').and.to.include('connection, sender, api');

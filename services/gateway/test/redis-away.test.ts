@@ -7,8 +7,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { expect } from 'chai';
 
-describe('an api whose Redis is away', function () {
-  this.timeout(20_000);
+describe('an api whose Redis is away', () => {
   let space: RedisSpace;
   let proxy: RedisProxy;
   let starting: Promise<ServiceProcess>;

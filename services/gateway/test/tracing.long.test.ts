@@ -8,8 +8,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 const WHOLE_LIST = { timeoutMs: 40_000 };
 
-describe('traces of sends', function () {
-  this.timeout(60_000);
+describe('traces of sends', () => {
   let collector: TraceCollector;
   const env: Record<string, string> = { OTEL_BSP_SCHEDULE_DELAY: '50' };
   before(async () => {

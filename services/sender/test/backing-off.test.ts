@@ -9,8 +9,7 @@ import { expect } from 'chai';
 
 const address = { workspace: 'main', device: 'default' };
 
-describe('a device whose owners fail one after the other', function () {
-  this.timeout(40_000);
+describe('a device whose owners fail one after the other', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

@@ -7,8 +7,7 @@ import { expect } from 'chai';
 
 const ACCOUNT = '491700000091';
 
-describe('what people wrote while the device was away', function () {
-  this.timeout(60_000);
+describe('what people wrote while the device was away', () => {
   const { space, simulator, gateway } = useGateway();
 
   before(async () => {

@@ -4,8 +4,7 @@ import { makeNumbers } from '@gateway/testkit/phones';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
 
-describe('a version that is refused by mistake', function () {
-  this.timeout(60_000);
+describe('a version that is refused by mistake', () => {
   const { space, simulator, gateway } = useGateway({ senders: 2 });
   const devices = ['one', 'two'] as const;
   const numbers = makeNumbers(2, 32) as [string, string];
@@ -23,7 +22,7 @@ describe('a version that is refused by mistake', function () {
   };
   const arePaused = () =>
     eventually(async () => (await Promise.all(devices.map(reasonOf))).every((reason) => reason === 'client_outdated'), {
-      ...{ timeoutMs: 20_000, everyMs: 300, what: 'the pause' },
+      ...{ everyMs: 300, what: 'the pause' },
     });
   /** As after half an hour. */
   const makeTrialDue = () => space.store.redis.del(clientVersionKeys(space.store.space).trial);
@@ -34,13 +33,13 @@ describe('a version that is refused by mistake', function () {
     await arePaused();
     const refused = refusal.hits;
     await makeTrialDue();
-    await eventually(() => refusal.hits > refused, { timeoutMs: 20_000, what: 'a trial' });
+    await eventually(() => refusal.hits > refused, { what: 'a trial' });
     await eventually(() => space.store.redis.exists(clientVersionKeys(space.store.space).trial));
     await arePaused();
     expect(refusal.hits, 'one login of one device').to.equal(refused + 1);
     simulator.network.faults.clear();
     await makeTrialDue();
-    for (const device of devices) await gateway.waitForStatus('connected', device, 20_000);
+    for (const device of devices) await gateway.waitForStatus('connected', device);
   });
 
   it('said to one device (409) is about that device', async () => {

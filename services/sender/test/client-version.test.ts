@@ -9,8 +9,7 @@ import { runCli } from '../../cli/test/support/run-cli.js';
 
 const REFUSAL = 'the network refuses this version of the client: no device logs in until another one is set';
 
-describe('the version of the client, end to end', function () {
-  this.timeout(40_000);
+describe('the version of the client, end to end', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

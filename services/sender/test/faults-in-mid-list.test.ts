@@ -20,8 +20,7 @@ const FAULTS: [string, Fault][] = [
   ['a refusal for now (429)', { on: 'message', do: { ackError: 429 }, skip: 20, count: 2 }],
 ];
 
-describe('a list that meets a fault of the network', function () {
-  this.timeout(60_000);
+describe('a list that meets a fault of the network', () => {
   const { simulator, gateway } = useGateway({ env: { SESSION_TTL_MS: '2000', ACK_TIMEOUT_MS: '1000' } });
   const outcomes: Promise<void>[] = [];
 

@@ -5,8 +5,7 @@ import { expect } from 'chai';
 
 type Row = { to: string; status: string; error: string | null };
 
-describe('strangers, on a device that has no salt', function () {
-  this.timeout(30_000);
+describe('strangers, on a device that has no salt', () => {
   const { simulator, gateway } = useGateway();
 
   const change = (account: string, body: object) =>
@@ -36,7 +35,7 @@ describe('strangers, on a device that has no salt', function () {
           const rows = await recipients(messageId);
           return isMeant(rows) && rows;
         },
-        { everyMs: 500, timeoutMs: 20_000, what },
+        { everyMs: 500, what },
       );
     return { device, account, otp, send, waitFor };
   }
@@ -68,7 +67,7 @@ describe('strangers, on a device that has no salt', function () {
     const list = await test.send(strangers);
     const holds = () =>
       gateway.logs().filter(({ message }) => String(message).startsWith('messages to strangers are held'));
-    await eventually(() => holds().length > 0, { timeoutMs: 20_000, what: 'the hold' });
+    await eventually(() => holds().length > 0, { what: 'the hold' });
     const rows = await test.waitFor(list, 'the others wait', (all) =>
       all.every(({ status, error }) => status === 'failed' || error === 'awaiting_history'),
     );

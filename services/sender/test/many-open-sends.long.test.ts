@@ -10,8 +10,7 @@ const CODES = 20;
 /** At a time, codes among them. */
 const PLACES = 150;
 
-describe('a device with 5,000 open sends', function () {
-  this.timeout(60_000);
+describe('a device with 5,000 open sends', () => {
   const stage = useScheduler();
 
   async function accept(count: number, kind: 'text' | 'otp'): Promise<void> {

@@ -42,7 +42,7 @@ describe('an outage of the network for all devices of a sender', function () {
       { timeoutMs: 60_000, everyMs: 5, what: 'every device is logged in again' },
     );
     expect(most, 'at a time').to.be.within(2, MAX_OPENINGS);
-    await eventually(() => allAre('connected'), { timeoutMs: 20_000, what: 'every device is connected' });
+    await eventually(() => allAre('connected'), { what: 'every device is connected' });
     const losses = gateway.logs().filter(({ message }) => message === 'session ended' || message === 'ownership lost');
     expect(losses).to.deep.equal([]);
   });

@@ -32,8 +32,7 @@ const LASTED_MS = 50;
 const [ADA, BEN, CLEO, DORA] = makeNumbers(4, 31) as [string, string, string, string];
 
 /** Each gate has tests of its own. Here an owner of a real device must be found to go through them. */
-describe('the owner of a device', function () {
-  this.timeout(20_000);
+describe('the owner of a device', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let device: TestDevice;

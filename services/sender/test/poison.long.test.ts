@@ -76,10 +76,10 @@ describe('a message that ends whatever sends it', function () {
     const dead = restartTheDead();
     const poison = await send('sick', sick);
     const list = await send('sick', well);
-    await gateway.waitForSend(list, { read: 40 }, { device: 'sick', timeoutMs: 30_000 });
+    await gateway.waitForSend(list, { read: 40 }, { device: 'sick' });
     const otp = await gateway.call('POST', '/otp', { device: 'sick', body: { phone: people[0], code: '123456' } });
     expect(otp.status).to.be.oneOf([200, 202]);
-    await gateway.waitForSend(otp.body.data.messageId, { read: 1 }, { device: 'sick', timeoutMs: 30_000 });
+    await gateway.waitForSend(otp.body.data.messageId, { read: 1 }, { device: 'sick' });
     const deaths = await dead.stop();
     await expectShownOnce(SICK!, [...well, people[0]!]);
     expect(deaths).to.be.within(3, 5);
@@ -94,7 +94,7 @@ describe('a message that ends whatever sends it', function () {
     const before = await epoch();
     const list = await send('sick', everybody);
     const said = () => gateway.logs().find(({ message }) => message === 'owner failed, device released');
-    const line = await eventually(said, { timeoutMs: 10_000, what: 'the end of its owner' });
+    const line = await eventually(said, { what: 'the end of its owner' });
     expect(line).to.include({ device: 'sick' });
     const beside = await send('well', people);
     await gateway.waitForSend(beside, { read: 11 }, { device: 'well' });

@@ -10,8 +10,7 @@ const ACCOUNT = '491700000041';
 
 type Shown = ShownMessage & { details?: Record<string, unknown> };
 
-describe('replies, end to end', function () {
-  this.timeout(60_000);
+describe('replies, end to end', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;

@@ -13,8 +13,7 @@ type Row = { to: string; status: string; error: string | null; heldUntil?: strin
 
 const HOUR_MS = 3_600_000;
 
-describe('an account that the network restricts', function () {
-  this.timeout(60_000);
+describe('an account that the network restricts', () => {
   let space: RedisSpace;
   let simulator: Simulator;
   let gateway: Gateway;
@@ -91,7 +90,7 @@ describe('an account that the network restricts', function () {
           const body = await progress(messageId);
           return heldOf(body).length === count && body;
         },
-        { timeoutMs: 20_000, everyMs: 1_050, what: `${count} held` },
+        { everyMs: 1_050, what: `${count} held` },
       );
     const restriction = async () => (await gateway.call('GET', '/status', { device })).body.restriction;
     const announced = () => eventually(() => readRestriction(space.store, address));

@@ -88,13 +88,10 @@ describe('an attachment, end to end', function () {
       await send([numbers[index]!], { attachment: inline(type, bytes, more) });
     }
     for (const [index, [type, bytes, , details]] of cases.entries()) {
-      const [shown] = await eventually(
-        async () => {
-          const messages = await shownTo(numbers[index]!);
-          return messages.length > 0 && messages;
-        },
-        { timeoutMs: 20_000 },
-      );
+      const [shown] = await eventually(async () => {
+        const messages = await shownTo(numbers[index]!);
+        return messages.length > 0 && messages;
+      });
       expect(shown, type).to.include({ type, shown: 1 });
       expect(shown!.details).to.include({ intact: true, bytes: bytes.length, ...details });
       expect((await readFileOnPhone(simulator, shown!)).equals(bytes), `${type}: the same bytes`).to.equal(true);
@@ -137,7 +134,7 @@ describe('an attachment, end to end', function () {
       attachment: inline('sticker', Buffer.concat([makeWebp(), Buffer.alloc(1)])),
       text: 'survivor',
     });
-    await eventually(() => shownSince() >= 50, { timeoutMs: 20_000, everyMs: 5 });
+    await eventually(() => shownSince() >= 50, { everyMs: 5 });
     const owner = await gateway.findOwner();
     await owner!.kill();
     expect(shownSince(), 'killed in mid-list').to.be.lessThan(240);

@@ -5,8 +5,7 @@ const AHEAD = new URL('fixtures/clock-ahead.js', import.meta.url).href;
 const ACCOUNT = '447700900620';
 const PHONE = '447700900621';
 
-describe('a sender whose clock is six minutes ahead', function () {
-  this.timeout(60_000);
+describe('a sender whose clock is six minutes ahead', () => {
   const fixture = useGateway({ senders: 0 });
 
   it('lets no one-time password expire, which live for five', async () => {

@@ -160,7 +160,7 @@ describe('messages to phones', () => {
       return rows;
     });
     expect(mine.every(({ to, text, shown }) => text === `for ${to}` && shown === 1)).to.equal(true);
-  }).timeout(60_000);
+  });
 
   it('holds messages for a phone that is switched off until it is on', async () => {
     const number = '4917000000007';

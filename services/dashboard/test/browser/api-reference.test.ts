@@ -5,8 +5,7 @@ import { startTestApi, type TestApi } from '../../../api/test/support/test-api.j
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { startTestDashboard, type TestDashboard } from '../support/test-dashboard.js';
 
-describe('the reference of the API', function () {
-  this.timeout(40_000);
+describe('the reference of the API', () => {
   const browser = useBrowser();
   let space: RedisSpace;
   let api: TestApi;

@@ -9,8 +9,7 @@ import { useTestDashboard } from '../support/test-dashboard.js';
 const HOUR_MS = 3_600_000;
 const SHOP = { workspace: 'main', device: 'shop' };
 
-describe('the page of a device', function () {
-  this.timeout(40_000);
+describe('the page of a device', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE, pacePerMinute: 20 });
   const browser = useBrowser();
   let owner: DeviceOwner;

@@ -13,8 +13,7 @@ const LOOKS = [
 /** But for what goes on for ever, such as the dot of a state. */
 const STILL = 'document.getAnimations().every((each) => each.effect.getTiming().iterations === Infinity)';
 
-describe('every page of the console, in every look', function () {
-  this.timeout(60_000);
+describe('every page of the console, in every look', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
   const browser = useBrowser();
   before(() => fillConsole(stage.space.store));

@@ -4,8 +4,7 @@ import { BUILT_PAGE, findBarriers, useBrowser } from '../support/browser-page.js
 import { fillConsole, inspectPages } from '../support/inspect-pages.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
-describe('every page of the console', function () {
-  this.timeout(40_000);
+describe('every page of the console', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
   const browser = useBrowser();
   before(() => fillConsole(stage.space.store));

@@ -12,8 +12,7 @@ import { useTestDashboard } from '../support/test-dashboard.js';
 
 const SHOP = { workspace: 'main', device: 'shop' };
 
-describe('finding things in the console', function () {
-  this.timeout(40_000);
+describe('finding things in the console', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
   const browser = useBrowser();
   let messageId: string;

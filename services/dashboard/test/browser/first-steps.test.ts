@@ -14,8 +14,7 @@ const COUNT_WORK = `[window.clicks, window.fields] = [0, new Set()];
   addEventListener('click', ({ isTrusted }) => { if (isTrusted) window.clicks++; }, true);
   addEventListener('input', ({ target }) => window.fields.add(target), true);`;
 
-describe('the first steps in the console', function () {
-  this.timeout(40_000);
+describe('the first steps in the console', () => {
   const fixture = useGateway({ inOneProcess: true });
   const browser = useBrowser();
   let dashboard: TestDashboard;
@@ -128,14 +127,14 @@ describe('the first steps in the console', function () {
     await page.getByText('This is a simulated network').waitFor();
     await page.getByRole('button', { name: 'Show the QR code' }).click();
     await page.getByRole('button', { name: 'Scan with a simulated phone' }).click();
-    await page.getByRole('heading', { name: 'Connected' }).waitFor({ timeout: 20_000 });
+    await page.getByRole('heading', { name: 'Connected' }).waitFor();
 
     const typed = await browser.open(dashboard, '/devices/by-typing-phone');
     await typed.getByText('Code to type').click();
     await typed.getByLabel('Number of the account').fill('447700900702');
     await typed.getByRole('button', { name: 'Show the code' }).click();
     await typed.getByRole('button', { name: 'Enter the code on a simulated phone' }).click();
-    await typed.getByRole('heading', { name: 'Connected' }).waitFor({ timeout: 20_000 });
+    await typed.getByRole('heading', { name: 'Connected' }).waitFor();
     await typed.getByText('+447700900702').waitFor();
   });
 });

@@ -12,8 +12,7 @@ const MOST_PAGE_MS = 150;
 
 const IDS = Array.from({ length: DEVICES }, (_, index) => `device-${String(index).padStart(4, '0')}`);
 
-describe('the page of a thousand devices', function () {
-  this.timeout(60_000);
+describe('the page of a thousand devices', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
   const browser = useBrowser();
   before(async () => {

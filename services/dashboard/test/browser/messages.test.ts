@@ -13,8 +13,7 @@ import { startTestDashboard, type TestDashboard } from '../support/test-dashboar
 const LIST = 10_000;
 const NUMBERS = Array.from({ length: LIST }, (_, i) => String(447700000000 + i));
 
-describe('messages on the page of the console', function () {
-  this.timeout(40_000);
+describe('messages on the page of the console', () => {
   const browser = useBrowser();
   let space: RedisSpace;
   let api: TestApi;

@@ -5,8 +5,7 @@ import { startTestApi, type TestApi } from '../../../api/test/support/test-api.j
 import { BUILT_PAGE, findBarriers, overflowOf, useBrowser } from '../support/browser-page.js';
 import { startTestDashboard, type TestDashboard } from '../support/test-dashboard.js';
 
-describe('users and opt-outs in the console', function () {
-  this.timeout(40_000);
+describe('users and opt-outs in the console', () => {
   const browser = useBrowser();
   let space: RedisSpace;
   let api: TestApi;

@@ -23,8 +23,7 @@ const SHOTS = [
 ] as const;
 const ORDER = { text: 'Your order is ready.' };
 
-describe('the screenshots of the console', function () {
-  this.timeout(40_000);
+describe('the screenshots of the console', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
   const browser = useBrowser();
   before(async () => {

@@ -10,8 +10,7 @@ import { startTestDashboard, type TestDashboard } from '../support/test-dashboar
 
 const FORMULAS = ['=HYPERLINK("https://evil.example")', '+1', '-1', '@SUM(1)', '\t=1', '\r=1'];
 
-describe('the page of the console beside another tab, without Redis, and with what strangers write', function () {
-  this.timeout(40_000);
+describe('the page of the console beside another tab, without Redis, and with what strangers write', () => {
   const browser = useBrowser();
   let space: RedisSpace;
   let proxy: RedisProxy;
@@ -62,7 +61,7 @@ describe('the page of the console beside another tab, without Redis, and with wh
       .first()
       .waitFor();
     proxy.restore();
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
     await owner.observe({ status: 'connecting', reason: 'restart' });
     await page.getByText('The network asked for a restart of the connection.').first().waitFor();
     browser.allowErrors(/503/);

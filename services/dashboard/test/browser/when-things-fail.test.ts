@@ -5,8 +5,7 @@ import { linkDevice, ownDevice } from '../../../api/test/support/device-owner.js
 import { BUILT_PAGE, useBrowser } from '../support/browser-page.js';
 import { useTestDashboard } from '../support/test-dashboard.js';
 
-describe('the page of the console, when things fail', function () {
-  this.timeout(40_000);
+describe('the page of the console, when things fail', () => {
   const stage = useTestDashboard({ pageFolder: BUILT_PAGE });
   const browser = useBrowser();
   before(async () => void (await linkDevice(stage.space.store, { workspace: 'main', device: 'shop' })));

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UserRole } from '@gateway/contracts/console/users';
 import { ROOT } from '@gateway/scripts/paths';
+import { PATIENCE_MS } from '@gateway/testkit/eventually';
 import axe from 'axe-core';
 import { expect } from 'chai';
 import { type Browser as Chromium, chromium, type Page } from 'playwright-core';
@@ -31,8 +32,7 @@ export interface BrowserStage {
 export function useBrowser(): BrowserStage {
   let browser: Chromium;
   const errors: string[] = [];
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
   });
   after(() => browser?.close());
@@ -52,7 +52,7 @@ export function useBrowser(): BrowserStage {
         await context.addCookies([{ name, value, url: dashboard.origin }]);
       }
       const page = await context.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(PATIENCE_MS);
       page.on('pageerror', (error) => errors.push(error.message));
       page.on('console', (message) => {
         if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
