@@ -12,11 +12,21 @@ import { findTests } from '../tests/find-tests.js';
 import { removeStaleTests } from '../tests/remove-stale-tests.js';
 
 const SENDER_TESTS = [
-  ...['active-sends', 'device-owner', 'dispatch-message', 'drop-opted-out', 'failure-lines', 'first-contact-hold'],
+  ...[
+    'active-sends',
+    'device-owner',
+    'device-work',
+    'dispatch-message',
+    'drop-opted-out',
+    'failure-lines',
+    'first-contact-hold',
+  ],
   ...[
     'hold-in-silence',
+    'kept-content',
     'load-send',
     'new-contact-hold',
+    'owner-wiring',
     'question-desk',
     'quotes',
     'reconnect-backoff',

@@ -19,13 +19,19 @@ describe('sessions with contacts', () => {
   let nowMs: number;
   let monotonicMs: number;
   let pruner: SessionPruner;
+  /** In the log. */
+  let told: string[];
 
   beforeEach(async () => {
     space = await openRedisSpace();
     ownership = (await takeDevice(space.store, address, { owner: 'a', ttlMs: 60_000 }))!;
     [nowMs, monotonicMs] = [Date.now(), 0];
     const clock = { nowMs: () => nowMs, monotonicMs: () => monotonicMs };
-    const logger = createLogger({ service: 'test', level: 'error' });
+    told = [];
+    const logger = {
+      ...createLogger({ service: 'test', level: 'error' }),
+      info: (line: string, fields?: object) => void told.push(`${line} ${JSON.stringify(fields)}`),
+    };
     pruner = new SessionPruner({ store: space.store, ownership, clock, logger, device: { account: '4900' } });
   });
   afterEach(() => space.close());
@@ -59,6 +65,11 @@ describe('sessions with contacts', () => {
     const { vault } = space.store;
     space.store.vault = { ...vault, seal: (...what) => later(vault.seal(...what)) };
   }
+  /** Of all lines, each of which says how many. */
+  const sumOf = (line: string, field: string) =>
+    told
+      .filter((each) => each.startsWith(`${line} `))
+      .reduce((sum, each) => sum + Number(JSON.parse(each.slice(line.length + 1))[field]), 0);
   const minutes = async (count: number) => {
     for (let i = 0; i < count; i++) {
       monotonicMs += 60_000;
@@ -81,9 +92,14 @@ describe('sessions with contacts', () => {
     nowMs += 30 * DAY_MS;
     await minutes(BUCKETS);
     expect(await keysLeft(), 'used on the first of the 30 days').to.deep.equal(before);
+    expect(told).to.deep.equal([]);
     nowMs += DAY_MS;
     await minutes(BUCKETS);
     expect(await keysLeft()).to.deep.equal(['app-state-sync-key x', 'pre-key 1']);
+    expect(sumOf('unused sessions deleted', 'sessions')).to.equal(3);
+    expect(sumOf('identities without a session deleted', 'identities'), 'beside those of sessions').to.equal(0);
+    expect(sumOf('unused group keys deleted', 'keys')).to.equal(1);
+    expect(told.filter((line) => line.includes(':0'))).to.deep.equal([]);
     expect(await space.clients.commands.smembers(contactIndex)).to.deep.equal(['2@lid']);
     expect(await deviceKeyStore(space.store, ownership).readCreds()).to.equal('{}');
   });
@@ -108,6 +124,7 @@ describe('sessions with contacts', () => {
     nowMs += DAY_MS;
     await minutes(2 * BUCKETS);
     const own = ['lid-mapping 4900', 'lid-mapping 9_reverse'];
+    expect(sumOf('number mappings without a session deleted', 'names')).to.be.above(0);
     expect(await keysLeftByName()).to.deep.equal(
       [
         'device-list 4914',
@@ -141,6 +158,7 @@ describe('sessions with contacts', () => {
     nowMs += DAY_MS;
     await minutes(BUCKETS);
     expect((await idsLeft('identity-key')).sort()).to.deep.equal(['4916.0', '7_1.3']);
+    expect(told).to.deep.equal(['identities without a session deleted {"identities":1}']);
   });
 
   it('leave names behind that cannot be opened: another process may know their key', async () => {

@@ -1,0 +1,121 @@
+import { defaultPace } from '@gateway/contracts/devices/pace';
+import { DeviceWork, type WorkDeps } from '@gateway/sender/device/device-work';
+import { MemoryBudget } from '@gateway/sender/scheduling/memory-budget';
+import { ResultWriter } from '@gateway/sender/scheduling/result-writer';
+import { ensureDevice, readDevice, setPace } from '@gateway/store/devices/devices';
+import { deviceKeyStore, readAllKeys } from '@gateway/store/devices/keys/device-keys';
+import { askOwner, readAnswerParts } from '@gateway/store/devices/questions/owner-questions';
+import { cancelSend } from '@gateway/store/sends/change-send';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import PQueue from 'p-queue';
+import { ADDRESS, useScheduler } from './support/scheduler-stage.js';
+
+const PEOPLE = ['491511', '491512', '491513'];
+const ADA = '447700900001';
+const DAY_MS = 86_400_000;
+/** Buckets of keys, one a minute. */
+const ROUND = 256;
+
+describe('the work of a device', () => {
+  let work: DeviceWork;
+  // Before its stage is taken down.
+  afterEach(() => work.stop());
+  const stage = useScheduler();
+  let forgotten: string[];
+
+  beforeEach(async () => {
+    const { store, ownership, clock, logger, metrics, ids, failed } = stage;
+    await ensureDevice(stage.space.store, ADDRESS);
+    forgotten = [];
+    const deps: Omit<WorkDeps, 'keeper' | 'endpoint' | 'openSession' | 'clientVersion' | 'openings' | 'ackTimeoutMs'> =
+      {
+        ...{ store, ownership, clock, logger, metrics, ids },
+        results: new ResultWriter({ store, ownership, clock, metrics }),
+        device: (await readDevice(store, ADDRESS))!,
+        ...{ defaultPace: defaultPace(0), uploads: new PQueue(), memory: new MemoryBudget() },
+        isCareful: () => false,
+        onFailed: (error) => void failed.push(error),
+        onStalled: () => {},
+        forgetPerson: async (number) => {
+          forgotten.push(number);
+          return {};
+        },
+      };
+    work = new DeviceWork(deps as WorkDeps);
+  });
+
+  it('begins with what was accepted before', async () => {
+    await stage.accept(PEOPLE);
+    await work.start();
+    expect(await work.refreshSends()).to.equal(undefined);
+    work.attach(stage.makeSession());
+    expect((await stage.sentTo(3)).sort()).to.deep.equal(PEOPLE);
+  });
+
+  it('finds what was accepted or cancelled since, for all who ask at the same time in one run', async () => {
+    await work.start();
+    const cancelled = await stage.accept(PEOPLE.slice(0, 1));
+    await work.refreshSends();
+    await eventually(() => !work.isIdle);
+    await cancelSend(stage.store, ADDRESS, cancelled);
+    let looks = 0;
+    stage.steps.between = (step, run) => {
+      if (step === 'take-in-send') looks++;
+      return run();
+    };
+    await stage.accept(PEOPLE.slice(1, 2));
+    const asked = [work.refreshSends(), work.refreshSends(), work.refreshSends()];
+    expect(new Set(asked).size).to.equal(1);
+    await Promise.all(asked);
+    await eventually(() => looks === 1);
+    work.attach(stage.makeSession());
+    await stage.sentTo(1);
+    expect(stage.sent.map(({ to }) => to)).to.deep.equal(PEOPLE.slice(1, 2));
+  });
+
+  it('goes on at another pace once an operator has given it one', async () => {
+    await setPace(stage.store, ADDRESS, { messagesPerMinute: 1, burst: 1, jitter: 0 });
+    await work.refreshPace();
+    await stage.accept(PEOPLE);
+    await work.start();
+    work.attach(stage.makeSession());
+    await stage.sentTo(1);
+    const counts = { waiting: 0, ready: 0, alone: 0, pausing: 0, held: 0, inFlight: 0 };
+    await eventually(() => {
+      Object.assign(counts, { waiting: 0, ready: 0 });
+      work.countPlaces(counts);
+      return counts.waiting + counts.ready === 2;
+    });
+    expect(stage.sent).to.have.length(1);
+  });
+
+  it('answers what its owner is asked, and forgets people', async () => {
+    await work.start();
+    await askOwner(stage.store, ADDRESS, { id: 'q', question: { kind: 'forget', number: ADA } });
+    work.answerQuestions();
+    await eventually(async () => (await readAnswerParts(stage.store, ADDRESS, 'q')).size === 1);
+    expect(forgotten).to.deep.equal([ADA]);
+    await work.stop();
+    await askOwner(stage.store, ADDRESS, { id: 'late', question: { kind: 'forget', number: ADA } });
+    work.answerQuestions();
+    expect(forgotten, 'nothing once it has ended').to.have.length(1);
+  });
+
+  it('deletes keys that no one has used for long', async () => {
+    const { ownership } = stage;
+    const key = { type: 'session', id: '1_1.0', value: Buffer.from('"key"') };
+    await deviceKeyStore(stage.space.store, ownership).commit({ keys: [key] });
+    stage.leap(31 * DAY_MS);
+    const countKeys = async () => {
+      let keys = 0;
+      for await (const _ of readAllKeys(stage.space.store, ADDRESS)) keys++;
+      return keys;
+    };
+    for (let minute = 0; minute < ROUND; minute++) {
+      stage.leap(60_000);
+      await work.prune();
+    }
+    expect(await countKeys()).to.equal(0);
+  });
+});
