@@ -2,7 +2,6 @@ import { acceptBenchmark } from './benchmarks/accept.js';
 import { coldBenchmark } from './benchmarks/cold.js';
 import { footprintBenchmark } from './benchmarks/footprint.js';
 import { handoverBenchmark } from './benchmarks/handover.js';
-import { httpBenchmark } from './benchmarks/http.js';
 import { idleBenchmark } from './benchmarks/idle.js';
 import { idleCostBenchmark } from './benchmarks/idle-cost.js';
 import { intakeBenchmark } from './benchmarks/intake.js';
@@ -13,6 +12,13 @@ import { restartBenchmark } from './benchmarks/restart.js';
 import { rollBenchmark } from './benchmarks/roll.js';
 import { singleBenchmark } from './benchmarks/single.js';
 import { warmBenchmark } from './benchmarks/warm.js';
+import { clusterBenchmark } from './fleets/cluster.js';
+import { farRedisBenchmark } from './fleets/far-redis.js';
+import { fleetBenchmark } from './fleets/fleet.js';
+import { fleetListsBenchmark } from './fleets/fleet-lists.js';
+import { singlesBenchmark } from './fleets/singles.js';
+import { httpBenchmark } from './http/http.js';
+import { httpSendBenchmark } from './http/http-send.js';
 import { simulatedFleetBenchmark } from './simulated-fleet/simulated-fleet.js';
 import type { Benchmark } from './support/benchmark.js';
 
@@ -32,6 +38,12 @@ export const BENCHMARKS: readonly Benchmark[] = [
   idleCostBenchmark,
   simulatedFleetBenchmark,
   httpBenchmark,
+  httpSendBenchmark,
+  singlesBenchmark,
+  fleetBenchmark,
+  fleetListsBenchmark,
+  clusterBenchmark,
+  farRedisBenchmark,
   intakeBenchmark,
   linkedBenchmark,
 ];

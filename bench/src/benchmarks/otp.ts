@@ -17,8 +17,8 @@ export const otpBenchmark: Benchmark = {
   name: 'otp',
   summary: 'accept-to-ack of one-time passwords while a list of 10,000 runs / on an idle device, p95 and p99',
   goals: [
-    { figure: 'p95Ratio', atMost: 2.5 },
-    { figure: 'p99Ratio', atMost: 4 },
+    { figure: 'p95Ratio', atMost: 2 },
+    { figure: 'p99Ratio', atMost: 3 },
   ],
   async run(context) {
     const stage = await openStage(context, { decryptSample: 0.02 });

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { askServer } from '@gateway/testkit/redis-servers/ask-server';
 
 /** The kernel counts in hundredths of a second. */
 const MS_PER_TICK = 10;
@@ -9,6 +10,15 @@ export function readCpuMs(pid: number): number {
   // After the name, which may hold anything: fields 14 and 15 of the manual are user and system time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+}
+
+export function cpuMsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + readCpuMs(pid), 0);
+}
+
+/** The process of a Redis server of this machine. */
+export async function redisPid(url: string): Promise<number> {
+  return Number(/^process_id:(\d+)/m.exec(String(await askServer(url, 'INFO', 'server')))![1]);
 }
 
 export function readResidentBytes(pid: number): number {

@@ -32,6 +32,21 @@ export async function timeUntilAcked(stage: Stage, sending: Sending): Promise<nu
   return performance.now() - startedMs;
 }
 
+/** The same for sends of several devices that are accepted at once. @param options.pollMs how often a send is looked at. */
+export async function timeUntilAllAcked(
+  stage: Stage,
+  sendings: readonly Sending[],
+  { pollMs = POLL_MS }: { pollMs?: number } = {},
+): Promise<number> {
+  const startedMs = performance.now();
+  const messageIds = await Promise.all(sendings.map((sending) => accept(stage, sending)));
+  // One after the other: to look at all again and again would cost Redis more than what is measured.
+  for (const [i, messageId] of messageIds.entries()) {
+    await waitForCounts(stage, { messageId, device: sendings[i]!.device, until: ({ queued }) => queued === 0, pollMs });
+  }
+  return performance.now() - startedMs;
+}
+
 export interface Counts {
   queued: number;
   sent: number;
@@ -43,9 +58,9 @@ export interface Counts {
 /** Looks at the record itself: the API may be asked once a second only. */
 export async function waitForCounts(
   { space }: Stage,
-  what: { messageId: string; device?: string | undefined; until(counts: Counts): boolean },
+  what: { messageId: string; device?: string | undefined; until(counts: Counts): boolean; pollMs?: number },
 ): Promise<void> {
-  const { messageId, device = 'default', until } = what;
+  const { messageId, device = 'default', until, pollMs = POLL_MS } = what;
   const startedMs = performance.now();
   for (;;) {
     const send = await readSend(space.store, { workspace: 'main', device }, messageId);
@@ -54,7 +69,7 @@ export async function waitForCounts(
       throw new Error(`recipients failed: ${JSON.stringify(send.counts)}`);
     if (until(send.counts)) return;
     if (performance.now() - startedMs > STUCK_MS) throw new Error(`nothing moves: ${JSON.stringify(send.counts)}`);
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
 }
 

@@ -2,6 +2,7 @@ import { Gateway } from '@gateway/testkit/gateway';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { profileSettings } from '../config.js';
 import type { BenchContext } from './benchmark.js';
+import { redisPid } from './process-usage.js';
 import { type NetworkProfile, type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 
 /** A whole gateway as in production, beside a network in a process of its own. */
@@ -21,6 +22,14 @@ export interface StageOptions {
   profile?: NetworkProfile;
   /** Settings of every service. */
   env?: Record<string, string>;
+  /** Default: the Redis of this run. */
+  redisUrl?: string;
+}
+
+/** All services of a stage and its Redis; the simulator is none of them. */
+export async function gatewayPids({ gateway, space }: Stage): Promise<number[]> {
+  const services = [gateway.api, ...gateway.connections, ...gateway.senders];
+  return [...services.map(({ pid }) => pid), await redisPid(space.url)];
 }
 
 /** Some start beside hundreds of logins, or other work of the machine. */
@@ -28,9 +37,9 @@ const READY_MS = 60_000;
 
 export async function openStage(context: BenchContext, options: StageOptions = {}): Promise<Stage> {
   const { lifecycle, say } = context;
-  const { decryptSample = 1, senders = 1, inOneProcess = false, profile = '2026', env = {} } = options;
+  const { decryptSample = 1, senders = 1, inOneProcess = false, profile = '2026', env = {}, redisUrl } = options;
   if (decryptSample < 1) say(`${decryptSample * 100} % of the simulated phones decrypt what they receive`);
-  const space = await openRedisSpace();
+  const space = await openRedisSpace(redisUrl === undefined ? {} : { url: redisUrl });
   lifecycle.add('redis space', () => space.close());
   const simulator = await startSimulatorProcess(lifecycle, { decryptSample, profile });
   const gateway = await Gateway.start({

@@ -6,6 +6,8 @@ export interface RedisProxy {
   cut(): void;
   /** Passes nothing on and reports nothing, as when its machine hangs. */
   freeze(): void;
+  /** From now on what Redis answers comes so much later, as from far away. */
+  delay(ms: number): void;
   /** All is well again. */
   restore(): void;
   close(): void;
@@ -18,11 +20,13 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
   const target = new URL(redisUrl);
   const sockets = new Set<Socket>();
   let mode: Mode = 'open';
+  let delayMs = 0;
   const server = createServer((near) => {
     const far = connect(Number(target.port || 6379), target.hostname);
     for (const [from, to] of [[near, far] as const, [far, near] as const]) {
       sockets.add(from);
-      from.on('data', (data) => mode === 'open' && to.write(data));
+      const pass = passLater(to);
+      from.on('data', (data) => mode === 'open' && pass(data, from === far ? delayMs : 0));
       from.on('error', () => {});
       from.on('close', () => {
         sockets.delete(from);
@@ -43,10 +47,26 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
     url: url.href,
     cut: change('cut'),
     freeze: change('frozen'),
+    delay: (ms) => {
+      delayMs = ms;
+    },
     restore: change('open'),
     close: () => {
       server.close();
       for (const socket of sockets) socket.destroy();
     },
+  };
+}
+
+/** Keeps the order, also where a long delay is followed by a short one. */
+function passLater(to: Socket): (data: Buffer, delayMs: number) => void {
+  const waiting: Buffer[] = [];
+  return (data, delayMs) => {
+    if (delayMs === 0 && waiting.length === 0) {
+      to.write(data);
+      return;
+    }
+    waiting.push(data);
+    setTimeout(() => to.write(waiting.shift()!), delayMs);
   };
 }
