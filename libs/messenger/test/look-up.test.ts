@@ -86,6 +86,21 @@ describe('looking up numbers', () => {
     expect(after.usyncQueries - before.usyncQueries).to.equal(1);
   });
 
+  it('asks together about what callers want one by one, and at once about what is urgent', async () => {
+    const numbers = makeNumbers(60);
+    const urgent = numbers.at(-1)!;
+    const before = await counters();
+    const first = test.session.lookUp([numbers[0]!]);
+    const others = numbers.slice(1).map((number) => test.session.lookUp([number]));
+    const code = await test.session.lookUp([urgent], { urgent: true });
+    expect(code.get(urgent)).to.deep.equal({ exists: true });
+    const answers = await Promise.all([first, ...others]);
+    const after = await counters();
+    expect(answers.map((answer, i) => answer.get(numbers[i]!))).to.deep.equal(numbers.map(() => ({ exists: true })));
+    expect(after.usyncQueries - before.usyncQueries).to.be.at.most(3);
+    expect(after.keyBundles - before.keyBundles, 'one session each').to.equal(numbers.length);
+  });
+
   it('keeps sessions that are good', async () => {
     const [number] = makeNumbers(1) as [string];
     await test.session.lookUp([number]);

@@ -6,6 +6,7 @@ import { within } from '../session/within.js';
 import { type BaileysSocket, type BinaryNode, type FullJid, jidDecode, jidNormalizedUser } from '../socket/baileys.js';
 import { RightOfWay } from '../socket/right-of-way.js';
 import { askByJid } from './ask-users.js';
+import { GatheredNumbers, type LookUpResults, MAX_NUMBERS } from './gather-numbers.js';
 import { type Account, resolveNumbers, resolveOwnAccount } from './resolve-numbers.js';
 import { PARTIAL_TTL_MS, type SessionCaches, STRANGER_TTL_MS } from './session-caches.js';
 
@@ -16,8 +17,6 @@ export interface LookUpDeps {
   /** Aborted when the session ends. */
   signal: AbortSignal;
 }
-
-type Results = Map<string, LookUpResult>;
 
 /** An account of the answers; our own has no number. `ttl`: the rest of the time, in ms, for which its devices are known. */
 interface Found {
@@ -32,8 +31,6 @@ interface DevicesBefore {
   ttl: number;
 }
 
-/** Numbers in one query. */
-const MAX_NUMBERS = 100;
 const CHUNK_TIMEOUT_MS = 60_000;
 const NO_ANSWER = 408;
 const CLOSED = 428;
@@ -52,6 +49,7 @@ export class LookUp {
   readonly #underWay = new Map<string, Promise<LookUpResult>>();
   /** Making sessions for a list takes a second of CPU; urgent messages go in between. */
   readonly #rightOfWay = new RightOfWay();
+  readonly #gathered = new GatheredNumbers((numbers) => this.#inTime(numbers, this.#resolveAndPrepare(numbers, false)));
   #refreshing: Promise<void> = Promise.resolve();
 
   constructor(deps: LookUpDeps) {
@@ -62,32 +60,45 @@ export class LookUp {
     });
   }
 
-  /** Every number gets a result: never rejects. Calls run concurrently, the chunks of one call in turn. */
-  lookUp(numbers: readonly string[], { urgent = false }: { urgent?: boolean } = {}): Promise<Results> {
+  /** Every number gets a result: never rejects. What is not urgent is asked together with what others want to know. */
+  lookUp(numbers: readonly string[], { urgent = false }: { urgent?: boolean } = {}): Promise<LookUpResults> {
     // A caller that shares another's query must not delay that one.
-    const isOwn = numbers.every((number) => !this.#underWay.has(number));
+    const isOwn = numbers.every((number) => !this.#isAsked(number));
     return urgent && isOwn
       ? this.#rightOfWay.urgently(() => this.#lookUp(numbers, urgent))
       : this.#lookUp(numbers, urgent);
   }
 
-  async #lookUp(numbers: readonly string[], urgent: boolean): Promise<Results> {
+  async #lookUp(numbers: readonly string[], urgent: boolean): Promise<LookUpResults> {
     const waits = new Map<string, LookUpResult | Promise<LookUpResult>>();
-    for (const number of numbers) {
-      const known = this.find(number) ?? this.#underWay.get(number);
+    const fresh: string[] = [];
+    for (const number of new Set(numbers)) {
+      const known = this.find(number) ?? (urgent && !this.#isAsked(number) ? undefined : this.#underWay.get(number));
       if (known) waits.set(number, known);
+      else if (urgent) fresh.push(number);
+      else waits.set(number, this.#share(number, this.#gathered.add(number)));
     }
-    const fresh = [...new Set(numbers)].filter((number) => !waits.has(number));
     let previous: Promise<unknown> = Promise.resolve();
     for (let from = 0; from < fresh.length; from += MAX_NUMBERS) {
       const chunk = fresh.slice(from, from + MAX_NUMBERS);
       const answer = previous.then(() => this.#inTime(chunk, this.#resolveAndPrepare(chunk, urgent)));
-      for (const number of chunk) waits.set(number, this.#share(number, answer));
+      for (const number of chunk) waits.set(number, this.#askAtOnce(number, answer));
       previous = answer;
     }
-    const results = new Map<string, LookUpResult>();
+    const results: LookUpResults = new Map();
     for (const [number, wait] of waits) results.set(number, await wait);
     return results;
+  }
+
+  /** Of a number that waits for a query the network does not know yet. */
+  #isAsked(number: string): boolean {
+    return this.#underWay.has(number) && !this.#gathered.isWaiting(number);
+  }
+
+  /** Those who wait for a later query get the answer of this one. */
+  #askAtOnce(number: string, answer: Promise<LookUpResults>): Promise<LookUpResult> {
+    this.#gathered.takeOut(number, answer);
+    return this.#underWay.get(number) ?? this.#share(number, answer);
   }
 
   /** What is known about a number without asking. `exists: true` means that a send to it needs no lookup. */
@@ -161,7 +172,7 @@ export class LookUp {
   }
 
   /** One query. By number the network names no devices: known devices of a person stay. */
-  async #refreshLid(number: string, { jid, devices, ttl }: DevicesBefore): Promise<Results> {
+  async #refreshLid(number: string, { jid, devices, ttl }: DevicesBefore): Promise<LookUpResults> {
     const { sock, signal } = this.#deps;
     if (signal.aborted) throw new SessionEndedError();
     const [user] = await askByJid(sock, [jid]);
@@ -171,7 +182,7 @@ export class LookUp {
     return this.#prepare([{ number, account: { jid, lid: user.lid, ...named } }], true);
   }
 
-  #share(number: string, answer: Promise<Results>): Promise<LookUpResult> {
+  #share(number: string, answer: Promise<LookUpResults>): Promise<LookUpResult> {
     const result = answer.then((results) => results.get(number) ?? { error: FAILED });
     this.#underWay.set(number, result);
     void result.then(() => this.#underWay.delete(number));
@@ -179,7 +190,7 @@ export class LookUp {
   }
 
   /** Never rejects. */
-  async #inTime(numbers: readonly string[], work: Promise<Results>): Promise<Results> {
+  async #inTime(numbers: readonly string[], work: Promise<LookUpResults>): Promise<LookUpResults> {
     const limit = { timeoutMs: CHUNK_TIMEOUT_MS, what: 'lookup', signal: this.#deps.signal };
     try {
       return await within(limit, work);
@@ -189,13 +200,13 @@ export class LookUp {
     }
   }
 
-  async #resolveAndPrepare(numbers: readonly string[], urgent: boolean): Promise<Results> {
+  async #resolveAndPrepare(numbers: readonly string[], urgent: boolean): Promise<LookUpResults> {
     const { sock, caches } = this.#deps;
     const [resolved, ourselves] = await Promise.all([
       resolveNumbers(sock, numbers, { optional: this.#deps.optional, before: caches.refused }),
       this.#resolveOurselves(),
     ]);
-    const results: Results = new Map();
+    const results: LookUpResults = new Map();
     const found: Found[] = ourselves.map((account) => ({ account }));
     for (const [number, result] of resolved) {
       if ('account' in result) found.push({ number, account: result.account });
@@ -206,9 +217,9 @@ export class LookUp {
   }
 
   /** Prepares sends to these accounts, and caches the result. */
-  async #prepare(found: readonly Found[], urgent: boolean): Promise<Results> {
+  async #prepare(found: readonly Found[], urgent: boolean): Promise<LookUpResults> {
     const { sock, caches } = this.#deps;
-    const results: Results = new Map();
+    const results: LookUpResults = new Map();
     const giveWay = async () => {
       if (!urgent) await this.#rightOfWay.giveWay();
     };

@@ -38,26 +38,28 @@ interface FailedLookUp {
 
 const NO_ANSWER = 408;
 const LOOK_UP_BATCH = 100;
-const MAX_LOOK_UPS = 4;
+/** People of the device who are looked up at a time, in batches: the session asks about those of several sends together. */
+const MAX_BATCHES = 4;
 
 /** What happens to the recipients and the file of a send before its messages go out. */
 export class SendPreparation {
-  private lookUps = 0;
+  private lookedUp = 0;
 
   constructor(private readonly deps: PreparationDeps) {}
 
   /** Keeps recipients of every open send looked up, a batch ahead of what is sent. */
   lookAhead(session: MessengerSession, { otpOnly }: { otpOnly: boolean }): void {
+    const limit = this.lookUpLimit();
     for (const send of this.deps.sends.inTurn()) {
-      if ((otpOnly || this.lookUps >= MAX_LOOK_UPS) && send.record.priority !== 'otp') return;
-      const batch = send.takeForLookUp(this.lookUpLimit(), this.deps.clock.nowMs());
+      if ((otpOnly || this.lookedUp >= MAX_BATCHES * limit) && send.record.priority !== 'otp') return;
+      const batch = send.takeForLookUp(limit, this.deps.clock.nowMs());
       if (batch.length === 0) continue;
-      this.lookUps++;
+      this.lookedUp += batch.length;
       send.lookingUp = true;
       void this.lookUp(session, send, batch)
         .catch((error: unknown) => this.deps.onFailed(toError(error)))
         .finally(() => {
-          this.lookUps--;
+          this.lookedUp -= batch.length;
           send.lookingUp = false;
           this.deps.onPrepared();
         });
