@@ -14,6 +14,7 @@ import { removeStaleTests } from '../tests/remove-stale-tests.js';
 const SENDER_TESTS = [
   ...[
     'active-sends',
+    'active-sends-aside',
     'device-owner',
     'device-work',
     'dispatch-message',
