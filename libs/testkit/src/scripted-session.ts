@@ -131,6 +131,8 @@ export class ScriptedSession implements MessengerSession {
     return this.script.upload?.(bytes) ?? UPLOAD;
   }
 
+  async askForFile(): Promise<undefined> {}
+
   async fetchProfilePicture(): Promise<undefined> {}
 
   async forgetResends(): Promise<void> {}

@@ -2,6 +2,8 @@
 export interface InboundMedia {
   /** Where the network keeps it, below the name of a file server. */
   directPath: string;
+  /** The server that its sender names, with its port if that is another than 443: believed only if it is one of the network's. */
+  host?: string;
   /** 32 bytes, from which the keys of the file are derived. */
   mediaKey: string;
   /** SHA-256 of the file. */

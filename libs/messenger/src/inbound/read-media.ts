@@ -3,6 +3,7 @@ import { cutText } from './cut-text.js';
 
 /** What the messages of all kinds of files have in common. */
 interface FileMessage {
+  url?: string | null;
   directPath?: string | null;
   mediaKey?: Uint8Array | null;
   fileSha256?: Uint8Array | null;
@@ -19,6 +20,7 @@ const MAX_PATH_CHARACTERS = 1_000;
 const PATH = /^\/[\w\-./%?=&~+:@!$'()*,;]+$/;
 const MIME_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,100}(?:; ?[\w-]{1,30}="?[\w.+-]{1,60}"?){0,4}$/;
 const MAX_BYTES = 4 * 1024 ** 3;
+const HOST_IN_URL = /^https:\/\/([a-z0-9.-]{1,253}(?::\d{1,5})?)\//;
 const MAX_SECONDS = 7 * 24 * 60 * 60;
 
 /** `undefined` without what it takes to fetch the file, such as that of a message to be seen once. */
@@ -27,12 +29,14 @@ export function readMedia(file: FileMessage): InboundMedia | undefined {
   if (!directPath || directPath.length > MAX_PATH_CHARACTERS || !PATH.test(directPath)) return undefined;
   const [key, sha256, sealedSha256] = [mediaKey, fileSha256, fileEncSha256].map(base64);
   if (!key || !sha256 || !sealedSha256) return undefined;
+  const host = HOST_IN_URL.exec((file.url ?? '').slice(0, MAX_PATH_CHARACTERS))?.[1];
   const seconds = bounded(file.seconds, MAX_SECONDS);
   const filename = cutText(file.fileName, INBOUND_LIMITS.maxFilenameCharacters);
   return {
     ...{ directPath, mediaKey: key, sha256, sealedSha256 },
     mimeType: MIME_TYPE.test(file.mimetype ?? '') ? file.mimetype! : 'application/octet-stream',
     bytes: bounded(file.fileLength, MAX_BYTES) ?? 0,
+    ...(host && { host }),
     ...(seconds && { seconds }),
     ...(filename && { filename }),
   };

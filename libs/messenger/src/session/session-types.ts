@@ -3,6 +3,7 @@ import type { ReadyContent } from '@gateway/contracts/content/message-content';
 import type { Restriction, RestrictionKind } from '@gateway/contracts/devices/restriction';
 import type { SessionReport } from '@gateway/contracts/devices/session-report';
 import type { AckOutcome } from '../codes/ack-outcomes.js';
+import type { LostFile } from '../inbound/ask-for-file.js';
 import type { FirstContactStanding } from '../tokens/first-contacts.js';
 
 export interface OutgoingMessage {
@@ -69,6 +70,11 @@ export interface MessengerSession {
   forgetResends(users: ReadonlySet<string>): Promise<void>;
   /** The stanzas of the next `ms`, redacted: no texts, keys, tokens, whole numbers. Rejects while another trace runs. */
   trace(ms: number): Promise<string[]>;
+  /**
+   * Asks the account's phone to upload a file again that a person sent and the network has not any more. Resolves with its path
+   * at the network, or `undefined` if the phone does not have it either. Bounded in time: rejects when the phone does not answer.
+   */
+  askForFile(file: LostFile): Promise<string | undefined>;
   /** URL of the account's picture, `undefined` when hidden. Bounded in time. */
   fetchProfilePicture(): Promise<string | undefined>;
   /** Removes this device from the account at the network; rejects when the network did not confirm within `timeoutMs`. */

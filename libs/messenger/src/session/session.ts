@@ -9,6 +9,7 @@ import { hasSpoken, isHangUp, toDisconnectOutcome, toFailureOutcome } from '../c
 import { readRestriction } from '../codes/read-restriction.js';
 import { readFrames } from '../frames/read-frames.js';
 import { HistoryKeeper } from '../history/history-keeper.js';
+import { askForFile, type LostFile } from '../inbound/ask-for-file.js';
 import type { Linking } from '../linking/code-display.js';
 import type { LinkMethod } from '../linking/link-method.js';
 import { removeOwnDevice } from '../linking/remove-own-device.js';
@@ -226,6 +227,12 @@ export class Session implements MessengerSession {
     this.#assertOpen();
     const { sock, end, trace } = this.#deps;
     return trace.record(sock, { ms, signal: end.signal });
+  }
+
+  async askForFile(file: LostFile): Promise<string | undefined> {
+    this.#assertOpen();
+    const { sock, end } = this.#deps;
+    return askForFile({ sock, signal: end.signal }, file);
   }
 
   async fetchProfilePicture(): Promise<string | undefined> {

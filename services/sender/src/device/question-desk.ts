@@ -1,4 +1,10 @@
-import { CONTACTS_PER_PART, type ContactFacts, type OwnerQuestion } from '@gateway/contracts/devices/owner-questions';
+import {
+  CONTACTS_PER_PART,
+  type ContactFacts,
+  type FileAnswer,
+  type FileQuestion,
+  type OwnerQuestion,
+} from '@gateway/contracts/devices/owner-questions';
 import { LIMITS } from '@gateway/contracts/limits';
 import type { HeldDevice } from '@gateway/fleet/session-keeper';
 import type { LookUpResult, MessengerSession } from '@gateway/messenger/session/session-types';
@@ -29,6 +35,7 @@ interface Waiting {
 
 /** In memory, each with up to 1,000 numbers. */
 const MAX_WAITING = 20;
+const MOST_BESIDE = { file: 5, other: 1 };
 /** The API stops waiting then, too. */
 const ANSWER_MS = LIMITS.contactsWaitSeconds * 1000;
 /** Wait for a connection that is being opened; after it the answer is "unknown". */
@@ -45,7 +52,8 @@ export class QuestionDesk {
   private attached = defer<void>();
   private answering: string | undefined;
   private session: MessengerSession | undefined;
-  private isExamining = false;
+  /** How many of the questions beside the line are being answered. */
+  private readonly beside = { file: 0, other: 0 };
   /** One after the other: two that read the same question would both answer it. */
   private taking = Promise.resolve();
   private isStopped = false;
@@ -127,10 +135,11 @@ export class QuestionDesk {
     });
   }
 
-  /** For an operator who examines one device: not queued behind contact checks, and one at a time. */
+  /** For an operator who examines one device, one at a time, and for files, some at a time: not queued behind contact checks. */
   private async answerBeside(id: string, question: Exclude<OwnerQuestion, { kind: 'contacts' }>): Promise<void> {
-    if (this.isExamining) return void this.write(id, 'refused', 'busy').catch(() => {});
-    this.isExamining = true;
+    const kind = question.kind === 'file' ? 'file' : 'other';
+    if (this.beside[kind] >= MOST_BESIDE[kind]) return void this.write(id, 'refused', 'busy').catch(() => {});
+    this.beside[kind] += 1;
     try {
       if (question.kind !== 'forget') await this.awaitSession();
       const found = await this.examine(question).catch(() => undefined);
@@ -138,7 +147,7 @@ export class QuestionDesk {
     } catch (thrown) {
       this.failed(toError(thrown));
     } finally {
-      this.isExamining = false;
+      this.beside[kind] -= 1;
     }
   }
 
@@ -146,6 +155,7 @@ export class QuestionDesk {
     if (question.kind === 'forget') return this.deps.forgetPerson(question.number);
     const { session } = this;
     if (!session) return Promise.resolve(undefined);
+    if (question.kind === 'file') return answerFile(session, question);
     return question.kind === 'trace' ? session.trace(question.seconds * 1000) : session.examine();
   }
 
@@ -174,6 +184,10 @@ export class QuestionDesk {
     if (error instanceof FencedError) this.deps.onFailed(error);
     else this.deps.logger.warn('a question was not answered', { error });
   }
+}
+
+async function answerFile(session: MessengerSession, file: FileQuestion): Promise<FileAnswer> {
+  return { directPath: (await session.askForFile(file)) ?? null };
 }
 
 function toOnMessenger(result: LookUpResult | undefined): boolean | null {

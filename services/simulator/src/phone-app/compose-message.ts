@@ -45,6 +45,7 @@ export interface PhoneDraft {
 /** Whom a draft is to, as its writer's phone addresses them. */
 interface ComposeDeps {
   readonly media: MediaStore;
+  readonly mediaHost: string;
   readonly chat: string;
   readonly atMs: number;
 }
@@ -94,13 +95,15 @@ function quoteOf({ chat }: ComposeDeps, replyTo: string | undefined): Quote {
 }
 
 function composeFile(
-  { media, atMs }: ComposeDeps,
+  { media, mediaHost, atMs }: ComposeDeps,
   { kind, file, text, quote }: { kind: FileKind; file: DraftFile; text: string | undefined; quote: Quote },
 ): proto.IMessage {
   const { filename, seconds, voice } = file;
   const bytes = file.base64 === undefined ? randomBytes(file.size ?? 1_000) : Buffer.from(file.base64, 'base64');
+  const sealed = sealMedia(media, bytes, KEY_WORDS[kind]);
   const pointer = {
-    ...sealMedia(media, bytes, KEY_WORDS[kind]),
+    ...sealed,
+    url: `https://${mediaHost}${sealed.directPath}`,
     mimetype: file.mimeType ?? MIME_TYPES[kind],
     mediaKeyTimestamp: Math.floor(atMs / 1000),
     ...(seconds !== undefined && { seconds }),

@@ -92,9 +92,10 @@ export class PhoneWriter {
 
   /** The same, of any kind. */
   async compose(from: string, to: string, draft: PhoneDraft, options: WriteOptions = {}): Promise<WrittenMessage> {
-    const { directory, media, now } = this.#network;
+    const { directory, media, settings, now } = this.#network;
+    const { mediaHost } = settings;
     const chat = directory.jidOf(to, this.#addressingFor({ addressing: options.addressing }, to));
-    return this.write(from, to, composeMessage({ media, chat, atMs: now() }, draft), options);
+    return this.write(from, to, composeMessage({ media, mediaHost, chat, atMs: now() }, draft), options);
   }
 
   /** What the phone that got a message says of it. */

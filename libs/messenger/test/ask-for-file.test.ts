@@ -1,0 +1,53 @@
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { type Device, makeNumbers, type TestSession, useSessions } from './support/session-fixture.js';
+
+describe('asking for a file that the network has not any more', () => {
+  const sessions = useSessions();
+  const [friend] = makeNumbers(1) as [string];
+  let device: Device;
+  let test: TestSession;
+
+  before(async () => {
+    device = await sessions.link();
+    test = await sessions.open(device.keyStore);
+    await test.next('open');
+  });
+
+  async function receiveImage(addressing: 'pn' | 'lid') {
+    const body = { to: device.phone, image: { size: 100 }, addressing };
+    const { id } = await sessions.admin<{ id: string }>('POST', `phones/${friend}/messages`, body);
+    const heard = () => test.reports.flatMap((report) => (report.event === 'message' ? [report.value] : []));
+    const { content, platformId, jid } = await eventually(() => heard().find((message) => message.platformId === id));
+    if (content.type !== 'image') throw new Error(content.type);
+    const { directPath, mediaKey } = content.media;
+    return { directPath, lost: { platformId, jid, mediaKey } };
+  }
+
+  it('leads to where the phone has uploaded it again', async () => {
+    for (const addressing of ['pn', 'lid'] as const) {
+      const { directPath, lost } = await receiveImage(addressing);
+      expect(await test.session.askForFile(lost)).to.equal(directPath);
+      await sessions.admin('POST', 'media/expire');
+      const path = await test.session.askForFile(lost);
+      expect(path)
+        .to.match(/^\/v\//)
+        .and.not.to.equal(directPath);
+      expect(sessions.simulator.network.media.find(path!)).not.to.equal(undefined);
+    }
+  });
+
+  it('says so when the phone does not have it either, or does not know the message', async () => {
+    const { lost } = await receiveImage('lid');
+    expect(await test.session.askForFile({ ...lost, platformId: '3AFFFF' })).to.equal(undefined);
+    await sessions.admin('POST', 'media/expire?forgotten=true');
+    expect(await test.session.askForFile(lost)).to.equal(undefined);
+  });
+
+  it('ends with the session', async () => {
+    const { lost } = await receiveImage('lid');
+    await test.session.close();
+    const failure = await test.session.askForFile(lost).catch((error: Error) => error.name);
+    expect(failure).to.equal('SessionEndedError');
+  });
+});
