@@ -58,6 +58,12 @@ export const API_ERRORS = {
     message: 'A request with this idempotency key is in progress',
     cause: 'The first request with this key has not been answered yet: retry after `Retry-After`.',
   },
+  media_gone: {
+    status: 410,
+    message: 'File is gone',
+    cause:
+      "The network does not have the file any more, and the account's phone does not either, or another account is linked now.",
+  },
   payload_too_large: {
     status: 413,
     message: 'Payload too large',

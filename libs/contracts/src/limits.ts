@@ -35,6 +35,8 @@ export const LIMITS = {
   failedTokensPerMinute: 20,
   /** Per address, for requests that need no token. */
   tokenlessPerMinute: 60,
+  /** Files that a token fetches at a time; further requests wait a moment. */
+  mediaPerToken: 8,
   maxCheckedContacts: 1_000,
   /** How long a caller waits for the network's answer about contacts. */
   contactsWaitSeconds: 20,
@@ -65,6 +67,7 @@ export const RATE_LIMITS = {
   optOuts: 60,
   contacts: 10,
   webhooks: 60,
+  media: 60,
   other: 60,
 } as const;
 

@@ -24,7 +24,11 @@ export function openClient(
   url: URL,
   { policy, surroundings, signal, timeoutMs }: Conditions,
 ): { client: Client; close(): Promise<void> } {
-  const open = buildConnector({ lookup: checkedLookup(url, policy, signal), timeout: timeoutMs });
+  const open = buildConnector({
+    lookup: checkedLookup(url, policy, signal),
+    timeout: timeoutMs,
+    ...(policy.anyCertificate && { rejectUnauthorized: false }),
+  });
   let connection: SlicedSocket | undefined;
   const client = new Client(url.origin, {
     maxHeaderSize: MAX_HEAD_BYTES,

@@ -11,6 +11,8 @@ export interface FetchPolicy {
   ports?: readonly number[];
   addresses: AddressRules;
   names?: NameOptions;
+  /** Of a simulator, which has a certificate of its own: what comes is checked by other means. */
+  anyCertificate?: true;
   /** Without TLS only to networks that `addresses` allows beside the public ones. */
   isSecure?: true;
 }

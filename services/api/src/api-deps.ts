@@ -34,6 +34,14 @@ export interface ApiDeps {
   webhookPolicy: FetchPolicy;
   /** Fetches under way, by token. */
   fetchTurns: Turns;
+  /** Where files lie that people sent, and who fetches them. */
+  media: {
+    policy: FetchPolicy;
+    /** The file server to ask, with its port, for the one that a message names. */
+    hostOf(named: string | undefined): string;
+    /** Under way, by token. */
+    turns: Turns;
+  };
   /** Describes files, in processes of their own. */
   previews: Previews;
   /** Bytes of attachments that a workspace may store where Redis has no `maxmemory`. */

@@ -4,6 +4,7 @@ import { disconnectDevice } from './devices/disconnect-device.js';
 import { listDevices } from './devices/list-devices.js';
 import { showStatus } from './devices/show-status.js';
 import type { Endpoint } from './http/endpoint.js';
+import { showMedia } from './media/show-media.js';
 import { addOptOuts } from './opt-outs/add-opt-outs.js';
 import { listOptOuts } from './opt-outs/list-opt-outs.js';
 import { removeOptOut } from './opt-outs/remove-opt-out.js';
@@ -37,6 +38,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   showMessage,
   cancelMessage,
   checkContacts,
+  showMedia,
   listOptOuts,
   addOptOuts,
   showOptOut,

@@ -15,6 +15,7 @@ import { createApp } from './http/app.js';
 import { BodyBudget } from './http/body/body-budget.js';
 import { startHttpServer } from './http/http-server.js';
 import { Turns } from './http/turns.js';
+import { mediaSource } from './media/media-source.js';
 import { Previews, previewBounds } from './previews/previews.js';
 import { addHeadroomMetrics } from './sends/headroom-metrics.js';
 import { RedisHeadroom } from './sends/redis-headroom.js';
@@ -85,6 +86,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
         },
       },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
+      media: mediaSource(config),
       previews,
       blobQuotaBytes: config.BLOB_QUOTA_BYTES,
       maxOptOuts: config.MAX_OPT_OUTS,

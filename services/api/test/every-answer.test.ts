@@ -9,6 +9,7 @@ import { WEBHOOK_LIMITS } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { readDeviceState } from '@gateway/store/devices/device-state';
+import { takeAccount } from '@gateway/store/devices/take-account';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
@@ -17,6 +18,7 @@ import { answerContacts } from './support/answer-contacts.js';
 import { acknowledgeSend, addSender, type DeviceOwner, linkDevice } from './support/device-owner.js';
 import { checkAnswer } from './support/openapi-check.js';
 import { exchange } from './support/raw-request.js';
+import { SentFiles } from './support/sent-files.js';
 import { BASE, startTestApi, type TestApi } from './support/test-api.js';
 
 interface Operation {
@@ -28,7 +30,7 @@ interface Operation {
   json: object | undefined;
 }
 
-const ALL_BUT_EVENTS = API_TOKEN_SCOPES.filter((scope) => scope !== 'events' && scope !== 'admin');
+const ALL_BUT_ADMIN = API_TOKEN_SCOPES.filter((scope) => scope !== 'admin');
 const TEXT = { to: '447700900001', text: 'hello' };
 const OTP = { phone: '447700900001', code: '482913' };
 const BODIES: Record<string, object> = {
@@ -63,7 +65,10 @@ describe('every answer of the document', () => {
   let owner: DeviceOwner;
   let token: string;
 
+  const files = new SentFiles();
+
   before(async () => {
+    await files.start();
     space = await openRedisSpace();
     await addSender(space.store);
     // A 500 that is provoked here is logged to nowhere.
@@ -74,13 +79,14 @@ describe('every answer of the document', () => {
     lonely = await startTestApi(space, { redisUrl: 'redis://127.0.0.1:1', withoutRedis: true });
   });
   after(async () => {
+    files.close();
     for (const each of [api, patient, hasty, lonely]) await each.close();
     await space.close();
   });
   beforeEach(async () => {
     device = { workspace: 'main', device: `device-${tests++}` };
     owner = await linkDevice(space.store, device);
-    token = (await api.newToken({ device: device.device, scopes: ALL_BUT_EVENTS })).value;
+    token = (await api.newToken({ device: device.device, scopes: ALL_BUT_ADMIN })).value;
   });
   let tests = 0;
 
@@ -123,7 +129,7 @@ describe('every answer of the document', () => {
       return raw(operation, { headers: [`X-Forwarded-For: 192.0.2.${tests}`] });
     },
     403: async (operation) => {
-      token = (await api.newToken({ scopes: ['events'] })).value;
+      token = (await api.newToken({ scopes: ['admin'] })).value;
       return raw(operation, {});
     },
     408: (operation) => raw(operation, { headers: JSON_BODY, target: hasty }),
@@ -142,7 +148,7 @@ describe('every answer of the document', () => {
     500: async (operation) => {
       const { defaultDevice } = workspaceKeys(space.store.space, 'main');
       const path = operation.path.replace(':messageId', 'msg_x');
-      token = (await api.newToken({ scopes: ALL_BUT_EVENTS })).value;
+      token = (await api.newToken({ scopes: ALL_BUT_ADMIN })).value;
       await space.clients.commands.sadd(defaultDevice, 'not what anybody expects here');
       const status = await statusOf(call({ ...operation, path }));
       await space.clients.commands.del(defaultDevice);
@@ -151,6 +157,7 @@ describe('every answer of the document', () => {
     503: (operation) => raw(operation, { target: lonely }),
   };
 
+  const receiveFile = () => files.receive(space.store, owner.ownership, Buffer.from('{}'));
   const unlink = () => owner.observe({ status: 'disconnected', reason: 'logged_out' }, 'unlinked');
   const otherRequest = async (operation: Operation) => {
     const headers = { 'idempotency-key': 'k' };
@@ -207,6 +214,16 @@ describe('every answer of the document', () => {
       409: (operation) => unlink().then(() => statusOf(call(operation))),
       422: otherRequest,
     },
+    showMedia: {
+      200: async (operation) => statusOf(call({ ...operation, path: `/media/${await receiveFile()}` })),
+      404: (operation) => statusOf(call({ ...operation, path: '/media/med_x' })),
+      410: async (operation) => {
+        const path = `/media/${await receiveFile()}`;
+        files.store.expire({ areForgotten: true });
+        await takeAccount(space.store, owner.ownership, { phone: '447700900999', nowMs: Date.now() });
+        return statusOf(call({ ...operation, path }));
+      },
+    },
     showMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
     cancelMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
     showOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },
@@ -246,7 +263,7 @@ describe('every answer of the document', () => {
     const isOfWorkspace = ENDPOINTS.some(({ docs, ofWorkspace }) => docs.operationId === id && ofWorkspace);
     it(`${status} of ${method} ${path}`, async () => {
       const provoke = own[id]?.[status] ?? (status < 300 ? succeed : common[status]);
-      if (isOfWorkspace) token = (await api.newToken({ scopes: ALL_BUT_EVENTS })).value;
+      if (isOfWorkspace) token = (await api.newToken({ scopes: ALL_BUT_ADMIN })).value;
       expect(provoke, 'it cannot be provoked').to.be.a('function');
       expect(await provoke!(operation)).to.equal(status);
     });

@@ -89,6 +89,7 @@ describe('rate limits (429)', () => {
     optOuts: [60, 'GET', '/opt-outs'],
     contacts: [10, 'POST', '/contacts/check'],
     webhooks: [60, 'GET', '/webhooks/wh_unknown'],
+    media: [60, 'GET', '/media/med_unknown'],
     other: [60, 'GET', '/nothing'],
   };
   for (const [bucket, [limit, method, path]] of Object.entries(buckets)) {

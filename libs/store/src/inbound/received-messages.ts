@@ -3,6 +3,7 @@ import type { DeviceAddress } from '@gateway/contracts/ids';
 import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { bytes, defineScript, number, text } from '../core/scripts/define-script.js';
 import { nothing } from '../core/scripts/replies.js';
+import { replaceSealed } from '../core/sealed-values.js';
 import type { Store } from '../core/store.js';
 import { outboxOf } from '../events/outbox-of.js';
 import type { Ownership } from '../fleet/ownership.js';
@@ -110,6 +111,23 @@ async function findReceived(
   if (!sealed || Number(atMs) <= nowMs - RETENTION_MS) return undefined;
   const plain = store.vault.open(sealed, 'received', `${keys.received}/${platformId}`).toString();
   return { message: { platformId, ...JSON.parse(plain) }, arrivedAtMs: Number(atMs) };
+}
+
+/** The network keeps the file of a message under another path now. Nothing happens if the message is gone. Safe to repeat. */
+export async function keepMediaPath(
+  store: Store,
+  address: DeviceAddress,
+  { platformId, directPath }: { platformId: string; directPath: string },
+): Promise<void> {
+  const { received } = keysOf(store, address);
+  const place = `${received}/${platformId}`;
+  const before = await store.redis.hgetBuffer(received, platformId);
+  if (!before) return;
+  const message = JSON.parse(store.vault.open(before, 'received', place).toString()) as ReceivedMessage;
+  if (!message.content || !('media' in message.content)) return;
+  message.content.media.directPath = directPath;
+  const after = store.vault.seal(JSON.stringify(message), 'received', place);
+  await replaceSealed(store, { value: received, field: platformId, before, after });
 }
 
 /** Forgets all messages of these writers. Answers how many, and how many more cannot be decrypted. Safe to repeat. */

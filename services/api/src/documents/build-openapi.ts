@@ -89,6 +89,14 @@ const HEADERS = {
     description: 'Only on an idempotent replay: the answer is that of the first request.',
     schema: { const: 'true' },
   },
+  'Content-Disposition': {
+    description: '`attachment`, with the name that the file has.',
+    schema: { type: 'string' },
+  },
+  'Content-Security-Policy': {
+    description: 'A browser that shows the file runs and loads nothing.',
+    schema: { type: 'string' },
+  },
   'WWW-Authenticate': { description: 'How to show a token.', schema: { const: 'Bearer' } },
 };
 
@@ -166,7 +174,7 @@ function parameter(place: string, name: string, { description, ...schema }: Json
 interface ResponseDocs {
   description: string;
   headers: Record<string, { $ref: string }>;
-  content: ReturnType<typeof json>;
+  content: Record<string, { schema?: JsonSchema; example?: object }>;
 }
 
 function success({ docs: { answer, otherAnswers = [] }, idempotent }: Endpoint): Record<string, ResponseDocs> {
@@ -174,7 +182,9 @@ function success({ docs: { answer, otherAnswers = [] }, idempotent }: Endpoint):
   return Object.fromEntries([answer, ...otherAnswers].map((each) => [each.status, toResponse(each, more)]));
 }
 
-function toResponse({ description, body }: AnswerDocs, moreHeaders: readonly string[]): ResponseDocs {
+function toResponse({ description, body, isFile }: AnswerDocs, moreHeaders: readonly string[]): ResponseDocs {
+  if (isFile)
+    return { description, headers: headers([...LIMIT_HEADERS, ...FILE_HEADERS, ...moreHeaders]), content: ANY_FILE };
   const fields = toJsonSchema(body);
   const schema = {
     ...fields,
@@ -202,6 +212,9 @@ function failures(codes: readonly ApiErrorCode[]): Record<string, ResponseDocs> 
   );
 }
 
+/** Of whatever type its sender says. */
+const ANY_FILE = { '*/*': { schema: {} } };
+const FILE_HEADERS = ['Content-Disposition', 'Content-Security-Policy'];
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
 /** Statuses that may be sent before the requests of a token are counted: there are too many without one, or Redis is away. */

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { ApiTokenScope } from '@gateway/contracts/api-token';
 import type { AuditAction } from '@gateway/contracts/console/users';
 import type { ApiErrorCode } from '@gateway/contracts/errors';
@@ -48,11 +49,20 @@ export interface Answer {
   audit?: { action: AuditAction; target?: string };
 }
 
+/** The body is a file. When that fails, the answer ends before its end. */
+export interface FileAnswer {
+  status: number;
+  headers: Record<string, string>;
+  file: Readable;
+}
+
 /** One kind of success: its status, and its body without `success`. */
 export interface AnswerDocs {
   status: number;
   description: string;
   body: ObjectSchema;
+  /** In place of that body. */
+  isFile?: true;
 }
 
 /** What the API's own documents say beside the schemas of query and body. */
@@ -94,5 +104,5 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   /** Whether the header `Idempotency-Key` makes repeats safe. */
   idempotent?: true;
   docs: EndpointDocs;
-  handle(call: Call<Query, Body>, deps: ApiDeps): Promise<Answer>;
+  handle(call: Call<Query, Body>, deps: ApiDeps): Promise<Answer | FileAnswer>;
 }

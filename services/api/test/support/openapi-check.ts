@@ -47,6 +47,7 @@ function mustWait(status: number, error: string | undefined): boolean {
 
 /** What every server says. */
 const OF_HTTP = [
+  'transfer-encoding',
   'content-type',
   'content-length',
   'cache-control',
@@ -68,16 +69,8 @@ function findResponse(method: string, path: string, status: number): string {
   }
   const { template, operation } = found;
   if (!operation.responses[status]) throw new Error(`${method} ${template} has no answer ${status} in the document`);
-  const steps = [
-    'paths',
-    template,
-    method.toLowerCase(),
-    'responses',
-    String(status),
-    'content',
-    'application/json',
-    'schema',
-  ];
+  const [type] = Object.keys(operation.responses[status].content);
+  const steps = ['paths', template, method.toLowerCase(), 'responses', String(status), 'content', type!, 'schema'];
   return `/${steps.map((step) => encodeURIComponent(step.replace(/~/g, '~0').replace(/\//g, '~1'))).join('/')}`;
 }
 

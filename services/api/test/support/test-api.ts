@@ -9,6 +9,7 @@ import { type PreviewOptions, Previews } from '@gateway/api/previews/previews';
 import { RedisHeadroom } from '@gateway/api/sends/redis-headroom';
 import { defaultPace, type Pace } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
+import { parseNetworks } from '@gateway/egress/address-rules';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
@@ -125,6 +126,11 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       fetchPolicy: options.fetchPolicy ?? { ports: [80, 443], addresses: { allowed: [] } },
       webhookPolicy: options.webhookPolicy ?? { isSecure: true, addresses: { allowed: [] } },
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
+      media: {
+        turns: new Turns(LIMITS.mediaPerToken),
+        policy: { addresses: { allowed: parseNetworks('127.0.0.0/8') }, anyCertificate: true },
+        hostOf: (named = 'nowhere.invalid') => named,
+      },
       previews,
       blobQuotaBytes: options.blobQuotaBytes ?? 1024 * 1024 * 1024,
       maxOptOuts: options.maxOptOuts ?? 1_000_000,

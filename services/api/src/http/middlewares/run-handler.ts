@@ -3,6 +3,7 @@ import { readDefaultDevice } from '@gateway/store/devices/devices';
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiDeps } from '../../api-deps.js';
 import type { DeviceStates } from '../../devices/device-states.js';
+import { sendFile } from '../../media/send-file.js';
 import { sendAnswer } from '../../sends/send-answer.js';
 import type { Answer, Call, Endpoint } from '../endpoint.js';
 import { accountOf, inTurn, isOver, localsOf } from '../request-locals.js';
@@ -15,7 +16,10 @@ export function runHandler<Query, Body>(
 ): RequestHandler {
   return async (req, res) => {
     try {
-      const { body, audit, ...answer } = await endpoint.handle(await toCall(req, res, deps, states), deps);
+      const call = await toCall<Query, Body>(req, res, deps, states);
+      const given = await endpoint.handle(call, deps);
+      if ('file' in given) return await sendFile(res, given, call.logger);
+      const { body, audit, ...answer } = given;
       if (audit) await writeAudit(audit, res, deps);
       sendAnswer(res, { ...answer, body: { success: true, ...body } });
     } finally {

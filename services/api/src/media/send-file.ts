@@ -1,0 +1,30 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { FileAnswer } from '../http/endpoint.js';
+import { WrongMediaError } from './open-media.js';
+
+/**
+ * Writes a file as it comes, no faster than it is read. Its length is not known before its end, so a caller knows an answer
+ * that was cut off by the missing last chunk.
+ */
+export async function sendFile(
+  res: ServerResponse,
+  { status, headers, file }: FileAnswer,
+  logger: Logger,
+): Promise<void> {
+  if (res.req.socket.destroyed) return void file.destroy();
+  res.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  await new Promise<void>((resolve) => {
+    res.once('close', resolve);
+    file.once('error', (error) => {
+      res.destroy();
+      if (error instanceof WrongMediaError) logger.warn('a file is not the one that its message speaks of', { error });
+      else logger.info('a file was not passed on whole', { error });
+    });
+    file.pipe(res);
+  });
+  file.destroy();
+}

@@ -1,0 +1,86 @@
+import { parseMediaId } from '@gateway/contracts/content/media-id';
+import { ApiError } from '@gateway/runtime/errors';
+import { findDeviceByShortId } from '@gateway/store/devices/devices';
+import { readInbound } from '@gateway/store/inbound/received-messages';
+import type { ApiDeps } from '../api-deps.js';
+import { NO_BODY_BYTES } from '../http/body/no-body.js';
+import type { Call, Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { fetchMedia, type MediaMessage } from './fetch-media.js';
+
+type NoInput = Record<string, never>;
+
+/** Of a place in the line of a token. */
+const TURN_WAIT_MS = 5_000;
+
+/** `GET /media/:id`: the file that a person sent, from the network. Nothing of it is stored. */
+export const showMedia: Endpoint<NoInput, NoInput> = {
+  methods: ['get'],
+  path: '/media/:id',
+  bucket: 'media',
+  scope: 'events',
+  query: Joi.object<NoInput>({}),
+  body: Joi.object<NoInput>({}),
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'showMedia',
+    summary: 'Fetch a file that a person sent',
+    description:
+      'The id is in the event `message.received`, for seven days. The file is fetched from the network for this request, decrypted, and ' +
+      'passed on as it comes; the gateway stores nothing of it. If it turns out not to be the one that its message speaks of, the ' +
+      'answer ends before its end: an answer that is complete is checked. When the network does not have the file any more, after some ' +
+      'weeks, the phone of the account is asked to upload it again, which takes up to 20 seconds. A reader must take 16 kB a second. ' +
+      'Answers 404 for files of other devices than that of the token. Safe to repeat.',
+    answer: {
+      status: 200,
+      description: 'The file, as an attachment; its type is what its sender says.',
+      body: Joi.object({}),
+      isFile: true,
+    },
+    errors: ['not_found', 'media_gone', 'no_sender'],
+  },
+
+  async handle(call, deps) {
+    const found = await findMedia(call, deps);
+    const { token, signal, logger } = call;
+    const endTurn = await deps.media.turns.take(token.keyId, TURN_WAIT_MS, signal);
+    if (!endTurn) throw new ApiError('unavailable', { headers: { 'Retry-After': '5' } });
+    try {
+      const file = await fetchMedia(deps, { signal, logger }, found);
+      file.once('close', endTurn);
+      return { status: 200, headers: headersOf(found), file };
+    } catch (thrown) {
+      endTurn();
+      throw thrown;
+    }
+  },
+};
+
+async function findMedia(
+  { params: { id = '' }, workspace, token }: Call<NoInput, NoInput>,
+  { store, clock }: ApiDeps,
+): Promise<MediaMessage> {
+  const parsed = parseMediaId(id);
+  const device = parsed && (await findDeviceByShortId(store, workspace, parsed.shortDeviceId));
+  if (device === undefined || (token.device !== undefined && token.device !== device)) throw new ApiError('not_found');
+  const address = { workspace, device };
+  const message = await readInbound(store, address, { platformId: parsed!.platformId, nowMs: clock.nowMs() });
+  const content = message?.content;
+  if (!message || !content || !('media' in content)) throw new ApiError('not_found');
+  return { address, message, content };
+}
+
+/** A browser keeps it, and shows nothing of it as a page of ours. */
+function headersOf({ content: { media } }: MediaMessage): Record<string, string> {
+  const name = media.filename === undefined ? '' : `; filename*=UTF-8''${encodeFilename(media.filename)}`;
+  return {
+    'Content-Type': media.mimeType,
+    'Content-Disposition': `attachment${name}`,
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  };
+}
+
+/** RFC 8187. */
+function encodeFilename(name: string): string {
+  return encodeURIComponent(name).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
+}
