@@ -69,7 +69,13 @@ describe('dispatching a message', () => {
           order.push(`not written: ${error.message}`);
           send.putBack([recipient]);
         },
+        unused: async ({ recipient }) => {
+          order.push('unused');
+          send.putBack([recipient]);
+        },
       },
+      turns: { take: async () => {}, give: () => {} },
+      countNews: () => 0,
       spans: { claimed: () => {}, answered: () => {} },
       onAck: ({ kind }) => order.push(`ack ${kind}`),
       onExpired: async () => void order.push('expired'),
@@ -221,5 +227,54 @@ describe('dispatching a message', () => {
     stage.leap(24 * 3_600_000);
     expect(await dispatch(makeDeps())).to.equal('not sent');
     expect(order.at(-1)).to.equal('expired');
+  });
+
+  describe('that is claimed before the library is free for it', () => {
+    let news: number;
+    let given: number;
+    /** Its turn comes after this. */
+    function whileItWaits(happens: () => void): DispatchDeps {
+      [news, given] = [0, 0];
+      const turns = { take: async () => happens(), give: () => void given++ };
+      return makeDeps({ turns, countNews: () => news });
+    }
+    async function expectUnused(): Promise<void> {
+      expect(order.slice(-2)).to.deep.equal(['claim-recipient', 'unused']);
+      expect(stage.sent).to.deep.equal([]);
+      expect(given).to.equal(1);
+    }
+
+    it('goes out if nothing happened, and gives its turn back', async () => {
+      expect(await dispatch(whileItWaits(() => stage.leap(100)))).to.equal('sent');
+      expect(given).to.equal(1);
+    });
+
+    it('does not go out when the send was cancelled meanwhile', async () => {
+      expect(await dispatch(whileItWaits(() => send.dropCancelled()))).to.equal('not sent');
+      await expectUnused();
+    });
+
+    it('does not go out when its send is over', async () => {
+      expect(await dispatch(whileItWaits(() => send.dropWaiting()))).to.equal('not sent');
+      await expectUnused();
+    });
+
+    it('asks again when there is news of opt-outs, holds or names', async () => {
+      expect(await dispatch(whileItWaits(() => void news++))).to.equal('not sent');
+      await expectUnused();
+    });
+
+    it('asks again when it has waited for long', async () => {
+      expect(await dispatch(whileItWaits(() => stage.leap(101)))).to.equal('not sent');
+      await expectUnused();
+    });
+
+    it('gives its turn back when it cannot be written', async () => {
+      stage.network.answer = () => {
+        throw new Error('no room');
+      };
+      expect(await dispatch(whileItWaits(() => {}))).to.equal('not sent');
+      expect([order.at(-1), given]).to.deep.equal(['not written: no room', 1]);
+    });
   });
 });

@@ -52,7 +52,9 @@ export function takeSessionEvent(deps: EventDeps, event: SessionEvent): void | P
 function takeMessage(deps: EventDeps, message: IncomingMessage): Promise<void> {
   const { store, ownership, clock, metrics, work } = deps;
   const recorded = recordIncoming(store, ownership, { message, nowMs: clock.nowMs() }).then((change) => {
-    if (change) metrics.countOptOutReply(change);
+    if (!change) return;
+    metrics.countOptOutReply(change);
+    work.scheduler.optOutsChanged();
   });
   work.scheduler.metPerson(message);
   return orEnd(deps, recorded);

@@ -7,6 +7,7 @@ import type { SendProgress, WorkItem } from '../scheduling/send-progress.js';
 import type { SendSpans } from '../scheduling/send-spans.js';
 import { type Gate, type GateAnswer, type GateDeps, type LastAnswer, PASS } from './gate.js';
 import { GATES, LAST_GATES } from './gates.js';
+import type { LibraryTurns } from './library-turns.js';
 import type { Verdicts } from './verdicts.js';
 
 export interface DispatchDeps extends GateDeps {
@@ -17,7 +18,10 @@ export interface DispatchDeps extends GateDeps {
   preparation: Pick<SendPreparation, 'holdBack'>;
   /** For tests. */
   gates?: readonly Gate[] | undefined;
-  verdicts: Pick<Verdicts, 'settle' | 'notWritten'>;
+  verdicts: Pick<Verdicts, 'settle' | 'notWritten' | 'unused'>;
+  turns: Pick<LibraryTurns, 'take' | 'give'>;
+  /** Another number as soon as what was asked with a claim may have changed: opt-outs, holds, lookups. */
+  countNews(): number;
   spans: Pick<SendSpans, 'claimed' | 'answered'>;
   /** What the network said of a message that was written at this time of the monotonic clock, before that is settled. */
   onAck(outcome: AckOutcome, writtenAtMs: number): void;
@@ -40,12 +44,15 @@ interface Written {
   settled: Promise<void>;
 }
 
+/** A claim that waited longer for its turn is given back: what was asked with it is asked again. */
+const LONGEST_WAIT_MS = 100;
+
 type Refusal = Extract<LastAnswer, { kind: 'refuse' }>;
 
 /**
  * One message, from its turn to its verdict:
  *
- *   pick -> gates -> claim, and the last gates -> send -> settle
+ *   pick -> gates -> claim, and the last gates -> turn of the library -> send -> settle
  *
  * Resolves when it is known whether one is to go out: the next may be picked meanwhile.
  */
@@ -90,14 +97,30 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
     return undefined;
   }
   const beganAtMs = deps.clock.nowMs();
+  const news = deps.countNews();
   const [claim, answers] = await claimAndAsk(deps, { ...item, person });
   const refusal = answers.find(({ kind }) => kind === 'refuse') as Refusal | undefined;
   if (claim !== 'claimed') await skip(deps, item, claim);
   else if (refusal) await failUnsent(deps, send, recipient, refusal.error);
   else {
     deps.spans.claimed(send, beganAtMs);
-    return sendOne(deps, item);
+    return sendInTurn(deps, item, news);
   }
+  return undefined;
+}
+
+/** Unless what was asked with the claim does not hold any more when its turn comes: then not a byte of it goes out. */
+async function sendInTurn(deps: DispatchDeps, item: WorkItem, news: number): Promise<Written | undefined> {
+  const { turns, clock, verdicts } = deps;
+  const { send, recipient } = item;
+  const claimedAtMs = clock.monotonicMs();
+  await turns.take({ isUrgent: send.record.priority === 'otp' });
+  const isLate = clock.monotonicMs() - claimedAtMs > LONGEST_WAIT_MS;
+  if (!isLate && news === deps.countNews() && send.mayGo(recipient)) {
+    return sendOne(deps, item).finally(() => turns.give());
+  }
+  turns.give();
+  await verdicts.unused(item);
   return undefined;
 }
 

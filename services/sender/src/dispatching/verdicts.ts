@@ -76,10 +76,15 @@ export class Verdicts {
   /** Not a byte of it has gone out: the next session takes it up at once; another failure is about this one message, and waits. */
   async notWritten(item: WorkItem, error: Error): Promise<void> {
     const { send, recipient } = item;
-    if (error instanceof SessionEndedError) return this.comeBack(item, () => send.putBack([recipient]));
+    if (error instanceof SessionEndedError) return this.unused(item);
     const reason = error instanceof GatewayError ? error.code : error.name;
     this.noteFailure(send, 'message not written', { reason, fields: { error } });
     await this.comeBack(item, () => send.retryLater(recipient, this.deps.clock.nowMs()));
+  }
+
+  /** Its claim is given back. */
+  async unused(item: WorkItem): Promise<void> {
+    await this.comeBack(item, () => item.send.putBack([item.recipient]));
   }
 
   /** This attempt reached no phone, and Redis records that: a cancel, earlier or from now on, ends it. */

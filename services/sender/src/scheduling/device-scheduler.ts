@@ -12,6 +12,7 @@ import { noteSend } from '@gateway/store/sends/take-in-send';
 import type { Person } from '@gateway/store/workspace/hidden-opt-outs';
 import type { DeviceDeps } from '../deps.js';
 import { type DispatchDeps, type Dispatched, dispatchMessage } from '../dispatching/dispatch-message.js';
+import { LibraryTurns } from '../dispatching/library-turns.js';
 import { Verdicts } from '../dispatching/verdicts.js';
 import { FirstContactHold } from '../holding/first-contact-hold.js';
 import { findHeldNumber, findHolding } from '../holding/held-recipients.js';
@@ -40,9 +41,7 @@ export interface SchedulerDeps extends DeviceDeps {
   onStalled(session: MessengerSession): void;
 }
 
-/** The library serialises sends on one mutex: one at work and one behind it keep it busy. */
-const MAX_RELAYS = 2;
-/** Messages written and not yet acknowledged: 300 a second at a round trip of 100 ms. An OTP comes behind them. */
+/** Messages claimed and not yet acknowledged: 300 a second at a round trip of 100 ms. An OTP comes behind those written. */
 const MAX_UNACKED = 32;
 /** In addition, for OTPs only: a full list must not make them wait for an ack. */
 const MAX_UNACKED_OTPS = 16;
@@ -70,7 +69,10 @@ export class DeviceScheduler {
   private session: MessengerSession | undefined;
   /** The session, once lists may go out on it. */
   private caughtUp: MessengerSession | undefined;
+  /** Messages that are started and not yet written. */
   private relays = 0;
+  private readonly turns = new LibraryTurns(() => this.relays);
+  private news = 0;
   /** The message in flight, if any, must be the only one. */
   private isAlone = false;
   private unacked = 0;
@@ -119,8 +121,14 @@ export class DeviceScheduler {
 
   /** Ready recipients are looked up again, and pass its checks again. */
   forgetLookUps(): void {
+    this.optOutsChanged();
     for (const send of this.sends.inTurn()) send.forgetLookUps();
     this.wakeUp.ring();
+  }
+
+  /** Claims that wait for their turn are given back, and ask the opt-outs again. */
+  optOutsChanged(): void {
+    this.news++;
   }
 
   /** A person wrote to the account: they may be a held recipient, once their number is known. */
@@ -159,12 +167,13 @@ export class DeviceScheduler {
     this.settleAll();
   }
 
-  /** Takes no more work, and waits a moment for acks that are under way. */
+  /** Takes no more work, gives back what is claimed and not written, and waits a moment for acks that are under way. */
   async stop(): Promise<void> {
     this.stopped = true;
+    this.optOutsChanged();
     this.wakeUp.ring();
     const deadlineMs = this.deps.clock.monotonicMs() + LAST_ACKS_MS;
-    while (this.unacked > 0 && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
+    while (this.relays + this.unacked > 0 && this.deps.clock.monotonicMs() < deadlineMs) await this.wakeUp.wait(20);
     this.detach();
     this.hold.stop();
     this.sends.stop();
@@ -283,9 +292,10 @@ export class DeviceScheduler {
   }
 
   private dispatchDeps(session: MessengerSession, { isAlone }: { isAlone: boolean }): DispatchDeps {
-    const { sends, hold, firstContacts, preparation, verdicts, spans, pace } = this;
+    const { sends, hold, firstContacts, preparation, verdicts, spans, pace, turns } = this;
     return {
-      ...{ ...this.deps, session, pace, hold, firstContacts, preparation, verdicts, spans },
+      ...{ ...this.deps, session, pace, hold, firstContacts, preparation, verdicts, spans, turns },
+      countNews: () => this.news,
       pick: () => (isAlone ? sends.nextAlone : sends.next({ otpOnly: this.caughtUp !== session })),
       take: (item) => sends.take(item),
       onAck: (outcome, writtenAtMs) => {
@@ -304,8 +314,10 @@ export class DeviceScheduler {
     if (isAlone) return true;
     // If it crashes this process as well, it was the only one in flight and is known.
     if (this.deps.isCareful() && !isIdle && !this.sends.hasReady({ otpOnly: true })) return false;
-    const isFull = this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
-    return this.relays < MAX_RELAYS && !isFull && this.sends.hasReady({ otpOnly });
+    const isFull = this.relays + this.unacked >= (otpOnly ? MAX_UNACKED + MAX_UNACKED_OTPS : MAX_UNACKED);
+    if (isFull || !this.sends.hasReady({ otpOnly })) return false;
+    if (this.relays < this.turns.limit) return true;
+    return this.relays < this.turns.limitOfOtps && this.sends.hasReady({ otpOnly: true });
   }
 
   /** Counts messages in flight: being written, or without an ack. */

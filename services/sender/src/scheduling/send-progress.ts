@@ -65,6 +65,8 @@ export class SendProgress {
   private readonly quoteFor: QuoteFor;
   /** The parts that the network has accepted, a bit each, of recipients that are missing others. */
   private readonly accepted: Map<number, number>;
+  /** Whether who is claimed still gets the message: not where it was cancelled, or is over. */
+  mayGo: (index: number) => boolean = () => true;
 
   constructor(options: {
     record: SendRecord;
@@ -378,10 +380,9 @@ export class SendProgress {
   }
 
   private keepWaiting(keep: (index: number) => boolean): void {
-    this.places.move(
-      this.unsent().filter((index) => !keep(index)),
-      'settled',
-    );
+    this.mayGo = keep;
+    const dropped = this.unsent().filter((index) => !keep(index));
+    this.places.move(dropped, 'settled');
   }
 
   private unsent(): number[] {

@@ -1,0 +1,102 @@
+import { ownErrorCode } from '@gateway/contracts/sends/recipient-errors';
+import { defer } from '@gateway/runtime/deferred';
+import { cancelSend } from '@gateway/store/sends/change-send';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import { expect } from 'chai';
+import { ADA, numbers, useOpenScheduler } from './support/open-scheduler.js';
+import { ADDRESS } from './support/scheduler-stage.js';
+
+const RECIPIENTS = 100;
+
+describe('the scheduler of a device that is far from Redis', () => {
+  const { stage, open, recipients } = useOpenScheduler();
+  let claiming: number;
+  let most: number;
+  beforeEach(() => {
+    [claiming, most] = [0, 0];
+    stage.steps.between = async (step, run) => {
+      if (step !== 'claim-recipient') return run();
+      most = Math.max(most, ++claiming);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return run().finally(() => claiming--);
+    };
+  });
+
+  /** A list of which some messages are claimed, and wait as the library does not go on. */
+  async function holdUp() {
+    const { scheduler, session } = open();
+    const list = await stage.accept(numbers(RECIPIENTS));
+    const [turn, send] = [defer<void>(), session.send.bind(session)];
+    let held = 0;
+    session.send = async (message) => {
+      if (most < 6) return send(message);
+      held++;
+      await turn.promise;
+      return send(message);
+    };
+    const ended = stage.start(scheduler, list);
+    await eventually(() => held === 2 && claiming === 0, { everyMs: 1 });
+    const inFlight = await stage.metric('gateway_active_recipients{place="in_flight"}');
+    expect(inFlight, 'claims that wait').to.be.greaterThan(2);
+    return { scheduler, session, list, ended, goOn: () => turn.resolve() };
+  }
+
+  it('claims several at a time, and sends each message once', async () => {
+    const { scheduler } = open();
+    const list = await stage.accept(numbers(RECIPIENTS));
+    await stage.start(scheduler, list);
+    expect(most).to.be.within(5, 26);
+    expect(recipients().toSorted()).to.deep.equal(numbers(RECIPIENTS));
+    expect(await stage.counts(list)).to.include({ sent: RECIPIENTS });
+  });
+
+  it('cancels what is claimed and not written', async () => {
+    const { scheduler, list, ended, goOn } = await holdUp();
+    await cancelSend(stage.space.store, ADDRESS, list);
+    await scheduler.refresh();
+    goOn();
+    await ended;
+    const sent = recipients().length;
+    expect(await stage.counts(list)).to.include({ sent, cancelled: RECIPIENTS - sent, queued: 0 });
+    expect(sent).to.be.lessThan(RECIPIENTS - 2);
+  });
+
+  it('writes nothing more to people who opt out while they are claimed', async () => {
+    const { scheduler, list, ended, goOn } = await holdUp();
+    const before = recipients().length + 2;
+    await addOptOuts(stage.space.store, 'main', { numbers: numbers(RECIPIENTS), source: 'reply', atMs: 1 });
+    scheduler.optOutsChanged();
+    goOn();
+    await ended;
+    expect(recipients()).to.have.length(before);
+    const told = (await stage.statuses(list)).filter((status) => status !== 'sent');
+    expect(new Set(told)).to.deep.equal(new Set([`failed ${ownErrorCode('recipient_opted_out')}`]));
+  });
+
+  it('has a code written next, before what is claimed', async () => {
+    const { scheduler, ended, goOn } = await holdUp();
+    const before = recipients().length;
+    const code = stage.start(scheduler, await stage.accept([ADA], { kind: 'otp' }), 'otp');
+    await eventually(() => claiming > 0, { everyMs: 1 });
+    await eventually(() => claiming === 0, { everyMs: 1 });
+    goOn();
+    await Promise.all([code, ended]);
+    expect(recipients().indexOf(ADA)).to.be.within(before, before + 2);
+    expect(new Set(recipients()).size).to.equal(recipients().length);
+  });
+
+  it('gives back what is claimed and not written when it stops', async () => {
+    const { scheduler, list, goOn } = await holdUp();
+    const stopped = scheduler.stop();
+    goOn();
+    await stopped;
+    const sent = recipients().length;
+    expect(await stage.counts(list)).to.include({ sent, queued: RECIPIENTS - sent });
+    const next = stage.makeScheduler();
+    next.attach(stage.makeSession());
+    await stage.start(next, list);
+    expect(new Set(recipients()).size, 'each once').to.equal(recipients().length);
+    expect(await stage.counts(list)).to.include({ sent: RECIPIENTS });
+  });
+});
