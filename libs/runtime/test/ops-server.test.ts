@@ -1,8 +1,10 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { type OpsServer, type OpsServerOptions, startOpsServer } from '@gateway/runtime/process/ops-server';
+import { eventually } from '@gateway/testkit/eventually';
 import { expect } from 'chai';
 import { Gauge } from 'prom-client';
 
@@ -72,15 +74,16 @@ describe('the ops server', () => {
     expect((await get('/nothing')).status).to.equal(404);
   });
 
-  /** Takes some milliseconds to make; counts how often that was done. */
+  /** Counts how often its text was made; a text takes as long as `held` does. */
   function makeRegistry() {
-    const made = { texts: 0 };
+    const made = { texts: 0, held: new Promise(setImmediate) as Promise<unknown> };
     const registry = createMetrics({ processMetrics: false });
     new Gauge({
       ...{ name: 'texts', help: 'made', registers: [registry] },
       async collect() {
-        await new Promise(setImmediate);
-        this.set(++made.texts);
+        const text = ++made.texts;
+        await made.held;
+        this.set(text);
       },
     });
     return { made, registry };
@@ -89,11 +92,25 @@ describe('the ops server', () => {
   it('makes one text of the metrics for all who wait for one, and never an old one', async () => {
     const { made, registry } = makeRegistry();
     const get = await start({ registry });
-    const answers = await Promise.all(Array.from({ length: 15 }, () => get('/metrics')));
-    expect(answers.map(({ status }) => status)).to.deep.equal(Array(15).fill(200));
-    expect(made.texts).to.be.below(8);
-    const before = made.texts;
-    expect((await get('/metrics')).text).to.include(`texts ${before + 1}`);
+    let go = () => {};
+    made.held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let asked = 0;
+    const count = () => void asked++;
+    subscribe('http.server.request.start', count);
+    const first = get('/metrics');
+    await eventually(() => made.texts === 1);
+    const others = Array.from({ length: 14 }, () => get('/metrics'));
+    await eventually(() => asked === 15);
+    unsubscribe('http.server.request.start', count);
+    go();
+    expect((await first).text).to.include('texts 1');
+    for (const { status, text } of await Promise.all(others)) {
+      expect(status).to.equal(200);
+      expect(text).to.include('texts 2');
+    }
+    expect((await get('/metrics')).text).to.include('texts 3');
   });
 
   it('answers one request of a connection, and has 20 connections at most', async () => {
