@@ -201,9 +201,8 @@ export class DeviceOwner {
 
   /** The network refuses the version. Setting another one rings a doorbell; a successful trial does not. */
   private async waitForVersion(desired: DesiredState, observed: ObservedState | undefined): Promise<void> {
-    if (observed?.reason !== 'client_outdated') {
-      await this.report(desired, { status: 'connecting', reason: 'client_outdated' });
-    }
+    const wait = { status: 'connecting', reason: 'client_outdated' } as const;
+    if (observed?.reason !== wait.reason) await this.report(desired, wait);
     await this.wait((this.deps.lookMs ?? LOOK_MS).busy);
   }
 
@@ -234,7 +233,8 @@ export class DeviceOwner {
   }
 
   private async afterEnd(desired: DesiredState, end: SocketEnd): Promise<void> {
-    const { next, reason, afterMs = 0, log } = disconnectPolicy(end, this.deps.clock.nowMs());
+    const nowMs = this.deps.clock.nowMs();
+    const { next, reason, afterMs = 0, log } = disconnectPolicy(end, nowMs);
     this.deps.metrics.countDisconnect(end.kind);
     this.logger.warn('socket ended', {
       outcome: end.kind,
@@ -246,7 +246,8 @@ export class DeviceOwner {
     if (next === 'release' || this.mustEnd()) return this.endSoon();
     const words = end.serverWords === undefined ? {} : { networkReason: end.serverWords };
     if (next === 'deleteKeys') return this.unlink(desired, { reason, quarantine: true, ...words });
-    if (next === 'reconnectOrPark' && (await this.noteReplaced()) === 'tooOften') return this.park(desired, words);
+    const replaced = next === 'reconnectOrPark' && (await noteReplaced(this.deps.store, this.ownership, nowMs));
+    if (replaced === 'tooOften') return this.park(desired, words);
     // If the network asks for it at each login, logins must not follow one another without a pause.
     if (next === 'reconnectNow' && this.state === 'open') return;
     await this.pause(desired, { reason, minMs: afterMs, ...words });
@@ -302,12 +303,7 @@ export class DeviceOwner {
     this.endSoon();
     this.logger.error('device unlinked', { reason });
     await retireKeys(this.deps.store, this.ownership, { quarantine });
-    const words = networkReason === undefined ? {} : { networkReason };
-    await this.report(desired, { status: 'disconnected', reason, ...words }, 'unlinked');
-  }
-
-  private noteReplaced(): Promise<'once' | 'tooOften'> {
-    return noteReplaced(this.deps.store, this.ownership, this.deps.clock.nowMs());
+    await this.report(desired, { status: 'disconnected', reason, ...(networkReason && { networkReason }) }, 'unlinked');
   }
 
   /** Another client uses the keys; only the user can decide which of the two stays. */
