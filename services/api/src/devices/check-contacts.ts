@@ -64,7 +64,7 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
   },
 
   async handle(call, deps) {
-    await requireLinkedDevice(deps.store, call.address);
+    await requireLinkedDevice(call);
     // Keys of the people found are kept, as after a send.
     await deps.headroom.refuseWithoutRoom('list', call.body.phones.length);
     const phones = [...new Set(call.body.phones)];

@@ -102,7 +102,7 @@ async function accept(
   deps: ApiDeps,
   { given, repeat }: { given: GivenContent; repeat: RepeatKey | undefined },
 ): Promise<Answer> {
-  const device = await requireLinkedDevice(deps.store, call.address);
+  const device = await requireLinkedDevice(call);
   const reply = await replyOf(call, deps);
   const plan = await call.inTurn(() => planSend(call, deps, given));
   const messages = plan.recipients.length * plan.parts;

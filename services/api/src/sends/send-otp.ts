@@ -108,7 +108,7 @@ export const sendOtp: Endpoint<NoQuery, OtpBody> = {
 };
 
 async function sendOnce(call: OtpCall, deps: ApiDeps, repeat: RepeatKey | undefined): Promise<Answer> {
-  const device = await requireLinkedDevice(deps.store, call.address);
+  const device = await requireLinkedDevice(call);
   const handledUntilMs = deps.clock.nowMs() + deps.waits.otpMs + ANSWERED_WITHIN_MS;
   // Before the record: after it the OTP counts as accepted, even if Redis fails.
   const makePlatformId = await platformIdMaker(deps, call.address);
