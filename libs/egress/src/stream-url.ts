@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { PieceCount } from '@gateway/runtime/bytes/piece-count';
 import { toError } from '@gateway/runtime/errors';
 import { openClient } from './checked-client.js';
@@ -51,8 +51,9 @@ export async function streamUrl(
     const path = `${url.pathname}${url.search}`;
     const request = { path, signal: end.signal, method: 'GET', headers: { ...HEADERS, ...headers } } as const;
     const { statusCode: status, body } = await opened.client.request(request);
+    // Its end may come before it is read, or when nothing reads it any more.
+    body.on('error', () => {});
     if (status !== 200) {
-      body.on('error', () => {});
       finish();
       return { status, body: undefined };
     }
@@ -77,9 +78,9 @@ function whole(
 ): Readable {
   const pieces = new PieceCount();
   let bytes = 0;
-  const checked = async function* (source: AsyncIterable<Buffer>) {
+  const checked = async function* () {
     try {
-      for await (const piece of source) {
+      for await (const piece of body as AsyncIterable<Buffer>) {
         surroundings.without(piece.length);
         bytes += piece.length;
         if (pieces.add(piece.length)) throw new EgressError('tiny_pieces', url.hostname);
@@ -88,9 +89,8 @@ function whole(
       }
     } catch (thrown) {
       throw failed(toError(thrown));
-    } finally {
-      finish();
     }
   };
-  return body.compose(checked) as unknown as Readable;
+  // A reader that leaves ends the connection, also while nothing comes.
+  return Readable.from(checked(), { objectMode: false }).once('close', finish);
 }
