@@ -93,7 +93,7 @@ export async function runMutate(args: string[], lifecycle: Lifecycle): Promise<n
   const { killed, survived } = await mutateLua(sandbox, { redisUrl, only, signal: lifecycle.stopping, say });
   const all = killed + survived.length;
   console.log(`\n${killed} of ${all} killed: ${((100 * killed) / all).toFixed(1)} %`);
-  return survived.length > all / 10 ? 1 : 0;
+  return survived.length > all / 20 ? 1 : 0;
 }
 
 function withTests({ mutate, tests, ...rest }: MutatedPackage, only: string | undefined): MutatedPackage {
