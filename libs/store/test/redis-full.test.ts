@@ -61,6 +61,7 @@ import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
 import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
+import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
@@ -379,9 +380,18 @@ describe('a full Redis', () => {
     const made = await createWebhook(store, 'main', wanted);
     if (made === 'full') throw new Error('full');
     await fill();
-    expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
+    const { revision } = made;
     const attempt = { webhookId: 'evt_1', atMs: Date.now(), tookMs: 1, status: 200, error: null, answer: '' };
-    expect(await recordAttempt(store, 'main', made.id, { attempt })).to.equal('paused');
+    expect(await recordAttempt(store, 'main', made.id, { attempt, verifiesRevision: revision })).to.equal('active');
+    const taken = await takeWebhook(store, { workspace: 'main', id: made.id, token: 'process-1' });
+    if (typeof taken === 'string') throw new Error(taken);
+    expect(await claimDelivery(store, taken, 'prompt', { cursor: '1-0', claim: { to: '2-0', refusals: 0 } })).to.equal(
+      true,
+    );
+    const outcome = { status: 'active', breaker: {} } as const;
+    const settled = { state: { cursor: '2-0' }, attempt, outcome };
+    expect(await settleDelivery(store, taken, 'prompt', settled)).to.equal(true);
+    expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
     expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
   });
 

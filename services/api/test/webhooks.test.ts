@@ -88,7 +88,7 @@ describe('webhook endpoints', () => {
       headers: ['X-Key'],
     });
     expect(body).not.to.have.any.keys('secret', 'secrets');
-    expect((await call('PATCH', path, { devices: null })).body).to.include({ devices: null, order: 'recipient' });
+    expect((await call('PATCH', path, { devices: null })).body).to.include({ devices: null, content: 'full' });
     const { body: list } = await call('GET', '/webhooks');
     expect((list.webhooks as object[]).at(-1)).to.deep.include({ gatherSeconds: 5 });
   });
@@ -139,7 +139,6 @@ describe('webhook endpoints', () => {
       [{ headers: { Host: 'x' } }, 'headers'],
       [{ headers: { 'X-A': 'b\r\nX-C: d' } }, 'headers'],
       [{ types: ['message.*'] }, 'types'],
-      [{ concurrency: 21 }, 'concurrency'],
       [{ gatherSeconds: 301 }, 'gatherSeconds'],
     ];
     for (const [body, field] of refused) {

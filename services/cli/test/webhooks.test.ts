@@ -38,7 +38,7 @@ describe('webhooks on the command line', () => {
       expect(await cli(`webhooks deliveries ${webhookId}`)).to.have.length(1);
       const [listed, ...others] = await cli('webhooks list');
       expect(others).to.deep.equal([]);
-      expect(listed).to.deep.include({ webhookId, url, types: ['message.failed', 'send.finished'] });
+      expect(listed).to.deep.include({ webhookId, url, types: ['send.finished', 'message.failed'] });
       expect(await cli(`webhooks delete ${webhookId}`)).to.deep.equal({ deleted: webhookId });
       const { code, stderr } = await runCli(space, ['webhooks', 'create', url]);
       expect([code, stderr]).to.deep.equal([1, 'error: not a URL by https, or one in a network that is not allowed\n']);

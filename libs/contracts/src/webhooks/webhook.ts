@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { toBase32 } from '../base32.js';
+import { DEFAULT_TYPES, EVENT_TYPES } from '../events/events.js';
 import type { DeviceId } from '../ids.js';
 
 /** `wh_` and 16 characters. */
@@ -14,61 +15,31 @@ export const WEBHOOK_STATUSES = ['unverified', 'active', 'failing', 'paused', 'd
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** What an endpoint may subscribe to. `webhook.test` comes to every endpoint that asks for it. */
-export const SUBSCRIBABLE_TYPES = [
-  'messages.updated',
-  'message.sent',
-  'message.delivered',
-  'message.read',
-  'message.failed',
-  'message.expired',
-  'message.cancelled',
-  'message.received',
-  'send.finished',
-  'otp.sent',
-  'otp.delivered',
-  'otp.read',
-  'otp.failed',
-  'otp.expired',
-  'device.connected',
-  'device.interrupted',
-  'device.disconnected',
-  'device.restricted',
-  'device.unrestricted',
-  'optout.added',
-  'optout.removed',
-  'webhook.failing',
-  'webhook.recovered',
-  'webhook.disabled',
-  'events.gap',
-] as const;
-export type SubscribableType = (typeof SUBSCRIBABLE_TYPES)[number];
-
-/** Of endpoints that name no types: each change in one shape only. `message.<status>` is a request for each recipient. */
-const DEFAULT_TYPES: readonly SubscribableType[] = SUBSCRIBABLE_TYPES.filter(
-  (type) => !/^message\.(?!received)/.test(type),
-);
+export const SUBSCRIBABLE_TYPES = EVENT_TYPES.filter((type) => type !== 'webhook.test');
 
 /** What the owner of an endpoint chooses, beside where it is. */
 export interface WebhookSettings {
   /** For people. */
   description: string;
-  types: readonly SubscribableType[];
+  types: readonly string[];
   /** `null`: all of the workspace. */
   devices: readonly DeviceId[] | null;
   /** What people write, or only that they wrote. */
   content: 'full' | 'none';
   numbers: 'full' | 'masked';
-  /** `strict`: a request that is refused again and again holds up all later ones, instead of being parked. */
-  order: 'recipient' | 'strict';
-  /** Requests of `message.<status>` at a time; those of one recipient always come one after the other. */
-  concurrency: number;
   /** How long changes of lists are gathered into one request. */
   gatherSeconds: number;
 }
 
 export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
-  ...{ description: '', types: DEFAULT_TYPES, devices: null, content: 'full', numbers: 'full', order: 'recipient' },
-  ...{ concurrency: 1, gatherSeconds: 30 },
+  ...{
+    description: '',
+    types: DEFAULT_TYPES.filter((type) => type !== 'webhook.test'),
+    devices: null,
+    content: 'full',
+    numbers: 'full',
+  },
+  gatherSeconds: 30,
 };
 
 export const WEBHOOK_LIMITS = {
@@ -76,11 +47,12 @@ export const WEBHOOK_LIMITS = {
   maxUrlCharacters: 2_048,
   maxHeaders: 10,
   maxHeaderCharacters: 1_024,
-  maxConcurrency: 20,
   maxGatherSeconds: 300,
   /** How long a secret goes on signing beside the one that replaces it. */
   overlapHours: 24,
   maxOverlapHours: 168,
+  /** In one request. */
+  maxChanges: 500,
   /** For an answer to one request. */
   timeoutMs: 15_000,
   /** Attempts of an endpoint that can be looked up. */

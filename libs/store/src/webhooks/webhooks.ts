@@ -13,6 +13,7 @@ import {
 import { bytes, defineScript, mixed, number, type ScriptArgument, text } from '../core/scripts/define-script.js';
 import { isOne } from '../core/scripts/replies.js';
 import type { Store } from '../core/store.js';
+import { openEvents } from '../events/open-events.js';
 
 const createStep = defineScript({
   name: 'create-webhook',
@@ -65,6 +66,8 @@ export async function createWebhook(store: Store, workspace: Workspace, wanted: 
   const id = makeWebhookId();
   const { webhooks, webhook } = workspaceKeys(store.space, workspace);
   const key = webhook(id);
+  // First: from the moment of its making on nothing is missing.
+  await openEvents(store, workspace);
   const created = await createStep(store, {
     ...{ webhooks, webhook: key, id, revision: makeRevision(), most: WEBHOOK_LIMITS.maxPerWorkspace },
     settings: JSON.stringify(wanted.settings),
@@ -145,7 +148,7 @@ export function pauseWebhook(store: Store, workspace: Workspace, id: WebhookId):
 export function resumeWebhook(store: Store, workspace: Workspace, id: WebhookId): Promise<Webhook | undefined> {
   return update({ store, workspace, id }, ({ status, verifiedAtMs }) => {
     if (status !== 'paused' && status !== 'disabled') return [];
-    return ['status', verifiedAtMs === undefined ? 'unverified' : 'active'];
+    return ['status', verifiedAtMs === undefined ? 'unverified' : 'active', 'breaker', ''];
   });
 }
 

@@ -56,17 +56,6 @@ export const webhookFields = {
     .valid('full', 'none')
     .description('`none`: what people write is left out, and only that they wrote is told.'),
   numbers: Joi.string().valid('full', 'masked').description('`masked`: most digits of phone numbers are left out.'),
-  order: Joi.string()
-    .valid('recipient', 'strict')
-    .description(
-      '`recipient`: a request that is refused again and again is put aside, with what follows for its recipients, and all else goes ' +
-        'on. `strict`: everything waits for it.',
-    ),
-  concurrency: Joi.number()
-    .integer()
-    .min(1)
-    .max(WEBHOOK_LIMITS.maxConcurrency)
-    .description('Requests of `message.<status>` at a time; those of one recipient come one after the other.'),
   gatherSeconds: Joi.number()
     .integer()
     .min(1)
@@ -91,8 +80,6 @@ export const webhookAnswer = {
   devices: Joi.array().items(Joi.string()).allow(null).required(),
   content: Joi.string().required(),
   numbers: Joi.string().required(),
-  order: Joi.string().required(),
-  concurrency: Joi.number().integer().required(),
   gatherSeconds: Joi.number().integer().required(),
   createdAt: Joi.string().required().description('ISO 8601. What happened before is not told.'),
   verifiedAt: Joi.string().allow(null).required().description('ISO 8601.'),

@@ -3,7 +3,6 @@ import { makeTestEvent } from '@gateway/contracts/webhooks/test-event';
 import {
   DEFAULT_WEBHOOK_SETTINGS,
   SUBSCRIBABLE_TYPES,
-  type SubscribableType,
   WEBHOOK_LIMITS,
   wasTaken,
 } from '@gateway/contracts/webhooks/webhook';
@@ -29,7 +28,7 @@ const ATTEMPTS_SHOWN = 20;
 const ID = 'the id in the list';
 
 interface CreateOptions {
-  types?: SubscribableType[];
+  types?: string[];
   description?: string;
 }
 
@@ -178,7 +177,7 @@ function noSuch(id: string): Error {
   return new Error(`there is no webhook ${id}`);
 }
 
-function readTypes(text: string): SubscribableType[] {
+function readTypes(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   const types = SUBSCRIBABLE_TYPES.filter((type) => names.includes(type));
   if (types.length !== new Set(names).size) {

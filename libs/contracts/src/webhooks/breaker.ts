@@ -1,0 +1,57 @@
+import { type WebhookAttempt, wasTaken } from './webhook.js';
+
+/** What the failures of an endpoint in a row have led to; empty while there are none. */
+export interface Breaker {
+  failures?: number;
+  sinceMs?: number;
+  /** No request before. */
+  nextAttemptMs?: number;
+  /** How many of `TOLD_AFTER_MS` have been told. */
+  told?: number;
+}
+
+export interface BreakerOutcome {
+  status: 'active' | 'failing' | 'disabled';
+  breaker: Breaker;
+  /** What others are to be told of it. */
+  tell?: 'failing' | 'recovered' | 'disabled';
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** After the first failure, the second, ... and after each further one the last of them. */
+const DELAYS_MS = [5_000, 15_000, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS];
+const SPREAD = 0.2;
+const LONGEST_RETRY_AFTER_MS = HOUR_MS;
+/** Its owner is told twice, long before the end. */
+const TOLD_AFTER_MS = [15 * MINUTE_MS, 24 * HOUR_MS];
+const DISABLED_AFTER_MS = 72 * HOUR_MS;
+const GONE = 410;
+
+/**
+ * One retry clock for all that waits for an endpoint: an outage of a day is a hundred requests, however much has happened, and after it
+ * everything flows at once. An endpoint that asks for more time gets it, up to an hour; one that says that it is gone is believed.
+ * @param random of 0 to 1: endpoints that failed at one moment do not come back at one moment.
+ */
+export function nextBreaker(
+  before: Breaker,
+  { attempt, retryAfterMs = 0 }: { attempt: Pick<WebhookAttempt, 'status'>; retryAfterMs?: number | undefined },
+  { nowMs, random }: { nowMs: number; random: number },
+): BreakerOutcome {
+  const { failures = 0, sinceMs = nowMs, told = 0 } = before;
+  if (wasTaken(attempt)) return { status: 'active', breaker: {}, ...(told > 0 && { tell: 'recovered' }) };
+  const failedMs = nowMs - sinceMs;
+  if (attempt.status === GONE || failedMs >= DISABLED_AFTER_MS) {
+    return { status: 'disabled', breaker: {}, tell: 'disabled' };
+  }
+  const askedMs = Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
+  const delayMs = Math.max(delayAfter(failures + 1, random), askedMs);
+  const due = TOLD_AFTER_MS.filter((afterMs) => failedMs >= afterMs).length;
+  const breaker = { failures: failures + 1, sinceMs, nextAttemptMs: nowMs + delayMs, told: Math.max(told, due) };
+  return { status: 'failing', breaker, ...(due > told && { tell: 'failing' }) };
+}
+
+function delayAfter(failures: number, random: number): number {
+  const delayMs = DELAYS_MS[Math.min(failures, DELAYS_MS.length) - 1]!;
+  return failures < DELAYS_MS.length ? delayMs : Math.round(delayMs * (1 - SPREAD + 2 * SPREAD * random));
+}

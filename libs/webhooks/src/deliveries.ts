@@ -1,0 +1,77 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import { listEventWorkspaces } from '@gateway/store/events/open-events';
+import { type DeliverDeps, deliver } from './deliver.js';
+import { logFeed } from './log-feed.js';
+
+export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal'> {
+  logger: Logger;
+  /** How often all endpoints are looked at. Default 1 s. */
+  tickMs?: number;
+}
+
+const TICK_MS = 1_000;
+/** At a time: each has one request in flight per lane, so a process has 200 sockets at most. */
+const MAX_ENDPOINTS = 100;
+
+/**
+ * Delivers to all endpoints of the installation that no other process delivers to, each by itself: a slow one delays no other. Runs
+ * until `close`, which ends requests that are under way: another process makes them again, under the same ids.
+ */
+export class Deliveries {
+  readonly #deps: DeliveriesDeps;
+  readonly #stopping = new AbortController();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #ticking: Promise<void> = Promise.resolve();
+
+  constructor(deps: DeliveriesDeps) {
+    this.#deps = deps;
+    this.#timer = setInterval(() => this.wake(), deps.tickMs ?? TICK_MS);
+    this.wake();
+  }
+
+  /** Something has happened: as well at once as with the next tick. */
+  wake(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#ticking = this.#ticking
+      .then(() => this.#tick())
+      .catch((thrown: unknown) => this.#deps.logger.warn('webhooks were not looked at', { error: toError(thrown) }));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopping.abort();
+    await this.#ticking;
+    await Promise.all(this.#running.values());
+  }
+
+  async #tick(): Promise<void> {
+    const { store } = this.#deps;
+    for (const workspace of await listEventWorkspaces(store)) {
+      const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
+      for (const id of ids) this.#begin(workspace, id);
+    }
+  }
+
+  #begin(workspace: Workspace, id: WebhookId): void {
+    const name = `${workspace}/${id}`;
+    if (this.#running.has(name) || this.#running.size >= MAX_ENDPOINTS || this.#stopping.signal.aborted) return;
+    const work = this.#run(workspace, id)
+      .catch((thrown: unknown) => {
+        this.#deps.logger.warn('a webhook was not served', { webhookId: id, error: toError(thrown) });
+      })
+      .finally(() => this.#running.delete(name));
+    this.#running.set(name, work);
+  }
+
+  /** As long as there is something to do at once. */
+  async #run(workspace: Workspace, id: WebhookId): Promise<void> {
+    const { store, clock } = this.#deps;
+    const deps = { ...this.#deps, feed: logFeed(store, workspace, clock), signal: this.#stopping.signal };
+    while (!this.#stopping.signal.aborted) if ((await deliver(deps, workspace, id)) !== 'more') return;
+  }
+}

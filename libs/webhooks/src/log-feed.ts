@@ -1,0 +1,134 @@
+import { compareEntries, type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
+import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events';
+import type { Workspace } from '@gateway/contracts/ids';
+import type { Clock } from '@gateway/runtime/clock';
+import type { Store } from '@gateway/store/core/store';
+import { type LoggedEntry, readLog } from '@gateway/store/events/read-log';
+import { renderEvents, updateOf } from '@gateway/store/events/render-events';
+import type { Lane } from '@gateway/store/webhooks/delivering/deliveries';
+import type { Webhook } from '@gateway/store/webhooks/webhooks';
+import type { Feed } from './deliver.js';
+import { hideParts } from './hide-parts.js';
+
+/** One event, or all that came before it and is for others. */
+interface Step {
+  /** Where a lane is that has been told this. */
+  place: LogPlace;
+  atMs: number;
+  event?: GatewayEvent;
+}
+
+const ENTRIES_AT_ONCE = 500;
+const UPDATED = 'messages.updated';
+
+/** The log of a workspace, cut into requests. Changes of lists are gathered over time, all else is a request of its own. */
+export function logFeed(store: Store, workspace: Workspace, clock: Clock): Feed {
+  const stepsAfter = async (webhook: Webhook, lane: Lane, after: LogPlace): Promise<Step[]> => {
+    let place = after;
+    let found = await readLog(store, workspace, place, { limit: ENTRIES_AT_ONCE });
+    if ('oldest' in found) {
+      place = found.oldest;
+      found = await readLog(store, workspace, place, { limit: ENTRIES_AT_ONCE });
+      if ('oldest' in found) return [];
+    }
+    return toSteps(store, workspace, { webhook, lane, after: place, entries: found });
+  };
+  return {
+    async findEnd(webhook, lane, { after, most }) {
+      const steps = await stepsAfter(webhook, lane, parseCursor(after)!);
+      const request = takeRequest(steps, most);
+      const last = request.at(-1);
+      if (!last) return undefined;
+      const rows = request.flatMap(rowsOf);
+      // What comes behind it, or fills a request, or has waited for long enough, goes at once.
+      const isWaiting = lane === 'lists' && rows.length > 0 && rows.length < most && request.length === steps.length;
+      const firstMs = request.find(({ event }) => event)?.atMs ?? 0;
+      if (isWaiting && clock.nowMs() < firstMs + webhook.settings.gatherSeconds * 1000) return undefined;
+      return sayCursor(last.place);
+    },
+    async render(webhook, lane, { after, to }) {
+      const end = parseCursor(to)!;
+      const steps = await stepsAfter(webhook, lane, parseCursor(after)!);
+      const told = steps.filter(({ place }) => comparePlaces(place, end) <= 0);
+      const events = told.flatMap(({ event }) => event ?? []);
+      const [first] = events;
+      if (!first) return undefined;
+      const rows = events.flatMap((event) => rowsOf({ event }));
+      const device = first.device ?? undefined;
+      const entry = { atMs: Date.parse(first.timestamp), ...(device !== undefined && { device }) };
+      const event = events.length === 1 ? first : updateOf(entry, rows);
+      const body = Buffer.from(JSON.stringify(hideParts(event, webhook.settings)));
+      return { id: event.id, body, changes: Math.max(rows.length, 1) };
+    },
+  };
+}
+
+async function toSteps(
+  store: Store,
+  workspace: Workspace,
+  { webhook, lane, after, entries }: { webhook: Webhook; lane: Lane; after: LogPlace; entries: readonly LoggedEntry[] },
+): Promise<Step[]> {
+  const { types, devices } = webhook.settings;
+  const mine = entries.filter((entry) => entry.class === lane);
+  const rendered = await renderEvents(store, workspace, mine, { types, ...(devices && { devices }) });
+  const ofEntry = groupByEntry(rendered);
+  const steps: Step[] = [];
+  let former = after.entry;
+  for (const { id, atMs } of entries) {
+    const events = ofEntry.get(id) ?? [];
+    const taken = former === after.entry ? after.offset : 0;
+    const places = events.map((_, i) =>
+      i === events.length - 1 ? { entry: id, offset: 0 } : { entry: former, offset: i + 1 },
+    );
+    for (const [i, event] of events.entries()) if (i >= taken) steps.push({ place: places[i]!, atMs, event });
+    const last = steps.at(-1);
+    // Nothing to tell: that this was seen goes with what is told next, or alone.
+    if (events.length === 0) {
+      if (last && !last.event) last.place = { entry: id, offset: 0 };
+      else steps.push({ place: { entry: id, offset: 0 }, atMs });
+    }
+    former = id;
+  }
+  return steps;
+}
+
+/** By the entry that the last of its events ends. */
+function groupByEntry(rendered: Awaited<ReturnType<typeof renderEvents>>): Map<string, GatewayEvent[]> {
+  const groups = new Map<string, GatewayEvent[]>();
+  let events: GatewayEvent[] = [];
+  for (const { event, place } of rendered) {
+    events.push(event);
+    if (place.offset > 0) continue;
+    groups.set(place.entry, events);
+    events = [];
+  }
+  return groups;
+}
+
+/** The first steps that are one request: any one event, or updates of one device with so many changes together. */
+function takeRequest(steps: readonly Step[], most: number): Step[] {
+  const request: Step[] = [];
+  let first: GatewayEvent | undefined;
+  let rows = 0;
+  for (const step of steps) {
+    const { event } = step;
+    if (event && first) {
+      rows += rowsOf(step).length;
+      const belongs = first.type === UPDATED && event.type === UPDATED && event.device === first.device;
+      if (!belongs || rows > most) break;
+    } else if (event) {
+      first = event;
+      rows = rowsOf(step).length;
+    }
+    request.push(step);
+  }
+  return request;
+}
+
+function rowsOf({ event }: Pick<Step, 'event'>): ChangeData[] {
+  return event?.type === UPDATED ? (event.data.changes as ChangeData[]) : [];
+}
+
+function comparePlaces(one: LogPlace, other: LogPlace): number {
+  return compareEntries(one.entry, other.entry) || one.offset - other.offset;
+}

@@ -1,0 +1,142 @@
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
+import { pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
+import { expect } from 'chai';
+import { useEndpoint } from './support/use-endpoint.js';
+
+const HOUR_MS = 3_600_000;
+
+describe('deliveries to a webhook', () => {
+  const endpoint = useEndpoint();
+  const write = async (count: number, each = 1) => {
+    for (let n = 0; n < count; n += each) {
+      await endpoint.write(...Array.from({ length: Math.min(each, count - n) }, (_, i) => n + i));
+    }
+  };
+  const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+  it('are in order, 500 changes in a request', async () => {
+    await write(1_200, 50);
+    expect(await endpoint.deliverAll()).to.equal('quiet');
+    expect(endpoint.told).to.deep.equal(numbers(1_200));
+    expect(endpoint.received.map((each) => each.numbers.length)).to.deep.equal([500, 500, 200]);
+    await endpoint.write(1_200);
+    await endpoint.deliverAll();
+    expect(endpoint.told.at(-1)).to.equal(1_200);
+  });
+
+  it('are made again with the same id and bytes until there is a 2xx, also when more has happened meanwhile', async () => {
+    const answers = [500, 302, 401, 204];
+    endpoint.answer = () => answers.shift() ?? 204;
+    await endpoint.write(0);
+    for (let round = 0; round < 4; round++) {
+      expect(await endpoint.deliver()).to.equal(round < 3 ? 'waiting' : 'more');
+      expect(await endpoint.status()).to.equal(round < 3 ? 'failing' : 'active');
+      expect(await endpoint.deliver(), 'before its time').to.equal(round < 3 ? 'waiting' : 'more');
+      endpoint.nowMs += HOUR_MS;
+      await endpoint.write(round + 1);
+    }
+    await endpoint.deliverAll();
+    expect(new Set(endpoint.received.slice(0, 4).map((each) => each.id)).size).to.equal(1);
+    expect(endpoint.told).to.deep.equal(numbers(5));
+  });
+
+  it('reach an endpoint that fails, resets and answers too late, in order, and none is lost', async () => {
+    let seed = 7;
+    endpoint.answer = (_request, res) => {
+      seed = (seed * 16_807) % 2_147_483_647;
+      if (seed % 10 < 3) return 500;
+      if (seed % 10 === 3) return void res.destroy();
+      return 200;
+    };
+    await write(200, 5);
+    for (let round = 0; round < 200; round++) {
+      if ((await endpoint.deliver()) === 'quiet') break;
+      endpoint.nowMs += HOUR_MS / 60;
+      if (round % 3 === 0) await endpoint.write(200 + round);
+    }
+    expect(endpoint.told.slice(0, 200)).to.deep.equal(numbers(200));
+    expect(endpoint.told).to.deep.equal([...new Set(endpoint.told)].sort((one, other) => one - other));
+  });
+
+  for (const [moment, script, when] of [
+    ['before the claim', 'claim-delivery', 'before'],
+    ['after the claim', 'claim-delivery', 'after'],
+    ['after the answer', 'settle-delivery', 'before'],
+    ['after it was settled', 'settle-delivery', 'after'],
+  ] as const) {
+    it(`go on when the process dies ${moment}`, async () => {
+      await write(3);
+      const { store } = endpoint.space;
+      const run: RunScript = async (name, keys, args) => {
+        if (name === script && when === 'before') throw new Error('killed');
+        const reply = await store.run(name, keys, args);
+        if (name === script) throw new Error('killed');
+        return reply;
+      };
+      const killed = await endpoint.deliver({ store: { ...store, run } }).then(String, (error: Error) => error.message);
+      expect(killed).to.equal('killed');
+      await endpoint.write(3);
+      expect(await endpoint.deliver({ token: 'process-2' }), 'while the lease lasts').to.equal('taken');
+      await endpoint.endLease();
+      expect(await endpoint.deliverAll({ token: 'process-2' })).to.equal('quiet');
+      expect([...new Set(endpoint.told)]).to.deep.equal(numbers(4));
+      // Told twice only when it is not known whether it was told.
+      expect(endpoint.told.length).to.equal(moment === 'after the answer' ? 7 : 4);
+    });
+  }
+
+  it('are settled by one process only, if two believe to be it', async () => {
+    await write(1);
+    let answer: (() => void) | undefined;
+    endpoint.answer = (_request, res) => {
+      answer = () => void res.writeHead(500).end();
+      return undefined;
+    };
+    const slow = endpoint.deliver();
+    while (!answer) await new Promise(setImmediate);
+    await endpoint.endLease();
+    endpoint.answer = () => 204;
+    expect(await endpoint.deliverAll({ token: 'process-2' })).to.equal('quiet');
+    answer();
+    expect(await slow).to.equal('taken');
+    expect(await endpoint.status()).to.equal('active');
+  });
+
+  it('end with a 410, and go on where they were when it is resumed', async () => {
+    await write(2);
+    endpoint.answer = () => 410;
+    const told: (string | undefined)[] = [];
+    expect(await endpoint.deliver({ onOutcome: (_webhook, { tell }) => void told.push(tell) })).to.equal('waiting');
+    expect([await endpoint.status(), told]).to.deep.equal(['disabled', ['disabled']]);
+    expect(await endpoint.deliver()).to.equal('idle');
+    endpoint.answer = () => 200;
+    await resumeWebhook(endpoint.space.store, 'main', endpoint.id);
+    await endpoint.deliverAll();
+    expect(endpoint.told).to.deep.equal([0, 1]);
+  });
+
+  it('are not made while it is paused, and a pause is not ended by an answer', async () => {
+    await write(2);
+    let res: { end(): void } | undefined;
+    endpoint.answer = (_request, response) => {
+      res = response;
+      return undefined;
+    };
+    const under = endpoint.deliver();
+    while (!res) await new Promise(setImmediate);
+    await pauseWebhook(endpoint.space.store, 'main', endpoint.id);
+    res.end();
+    await under;
+    expect(await endpoint.status()).to.equal('paused');
+    expect(await endpoint.deliver()).to.equal('idle');
+    expect(endpoint.received).to.have.length(1);
+  });
+
+  it('are halved for an endpoint to which they are too large, which is no failure', async () => {
+    await write(400, 10);
+    endpoint.answer = () => (endpoint.received.at(-1)!.numbers.length > 60 ? 413 : 200);
+    expect(await endpoint.deliverAll()).to.equal('quiet');
+    expect(endpoint.told).to.deep.equal(numbers(400));
+    expect(await endpoint.status()).to.equal('active');
+  });
+});

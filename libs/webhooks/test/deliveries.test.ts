@@ -1,0 +1,41 @@
+import { parseNetworks } from '@gateway/egress/address-rules';
+import { systemClock } from '@gateway/runtime/clock';
+import { addOptOuts } from '@gateway/store/workspace/opt-outs';
+import { eventually } from '@gateway/testkit/eventually';
+import { silentLogger } from '@gateway/testkit/silent-logger';
+import { Deliveries } from '@gateway/webhooks/deliveries';
+import { expect } from 'chai';
+import { useEndpoint } from './support/use-endpoint.js';
+
+describe('processes that deliver webhooks', () => {
+  const endpoint = useEndpoint();
+
+  it('are several, tell each event once between them, and go on for each other', async () => {
+    const { store } = endpoint.space;
+    const start = (token: string) =>
+      new Deliveries({
+        ...{ store, token, logger: silentLogger, clock: systemClock, random: Math.random, tickMs: 20 },
+        policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
+      });
+    const add = (n: number) =>
+      addOptOuts(store, 'main', { numbers: [`4477009000${n}`], source: 'api', atMs: Date.now() });
+    let [first, second] = [start('process-1'), start('process-2')];
+    try {
+      for (let n = 10; n < 20; n++) await add(n);
+      await eventually(() => endpoint.received.length >= 10);
+      await first.close();
+      await endpoint.endLease();
+      for (let n = 20; n < 25; n++) await add(n);
+      await eventually(() => endpoint.received.length >= 15);
+      await second.close();
+      await endpoint.endLease();
+      [first, second] = [start('process-3'), second];
+      await add(25);
+      await eventually(() => endpoint.received.length >= 16);
+    } finally {
+      await Promise.all([first.close(), second.close()]);
+    }
+    expect(endpoint.received).to.have.length(16);
+    expect(new Set(endpoint.received.map(({ id }) => id)).size).to.equal(16);
+  });
+});

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
+import { DEFAULT_WEBHOOK_SETTINGS, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
+import { parseNetworks } from '@gateway/egress/address-rules';
+import type { Store } from '@gateway/store/core/store';
+import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
+import { createWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { type DeliverDeps, type DeliverOutcome, deliver, type Feed } from '@gateway/webhooks/deliver';
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+
+interface Received {
+  id: string;
+  body: string;
+  /** Numbers of its changes. */
+  numbers: number[];
+}
+
+export interface Endpoint {
+  space: RedisSpace;
+  id: string;
+  /** All that came, in order; each was verified. */
+  received: Received[];
+  /** Numbers of the changes in requests that were answered with a 2xx. */
+  told: number[];
+  /** Of the clock that the deliverer gets. */
+  nowMs: number;
+  /** What it does with a request: the status, or nothing. */
+  answer(request: number, res: ServerResponse): number | undefined;
+  /** Changes that are one entry of the log. */
+  write(...numbers: number[]): Promise<void>;
+  deliver(deps?: Partial<DeliverDeps>): Promise<DeliverOutcome>;
+  /** As long as there is something to do at once. */
+  deliverAll(deps?: Partial<DeliverDeps>): Promise<DeliverOutcome>;
+  /** As if the process that delivers had died long ago. */
+  endLease(): Promise<void>;
+  status(): Promise<WebhookStatus | undefined>;
+}
+
+/** A stream of entries with numbers in place of the log: each is a list of changes. */
+function feedOf(store: Store, key: string): Feed {
+  const read = async (from: string, to: string, count: number) =>
+    (await store.redis.xrange(key, from, to, 'COUNT', count)).map(([at, fields]) => ({
+      at,
+      numbers: JSON.parse(fields[1]!) as number[],
+    }));
+  return {
+    async findEnd(_webhook, lane, { after, most }) {
+      if (lane === 'lists') return undefined;
+      let end: string | undefined;
+      let changes = 0;
+      for (const { at, numbers } of await read(`(${after}`, '+', most)) {
+        if (changes > 0 && changes + numbers.length > most) break;
+        changes += numbers.length;
+        end = at;
+      }
+      return end;
+    },
+    async render(_webhook, _lane, { after, to }) {
+      const numbers = (await read(`(${after}`, to, 500)).flatMap((entry) => entry.numbers);
+      const body = Buffer.from(JSON.stringify({ numbers }));
+      return {
+        id: `evt_${createHash('sha256').update(body).digest('hex').slice(0, 16)}`,
+        body,
+        changes: numbers.length,
+      };
+    },
+  };
+}
+
+/** An endpoint that has passed its test, on a server of this host, and what delivers to it; new for each test. */
+export function useEndpoint(): Endpoint {
+  const stage = {} as Endpoint;
+  let server: Server;
+  beforeEach(async () => {
+    const space = await openRedisSpace();
+    const secret = makeWebhookSecret('v1');
+    const verifier = new Webhook(secret);
+    let requests = 0;
+    server = createServer((req, res) => void take(req, res));
+    const take = async (req: IncomingMessage, res: ServerResponse) => {
+      const body = (await buffer(req)).toString();
+      // The library refuses signatures of another day.
+      const isToday = Math.abs(stage.nowMs - Date.now()) < 60_000;
+      if (isToday) verifier.verify(body, req.headers as Record<string, string>);
+      const { numbers = [] } = JSON.parse(body) as { numbers?: number[] };
+      stage.received.push({ id: String(req.headers['webhook-id']), body, numbers });
+      const status = stage.answer(requests++, res);
+      if (status === undefined) return;
+      if (status < 300) stage.told.push(...numbers);
+      res.writeHead(status).end();
+    };
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const wanted = { settings: DEFAULT_WEBHOOK_SETTINGS, target: { url, headers: {} }, secrets: [{ secret }] };
+    const made = await createWebhook(space.store, 'main', wanted);
+    if (made === 'full') throw new Error('full');
+    const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
+    await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
+    const log = `${space.prefix}:log`;
+    const deps = (): DeliverDeps => ({
+      ...{ store: space.store, feed: feedOf(space.store, log), token: 'process-1', random: () => 0.5 },
+      policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
+      clock: { nowMs: () => stage.nowMs, monotonicMs: () => performance.now() },
+      signal: new AbortController().signal,
+    });
+    Object.assign(stage, {
+      ...{ space, id: made.id, received: [] as Received[], told: [] as number[], nowMs: Date.now(), answer: () => 204 },
+      write: async (...numbers: number[]) =>
+        void (await space.store.redis.xadd(log, '*', 'n', JSON.stringify(numbers))),
+      deliver: (other: Partial<DeliverDeps> = {}) => deliver({ ...deps(), ...other }, 'main', made.id),
+      async deliverAll(other?: Partial<DeliverDeps>) {
+        for (;;) {
+          const outcome = await stage.deliver(other);
+          if (outcome !== 'more') return outcome;
+        }
+      },
+      endLease: async () =>
+        void (await space.store.redis.hset(`${space.prefix}:{main}:webhook:${made.id}`, 'leaseEndsMs', 0)),
+      status: async () => (await readWebhook(space.store, 'main', made.id))?.status,
+    } satisfies Endpoint);
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    server.close();
+    await stage.space.close();
+    const bodies = new Map<string, string>();
+    for (const { id, body } of stage.received) {
+      expect(bodies.get(id) ?? body, 'bytes of a repeat').to.equal(body);
+      bodies.set(id, body);
+    }
+  });
+  return stage;
+}
