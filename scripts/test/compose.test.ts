@@ -48,7 +48,7 @@ describe('docker-compose.yml', () => {
     const kustomization = readFileSync(join(ROOT, 'k8s/overlays/dev/kustomization.yaml'), 'utf8');
     const [, url] = /MESSENGER_URL=(\S+)/.exec(kustomization)!;
     const [, trust] = /MESSENGER_TRUST=(\S+)/.exec(kustomization)!;
-    for (const name of ['api', 'dashboard', 'connection', 'sender']) {
+    for (const name of ['api', 'dashboard', 'connection', 'sender', 'events']) {
       expect(services[name]!.environment).to.include({
         MESSENGER_URL: `\${MESSENGER_URL:-${url}}`,
         MESSENGER_TRUST: `\${MESSENGER_TRUST:-${trust}}`,

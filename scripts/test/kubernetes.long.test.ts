@@ -11,7 +11,7 @@ import { parse, stringify } from 'yaml';
 import { findTypeErrors, type Manifest, render } from './support/manifests.js';
 
 const OVERLAYS = ['dev', 'production'] as const;
-const ROLES = ['api', 'connection', 'dashboard', 'sender'];
+const ROLES = ['api', 'connection', 'dashboard', 'events', 'sender'];
 /** What no pod that talks to strangers may reach: metadata services, and networks of ours. */
 const INSIDE = ['169.254.169.254', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '168.63.129.16', '127.0.0.1'];
 const KEYS = { CREDENTIAL_KEYS: `k1:${'0a'.repeat(32)}`, CONTENT_KEYS: `k1:${'0b'.repeat(32)}` };
@@ -106,7 +106,7 @@ describe('k8s/', function () {
 
       it('gives each role settings with which it starts, and only such as exist', () => {
         const settings = find(rendered[overlay], 'ConfigMap', 'gateway').data as Record<string, string>;
-        for (const role of ['api', 'connection', 'dashboard', 'sender'] as const) {
+        for (const role of ['api', 'connection', 'dashboard', 'events', 'sender'] as const) {
           const { env } = containersOf(find(rendered[overlay], 'Deployment', role))[0];
           const given: Record<string, string> = { ...settings };
           for (const { name, value, valueFrom } of env) {

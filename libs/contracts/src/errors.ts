@@ -64,6 +64,12 @@ export const API_ERRORS = {
     cause:
       "The network does not have the file any more, and the account's phone does not either, or another account is linked now.",
   },
+  events_gone: {
+    status: 410,
+    message: 'Events are gone',
+    cause:
+      'Events behind this cursor are not kept any more. `details` names the oldest cursor: go on from there, and read what you missed from `GET /messages`.',
+  },
   payload_too_large: {
     status: 413,
     message: 'Payload too large',

@@ -37,6 +37,8 @@ export const LIMITS = {
   tokenlessPerMinute: 60,
   /** Files that a token fetches at a time; further requests wait a moment. */
   mediaPerToken: 8,
+  /** Calls of a token that wait for events, and streams of them. */
+  eventWaitsPerToken: 5,
   maxCheckedContacts: 1_000,
   /** How long a caller waits for the network's answer about contacts. */
   contactsWaitSeconds: 20,
@@ -68,6 +70,7 @@ export const RATE_LIMITS = {
   contacts: 10,
   webhooks: 60,
   media: 60,
+  events: 120,
   other: 60,
 } as const;
 

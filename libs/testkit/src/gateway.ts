@@ -70,7 +70,7 @@ export class Gateway {
   private async startAll(): Promise<void> {
     const { connections = 1, senders = 1, inOneProcess } = this.options;
     if (inOneProcess) {
-      this.api = await this.start('connection,sender,api', { ...this.env(), API_PORT: '0' });
+      this.api = await this.start('connection,sender,events,api', { ...this.env(), API_PORT: '0' });
       return;
     }
     const start = (service: string, count: number) =>

@@ -5,7 +5,7 @@ import { type ChildOptions, failWhenEnded, startChild } from '../child-process.j
 import { GATEWAY_MODULE } from '../paths.js';
 import { findFreePort } from './find-free-port.js';
 
-const SENDING_ROLES = ['connection', 'sender', 'api'] as const;
+const SENDING_ROLES = ['connection', 'sender', 'events', 'api'] as const;
 const ROLES = [...SENDING_ROLES, 'dashboard'] as const;
 type Role = (typeof ROLES)[number];
 

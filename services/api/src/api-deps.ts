@@ -5,8 +5,10 @@ import type { Clock } from '@gateway/runtime/clock';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { DoorbellListener } from '@gateway/store/core/doorbells';
 import type { Store } from '@gateway/store/core/store';
+import type { EventBells } from '@gateway/store/events/event-bells';
 import type { ClientVersion } from '@gateway/store/fleet/client-version';
 import type { ApiMetrics } from './api-metrics.js';
+import type { EventWaits } from './events/event-waits.js';
 import type { AddressWindows } from './http/address-windows.js';
 import type { BodyBudget } from './http/body/body-budget.js';
 import type { Turns } from './http/turns.js';
@@ -19,6 +21,10 @@ export interface ApiDeps {
   headroom: RedisHeadroom;
   producer: Producer;
   doorbells: DoorbellListener;
+  /** Ring when there are events. */
+  eventBells: EventBells;
+  /** Calls that wait for events, by token. */
+  eventWaits: EventWaits;
   clientVersion: Pick<ClientVersion, 'read'>;
   /** Of devices that the operator gave no other: the senders' default, for estimates. */
   defaultPace: Pace;

@@ -3,6 +3,7 @@ import { connectDevice } from './devices/connect-device.js';
 import { disconnectDevice } from './devices/disconnect-device.js';
 import { listDevices } from './devices/list-devices.js';
 import { showStatus } from './devices/show-status.js';
+import { listEvents } from './events/list-events.js';
 import type { Endpoint } from './http/endpoint.js';
 import { showMedia } from './media/show-media.js';
 import { addOptOuts } from './opt-outs/add-opt-outs.js';
@@ -39,6 +40,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   cancelMessage,
   checkContacts,
   showMedia,
+  listEvents,
   listOptOuts,
   addOptOuts,
   showOptOut,

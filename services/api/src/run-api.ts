@@ -6,10 +6,12 @@ import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
+import { EventBells } from '@gateway/store/events/event-bells';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { addFleetMetrics } from '@gateway/store/survey/add-fleet-metrics';
 import { createApiMetrics, previewMetrics } from './api-metrics.js';
 import { type ApiConfig, availableBytes } from './config.js';
+import { EventWaits } from './events/event-waits.js';
 import { AddressWindows } from './http/address-windows.js';
 import { createApp } from './http/app.js';
 import { BodyBudget } from './http/body/body-budget.js';
@@ -40,6 +42,8 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
 
   const doorbells = await DoorbellListener.listen(clients.subscriber, space);
   lifecycle.add('doorbells of api', async () => doorbells.close());
+  const eventBells = await EventBells.listen(clients.subscriber, space);
+  lifecycle.add('bells of events', async () => eventBells.close());
   const producer = createProducer({ connection: clients.failFastQueue, space });
   lifecycle.add('producer of api', () => producer.close());
 
@@ -65,6 +69,8 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
       headroom,
       producer,
       doorbells,
+      eventBells,
+      eventWaits: new EventWaits(LIMITS.eventWaitsPerToken),
       clientVersion: new ClientVersion({ store, clock: systemClock, logger, configured: config.MESSENGER_VERSION }),
       defaultPace: defaultPace(config.PACE_PER_MINUTE),
       trustedProxies: config.TRUST_PROXY,

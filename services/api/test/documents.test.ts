@@ -37,6 +37,7 @@ describe('the documents of the API', () => {
       '/contacts/check',
       '/devices',
       '/disconnect',
+      '/events',
       '/media/{id}',
       '/messages',
       '/messages/{messageId}',

@@ -226,6 +226,16 @@ describe('every answer of the document', () => {
     },
     showMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
     cancelMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
+    listEvents: {
+      403: async (operation) => {
+        token = (await api.newToken({ scopes: ['read'] })).value;
+        return statusOf(call(operation));
+      },
+      410: async (operation) => {
+        await call(operation);
+        return statusOf(call({ ...operation, path: '/events?after=1-1' }));
+      },
+    },
     showOptOut: { 404: (operation) => statusOf(call({ ...operation, path: '/opt-outs/%ff' })) },
     createWebhook: {
       422: async (operation) => {
@@ -260,9 +270,10 @@ describe('every answer of the document', () => {
 
   for (const { operation, status } of promised) {
     const { id, method, path } = operation;
-    const isOfWorkspace = ENDPOINTS.some(({ docs, ofWorkspace }) => docs.operationId === id && ofWorkspace);
+    const { scope, ofWorkspace: isOfWorkspace } = ENDPOINTS.find(({ docs }) => docs.operationId === id)!;
     it(`${status} of ${method} ${path}`, async () => {
       const provoke = own[id]?.[status] ?? (status < 300 ? succeed : common[status]);
+      if (scope === 'events') token = (await api.newToken({ scopes: ['events'] })).value;
       if (isOfWorkspace) token = (await api.newToken({ scopes: ALL_BUT_ADMIN })).value;
       expect(provoke, 'it cannot be provoked').to.be.a('function');
       expect(await provoke!(operation)).to.equal(status);

@@ -88,6 +88,7 @@ describe('rate limits (429)', () => {
     messages: [60, 'GET', '/messages/msg_unknown'],
     optOuts: [60, 'GET', '/opt-outs'],
     contacts: [10, 'POST', '/contacts/check'],
+    events: [120, 'GET', '/events'],
     webhooks: [60, 'GET', '/webhooks/wh_unknown'],
     media: [60, 'GET', '/media/med_unknown'],
     other: [60, 'GET', '/nothing'],

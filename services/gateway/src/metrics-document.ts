@@ -2,6 +2,7 @@ import { API_METRICS } from '@gateway/api/api-metrics';
 import { HEADROOM_METRICS } from '@gateway/api/sends/headroom-metrics';
 import { CONNECTION_METRICS } from '@gateway/connection/connection-metrics';
 import { DASHBOARD_METRICS } from '@gateway/dashboard/dashboard-metrics';
+import { EVENTS_METRICS } from '@gateway/events/events-metrics';
 import {
   combinationsOf,
   LABEL_MEANINGS,
@@ -20,6 +21,7 @@ export const METRIC_GROUPS: Readonly<Record<string, MetricSpecs>> = {
   'Of the sender': SENDER_METRICS,
   'Of the sender and the connection service (doorbells: also of the api)': OWNER_METRICS,
   'Of the connection service': CONNECTION_METRICS,
+  'Of the events service': EVENTS_METRICS,
   'Of the console': DASHBOARD_METRICS,
 };
 

@@ -2,7 +2,7 @@ import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import type { RedisPurpose } from '@gateway/runtime/redis/redis-clients';
 
 /** Parts of the gateway that can have a process of their own, in the order in which they start. */
-export const ROLE_NAMES = ['connection', 'sender', 'api', 'dashboard'] as const;
+export const ROLE_NAMES = ['connection', 'sender', 'events', 'api', 'dashboard'] as const;
 export type Role = (typeof ROLE_NAMES)[number];
 
 export function isRole(name: string): name is Role {
@@ -29,6 +29,12 @@ export const LOAD_ROLE: Record<Role, () => Promise<ReadyRole>> = {
     const config = readSenderConfig();
     const { runSender, SENDER_CONNECTIONS } = await import('@gateway/sender/run-sender');
     return { connections: SENDER_CONNECTIONS, run: (host) => runSender(config, host) };
+  },
+  events: async () => {
+    const { readEventsConfig } = await import('@gateway/events/config');
+    const config = readEventsConfig();
+    const { EVENTS_CONNECTIONS, runEvents } = await import('@gateway/events/run-events');
+    return { connections: EVENTS_CONNECTIONS, run: (host) => runEvents(config, host) };
   },
   api: async () => {
     const { readApiConfig } = await import('@gateway/api/config');

@@ -1,6 +1,7 @@
 import { apiSettings } from '@gateway/api/config';
 import { connectionSettings } from '@gateway/connection/config';
 import { dashboardSettings } from '@gateway/dashboard/config';
+import { eventsSettings } from '@gateway/events/config';
 import { type GatewayConfig, gatewayKeys } from '@gateway/runtime/config/gateway-config';
 import { senderSettings } from '@gateway/sender/config';
 import Joi from 'joi';
@@ -8,14 +9,15 @@ import { isRole, ROLE_NAMES, type Role } from './roles.js';
 
 /** The settings of a process, beside those of its roles. Each is an environment variable of that name. */
 export interface ProcessConfig extends GatewayConfig {
-  /** What the process does: any of `connection,sender,api,dashboard`. Default: all of them. */
+  /** What the process does: any of `connection,sender,events,api,dashboard`. Default: all of them. */
   ROLES: Role[];
 }
 
 /** What every process takes from its environment, and what each role does. */
 export const SETTINGS = {
   process: Joi.object<ProcessConfig>({ ...gatewayKeys, ROLES: Joi.string().custom(parseRoles).default(ROLE_NAMES) }),
-  ...{ connection: connectionSettings, sender: senderSettings, api: apiSettings, dashboard: dashboardSettings },
+  ...{ connection: connectionSettings, sender: senderSettings, events: eventsSettings },
+  ...{ api: apiSettings, dashboard: dashboardSettings },
 } satisfies Record<Role | 'process', Joi.ObjectSchema>;
 
 function parseRoles(list: string): Role[] {

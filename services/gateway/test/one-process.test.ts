@@ -91,6 +91,6 @@ describe('docs/metrics.md', () => {
 describe('ROLES', () => {
   it('names roles that there are', async () => {
     const failure = await ServiceProcess.start('sender,reporter', {}, { readyMs: 15_000 }).catch(String);
-    expect(failure).to.include('ROLES').and.to.include('connection, sender, api');
+    expect(failure).to.include('ROLES').and.to.include('connection, sender, events, api');
   });
 });

@@ -1,5 +1,6 @@
 import type { ApiDeps } from '@gateway/api/api-deps';
 import { createApiMetrics, previewMetrics } from '@gateway/api/api-metrics';
+import { EventWaits } from '@gateway/api/events/event-waits';
 import { AddressWindows } from '@gateway/api/http/address-windows';
 import { createApp } from '@gateway/api/http/app';
 import { BodyBudget } from '@gateway/api/http/body/body-budget';
@@ -20,6 +21,7 @@ import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
 import { readCapacity } from '@gateway/store/core/capacity';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { createStore, type Store } from '@gateway/store/core/store';
+import { EventBells } from '@gateway/store/events/event-bells';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
 import { type ApiToken, createApiToken, type NewToken } from '@gateway/store/workspace/api-tokens';
 import { type RedisSpace, searchAllNodes } from '@gateway/testkit/redis-space';
@@ -95,6 +97,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
     keyRings: { credentials: [], contents: parseEncryptionKeys(space.keySettings.CONTENT_KEYS) },
   });
   const doorbells = await DoorbellListener.listen(space.clients.subscriber, keySpace);
+  const eventBells = await EventBells.listen(space.clients.subscriber, keySpace);
   const producer = createProducer({ connection: clients.failFast, space: keySpace });
   const registry = createMetrics();
   const bodies = new BodyBudget(options.bodyBudgetBytes ?? 64 * 1024 * 1024);
@@ -119,6 +122,8 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       headroom: options.headroom ?? new RedisHeadroom(() => readCapacity(store), systemClock),
       producer,
       doorbells,
+      eventBells,
+      eventWaits: new EventWaits(LIMITS.eventWaitsPerToken),
       clientVersion: new ClientVersion({ store, logger, clock: systemClock }),
       defaultPace: options.pace ?? defaultPace(0),
       trustedProxies: options.trustedProxies ?? 0,
@@ -172,6 +177,7 @@ export async function startTestApi(space: RedisSpace, options: TestApiOptions = 
       await previews.close();
       await producer.close();
       doorbells.close();
+      eventBells.close();
       await clients.close();
     },
   };

@@ -15,7 +15,7 @@ interface Setting {
 const SOURCES = [
   'libs/runtime/src/config/gateway-config.ts',
   'services/gateway/src/settings.ts',
-  ...['api', 'connection', 'sender', 'dashboard'].map((name) => `services/${name}/src/config.ts`),
+  ...['api', 'connection', 'sender', 'events', 'dashboard'].map((name) => `services/${name}/src/config.ts`),
 ];
 /** A member of an interface, or of the simulator's schema, with the comment above it. */
 const MEMBER = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*([A-Z][A-Z0-9_]+)\??:/g;

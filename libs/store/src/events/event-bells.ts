@@ -1,0 +1,43 @@
+import type { Workspace } from '@gateway/contracts/ids';
+import { eventLogChannel, type KeySpace } from '@gateway/contracts/redis-keys';
+import type { Redis } from 'ioredis';
+
+/** Tells those who wait for events of a workspace that its log has grown. One for a process. */
+export class EventBells {
+  readonly #waiting = new Map<Workspace, Set<() => void>>();
+  readonly #channel: string;
+
+  private constructor(
+    private readonly subscriber: Redis,
+    space: KeySpace,
+  ) {
+    this.#channel = eventLogChannel(space);
+  }
+
+  /** @param subscriber a connection of its own: a subscribed one takes no other commands. */
+  static async listen(subscriber: Redis, space: KeySpace): Promise<EventBells> {
+    const bells = new EventBells(subscriber, space);
+    subscriber.on('message', bells.#hear);
+    await subscriber.subscribe(bells.#channel);
+    return bells;
+  }
+
+  /** Calls until the returned function is called. */
+  on(workspace: Workspace, listener: () => void): () => void {
+    const listeners = this.#waiting.get(workspace) ?? new Set();
+    this.#waiting.set(workspace, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#waiting.get(workspace) === listeners) this.#waiting.delete(workspace);
+    };
+  }
+
+  close(): void {
+    this.subscriber.off('message', this.#hear);
+  }
+
+  readonly #hear = (channel: string, workspace: string): void => {
+    if (channel !== this.#channel) return;
+    for (const listener of this.#waiting.get(workspace) ?? []) listener();
+  };
+}

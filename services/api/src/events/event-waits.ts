@@ -1,0 +1,18 @@
+/** Calls of a token that wait for events: the sixth at a time is answered at once. */
+export class EventWaits {
+  readonly #waiting = new Map<string, number>();
+
+  constructor(private readonly perToken: number) {}
+
+  /** A function that gives the place back; `undefined` when there is none. */
+  take(keyId: string): (() => void) | undefined {
+    const waiting = this.#waiting.get(keyId) ?? 0;
+    if (waiting >= this.perToken) return undefined;
+    this.#waiting.set(keyId, waiting + 1);
+    return () => {
+      const left = (this.#waiting.get(keyId) ?? 1) - 1;
+      if (left > 0) this.#waiting.set(keyId, left);
+      else this.#waiting.delete(keyId);
+    };
+  }
+}

@@ -1,0 +1,49 @@
+import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
+import type { GatewayEvent } from '@gateway/contracts/events/events';
+import type { Workspace } from '@gateway/contracts/ids';
+import { ApiError } from '@gateway/runtime/errors';
+import type { Store } from '@gateway/store/core/store';
+import { readLog } from '@gateway/store/events/read-log';
+import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
+
+export interface EventPage {
+  events: GatewayEvent[];
+  next: LogPlace;
+  /** There is nothing behind it now. */
+  isLast: boolean;
+}
+
+/** Entries that are read for one page. Most are of one change; one may be of ten thousand. */
+const ENTRIES = 200;
+
+/**
+ * The events behind a place, of about `limit` changes. Throws `events_gone`, with the place from which on they are there, when some of
+ * them are not any more.
+ */
+export async function readEvents(
+  { store, workspace }: { store: Store; workspace: Workspace },
+  after: LogPlace,
+  { limit, ...filter }: EventFilter & { limit: number },
+): Promise<EventPage> {
+  const entries = await readLog(store, workspace, after, { limit: ENTRIES });
+  if ('oldest' in entries) throw gone(entries.oldest);
+  const rendered = (await renderEvents(store, workspace, entries, filter)).slice(after.offset);
+  const page: EventPage = { events: [], next: after, isLast: entries.length < ENTRIES };
+  let changes = 0;
+  for (const { event, place } of rendered) {
+    const weight = Array.isArray(event.data.changes) ? event.data.changes.length : 1;
+    if (changes > 0 && changes + weight > limit) return { ...page, isLast: false };
+    changes += weight;
+    page.events.push(event);
+    // A place within the first entry is behind what came before it.
+    page.next = place.offset > 0 && place.entry === '0-0' ? { entry: after.entry, offset: place.offset } : place;
+  }
+  const last = entries.at(-1);
+  if (last) page.next = { entry: last.id, offset: 0 };
+  return page;
+}
+
+function gone(oldest: LogPlace): ApiError {
+  const message = `the oldest cursor is ${sayCursor(oldest)}`;
+  return new ApiError('events_gone', { details: [{ path: ['after'], message }] });
+}

@@ -1,0 +1,135 @@
+import { eventSchema, type GatewayEvent } from '@gateway/contracts/events/events';
+import { parseMessageId } from '@gateway/contracts/ids';
+import { addEventsMetrics } from '@gateway/events/events-metrics';
+import { Relay } from '@gateway/events/relay/relay';
+import { createLogger } from '@gateway/runtime/logs/logger';
+import { createMetrics } from '@gateway/runtime/process/metrics';
+import { recordResults } from '@gateway/store/sends/change-send';
+import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
+import { expect } from 'chai';
+import { type DeviceOwner, linkDevice } from './support/device-owner.js';
+import { startTestApi, type TestApi } from './support/test-api.js';
+
+const PEOPLE = Array.from({ length: 30 }, (_, i) => `4477009001${String(i).padStart(2, '0')}`);
+
+interface Page {
+  events: GatewayEvent[];
+  nextCursor: string;
+}
+
+describe('events for those who ask', () => {
+  let space: RedisSpace;
+  let api: TestApi;
+  let relay: Relay;
+  let owner: DeviceOwner;
+  let token: string;
+  beforeEach(async () => {
+    space = await openRedisSpace();
+    api = await startTestApi(space);
+    relay = await Relay.start({
+      ...{ store: space.store, bells: space.clients.subscriber, restMs: 5, tickMs: 500 },
+      logger: createLogger({ service: 'events', level: 'error' }),
+      metrics: addEventsMetrics(createMetrics()),
+    });
+    owner = await linkDevice(space.store);
+    token = (await api.newToken({ scopes: ['events'] })).value;
+  });
+  afterEach(async () => {
+    await relay.stop();
+    await api.close();
+    await space.close();
+  });
+
+  async function ask(query: string, by = token): Promise<Page> {
+    const { status, body } = await api.call('GET', `/events${query}`, { token: by });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    const page = body as unknown as Page;
+    for (const event of page.events) expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+    return page;
+  }
+  async function send(to: readonly string[] = PEOPLE): Promise<string> {
+    const { body } = await api.call('POST', '/send', { json: { to, text: 'hello' } });
+    return String(body.messageId);
+  }
+  const record = (messageId: string, event: 'acked' | 'delivered' | 'read', people = [...PEOPLE.keys()]) =>
+    recordResults(space.store, owner.ownership, {
+      ...{ tag: parseMessageId(messageId)!.tag, nowMs: Date.now() },
+      events: people.map((recipient) => ({ recipient, part: 0, event })),
+    });
+  /** All that comes, page by page, until so many changes are there. */
+  async function collect(from: string, { wanted, query = '' }: { wanted: number; query?: string }) {
+    const rows: { index: number; status: string }[] = [];
+    let cursor = from;
+    while (rows.length < wanted) {
+      const { events, nextCursor } = await ask(`?after=${cursor}&wait=5${query}`);
+      if (events.length === 0) break;
+      rows.push(...events.flatMap(({ data }) => (data.changes ?? []) as { index: number; status: string }[]));
+      cursor = nextCursor;
+    }
+    return { rows, cursor };
+  }
+
+  it('begin with the first call, and come while one waits', async () => {
+    const { events, nextCursor } = await ask('');
+    expect(events).to.deep.equal([]);
+    const messageId = await send();
+    const waiting = ask(`?after=${nextCursor}&wait=25&types=send.finished,messages.updated`);
+    await record(messageId, 'acked', [0]);
+    expect((await waiting).events[0]!.data).to.deep.nested.include({ 'changes[0].status': 'sent' });
+  });
+
+  it('are told each once and in order, however small the pages', async () => {
+    const start = (await ask('')).nextCursor;
+    const messageId = await send();
+    for (const event of ['acked', 'delivered', 'read'] as const) await record(messageId, event);
+    const whole = await collect(start, { wanted: 3 * PEOPLE.length });
+    expect(whole.rows).to.have.length(3 * PEOPLE.length);
+    const small = await collect(start, { wanted: 3 * PEOPLE.length, query: '&limit=1' });
+    expect(small.rows).to.deep.equal(whole.rows);
+    for (const index of PEOPLE.keys()) {
+      const statuses = whole.rows.filter((row) => row.index === index).map(({ status }) => status);
+      expect(statuses).to.deep.equal(['sent', 'delivered', 'read']);
+    }
+    const each: string[] = [];
+    for (let cursor = start; each.length < PEOPLE.length; ) {
+      const page = await ask(`?after=${cursor}&types=message.delivered&limit=7`);
+      expect(page.events.length).to.be.within(1, 7);
+      each.push(...page.events.map(({ id }) => id));
+      cursor = page.nextCursor;
+    }
+    expect(new Set(each).size).to.equal(PEOPLE.length);
+  });
+
+  it('are for tokens with that scope, and those of a device see what is its own', async () => {
+    const start = (await ask('')).nextCursor;
+    expect((await api.call('GET', '/events')).status).to.equal(403);
+    const other = (await api.newToken({ scopes: ['events'], device: 'another' })).value;
+    await record(await send(), 'acked');
+    expect((await collect(start, { wanted: PEOPLE.length })).rows).to.have.length(PEOPLE.length);
+    expect((await ask(`?after=${start}`, other)).events).to.deep.equal([]);
+  });
+
+  it('that are gone are a 410 with the oldest cursor, and what is no cursor or type is a 400', async () => {
+    await ask('');
+    const { status, body } = await api.call('GET', '/events?after=1-1', { token });
+    expect(status).to.equal(410);
+    const [, oldest] = /the oldest cursor is (\S+)/.exec(JSON.stringify(body.details))!;
+    expect((await ask(`?after=${oldest!.replace(/"|\}|\]/g, '')}`)).events).to.deep.equal([]);
+    for (const query of ['after=x', 'types=message.received,nonsense', 'wait=26', 'limit=0']) {
+      expect((await api.call('GET', `/events?${query}`, { token })).status, query).to.equal(400);
+    }
+  });
+
+  it('are waited for by five calls of a token at a time, and by none for longer than it wants', async () => {
+    const { nextCursor } = await ask('');
+    const gone = new AbortController();
+    const waits = Array.from({ length: 6 }, () =>
+      api.call('GET', `/events?after=${nextCursor}&wait=25`, { token, signal: gone.signal }),
+    );
+    expect((await Promise.race(waits)).body).to.deep.include({ events: [] });
+    gone.abort();
+    const ended = await Promise.allSettled(waits);
+    expect(ended.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
+    expect((await ask(`?after=${nextCursor}&wait=1`)).events).to.deep.equal([]);
+  });
+});

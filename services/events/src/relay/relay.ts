@@ -1,0 +1,114 @@
+import { outboxChannel } from '@gateway/contracts/redis-keys';
+import { toError } from '@gateway/runtime/errors';
+import type { Logger } from '@gateway/runtime/logs/logger';
+import type { Store } from '@gateway/store/core/store';
+import { listEventWorkspaces } from '@gateway/store/events/open-events';
+import { boundLog, findFullOutboxes, type Outbox, relayOutbox } from '@gateway/store/events/relay-outbox';
+import type { EventsMetrics } from '../events-metrics.js';
+
+/** What a relay listens with: a connection of its own, as a subscribed one takes no other commands. */
+export interface Bells {
+  subscribe(channel: string): Promise<unknown>;
+  on(event: 'message', listener: (channel: string, text: string) => void): unknown;
+  off(event: 'message', listener: (channel: string, text: string) => void): unknown;
+}
+
+interface RelayDeps {
+  store: Store;
+  bells: Bells;
+  logger: Logger;
+  metrics: Pick<EventsMetrics, 'relayed' | 'relayFailed' | 'waiting'>;
+  /** Default 10 s: what a lost bell costs. */
+  tickMs?: number;
+  /** Between two looks at one outbox, so that what comes close together goes together. Default 50 ms. */
+  restMs?: number;
+}
+
+const TICK_MS = 10_000;
+const REST_MS = 50;
+
+/**
+ * Empties outboxes into the logs of their workspaces, when a bell rings and every ten seconds. Any number of processes may do it at
+ * the same time: who comes second finds the mark moved.
+ */
+export class Relay {
+  /** Outboxes that are being emptied, and whether to look again afterwards. */
+  readonly #busy = new Map<string, { again: boolean }>();
+  readonly #work = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  private constructor(private readonly deps: RelayDeps) {}
+
+  static async start(deps: RelayDeps): Promise<Relay> {
+    const relay = new Relay(deps);
+    deps.bells.on('message', relay.#hear);
+    await deps.bells.subscribe(outboxChannel(deps.store.space));
+    relay.#tick();
+    return relay;
+  }
+
+  /** What is under way comes to its end. */
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.deps.bells.off('message', this.#hear);
+    await Promise.all(this.#work);
+  }
+
+  readonly #hear = (channel: string, text: string): void => {
+    if (channel !== outboxChannel(this.deps.store.space)) return;
+    const [workspace, shard] = text.split('/');
+    if (workspace && shard && /^\d+$/.test(shard)) this.#empty({ workspace, shard: Number(shard) });
+  };
+
+  #tick(): void {
+    this.#track(this.#lookAround());
+    this.#timer = setTimeout(() => this.#tick(), this.deps.tickMs ?? TICK_MS);
+  }
+
+  async #lookAround(): Promise<void> {
+    const { store, metrics } = this.deps;
+    let waiting = 0;
+    for (const workspace of await listEventWorkspaces(store)) {
+      const full = await findFullOutboxes(store, workspace);
+      waiting += full.length;
+      for (const outbox of full) this.#empty(outbox);
+      await boundLog(store, workspace);
+    }
+    metrics.waiting.set(waiting);
+  }
+
+  #empty(outbox: Outbox): void {
+    const place = `${outbox.workspace}/${outbox.shard}`;
+    const busy = this.#busy.get(place);
+    if (busy) busy.again = true;
+    else if (!this.#isClosed) this.#track(this.#emptyNow(outbox, place));
+  }
+
+  async #emptyNow(outbox: Outbox, place: string): Promise<void> {
+    const { store, metrics, restMs = REST_MS } = this.deps;
+    const self = { again: false };
+    this.#busy.set(place, self);
+    try {
+      do {
+        self.again = false;
+        metrics.relayed.inc(await relayOutbox(store, outbox));
+        await new Promise((resolve) => setTimeout(resolve, restMs));
+      } while (self.again && !this.#isClosed);
+    } finally {
+      this.#busy.delete(place);
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    const { logger, metrics } = this.deps;
+    const tracked = work
+      .catch((thrown: unknown) => {
+        metrics.relayFailed.inc();
+        logger.warn('an outbox could not be emptied', { error: toError(thrown) });
+      })
+      .finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+}

@@ -1,0 +1,29 @@
+import type { ProcessHost } from '@gateway/runtime/process/process-host';
+import { checkSchema, createStore } from '@gateway/store/core/store';
+import type { EventsConfig } from './config.js';
+import { addEventsMetrics } from './events-metrics.js';
+import { Relay } from './relay/relay.js';
+
+/** The Redis connections of the events service. */
+export const EVENTS_CONNECTIONS = ['commands', 'subscriber'] as const;
+
+/** Builds an events service; the lifecycle stops it. */
+export async function runEvents(
+  config: EventsConfig,
+  host: ProcessHost<(typeof EVENTS_CONNECTIONS)[number]>,
+): Promise<void> {
+  const { lifecycle, clients, registry } = host;
+  const logger = host.loggerOf('events');
+  const store = createStore({
+    redis: clients.commands,
+    space: { prefix: config.KEY_PREFIX },
+    keyRings: { credentials: [], contents: config.CONTENT_KEYS },
+    confirmWrites: host.confirmWrites,
+  });
+  await checkSchema(store);
+  host.noteSettings(config);
+  const metrics = addEventsMetrics(registry);
+  const relay = await Relay.start({ store, bells: clients.subscriber, logger, metrics });
+  lifecycle.add('relay', () => relay.stop());
+  logger.info('ready', { processId: host.processId, opsPort: host.opsPort });
+}
