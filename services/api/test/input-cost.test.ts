@@ -45,11 +45,19 @@ function fieldsOf({ keys = {} }: Description, path: readonly string[] = []): str
 const put = (path: readonly string[], value: unknown): unknown =>
   path.length === 0 ? value : { [path[0]!]: put(path.slice(1), value) };
 
+/**
+ * Of the best of three attempts: while others use the caches and the threads of a core, the same work takes a multiple of its CPU
+ * time, and now and then the collector has its turn in it. Input that is costly is so each time.
+ */
 function cpuMsOf(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 3 && leastMs > MAX_CPU_MS; attempt++) {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    leastMs = Math.min(leastMs, (user + system) / 1_000);
+  }
+  return leastMs;
 }
 
 describe('checking input', () => {
