@@ -75,7 +75,8 @@ export async function takeWebhook(
     lanes: LANES,
   });
   if (outcome !== 'yours') return outcome as 'gone' | 'idle' | 'taken';
-  const first: LaneState = { cursor: `${createdAtMs}-0` };
+  // What happened in the same millisecond is for it.
+  const first: LaneState = { cursor: `${Number(createdAtMs) - 1}-0` };
   const stored = Object.fromEntries(LANES.map((lane, i) => [lane, states[i]!])) as Record<Lane, string>;
   const lanes = Object.fromEntries(LANES.map((lane) => [lane, stored[lane] === '' ? first : JSON.parse(stored[lane])]));
   return {
