@@ -43,6 +43,8 @@ import {
 } from '@gateway/store/devices/questions/owner-questions';
 import { removeDevice } from '@gateway/store/devices/remove-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
+import { openEvents } from '@gateway/store/events/open-events';
+import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
@@ -106,6 +108,7 @@ const UNUSED = 'no one looks at the answer';
 const ANSWERS_ONCE: Record<string, string> = {
   'accept-send': NEVER_AGAIN,
   'add-opt-outs': COUNTED_ONE_LESS,
+  'append-events': 'it looks where the mark is, and finds that the entries are in the log',
   'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
   'cancel-send': COUNTED_ONE_LESS,
   'delete-webhook': 'an operator is told that it was not there',
@@ -393,6 +396,15 @@ describe('a full Redis', () => {
     expect(await settleDelivery(store, taken, 'prompt', settled)).to.equal(true);
     expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
     expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
+  });
+
+  it('tells what changed', async () => {
+    const shard = shardOf(address);
+    await openEvents(store, 'main');
+    const { messageId } = await accept();
+    await fill();
+    await cancelSend(store, address, messageId);
+    expect(await relayOutbox(store, { workspace: 'main', shard })).to.be.above(0);
   });
 
   it('never refuses a STOP from a phone', async () => {
