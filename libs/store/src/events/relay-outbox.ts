@@ -32,7 +32,7 @@ export interface Outbox {
 export async function relayOutbox(store: Store, outbox: Outbox): Promise<number> {
   let appended = await tellMissing(store, outbox);
   const key = keyOf(store, outbox);
-  let mark = await readMark(store, outbox);
+  let mark = await mendMark(store, outbox);
   for (;;) {
     const found = await store.redis.xrangeBuffer(key, `(${mark}`, '+', 'COUNT', AT_ONCE);
     if (found.length === 0) break;
@@ -51,7 +51,6 @@ export async function relayOutbox(store: Store, outbox: Outbox): Promise<number>
     await trim(store, outbox, mark);
   }
   await trim(store, outbox, mark);
-  await mendMark(store, outbox, mark);
   return appended;
 }
 
@@ -96,13 +95,18 @@ async function trim(store: Store, outbox: Outbox, mark: string): Promise<void> {
   if (mark !== START) await store.redis.xtrim(keyOf(store, outbox), 'MINID', entryAfter(mark));
 }
 
-/** Redis went back by a second here, and not there: what comes next would be taken for copied. */
-async function mendMark(store: Store, outbox: Outbox, mark: string): Promise<void> {
-  if (mark === START) return;
+/**
+ * The mark, or the start if it is ahead of the outbox: Redis went back by a second here, and not there. Before anything is trimmed, as
+ * what came since then lies behind the mark and is not in the log.
+ */
+async function mendMark(store: Store, outbox: Outbox): Promise<string> {
+  const mark = await readMark(store, outbox);
+  if (mark === START) return mark;
   const info = (await store.redis.xinfo('STREAM', keyOf(store, outbox)).catch(() => [])) as unknown[];
   const last = info[info.indexOf('last-generated-id') + 1];
-  if (typeof last !== 'string' || compareEntries(last, mark) >= 0) return;
+  if (typeof last !== 'string' || compareEntries(last, mark) >= 0) return mark;
   await append(store, outbox, { field: `${outbox.shard}`, none: START, expected: mark, mark: START, entries: [] });
+  return readMark(store, outbox);
 }
 
 /** What an outbox had no room for is a gap in the log. */

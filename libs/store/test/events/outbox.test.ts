@@ -167,6 +167,14 @@ describe('the events of a workspace', () => {
     ]);
   });
 
+  it('are told after Redis went back where they are written, and not in the log', async () => {
+    const { tag } = await accept();
+    const ahead = `${Date.now() + 60_000}-0`;
+    await redis().hset(workspaceKeys(space.store.space, 'main').eventMarks, `${outbox.shard}`, ahead);
+    await record(tag, [{ recipient: 3, part: 0, event: 'acked' }]);
+    expect(rowsOf(await told()).map(({ index, status }) => `${index} ${status}`)).to.deep.equal(['3 sent']);
+  });
+
   it('of which there are too many for an outbox are a gap, which is told once', async () => {
     await redis().set(`${outboxKey()}:missing`, 7);
     for (let times = 0; times < 2; times++) await relayOutbox(space.store, outbox);
