@@ -18,9 +18,17 @@ export const MEMBERSHIP = {
   ],
 };
 
-/** Replicas and Sentinels reach the server no more, and clients do. Resolves with what lets them in again. */
-export async function shutOutMembers({ url }: RedisProcess): Promise<() => Promise<void>> {
-  await askServer(url, 'ACL', 'SETUSER', MEMBER, 'off');
-  await askServer(url, 'CLIENT', 'KILL', 'USER', MEMBER);
-  return async () => void (await askServer(url, 'ACL', 'SETUSER', MEMBER, 'on'));
+/**
+ * Replicas and Sentinels reach the server no more, and clients do. Resolves with what lets them in again.
+ * @param companion a replica that is shut out with it, and goes on following it.
+ */
+export async function shutOutMembers(server: RedisProcess, companion?: RedisProcess): Promise<() => Promise<void>> {
+  const all = companion ? [server, companion] : [server];
+  if (companion) await askServer(companion.url, 'CONFIG', 'SET', 'masteruser', 'default');
+  for (const { url } of all) await askServer(url, 'ACL', 'SETUSER', MEMBER, 'off');
+  for (const { url } of all) await askServer(url, 'CLIENT', 'KILL', 'USER', MEMBER);
+  return async () => {
+    for (const { url } of all) await askServer(url, 'ACL', 'SETUSER', MEMBER, 'on');
+    if (companion) await askServer(companion.url, 'CONFIG', 'SET', 'masteruser', MEMBER);
+  };
 }

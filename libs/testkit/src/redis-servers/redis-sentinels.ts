@@ -16,21 +16,16 @@ export interface RedisSentinels {
   findMaster(): Promise<RedisProcess>;
   /** All Sentinels know that this one is the master, and that it is well. */
   agreeOn(master: RedisProcess): Promise<boolean>;
-  /**
-   * Puts a replica in the master's place, as `SENTINEL FAILOVER` does. The old master takes writes for some seconds more, and
-   * forgets them: unless `isPlanned`, which first makes it wait, and its replicas have all.
-   */
-  failOver(options: { isPlanned: boolean }): Promise<void>;
-  /** Replicas and Sentinels reach this server no more, and clients do. Resolves with what heals it. */
-  cutOff(server: RedisProcess): Promise<() => Promise<void>>;
+  /** `SENTINEL FAILOVER`. The old master takes writes for some seconds more, and forgets them. */
+  failOver(): Promise<void>;
+  /** Replicas and Sentinels reach this server no more, and clients do; nor the replica that goes along. Resolves with what heals it. */
+  cutOff(server: RedisProcess, companion?: RedisProcess): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
 const MASTER = 'gateway';
 const DOWN_AFTER_MS = 1_500;
 const FAILOVER_TIMEOUT_MS = 5_000;
-/** Longer than it takes until the old master is a replica. */
-const PAUSE_MS = 15_000;
 const FORMED_WITHIN_MS = 30_000;
 
 /** @param options.settings of the master and its replicas. */
@@ -83,8 +78,7 @@ export async function startRedisSentinels({
       const known = await Promise.all(sentinels.map(({ port }) => askSentinel(port, 'MASTER')));
       return known.every(({ port, flags }) => port === String(master.port) && flags === 'master');
     },
-    failOver: async ({ isPlanned }) => {
-      if (isPlanned) await pauseWrites(await findMaster());
+    failOver: async () => {
       const order = () => askServer(sentinels[0]!.url, 'SENTINEL', 'FAILOVER', MASTER);
       await eventually(order, { timeoutMs: FORMED_WITHIN_MS, everyMs: 200 });
     },
@@ -104,17 +98,6 @@ function sentinelSettings(masterPort: number, quorum: number): string {
     ...MEMBERSHIP.sentinelSettings(MASTER),
     '',
   ].join('\n');
-}
-
-async function pauseWrites({ url }: RedisProcess): Promise<void> {
-  await askServer(url, 'CLIENT', 'PAUSE', PAUSE_MS, 'WRITE');
-  await eventually(
-    async () => {
-      const [, offset, replicas] = (await askServer(url, 'ROLE')) as [string, number, [string, string, string][]];
-      return replicas.every(([, , acked]) => Number(acked) >= offset);
-    },
-    { timeoutMs: PAUSE_MS, what: 'replicas have all' },
-  );
 }
 
 /** What a Sentinel answers to a question about the master. */

@@ -21,7 +21,7 @@ interface Servers {
   /** Who decides on failovers sees the same. */
   agree(groups: readonly Group[]): Promise<boolean>;
   failOver(group: Group): Promise<void>;
-  cutOff(server: RedisProcess): Promise<() => Promise<void>>;
+  cutOff(group: Group): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
@@ -37,10 +37,11 @@ const FULL_BYTES = 100_000;
 const WEIGHT = 5;
 
 export async function startSentinelRedis(options: Options): Promise<RedisOfRun> {
-  const { servers, url, agreeOn, cutOff, stop, ...sentinels } = await startRedisSentinels(options);
-  // With one confirmation, an unplanned one may forget what the other replica had confirmed: see docs/durability.md.
-  const failOver = () => sentinels.failOver({ isPlanned: options.waitReplicas === 1 });
+  const { servers, url, agreeOn, failOver, stop, ...sentinels } = await startRedisSentinels(options);
   const agree = ([group]: readonly Group[]) => agreeOn(group!.master);
+  // With two confirmations, also a replica that confirms may be on the side that loses: see docs/durability.md.
+  const cutOff = ({ master, replicas }: Group) =>
+    sentinels.cutOff(master, options.waitReplicas > 1 ? replicas[0] : undefined);
   return hurtable({ url, all: servers, masters: 1, agree, failOver, cutOff, stop }, options);
 }
 
@@ -48,7 +49,8 @@ export async function startClusterRedis(options: Options): Promise<RedisOfRun> {
   const cluster = await startRedisCluster({ ...options, replicas: 1, canBeCut: true });
   const all = cluster.shards.flatMap(({ master, replicas }) => [master, ...replicas]);
   const failOver = async ({ replicas }: Group) => void (await askServer(replicas[0]!.url, 'CLUSTER', 'FAILOVER'));
-  return hurtable({ ...cluster, all, masters: cluster.shards.length, failOver }, options);
+  const cutOff = ({ master }: Group) => cluster.cutOff(master);
+  return hurtable({ ...cluster, all, masters: cluster.shards.length, failOver, cutOff }, options);
 }
 
 function hurtable(servers: Servers, { waitReplicas, say }: Options): RedisOfRun {
@@ -107,7 +109,7 @@ async function strike(servers: Servers, kind: Kind, { group, ms }: { group: Grou
     case 'failover':
       return surely(() => servers.failOver(group));
     case 'partition': {
-      const heal = await surely(() => servers.cutOff(master));
+      const heal = await surely(() => servers.cutOff(group));
       await sleep(ms);
       return surely(heal);
     }
