@@ -1,6 +1,7 @@
 import { joinFleet } from '@gateway/fleet/join-fleet';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
+import { checkWrites } from '@gateway/store/core/check-writes';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
@@ -44,6 +45,7 @@ export async function runConnection(
     tickMs: TICK_MS,
   });
   lifecycle.add('controller', () => controller.stop());
+  host.addCheck('writes', checkWrites(store));
 
   host.share('version metrics', () => addVersionMetrics(registry, clientVersion, systemClock.nowMs));
   addConnectionMetrics(registry, () => controller.running);

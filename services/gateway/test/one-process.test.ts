@@ -41,7 +41,7 @@ describe('one process with all roles', () => {
   it('tells the health and the metrics of all roles at one place, each metric once', async () => {
     const { opsPort } = await fixture.gateway.api.waitForLog((line) => typeof line.opsPort === 'number');
     const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
-    expect(await answer.json()).to.deep.equal({ ready: true, checks: { start: 'ok', fleet: 'ok' } });
+    expect(await answer.json()).to.deep.equal({ ready: true, checks: { start: 'ok', fleet: 'ok', writes: 'ok' } });
     const names = [...(await fixture.gateway.api.metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
     expect(new Set(names).size).to.equal(names.length);
     expect(names.filter((name) => name?.startsWith('gateway_'))).to.have.members(METRICS.map(({ name }) => name));

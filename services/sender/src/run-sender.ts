@@ -5,6 +5,7 @@ import { createConsumer } from '@gateway/queue/consumer';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
+import { checkWrites } from '@gateway/store/core/check-writes';
 import { DoorbellListener } from '@gateway/store/core/doorbells';
 import { checkSchema, createStore } from '@gateway/store/core/store';
 import { ClientVersion } from '@gateway/store/fleet/client-version';
@@ -93,6 +94,7 @@ export async function runSender(
   const steward = new Steward({ ...shared, producer });
   lifecycle.add('steward', () => steward.stop());
   host.addCheck('fleet', () => pool.assertReady());
+  host.addCheck('writes', checkWrites(store));
   lifecycle.add('devices', () => pool.stop(), { timeoutMs: DRAIN_MS });
   logger.info('ready', { processId, opsPort: host.opsPort });
 }
