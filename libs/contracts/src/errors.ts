@@ -102,6 +102,11 @@ export const API_ERRORS = {
     message: 'Idempotency key was used with another request',
     cause: 'For 24 hours an idempotency key belongs to one request.',
   },
+  devices_full: {
+    status: 422,
+    message: 'Limit of devices reached',
+    cause: 'The workspace has as many devices as its operator allows.',
+  },
   opt_outs_full: {
     status: 422,
     message: 'List of opt-outs is full',

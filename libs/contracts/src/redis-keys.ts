@@ -45,6 +45,9 @@ export const outboxChannel = ({ prefix }: KeySpace) => `${prefix}:outbox-bell`;
 /** Pub/sub channel: a workspace whose log of events has grown. */
 export const eventLogChannel = ({ prefix }: KeySpace) => `${prefix}:event-bell`;
 
+/** SET of names of workspaces that are being deleted: they stay closed until nothing is left. */
+export const deletedWorkspacesKey = ({ prefix }: KeySpace) => `${prefix}:deleted-workspaces`;
+
 /** HASH key id of a token -> its workspace, of all tokens that there are. */
 export const tokenIndexKey = ({ prefix }: KeySpace) => `${prefix}:token-index`;
 
@@ -83,6 +86,8 @@ export function consoleKeys({ prefix }: KeySpace) {
 export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
   const base = `${prefix}:{${workspace}}`;
   return {
+    /** HASH: what its operator allows it, by name (workspace/workspace-limits.ts); without an entry the installation's own limit. */
+    limits: `${base}:limits`,
     /** SET of device ids. */
     devices: `${base}:devices`,
     /** STRING: the device of tokens without one; absent for `default`. */
@@ -237,6 +242,8 @@ export function shardKeys({ prefix }: KeySpace, shard: number) {
      * a TTL, error code -> recipients that failed of it. Hours since 1970.
      */
     activity: (workspace: Workspace) => `${base}activity:${workspace}`,
+    /** STRING with a TTL: written to see whether the node of the shard takes writes. */
+    writable: `${base}writable`,
     /** STRING: what became of all recipients (sends/totals.ts); `:errors`, a HASH, error code -> recipients that failed of it. */
     totals: `${base}totals`,
     /**

@@ -11,6 +11,7 @@ import { createLogger } from '@gateway/runtime/logs/logger';
 import { readDeviceState } from '@gateway/store/devices/device-state';
 import { takeAccount } from '@gateway/store/devices/take-account';
 import { listOpenSends } from '@gateway/store/sends/open-sends';
+import { setWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
@@ -181,6 +182,13 @@ describe('every answer of the document', () => {
         await eventually(async () => (await readDeviceState(space.store, device)).desired?.want === 'linking');
         await owner.observe({ status: 'disconnected', reason: 'link_refused' }, 'unlinked');
         return statusOf(answer);
+      },
+      422: async (operation) => {
+        await setWorkspaceLimits(space.store, 'main', { devices: 0 });
+        token = (await api.newToken({ device: `${device.device}-2` })).value;
+        const status = await statusOf(call(operation));
+        await setWorkspaceLimits(space.store, 'main', { devices: undefined });
+        return status;
       },
       504: async (operation) => {
         await unlink();

@@ -172,7 +172,7 @@ describe('the API and how full Redis is', () => {
     const { status, body, headers } = await api.call('POST', '/send', { json: { to: '447700900001', attachment } });
     expect([status, headers.get('retry-after')], '7 of 6.4 MB').to.deep.equal([413, null]);
     expect(body.details).to.deep.equal([
-      { path: ['attachment'], message: 'no file over 6710886 bytes fits into this installation' },
+      { path: ['attachment'], message: 'no file over 6710886 bytes fits into this workspace' },
     ]);
   });
 

@@ -54,7 +54,7 @@ describe('room in Redis', () => {
   });
 
   const take = (headroom: RedisHeadroom, messages: number, write = async () => {}) =>
-    headroom.take({ use: 'list', messages, workspace: 'main' }, write).then(
+    headroom.take({ use: 'list', messages, address: { workspace: 'main', device: 'default' } }, write).then(
       () => true,
       () => false,
     );

@@ -13,12 +13,19 @@ describe('workspaces on the command line', () => {
     const made = await cli('default', 'workspace create shop-2');
     expect(made.stdout, made.stderr).to.match(/workspace +shop-2\n/);
     const { stdout } = await cli('default', 'workspace list');
-    expect(stdout).to.match(/^WORKSPACE +CREATED\ndefault +-\nshop-2 +20\d\d-[-\d :]+\n$/);
+    expect(stdout).to.match(/^WORKSPACE +CREATED +LIMITS\ndefault +-\nshop-2 +20\d\d-[-\d :]+\n$/);
     for (const name of ['default', 'shop-2']) {
       const { code, stderr } = await cli('default', `workspace create ${name}`);
       expect(code).to.equal(1);
-      expect(stderr).to.equal(`error: workspace ${name} exists already\n`);
+      expect(stderr).to.equal(`error: workspace ${name} exists already, or is being deleted\n`);
     }
+  });
+
+  it('have limits, which can be changed and taken back', async () => {
+    await cli('default', 'workspace create shop-3 --devices 2 --backlog 500');
+    const changed = await cli('default', 'workspace limit shop-3 --devices none --opt-outs 9 --json');
+    expect(JSON.parse(changed.stdout), changed.stderr).to.deep.equal({ workspace: 'shop-3', backlog: 500, optOuts: 9 });
+    expect((await cli('default', 'workspace limit nowhere')).stderr).to.equal('error: there is no workspace nowhere\n');
   });
 
   it('have tokens, devices and opt-outs of their own, and each token leads to its workspace', async () => {

@@ -60,6 +60,8 @@ export const AUDIT_ACTIONS = [
   'keys.resealed',
   'version.set',
   'workspace.created',
+  'workspace.limited',
+  'workspace.deleted',
   'webhook.created',
   'webhook.secret_rotated',
   'webhook.paused',

@@ -1,66 +1,137 @@
-import type { Workspace } from '@gateway/contracts/ids';
-import { deviceKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
-import { masterNodes } from '@gateway/runtime/redis/redis-nodes';
-import { listAllDevices } from '../devices/devices.js';
+import { deviceOfName, type Workspace } from '@gateway/contracts/ids';
+import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
+import { SHARDS } from '@gateway/contracts/shards';
+import { isCluster, masterNodes, masterOfKey } from '@gateway/runtime/redis/redis-nodes';
+import type { Redis } from 'ioredis';
+import { readWorkspaceLimits } from '../workspace/workspace-limits.js';
 import { listWorkspaces } from '../workspace/workspaces.js';
 import type { Store } from './store.js';
 
-/** How full Redis is, and how much accepted work will add. */
-export interface Capacity {
+/** How full a node is, and how much accepted work will add there. */
+export interface Room {
   /** What counts towards `maxmemory`. */
   usedBytes: number;
   /** `maxmemory`; 0 if not set. */
   limitBytes: number;
-  /** Messages that wait on all devices, by workspace; not asked for without a `maxmemory`. */
+  /** Messages that wait on devices there, by workspace; not asked for where nothing limits them. */
   queuedMessages: ReadonlyMap<Workspace, number>;
+}
+
+/** Of the fullest node with data, and with what waits on all nodes. */
+export interface Capacity extends Room {
   /** Bytes of the files of all workspaces, included in the used bytes. */
   fileBytes: number;
+  /** How many messages may wait in a workspace, where its operator limits them. */
+  backlogLimits?: ReadonlyMap<Workspace, number>;
+  /** On a Cluster, by shard: the room of its node, one object for each node; `undefined` while that is away. */
+  ofShards?: readonly (Room | undefined)[];
 }
 
-/** Safe to repeat; costs a command for each device. */
+type Memory = Pick<Room, 'usedBytes' | 'limitBytes'>;
+
+/** Safe to repeat; costs a command for each device. Throws when no node answers. */
 export async function readCapacity(store: Store): Promise<Capacity> {
-  const { usedBytes, limitBytes } = await readFullestNode(store);
-  const workspaces = await listWorkspaces(store);
-  const fileBytes = await readNumbers(
-    store,
-    workspaces.map(({ name }) => workspaceKeys(store.space, name).blobBytes),
-  );
-  return {
-    usedBytes,
-    limitBytes,
-    fileBytes: fileBytes.reduce((sum, bytes) => sum + bytes, 0),
-    queuedMessages: limitBytes === 0 ? new Map() : await countQueued(store),
-  };
+  const nodes = await readNodes(store);
+  const fullest = fullestOf(nodes);
+  const { fileBytes, backlogLimits } = await readWorkspaces(store);
+  const isLimited = backlogLimits.size > 0 || [...nodes.values()].some((memory) => memory && memory.limitBytes > 0);
+  const counts = isLimited ? await countQueued(store) : [];
+  const capacity = { ...fullest, fileBytes, backlogLimits, queuedMessages: sumOf(counts) };
+  if (!isCluster(store.redis)) return capacity;
+  return { ...capacity, ofShards: roomsOfShards(store, nodes, counts) };
 }
 
-/** Of the masters of a Cluster that with the least room decides: what a caller sends may lie on any of them. */
-export async function readFullestNode(store: Store): Promise<Pick<Capacity, 'usedBytes' | 'limitBytes'>> {
-  const infos = await Promise.all(masterNodes(store.redis).map((node) => node.info('memory')));
-  const nodes = infos.map((info) => {
-    const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-    // Redis does not count what it has yet to write to its file, and to its replicas.
-    const usedBytes = read('used_memory') - read('mem_not_counted_for_evict');
-    return { usedBytes, limitBytes: read('maxmemory') };
-  });
-  const shareOf = ({ usedBytes, limitBytes }: (typeof nodes)[number]) =>
-    limitBytes === 0 ? 0 : usedBytes / limitBytes;
-  return nodes.reduce((fullest, node) => (shareOf(node) > shareOf(fullest) ? node : fullest));
+/** Of the masters of a Cluster that with the least room. Throws when none answers. */
+export async function readFullestNode(store: Store): Promise<Memory> {
+  return fullestOf(await readNodes(store));
 }
 
-async function countQueued(store: Store): Promise<Map<Workspace, number>> {
-  const devices = await listAllDevices(store);
-  const backlogs = await readNumbers(
-    store,
-    devices.map((address) => deviceKeys(store.space, address).backlog),
-  );
-  const counts = new Map<Workspace, number>();
-  for (const [i, { workspace }] of devices.entries()) {
-    counts.set(workspace, (counts.get(workspace) ?? 0) + backlogs[i]!);
+/** `undefined` for one that is away: the others go on. */
+async function readNodes(store: Store): Promise<Map<Redis, Memory | undefined>> {
+  const nodes = masterNodes(store.redis);
+  const memories = await settle(nodes.map(readMemory));
+  return new Map(nodes.map((node, i) => [node, memories[i]]));
+}
+
+async function readMemory(node: Redis): Promise<Memory> {
+  const info = await node.info('memory');
+  const read = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  // Redis does not count what it has yet to write to its file, and to its replicas.
+  return { usedBytes: read('used_memory') - read('mem_not_counted_for_evict'), limitBytes: read('maxmemory') };
+}
+
+function fullestOf(nodes: ReadonlyMap<Redis, Memory | undefined>): Memory {
+  const shareOf = ({ usedBytes, limitBytes }: Memory) => (limitBytes === 0 ? 0 : usedBytes / limitBytes);
+  return [...nodes.values()]
+    .filter((memory) => memory !== undefined)
+    .reduce((fullest, memory) => (shareOf(memory) > shareOf(fullest) ? memory : fullest));
+}
+
+function roomsOfShards(
+  store: Store,
+  nodes: ReadonlyMap<Redis, Memory | undefined>,
+  counts: readonly (ReadonlyMap<Workspace, number> | undefined)[],
+): (Room | undefined)[] {
+  const places = Array.from({ length: SHARDS }, (_, shard) => nodeOfShard(store, shard));
+  const rooms = new Map<Redis, Room>();
+  for (const [node, memory] of nodes) {
+    if (!memory) continue;
+    const there = places.flatMap((place, shard) => (place === node ? [counts[shard]] : []));
+    rooms.set(node, { ...memory, queuedMessages: sumOf(there) });
   }
-  return counts;
+  return places.map((place) => place && rooms.get(place));
 }
 
-async function readNumbers(store: Store, counters: readonly string[]): Promise<number[]> {
-  const values = await Promise.all(counters.map((key) => store.redis.get(key)));
-  return values.map((value) => Math.max(0, Number(value ?? 0)));
+function nodeOfShard({ redis, space }: Store, shard: number): Redis | undefined {
+  try {
+    return masterOfKey(redis, shardKeys(space, shard).devices);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What waits, by shard and workspace. */
+async function countQueued(store: Store): Promise<(ReadonlyMap<Workspace, number> | undefined)[]> {
+  const shards = Array.from({ length: SHARDS }, (_, shard) => countInShard(store, shard));
+  return settle(shards);
+}
+
+async function countInShard(store: Store, shard: number): Promise<ReadonlyMap<Workspace, number>> {
+  const devices = (await store.redis.smembers(shardKeys(store.space, shard).devices)).map(deviceOfName);
+  const backlogs = await Promise.all(
+    devices.map((address) => readNumber(store, deviceKeys(store.space, address).backlog)),
+  );
+  return sumOf(devices.map(({ workspace }, i) => new Map([[workspace, backlogs[i]!]])));
+}
+
+async function readWorkspaces(store: Store): Promise<{ fileBytes: number; backlogLimits: Map<Workspace, number> }> {
+  const names = (await listWorkspaces(store)).map(({ name }) => name);
+  const files = await settle(names.map((name) => readNumber(store, workspaceKeys(store.space, name).blobBytes)));
+  const limits = await settle(names.map((name) => readWorkspaceLimits(store, name)));
+  const backlogLimits = new Map<Workspace, number>();
+  for (const [i, name] of names.entries()) {
+    const backlog = limits[i]?.backlog;
+    if (backlog !== undefined) backlogLimits.set(name, backlog);
+  }
+  return { fileBytes: files.reduce<number>((sum, bytes = 0) => sum + bytes, 0), backlogLimits };
+}
+
+async function readNumber(store: Store, key: string): Promise<number> {
+  return Math.max(0, Number((await store.redis.get(key)) ?? 0));
+}
+
+function sumOf(counts: readonly (ReadonlyMap<Workspace, number> | undefined)[]): Map<Workspace, number> {
+  const total = new Map<Workspace, number>();
+  for (const each of counts) {
+    for (const [workspace, count] of each ?? []) total.set(workspace, (total.get(workspace) ?? 0) + count);
+  }
+  return total;
+}
+
+/** What lies on a node that is away is `undefined`. Throws when nothing else came. */
+async function settle<Result>(asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
+  const results = await Promise.allSettled(asked);
+  const failure = results.find((result) => result.status === 'rejected');
+  if (failure && results.every(({ status }) => status === 'rejected')) throw failure.reason;
+  return results.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
 }

@@ -12,7 +12,20 @@ import {
 import { deviceKeys, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import { systemClock } from '@gateway/runtime/clock';
+import { defineScript, text } from '../core/scripts/define-script.js';
+import { oneOf } from '../core/scripts/replies.js';
 import { type Store, writeAlways } from '../core/store.js';
+
+const listStep = defineScript({
+  name: 'list-device',
+  whenFull: 'runs',
+  keys: ['devices', 'shortIds', 'limits'],
+  args: { device: text, short: text },
+  reply: oneOf('listed', 'full', 'taken'),
+});
+
+/** The workspace has as many devices as its operator allows. */
+export class DevicesFullError extends Error {}
 
 /** Constants of a device, and the operator's settings. */
 export interface Device {
@@ -28,20 +41,25 @@ export interface Device {
   asksForPasskey: boolean;
 }
 
-/** Makes a device that does not exist yet. Safe to repeat and to race: each step keeps what is there. */
+/**
+ * Makes a device that does not exist yet. Safe to repeat and to race: each step keeps what is there. Throws `DevicesFullError`,
+ * having written nothing, when the workspace may not have another one.
+ */
 export async function ensureDevice(store: Store, address: DeviceAddress): Promise<void> {
   const keys = deviceKeys(store.space, address);
   const shared = workspaceKeys(store.space, address.workspace);
-  const short = shortDeviceId(address);
+  const names = { device: address.device, short: shortDeviceId(address) };
+  const { devices: listed, shortDeviceIds: shortIds, limits } = shared;
+  const outcome = await listStep(store, { devices: listed, shortIds, limits, ...names });
+  if (outcome === 'full') throw new DevicesFullError('the workspace has as many devices as it may');
+  if (outcome === 'taken') throw new Error(`device ${address.device} needs another name: its short id is taken`);
   const idKey = sealIdKey(store, address);
   await writeAlways(store, 'HSETNX', keys.device, 'idKey', idKey);
   await writeAlways(store, 'HSETNX', keys.device, 'createdAtMs', systemClock.nowMs());
   await writeAlways(store, 'HSETNX', keys.device, 'displayName', address.device);
-  await writeAlways(store, 'HSETNX', shared.shortDeviceIds, short, address.device);
-  const taken = await store.redis.hget(shared.shortDeviceIds, short);
-  if (taken !== address.device) throw new Error(`device ${address.device} needs another name: its short id is taken`);
   const { devices } = shardKeys(store.space, shardOf(address));
   await writeAlways(store, 'SADD', devices, nameOfDevice(address));
+  // A removal may have taken it out meanwhile: it looks at the shard last, as we do at the list.
   await writeAlways(store, 'SADD', shared.devices, address.device);
 }
 

@@ -1,5 +1,5 @@
 import { DEFAULT_WORKSPACE, isWorkspaceName, type Workspace } from '@gateway/contracts/ids';
-import { workspacesKey } from '@gateway/contracts/redis-keys';
+import { deletedWorkspacesKey, workspacesKey } from '@gateway/contracts/redis-keys';
 import { systemClock } from '@gateway/runtime/clock';
 import { type Store, writeAlways } from '../core/store.js';
 
@@ -9,11 +9,12 @@ export interface WorkspaceEntry {
   createdAtMs?: number;
 }
 
-/** Makes a workspace. `false` when there is one of that name. Throws for what is no name. */
+/** Makes a workspace. `false` when there is one of that name, or one is being deleted. Throws for what is no name. */
 export async function createWorkspace(store: Store, name: Workspace): Promise<boolean> {
   // It goes into keys, and from there into patterns.
   if (!isWorkspaceName(name)) throw new Error(`not a name of a workspace: ${name}`);
   if (name === DEFAULT_WORKSPACE) return false;
+  if (await store.redis.sismember(deletedWorkspacesKey(store.space), name)) return false;
   return (await writeAlways(store, 'HSETNX', workspacesKey(store.space), name, systemClock.nowMs())) === 1;
 }
 

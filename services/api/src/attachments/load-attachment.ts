@@ -1,6 +1,7 @@
 import type { MediaContent } from '@gateway/contracts/content/media-content';
 import { ApiError } from '@gateway/runtime/errors';
 import { putBlob } from '@gateway/store/blobs/blobs';
+import { readWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import type { ApiDeps } from '../api-deps.js';
 import type { Call } from '../http/endpoint.js';
 import type { Attachment } from './attachment-schema.js';
@@ -40,7 +41,8 @@ export async function storeFile(
   const { bytes, mimeType } = file;
   const { type } = attachment;
   const filename = nameFile(attachment, mimeType);
-  const quotaBytes = await headroom.fileQuotaBytes(blobQuotaBytes);
+  const { fileBytes = Number.MAX_SAFE_INTEGER } = await readWorkspaceLimits(store, address.workspace);
+  const quotaBytes = Math.min(fileBytes, await headroom.fileQuotaBytes(blobQuotaBytes));
   if (bytes.length > quotaBytes) throw neverFits(quotaBytes);
   const description = await previews.describe({ bytes, type, mimeType, tokenId: token.keyId });
   const stored = await putBlob(store, address.workspace, { bytes, nowMs: clock.nowMs(), quotaBytes });
@@ -54,7 +56,7 @@ export async function storeFile(
 
 /** There is a 503 for a quota that is used up; this one will not have room later either. */
 function neverFits(quotaBytes: number): ApiError {
-  const message = `no file over ${quotaBytes} bytes fits into this installation`;
+  const message = `no file over ${quotaBytes} bytes fits into this workspace`;
   return new ApiError('payload_too_large', { details: [{ path: ['attachment'], message }] });
 }
 

@@ -66,7 +66,7 @@ export const checkContacts: Endpoint<NoQuery, CheckBody> = {
   async handle(call, deps) {
     await requireLinkedDevice(call);
     // Keys of the people found are kept, as after a send.
-    await deps.headroom.refuseWithoutRoom('list', call.body.phones.length);
+    await deps.headroom.refuseWithoutRoom('list', call.body.phones.length, call.address);
     const phones = [...new Set(call.body.phones)];
     const facts = await askAbout(phones, call, deps);
     // The list is the workspace's: a token of one device does not see it.

@@ -2,8 +2,9 @@ import { askedPauseEndMs, deriveStatus, type LinkMethod, REASONS } from '@gatewa
 import { type DeviceAddress, makeAttemptId } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import { ringDoorbell } from '@gateway/store/core/doorbells';
+import type { Store } from '@gateway/store/core/store';
 import { cancelLink, type DeviceState, readDeviceState, requestLink } from '@gateway/store/devices/device-state';
-import { ensureDevice, readDevice } from '@gateway/store/devices/devices';
+import { DevicesFullError, ensureDevice, readDevice } from '@gateway/store/devices/devices';
 import { listMembers } from '@gateway/store/fleet/members';
 import QRCode from 'qrcode';
 import type { ApiDeps } from '../api-deps.js';
@@ -69,7 +70,7 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
         pairingCode: Joi.string().description('Eight letters and digits to enter on the phone.'),
       }),
     },
-    errors: ['link_ended', 'passkey_required', 'no_sender', 'network_timeout'],
+    errors: ['link_ended', 'passkey_required', 'devices_full', 'no_sender', 'network_timeout'],
   },
 
   async handle(call, deps) {
@@ -82,9 +83,9 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     refuseInPause(before, deps.clock.nowMs());
     await requireVersion(deps);
     // A new account brings keys: 300 kB.
-    if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent');
+    if (before.desired?.want !== 'linking') await deps.headroom.refuseWithoutRoom('urgent', 0, address);
     await requireSender(deps, before);
-    await ensureDevice(store, address);
+    await makeDevice(store, address);
     const { outcome, attemptId } = await startLink(call, deps);
     const result = await waitForCode(call, deps, attemptId);
     const audit = outcome === 'started' && { audit: { action: 'device.link_asked', target: address.device } as const };
@@ -93,6 +94,12 @@ export const connectDevice: Endpoint<ConnectQuery, Record<string, never>> = {
     return { status: 200, body: { status: 'connecting', ...reason, ...(await showCode(result, query)) }, ...audit };
   },
 };
+
+async function makeDevice(store: Store, address: DeviceAddress): Promise<void> {
+  await ensureDevice(store, address).catch((thrown: unknown) => {
+    throw thrown instanceof DevicesFullError ? new ApiError('devices_full') : thrown;
+  });
+}
 
 /** The network wants no login of the device: its account could not be logged out, nor its kept keys be tried. */
 function refuseInPause({ observed }: DeviceState, nowMs: number): void {

@@ -2,6 +2,7 @@ import { LIMITS } from '@gateway/contracts/limits';
 import { canonicalPhoneNumber } from '@gateway/contracts/people/phone-number';
 import { ApiError } from '@gateway/runtime/errors';
 import { addOptOuts as addToList } from '@gateway/store/workspace/opt-outs';
+import { readWorkspaceLimits } from '@gateway/store/workspace/workspace-limits';
 import type { Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
 
@@ -50,10 +51,12 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
   async handle({ body, workspace, logger }, { store, clock, headroom, maxOptOuts }) {
     await headroom.refuseWithoutRoom('urgent');
     const people = new Set(body.phone.map(canonicalPhoneNumber)).size;
-    const wanted = { numbers: body.phone, source: 'api', atMs: clock.nowMs(), max: maxOptOuts } as const;
+    const { optOuts = maxOptOuts } = await readWorkspaceLimits(store, workspace);
+    const max = Math.min(optOuts, maxOptOuts);
+    const wanted = { numbers: body.phone, source: 'api', atMs: clock.nowMs(), max } as const;
     const { added, refused } = await addToList(store, workspace, wanted);
     logger.info('opt-outs added', { added, refused });
-    if (refused > 0) throw full({ refused, maxOptOuts });
+    if (refused > 0) throw full({ refused, max });
     return {
       status: 200,
       body: { added, unchanged: people - added, duplicates: body.phone.length - people },
@@ -62,7 +65,7 @@ export const addOptOuts: Endpoint<NoQuery, AddBody> = {
   },
 };
 
-function full({ refused, maxOptOuts }: { refused: number; maxOptOuts: number }): ApiError {
-  const message = `${refused} people were not added: the list holds ${maxOptOuts}`;
+function full({ refused, max }: { refused: number; max: number }): ApiError {
+  const message = `${refused} people were not added: the list holds ${max}`;
   return new ApiError('opt_outs_full', { details: [{ path: ['phone'], message }] });
 }

@@ -102,7 +102,7 @@ async function accept(
   const quotaBytes = await headroom.sendQuotaBytes();
   const use = priorityOf(send) === 'otp' ? 'urgent' : roomUseOf(send.recipients.length);
   const messages = send.recipients.length * send.parts;
-  return headroom.take({ use, messages, workspace: address.workspace }, async (freeMessages) => {
+  return headroom.take({ use, messages, address }, async (freeMessages) => {
     const bounded = { ...send, quotaBytes, freeMessages };
     const accepted = await inTurn<AcceptedSend | undefined>(() =>
       repeat ? acceptSendOnce(store, address, bounded, { ...repeat, answer }) : acceptSend(store, address, bounded),

@@ -1,8 +1,9 @@
-import type { Workspace } from '@gateway/contracts/ids';
+import type { DeviceAddress, Workspace } from '@gateway/contracts/ids';
 import { LIMITS } from '@gateway/contracts/limits';
+import { SHARDS, shardOf } from '@gateway/contracts/shards';
 import type { Clock } from '@gateway/runtime/clock';
-import { ApiError } from '@gateway/runtime/errors';
-import type { Capacity } from '@gateway/store/core/capacity';
+import { ApiError, GatewayError } from '@gateway/runtime/errors';
+import type { Capacity, Room } from '@gateway/store/core/capacity';
 import { Shares } from '../http/shares.js';
 
 /**
@@ -32,7 +33,7 @@ const FRESH_MS = 2_000;
 
 /** Messages that this process took, until Redis is known to count them. */
 interface Taken {
-  workspace: Workspace;
+  address: DeviceAddress;
   messages: number;
   isWritten: boolean;
 }
@@ -43,8 +44,9 @@ export function roomUseOf(recipients: number): RoomUse {
 }
 
 /**
- * Whether Redis has room for more, now and when all accepted messages are sent. Asks Redis every two seconds at most,
- * for any number of callers; what this process accepts in between is counted at once.
+ * Whether Redis has room for more, now and when all accepted messages are sent: on a Cluster the node of the device, and for what
+ * belongs to no device the fullest one. Asks Redis every two seconds at most, for any number of callers; what this process accepts
+ * in between is counted at once.
  */
 export class RedisHeadroom {
   readonly #read: () => Promise<Capacity>;
@@ -53,8 +55,8 @@ export class RedisHeadroom {
   #askedAtMs = 0;
   #known: Capacity | undefined;
   readonly #taken = new Set<Taken>();
-  /** Messages of these, by workspace. */
-  readonly #unseen = new Shares();
+  /** Messages of these, by workspace, in each shard. */
+  readonly #unseen = Array.from({ length: SHARDS }, () => new Shares());
 
   constructor(read: () => Promise<Capacity>, clock: Clock) {
     this.#read = read;
@@ -66,37 +68,41 @@ export class RedisHeadroom {
     return this.#known && { ...this.#known, promisedBytes: sum(this.#known.queuedMessages.values()) * STRANGER_BYTES };
   }
 
-  /** Whether there is room for that many messages. Rejects when Redis does not answer. */
-  async hasRoom(use: RoomUse, messages = 0): Promise<boolean> {
-    return this.#fits(await this.#capacity(), use, messages);
+  /** Whether there is room for that many messages. Rejects when Redis does not answer. @param address of their device. */
+  async hasRoom(use: RoomUse, messages = 0, address?: DeviceAddress): Promise<boolean> {
+    return this.#fits(roomFor(await this.#capacity(), address), use, messages);
   }
 
   /** The same, or 503. */
-  async refuseWithoutRoom(use: RoomUse, messages = 0): Promise<void> {
-    if (!(await this.hasRoom(use, messages))) throw noRoom();
+  async refuseWithoutRoom(use: RoomUse, messages = 0, address?: DeviceAddress): Promise<void> {
+    if (!(await this.hasRoom(use, messages, address))) throw noRoom();
   }
 
   /**
    * The same for messages that `write` writes down: they count from now on, unless it throws an `ApiError`. 503 also for a
-   * list when messages of its workspace have their share.
+   * list when messages of its workspace have their share, and for all but one-time passwords beyond what its operator allows it.
    * @param write is told how many more messages have room; 0 where Redis has no `maxmemory`.
    */
   async take<T>(
-    { use, messages, workspace }: { use: RoomUse; messages: number; workspace: Workspace },
+    { use, messages, address }: { use: RoomUse; messages: number; address: DeviceAddress },
     write: (freeMessages: number) => Promise<T>,
   ): Promise<T> {
     const capacity = await this.#capacity();
     // Looked at and counted in one turn: of requests that come together, each sees those before it.
-    if (!this.#fits(capacity, use, messages)) throw noRoom();
-    const free = this.#freeMessages(capacity, use);
-    const ofWorkspace = this.#promised(capacity, workspace);
-    const isShared = capacity.limitBytes > 0 && use === 'list';
+    const room = roomFor(capacity, address);
+    if (!this.#fits(room, use, messages)) throw noRoom();
+    const { workspace } = address;
+    const free = this.#freeMessages(room, use);
+    const ofWorkspace = this.#promised(room, workspace);
+    const isShared = room.limitBytes > 0 && use === 'list';
     if (isShared && ofWorkspace + messages > (free + ofWorkspace) * WORKSPACE_SHARE) throw noRoom();
-    const taken: Taken = { workspace, messages, isWritten: false };
+    const most = capacity.backlogLimits?.get(workspace) ?? Number.POSITIVE_INFINITY;
+    if (use !== 'urgent' && this.#promised(capacity, workspace) + messages > most) throw noRoom();
+    const taken: Taken = { address, messages, isWritten: false };
     this.#taken.add(taken);
-    this.#unseen.add(workspace, messages);
+    this.#unseenAt(address).add(workspace, messages);
     try {
-      return await write(capacity.limitBytes === 0 ? 0 : Math.ceil(free));
+      return await write(room.limitBytes === 0 ? 0 : Math.ceil(free));
     } catch (thrown) {
       if (thrown instanceof ApiError) this.#forget(taken);
       throw thrown;
@@ -116,26 +122,35 @@ export class RedisHeadroom {
     return Math.floor((await this.#capacity()).limitBytes * SENDS_SHARE);
   }
 
-  #fits(capacity: Capacity, use: RoomUse, messages: number): boolean {
-    const { usedBytes, limitBytes } = capacity;
+  #fits(room: Room, use: RoomUse, messages: number): boolean {
+    const { usedBytes, limitBytes } = room;
     if (limitBytes === 0) return true;
-    return usedBytes < limitBytes * MARKS[use].used && messages < this.#freeMessages(capacity, use);
+    return usedBytes < limitBytes * MARKS[use].used && messages < this.#freeMessages(room, use);
   }
 
-  #freeMessages(capacity: Capacity, use: RoomUse): number {
-    const roomBytes = capacity.limitBytes * MARKS[use].promised - capacity.usedBytes;
-    return roomBytes / STRANGER_BYTES - this.#promised(capacity);
+  #freeMessages(room: Room, use: RoomUse): number {
+    const roomBytes = room.limitBytes * MARKS[use].promised - room.usedBytes;
+    return roomBytes / STRANGER_BYTES - this.#promised(room);
   }
 
-  /** Messages that wait, of one workspace or of all. */
-  #promised({ queuedMessages }: Capacity, workspace?: Workspace): number {
+  /** Messages that wait there, of one workspace or of all. */
+  #promised(room: Room, workspace?: Workspace): number {
+    const ofShards = this.#known?.ofShards;
+    // The fullest node counts with all that waits: what belongs to no device may lie on any.
+    const isOfNode = ofShards?.includes(room);
+    const unseen = this.#unseen.filter((_, shard) => !isOfNode || ofShards?.[shard] === room);
     return workspace === undefined
-      ? sum(queuedMessages.values()) + this.#unseen.all
-      : (queuedMessages.get(workspace) ?? 0) + this.#unseen.of(workspace);
+      ? sum(room.queuedMessages.values()) + sum(unseen.map(({ all }) => all))
+      : (room.queuedMessages.get(workspace) ?? 0) + sum(unseen.map((shares) => shares.of(workspace)));
+  }
+
+  #unseenAt(address: DeviceAddress): Shares {
+    return this.#unseen[shardOf(address)]!;
   }
 
   #forget(taken: Taken): void {
-    if (this.#taken.delete(taken)) this.#unseen.add(taken.workspace, -taken.messages);
+    const { address, messages } = taken;
+    if (this.#taken.delete(taken)) this.#unseenAt(address).add(address.workspace, -messages);
   }
 
   #capacity(): Promise<Capacity> {
@@ -158,6 +173,14 @@ export class RedisHeadroom {
     );
     return asked;
   }
+}
+
+/** Throws when the node of the device is away. */
+function roomFor(capacity: Capacity, address: DeviceAddress | undefined): Room {
+  if (!capacity.ofShards || !address) return capacity;
+  const room = capacity.ofShards[shardOf(address)];
+  if (!room) throw new GatewayError({ code: 'redis_away', message: 'the node of a device is away' });
+  return room;
 }
 
 /** 503: room does not come back in seconds. */

@@ -106,7 +106,7 @@ async function accept(
   const reply = await replyOf(call, deps);
   const plan = await call.inTurn(() => planSend(call, deps, given));
   const messages = plan.recipients.length * plan.parts;
-  await deps.headroom.refuseWithoutRoom(roomUseOf(plan.recipients.length), messages);
+  await deps.headroom.refuseWithoutRoom(roomUseOf(plan.recipients.length), messages, call.address);
   const finishMs = await estimateFinishMs(deps, call.address, messages);
   if (finishMs > plan.expiresAtMs) throw new ApiError('queue_would_expire');
   const content = await given.toContent(call, deps);

@@ -1,24 +1,49 @@
 import { isWorkspaceName, type Workspace } from '@gateway/contracts/ids';
-import { createWorkspace, listWorkspaces, type WorkspaceEntry } from '@gateway/store/workspace/workspaces';
+import { deleteWorkspace } from '@gateway/store/workspace/delete-workspace';
+import {
+  readWorkspaceLimits,
+  setWorkspaceLimits,
+  type WorkspaceLimit,
+  type WorkspaceLimits,
+} from '@gateway/store/workspace/workspace-limits';
+import { createWorkspace, hasWorkspace, listWorkspaces } from '@gateway/store/workspace/workspaces';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, runner } from '../cli-context.js';
 import { showTime } from '../output.js';
 
-/** `workspace create | list`. */
+/** What `--devices` and the others give: a number, or `none`. */
+type LimitOptions = Partial<Record<WorkspaceLimit, number | 'none'>>;
+
+/** `workspace create | list | limit | delete`. */
 export function addWorkspaceCommands(program: Command): void {
   const run = runner(program);
   const workspace = program
     .command('workspace')
     .description('workspaces: separate tokens, devices, opt-outs and files in one gateway');
-  workspace
-    .command('create')
+  const limited = (command: Command) =>
+    command
+      .argument('<name>', '1 to 40 of a-z, 0-9 and -', readWorkspaceName)
+      .option('--devices <count>', 'devices that it may have', readLimit)
+      .option('--backlog <count>', 'messages that may wait, of all its devices', readLimit)
+      .option('--file-bytes <count>', 'bytes of files', readLimit)
+      .option('--opt-outs <count>', 'people whom callers may put on its list of opt-outs', readLimit);
+  limited(workspace.command('create'))
     .description('create a workspace; other commands work in it with --workspace')
-    .argument('<name>', '1 to 40 of a-z, 0-9 and -', readWorkspaceName)
-    .action((name: Workspace) => run((context) => create(context, name)));
+    .action((name: Workspace, limits: LimitOptions) => run((context) => create(context, name, limits)));
+  limited(workspace.command('limit'))
+    .description('show or set what a workspace may have; "none" leaves it to the limits of the gateway')
+    .action((name: Workspace, limits: LimitOptions) => run((context) => limit(context, name, limits)));
   workspace
     .command('list')
     .description('show all workspaces')
     .action(() => run(list));
+  workspace
+    .command('delete')
+    .description('log out its accounts, and delete everything of it; safe to repeat')
+    .argument('<name>', 'as in the list', readWorkspaceName)
+    .option('--wait <seconds>', 'how long processes may take to log accounts out', readSeconds, 60)
+    .requiredOption('--yes', 'it cannot be taken back')
+    .action((name: Workspace, { wait }: { wait: number }) => run((context) => remove(context, name, wait * 1000)));
 }
 
 export function readWorkspaceName(text: string): Workspace {
@@ -26,22 +51,78 @@ export function readWorkspaceName(text: string): Workspace {
   return text;
 }
 
-async function create({ store, output, record }: CliContext, name: Workspace): Promise<void> {
-  if (!(await createWorkspace(store, name))) throw new Error(`workspace ${name} exists already`);
+function readLimit(text: string): number | 'none' {
+  if (text === 'none') return text;
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It takes a whole number, or "none".');
+  return Number(text);
+}
+
+function readSeconds(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It takes a number of seconds.');
+  return Number(text);
+}
+
+async function create(context: CliContext, name: Workspace, limits: LimitOptions): Promise<void> {
+  const { store, output, record } = context;
+  if (!(await createWorkspace(store, name))) throw new Error(`workspace ${name} exists already, or is being deleted`);
+  await setWorkspaceLimits(store, name, toLimits(limits));
   await record('workspace.created', name);
-  output.show({ workspace: name });
+  output.show({ workspace: name, ...(await readWorkspaceLimits(store, name)) });
   output.note(`\nCreate a token in it: token create --workspace ${name} --name <name>`);
+}
+
+async function limit({ store, output, record }: CliContext, name: Workspace, limits: LimitOptions): Promise<void> {
+  if (!(await hasWorkspace(store, name))) throw new Error(`there is no workspace ${name}`);
+  if (Object.keys(limits).length > 0) {
+    await setWorkspaceLimits(store, name, toLimits(limits));
+    await record('workspace.limited', name);
+  }
+  output.show({ workspace: name, ...(await readWorkspaceLimits(store, name)) });
+}
+
+function toLimits(limits: LimitOptions): { [Name in WorkspaceLimit]?: number | undefined } {
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, value]) => [name, value === 'none' ? undefined : value]),
+  );
 }
 
 async function list({ store, output }: CliContext): Promise<void> {
   const workspaces = await listWorkspaces(store);
+  const rows = await Promise.all(
+    workspaces.map(async ({ name, createdAtMs }) => ({
+      ...{ name, createdAtMs, limits: await readWorkspaceLimits(store, name) },
+    })),
+  );
+  const described = rows.map(({ name, createdAtMs, limits }) => ({
+    workspace: name,
+    createdAt: createdAtMs === undefined ? undefined : new Date(createdAtMs).toISOString(),
+    ...limits,
+  }));
   const toRow = (index: number) => {
-    const { name, createdAtMs } = workspaces[index]!;
-    return { workspace: name, created: showTime(createdAtMs) };
+    const { name, createdAtMs, limits } = rows[index]!;
+    return { workspace: name, created: showTime(createdAtMs), limits: showLimits(limits) };
   };
-  output.list(workspaces.map(describe), toRow, '');
+  output.list(described, toRow, '');
 }
 
-function describe({ name, createdAtMs }: WorkspaceEntry) {
-  return { workspace: name, createdAt: createdAtMs === undefined ? undefined : new Date(createdAtMs).toISOString() };
+function showLimits(limits: WorkspaceLimits): string {
+  return Object.entries(limits)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}
+
+async function remove({ store, output, record }: CliContext, name: Workspace, logoutMs: number): Promise<void> {
+  const { devices, notLoggedOut, deleted, proof } = await deleteWorkspace(store, name, { logoutMs });
+  await record('workspace.deleted', name);
+  const left = proof.found.keys.length + proof.found.entries.length;
+  output.show({
+    ...{ workspace: name, devices, notLoggedOut: notLoggedOut.join(', ') || undefined },
+    ...{ keysDeleted: deleted.keys, entriesDeleted: deleted.entries },
+    ...{
+      lookedAt: `${proof.keysLookedAt} keys and ${proof.entriesLookedAt} shared entries on ${proof.nodes} nodes`,
+      left,
+    },
+  });
+  if (notLoggedOut.length > 0) output.note('\nNo process has logged these accounts out: remove the link in the phone.');
+  if (left > 0) throw new Error(`${left} were written meanwhile: delete the workspace again`);
 }

@@ -1,0 +1,10 @@
+-- Puts a device into the list of its workspace, under a short id of its own, unless the list has as many as it may.
+-- Output: 'listed' (or it was already) | 'full' | 'taken' (another device has the short id)
+local taken = redis.call('HGET', short_ids_key, short)
+if taken and taken ~= device then return 'taken' end
+if redis.call('SISMEMBER', devices_key, device) == 1 then return 'listed' end
+local most = tonumber(redis.call('HGET', limits_key, 'devices') or 'inf')
+if redis.call('SCARD', devices_key) >= most then return 'full' end
+redis.call('HSET', short_ids_key, short, device)
+redis.call('SADD', devices_key, device)
+return 'listed'
