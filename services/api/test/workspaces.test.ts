@@ -2,11 +2,13 @@ import { buildOpenApi } from '@gateway/api/documents/build-openapi';
 import { BASE_PATH, ENDPOINTS } from '@gateway/api/endpoints';
 import { API_TOKEN_SCOPES } from '@gateway/contracts/api-token';
 import { DEFAULT_WORKSPACE, type Workspace } from '@gateway/contracts/ids';
+import { parseNetworks } from '@gateway/egress/address-rules';
 import { createApiToken } from '@gateway/store/workspace/api-tokens';
 import { makePdf } from '@gateway/testkit/sample-files';
 import { expect } from 'chai';
 import { answerContacts } from './support/answer-contacts.js';
 import { acknowledgeAll, linkDevice } from './support/device-owner.js';
+import { SentFiles } from './support/sent-files.js';
 import type { Answer, CallOptions } from './support/test-api.js';
 import { useTestApi } from './support/use-test-api.js';
 
@@ -16,7 +18,7 @@ const ACCOUNTS: Record<Workspace, string> = { [DEFAULT_WORKSPACE]: '447700900901
 
 type Request = readonly [operation: string, request: string, options?: CallOptions];
 
-/** All that a caller does; `MESSAGE_ID` stands for the message that was sent last. */
+/** All that a caller does; `MESSAGE_ID` stands for the message that was sent last, and so on. */
 const USE: readonly Request[] = [
   ['connectDeviceByPost', 'POST /connect'],
   ['connectDeviceByGet', 'GET /connect'],
@@ -31,6 +33,14 @@ const USE: readonly Request[] = [
   ['cancelMessage', 'DELETE /messages/MESSAGE_ID'],
   ['sendMessage', 'POST /send', { json: { to: PHONE, attachment: { type: 'document', base64: FILE } } }],
   ['sendMessage', 'POST /send', { json: { to: PHONE, text: 'an answer', existingMessageId: 'MESSAGE_ID' } }],
+  ['listEvents', 'GET /events'],
+  ['showMedia', 'GET /media/MEDIA_ID'],
+  ['createWebhook', 'POST /webhooks', { json: { url: 'https://127.0.0.1:1/' } }],
+  ['changeWebhook', 'PATCH /webhooks/WEBHOOK_ID', { json: { description: 'ours' } }],
+  ['testWebhook', 'POST /webhooks/WEBHOOK_ID/test'],
+  ['rotateWebhookSecret', 'POST /webhooks/WEBHOOK_ID/rotate', { json: {} }],
+  ['pauseWebhook', 'POST /webhooks/WEBHOOK_ID/pause'],
+  ['resumeWebhook', 'POST /webhooks/WEBHOOK_ID/resume'],
 ];
 const LOOK: readonly Request[] = [
   ['showStatus', 'GET /status'],
@@ -39,15 +49,26 @@ const LOOK: readonly Request[] = [
   ['listMessages', 'GET /messages'],
   ['listMessages', 'GET /messages?limit=1&device=default'],
   ['listDevices', 'GET /devices'],
+  ['listWebhooks', 'GET /webhooks'],
+  ['showWebhook', 'GET /webhooks/WEBHOOK_ID'],
+  ['listWebhookDeliveries', 'GET /webhooks/WEBHOOK_ID/deliveries'],
 ];
 const LEAVE: readonly Request[] = [
+  ['deleteWebhook', 'DELETE /webhooks/WEBHOOK_ID'],
   ['showStatus', 'GET /status'],
   ['disconnectDevice', 'POST /disconnect'],
   ['showStatus', 'GET /status'],
 ];
 
 describe('two workspaces with devices, people, keys and files of the same names', () => {
-  const { space, api } = useTestApi({ once: true, waits: { logoutMs: 20, otpMs: 10_000, takenMs: 10_000 } });
+  const { space, api } = useTestApi({
+    once: true,
+    waits: { logoutMs: 20, otpMs: 10_000, takenMs: 10_000 },
+    webhookPolicy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
+  });
+  const files = new SentFiles();
+  before(() => files.start());
+  after(() => files.close());
 
   /** A caller whose device is linked. */
   async function open(workspace: Workspace) {
@@ -55,7 +76,9 @@ describe('two workspaces with devices, people, keys and files of the same names'
     const owner = await linkDevice(space.store, { workspace, device: 'default' });
     await owner.observe({ status: 'connected', phone: ACCOUNTS[workspace]!, name: workspace }, 'linked');
     const messageIds: string[] = [];
-    const withId = (text: string) => text.replaceAll('MESSAGE_ID', messageIds.at(-1) ?? '');
+    const mediaId = await files.receive(space.store, owner.ownership, Buffer.from(`"a file for ${workspace}"`));
+    const ids: Record<string, string> = { MEDIA_ID: mediaId };
+    const withId = (text: string) => text.replace(/[A-Z]+_ID/g, (name) => ids[name] ?? name);
 
     async function ask([operation, request, options]: Request): Promise<Answer> {
       const [method, path] = request.split(' ') as [string, string];
@@ -64,6 +87,8 @@ describe('two workspaces with devices, people, keys and files of the same names'
       const answer = await api.call(method, withId(path), { ...options, token, ...json });
       if (stop) await stop();
       if (typeof answer.body.messageId === 'string') messageIds.push(answer.body.messageId);
+      ids.MESSAGE_ID = messageIds.at(-1) ?? '';
+      if (typeof answer.body.webhookId === 'string') ids.WEBHOOK_ID = answer.body.webhookId;
       return answer;
     }
 
@@ -73,11 +98,13 @@ describe('two workspaces with devices, people, keys and files of the same names'
       for (const each of requests) {
         const { status, headers, body } = await ask(each);
         const text = JSON.stringify(body)
-          .replace(/"(msg_|3EB0)\w+"/g, '"id"')
-          .replace(/"nextCursor":"\w+"/g, '"nextCursor":"place"')
+          .replace(/"(msg_|3EB0|med_|wh_|evt_|whsec_)[\w+/=]+"/g, '"id"')
+          .replace(/"tookMs":\d+/g, '"tookMs":0')
+          .replace(/"nextCursor":"[\w-]+"/g, '"nextCursor":"place"')
           .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
           .replaceAll(ACCOUNTS[workspace]!, 'account')
-          .replaceAll(`"name":"${workspace}"`, '"name":"name"');
+          .replaceAll(`"name":"${workspace}"`, '"name":"name"')
+          .replaceAll(`a file for ${workspace}`, 'a file');
         const [remaining, replayed] = ['x-ratelimit-remaining', 'idempotency-replayed'].map((name) =>
           headers.get(name),
         );
@@ -86,7 +113,7 @@ describe('two workspaces with devices, people, keys and files of the same names'
       return told;
     }
     const sender = await answerContacts(space, owner, () => ({ onMessenger: true, hasConversation: false }));
-    return { token, tell, messageIds, close: () => sender.close() };
+    return { token, tell, messageIds, ids, close: () => sender.close() };
   }
 
   it('answers each as if the other were not there, from every endpoint', async () => {
@@ -102,22 +129,30 @@ describe('two workspaces with devices, people, keys and files of the same names'
     expect(await other.tell(USE)).to.deep.equal(used);
     expect(await other.tell(LOOK)).to.deep.equal(looked);
     const bodies = (told: readonly { body: unknown }[]) => told.map(({ body }) => body);
-    // What is known of a message of the other workspace is worth as much as nothing.
-    const nothing = other.messageIds.at(-1)!.replace(/.{16}$/, '0'.repeat(16));
-    for (const id of one.messageIds) {
-      for (const [method, path, json] of [
-        ['GET', '/messages/MESSAGE_ID'],
-        ['DELETE', '/messages/MESSAGE_ID'],
-        ['POST', '/send', { to: PHONE, text: 'hello', existingMessageId: 'MESSAGE_ID' }],
-      ] as const) {
-        const ask = (messageId: string) =>
-          api.call(method, path.replace('MESSAGE_ID', messageId), {
-            token: other.token,
-            ...(json && { json: { ...json, existingMessageId: messageId } }),
+    // What is known of the other workspace is worth as much as nothing: each operation that takes an id answers as for none.
+    const strange = [...USE, ...LOOK, ...LEAVE].filter(([, request, options]) =>
+      /_ID/.test(request + JSON.stringify(options)),
+    );
+    const withParameter = Object.entries(document.paths).filter(([path]) => /\{(messageId|webhookId|id)\}/.test(path));
+    const operationsWithId = withParameter.flatMap(([, path]) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(strange.map(([operation]) => operation)).to.include.members(operationsWithId);
+    for (const [operation, request, options] of strange) {
+      const [method, path] = request.split(' ') as [string, string];
+      const name = /[A-Z]+_ID/.exec(request + JSON.stringify(options))![0];
+      const nothing = one.ids[name]!.replace(/.{3}$/, (end) => (end === '000' ? '111' : '000'));
+      for (const id of name === 'MESSAGE_ID' ? one.messageIds : [one.ids[name]!]) {
+        const askFor = (id: string) =>
+          api.call(method, path.replace(name, id), {
+            ...{ ...options, token: other.token },
+            ...(options?.json !== undefined && { json: JSON.parse(JSON.stringify(options.json).replace(name, id)) }),
           });
-        const { status, body } = await ask(id);
-        expect(status, `${method} ${path}`).to.equal(json ? 400 : 404);
-        expect(body).to.deep.equal((await ask(nothing)).body);
+        const [theirs, none] = [await askFor(id), await askFor(nothing)];
+        // To delete an endpoint that is not there is no failure.
+        expect(theirs.status, request).to.equal(operation === 'deleteWebhook' ? 200 : path.includes(name) ? 404 : 400);
+        const bodyOf = ({ body }: Answer, asked: string) => JSON.stringify(body).replace(asked, 'id');
+        expect([theirs.status, bodyOf(theirs, id)], request).to.deep.equal([none.status, bodyOf(none, nothing)]);
       }
     }
     expect(bodies(await one.tell(LOOK)), 'what it sees afterwards').to.deep.equal(bodies(looked));
