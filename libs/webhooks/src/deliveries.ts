@@ -27,6 +27,8 @@ export class Deliveries {
   readonly #running = new Map<string, Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #ticking: Promise<void> = Promise.resolve();
+  /** A look around is about to begin. */
+  #isWoken = false;
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
@@ -36,9 +38,13 @@ export class Deliveries {
 
   /** Something has happened: as well at once as with the next tick. */
   wake(): void {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#stopping.signal.aborted || this.#isWoken) return;
+    this.#isWoken = true;
     this.#ticking = this.#ticking
-      .then(() => this.#tick())
+      .then(() => {
+        this.#isWoken = false;
+        return this.#tick();
+      })
       .catch((thrown: unknown) => this.#deps.logger.warn('webhooks were not looked at', { error: toError(thrown) }));
   }
 

@@ -1,5 +1,6 @@
 import { defaultPace } from '@gateway/contracts/devices/pace';
 import { LIMITS } from '@gateway/contracts/limits';
+import { webhookPolicy } from '@gateway/egress/webhook-policy';
 import { createProducer } from '@gateway/queue/producer';
 import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
@@ -83,14 +84,7 @@ export async function runApi(config: ApiConfig, host: ProcessHost<(typeof API_CO
           nat64: config.NAT64_PREFIXES,
         },
       },
-      webhookPolicy: {
-        isSecure: true,
-        addresses: {
-          allowed: config.WEBHOOK_NETWORKS,
-          denied: config.WEBHOOK_DENIED_NETWORKS,
-          nat64: config.NAT64_PREFIXES,
-        },
-      },
+      webhookPolicy: webhookPolicy(config),
       fetchTurns: new Turns(LIMITS.attachmentFetchesPerToken),
       media: mediaSource(config),
       previews,

@@ -1,6 +1,7 @@
 import { type AuditAction, COMMAND_LINE } from '@gateway/contracts/console/users';
 import type { Workspace } from '@gateway/contracts/ids';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
+import { webhookPolicy } from '@gateway/egress/webhook-policy';
 import { isRealNetwork } from '@gateway/runtime/config/messenger-trust';
 import { createLogger, type Logger } from '@gateway/runtime/logs/logger';
 import { createRedisClients } from '@gateway/runtime/redis/redis-clients';
@@ -68,14 +69,7 @@ async function withStore(
       realNetwork: isRealNetwork(config.MESSENGER_URL),
       record: (action, target) =>
         recordAudit(store, { user: COMMAND_LINE, action, ...(target !== undefined && { target }) }),
-      webhookPolicy: {
-        isSecure: true,
-        addresses: {
-          allowed: config.WEBHOOK_NETWORKS,
-          denied: config.WEBHOOK_DENIED_NETWORKS,
-          nat64: config.NAT64_PREFIXES,
-        },
-      },
+      webhookPolicy: webhookPolicy(config),
       dashboardUrl: config.DASHBOARD_URL.replace(/\/+$/, ''),
     });
   } finally {

@@ -1,5 +1,9 @@
+import { webhookPolicy } from '@gateway/egress/webhook-policy';
+import { systemClock } from '@gateway/runtime/clock';
 import type { ProcessHost } from '@gateway/runtime/process/process-host';
 import { checkSchema, createStore } from '@gateway/store/core/store';
+import { EventBells } from '@gateway/store/events/event-bells';
+import { Deliveries } from '@gateway/webhooks/deliveries';
 import type { EventsConfig } from './config.js';
 import { addEventsMetrics } from './events-metrics.js';
 import { Relay } from './relay/relay.js';
@@ -14,9 +18,10 @@ export async function runEvents(
 ): Promise<void> {
   const { lifecycle, clients, registry } = host;
   const logger = host.loggerOf('events');
+  const space = { prefix: config.KEY_PREFIX };
   const store = createStore({
     redis: clients.commands,
-    space: { prefix: config.KEY_PREFIX },
+    space,
     keyRings: { credentials: [], contents: config.CONTENT_KEYS },
     confirmWrites: host.confirmWrites,
   });
@@ -25,5 +30,13 @@ export async function runEvents(
   const metrics = addEventsMetrics(registry);
   const relay = await Relay.start({ store, bells: clients.subscriber, logger, metrics });
   lifecycle.add('relay', () => relay.stop());
+  const deliveries = new Deliveries({
+    ...{ store, logger, clock: systemClock, random: Math.random, token: host.processId },
+    policy: webhookPolicy(config),
+  });
+  const bells = await EventBells.listen(clients.subscriber, space);
+  lifecycle.add('bells of deliveries', async () => bells.close());
+  bells.onAny(() => deliveries.wake());
+  lifecycle.add('deliveries', () => deliveries.close());
   logger.info('ready', { processId: host.processId, opsPort: host.opsPort });
 }

@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 /** Tells those who wait for events of a workspace that its log has grown. One for a process. */
 export class EventBells {
   readonly #waiting = new Map<Workspace, Set<() => void>>();
+  readonly #listeners = new Set<() => void>();
   readonly #channel: string;
 
   private constructor(
@@ -32,12 +33,17 @@ export class EventBells {
     };
   }
 
+  /** The same for every workspace. */
+  onAny(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
   close(): void {
     this.subscriber.off('message', this.#hear);
   }
 
   readonly #hear = (channel: string, workspace: string): void => {
     if (channel !== this.#channel) return;
-    for (const listener of this.#waiting.get(workspace) ?? []) listener();
+    for (const listener of [...(this.#waiting.get(workspace) ?? []), ...this.#listeners]) listener();
   };
 }
