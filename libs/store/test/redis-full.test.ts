@@ -43,7 +43,7 @@ import {
 } from '@gateway/store/devices/questions/owner-questions';
 import { removeDevice } from '@gateway/store/devices/remove-device';
 import { takeAccount } from '@gateway/store/devices/take-account';
-import { openEvents } from '@gateway/store/events/open-events';
+import { closeEvents, openEvents } from '@gateway/store/events/open-events';
 import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
@@ -94,10 +94,10 @@ const REFUSED = [
 ];
 /**
  * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
- * a later one, a message takes its place in the pace twice, and one that was claimed twice counts as one more attempt that
+ * a later one, as is a lease, a message takes its place in the pace twice, and one that was claimed twice counts as one more attempt that
  * a phone may have seen: each errs to the safe side.
  */
-const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace'];
+const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace', 'take-webhook'];
 /**
  * Their second answer is another one: it says that nothing was left to do. What that costs when the first answer was lost, and the
  * client asked again by itself.
@@ -405,6 +405,8 @@ describe('a full Redis', () => {
     await fill();
     await cancelSend(store, address, messageId);
     expect(await relayOutbox(store, { workspace: 'main', shard })).to.be.above(0);
+    await closeEvents(store, 'main');
+    await openEvents(store, 'main');
   });
 
   it('never refuses a STOP from a phone', async () => {

@@ -10,7 +10,7 @@ const OUTCOMES = RECIPIENT_STATUSES.filter((status) => status !== 'queued');
 const OTP_OUTCOMES = OUTCOMES.filter((status) => status !== 'cancelled');
 
 /** One request per recipient: only for those who name them. */
-export const MESSAGE_TYPES = OUTCOMES.map((status) => `message.${status}`);
+const MESSAGE_TYPES = OUTCOMES.map((status) => `message.${status}`);
 /** Told to all who want events, unless they choose others. */
 export const DEFAULT_TYPES: readonly string[] = [
   ...['messages.updated', 'send.finished', 'message.received'],

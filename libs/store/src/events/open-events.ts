@@ -1,6 +1,7 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { eventWorkspacesKey, shardKeys, workspaceKeys } from '@gateway/contracts/redis-keys';
 import { SHARDS } from '@gateway/contracts/shards';
+import { systemClock } from '@gateway/runtime/clock';
 import { defineScript } from '../core/scripts/define-script.js';
 import { type Store, writeAlways } from '../core/store.js';
 
@@ -28,7 +29,7 @@ export async function openEvents(store: Store, workspace: Workspace): Promise<vo
   await Promise.all(
     ALL_SHARDS.map((shard) => openStreamStep(store, { stream: shardKeys(store.space, shard).outbox(workspace) })),
   );
-  await writeAlways(store, 'HSET', eventMarks, 'isOpen', 1);
+  await writeAlways(store, 'HSET', eventMarks, 'openedAtMs', systemClock.nowMs(), 'isOpen', 1);
 }
 
 export async function areEventsOpen(store: Store, workspace: Workspace): Promise<boolean> {

@@ -45,9 +45,3 @@ export async function noteReading(store: Store, workspace: Workspace): Promise<v
   const { eventMarks } = workspaceKeys(store.space, workspace);
   await writeAlways(store, 'HSET', eventMarks, 'readAtMs', systemClock.nowMs());
 }
-
-/** When that was last, in ms; `undefined` if never. */
-export async function readLastReading(store: Store, workspace: Workspace): Promise<number | undefined> {
-  const at = await store.redis.hget(workspaceKeys(store.space, workspace).eventMarks, 'readAtMs');
-  return at === null ? undefined : Number(at);
-}

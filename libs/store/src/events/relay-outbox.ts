@@ -122,7 +122,7 @@ async function tellMissing(store: Store, outbox: Outbox): Promise<number> {
 }
 
 /** That so many entries are missing. */
-export function gapEntry(missing: number): Buffer {
+function gapEntry(missing: number): Buffer {
   const entry = Buffer.alloc(14);
   entry.writeUInt8(EVENT_ENTRY_VERSION, 0);
   entry.writeUIntBE(systemClock.nowMs(), 2, 6);

@@ -6,8 +6,9 @@ import { shardOf } from '@gateway/contracts/shards';
 import { recordObserved } from '@gateway/store/devices/device-state';
 import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
-import { closeEvents, openEvents } from '@gateway/store/events/open-events';
-import { readLog } from '@gateway/store/events/read-log';
+import { closeUnwanted } from '@gateway/store/events/close-unwanted';
+import { closeEvents, listEventWorkspaces, openEvents } from '@gateway/store/events/open-events';
+import { noteReading, readLog } from '@gateway/store/events/read-log';
 import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
@@ -201,6 +202,20 @@ describe('the events of a workspace', () => {
     );
     expect(after).to.deep.equal({ oldest: { entry: '9999999999999-0', offset: 0 } });
     expect(await redis().xlen(eventLog)).to.equal(1);
+  });
+
+  it('end when there is no webhook and no one has read them for a week', async () => {
+    const { eventLog, eventMarks, webhooks } = workspaceKeys(space.store.space, 'main');
+    const inDays = (days: number) => Date.now() + days * 86_400_000;
+    await noteReading(space.store, 'main');
+    expect(await closeUnwanted(space.store, 'main', inDays(6.9))).to.equal(false);
+    await redis().sadd(webhooks, 'wh_x');
+    expect(await closeUnwanted(space.store, 'main', inDays(8))).to.equal(false);
+    await redis().del(webhooks);
+    expect(await redis().exists(eventLog)).to.equal(1);
+    expect(await closeUnwanted(space.store, 'main', inDays(8))).to.equal(true);
+    expect(await redis().exists(eventLog, eventMarks, outboxKey())).to.equal(0);
+    expect(await listEventWorkspaces(space.store)).to.deep.equal([]);
   });
 
   it('hold no number of a recipient and no text', async () => {

@@ -1,4 +1,5 @@
 import { API_ERRORS, type ApiErrorCode } from '@gateway/contracts/errors';
+import { EVENT_DATA, eventSchema } from '@gateway/contracts/events/events';
 import { LIMITS, RATE_LIMITS } from '@gateway/contracts/limits';
 import type { AnswerDocs, Endpoint, HttpMethod } from '../http/endpoint.js';
 import { type JsonSchema, toJsonSchema } from './to-json-schema.js';
@@ -59,6 +60,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
     servers: [{ url: basePath }],
     security: [{ bearer: [] }, { query: [] }],
     paths,
+    webhooks: Object.fromEntries(Object.keys(EVENT_DATA).map((type) => [type, { post: toWebhook(type) }])),
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
@@ -72,6 +74,22 @@ export function buildOpenApi(endpoints: readonly Endpoint[], basePath: string) {
       ),
       schemas: { Error: ERROR },
     },
+  };
+}
+
+/** What is posted to an endpoint that was made with `POST /webhooks`; `GET /events` tells the same. */
+function toWebhook(type: string) {
+  return {
+    operationId: `on.${type}`,
+    summary: type,
+    description:
+      'Signed as Standard Webhooks has it: `webhook-id`, `webhook-timestamp`, `webhook-signature`. Any 2xx within 15 s is success; all else ' +
+      'comes again, as the same bytes under the same `webhook-id`.',
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: toJsonSchema(eventSchema(type)) } },
+    },
+    responses: { '2XX': { description: 'The event was taken.' } },
   };
 }
 

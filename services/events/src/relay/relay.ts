@@ -1,7 +1,9 @@
 import { outboxChannel } from '@gateway/contracts/redis-keys';
+import { systemClock } from '@gateway/runtime/clock';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
+import { closeUnwanted } from '@gateway/store/events/close-unwanted';
 import { listEventWorkspaces } from '@gateway/store/events/open-events';
 import { boundLog, findFullOutboxes, type Outbox, relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventsMetrics } from '../events-metrics.js';
@@ -75,6 +77,7 @@ export class Relay {
       waiting += full.length;
       for (const outbox of full) this.#empty(outbox);
       await boundLog(store, workspace);
+      await closeUnwanted(store, workspace, systemClock.nowMs());
     }
     metrics.waiting.set(waiting);
   }
