@@ -9,6 +9,8 @@ const CONNECTION_ERRORS = new Set([
 const NAMES = new Set(['MaxRetriesPerRequestError', 'AbortError', 'ClusterAllFailedError']);
 /** Replies of a Redis that is up but cannot do it now: starting, failing over, full, or unable to write to its disk. */
 const PASSING_REPLY = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|OOM|BUSY|NOREPLICAS|MISCONF)\b/;
+/** A client of a Cluster that was sent to and fro between nodes, of which one is away. */
+const LOST_IN_CLUSTER = /^Too many Cluster redirections\b/;
 const CODES = new Set([
   'redis_away',
   'not_confirmed',
@@ -27,6 +29,7 @@ export function isRedisAway(error: Error): boolean {
     CONNECTION_ERRORS.has(error.message) ||
     NAMES.has(error.name) ||
     PASSING_REPLY.test(error.message) ||
+    LOST_IN_CLUSTER.test(error.message) ||
     (code !== undefined && CODES.has(code))
   );
 }
