@@ -57,12 +57,14 @@ describe('the figures of the demo', () => {
       failed: 0,
       lost: 0,
       duplicates: 0,
+      told: 2,
       seconds: 1,
     };
     expect(findFault(good)).to.equal(undefined);
     expect(findFault({ ...good, lost: 1 })).to.include('lost');
     expect(findFault({ ...good, duplicates: 1 })).to.include('more than once');
     expect(findFault({ ...good, read: 1 })).to.include('not read');
+    expect(findFault({ ...good, told: 1 })).to.include('were told');
     expect(findFault({ ...good, linked: false })).to.include('QR');
   });
 });

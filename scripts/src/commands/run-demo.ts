@@ -10,7 +10,7 @@ import { phoneClient } from '../demo/phone-client.js';
 import { createProgress, type Progress } from '../demo/progress.js';
 import { runScenario } from '../demo/run-scenario.js';
 import { createSignInLink } from '../gateway/create-sign-in-link.js';
-import { createToken } from '../gateway/create-token.js';
+import { createToken, type NewToken } from '../gateway/create-token.js';
 import { makeEncryptionKeys } from '../gateway/encryption-keys.js';
 import { findFreePort } from '../gateway/find-free-port.js';
 import { A_PROCESS_EACH, CONSOLE, startGateway } from '../gateway/start-gateway.js';
@@ -70,7 +70,7 @@ interface Played {
 }
 
 async function playDemo({ recipients, keep }: DemoOptions, { lifecycle, progress, logs }: DemoStage): Promise<Played> {
-  progress.step('Start Redis, the simulator, api, connection and sender');
+  progress.step('Start Redis, the simulator, api, connection, sender and events');
   const logOf = (name: string) => openSync(`${logs}/${name}.log`, 'a', 0o600);
   const redis = await openDemoRedis(lifecycle, { logFile: `${logs}/redis.log` });
   const simulatorLog = logOf('simulator');
@@ -95,15 +95,18 @@ async function playDemo({ recipients, keep }: DemoOptions, { lifecycle, progress
   });
   progress.done(gateway.baseUrl);
 
-  progress.step('Create two API tokens');
-  const login = async (device: string) =>
-    apiClient(gateway.baseUrl, await createToken(lifecycle, { name: device, device }, env));
-  const [qrDevice, codeDevice] = await Promise.all([login('qr-demo'), login('code-demo')]);
+  progress.step('Create three API tokens');
+  const login = async (token: NewToken) => apiClient(gateway.baseUrl, await createToken(lifecycle, token, env));
+  const [qrDevice, codeDevice, listener] = await Promise.all([
+    login({ name: 'qr-demo', device: 'qr-demo' }),
+    login({ name: 'code-demo', device: 'code-demo' }),
+    login({ name: 'events', scopes: 'events' }),
+  ]);
   progress.done();
 
   const phones = phoneClient(simulator.adminUrl);
   const ended = Promise.race([gateway.ended, simulator.ended]);
-  const scenario = runScenario({ qrDevice, codeDevice, phones, progress, recipients, staysLinked: keep });
+  const scenario = runScenario({ qrDevice, codeDevice, listener, phones, progress, recipients, staysLinked: keep });
   const result = await Promise.race([scenario, ended]);
   return { result, ended, link: keep ? await createSignInLink(lifecycle, gatewayEnv) : undefined };
 }

@@ -11,7 +11,14 @@ export interface ApiClient {
   message(messageId: string): Promise<{ status: string; counts: StatusCounts }>;
   /** The recipients of a send, as the gateway has them. */
   recipients(messageId: string): Promise<string[]>;
+  /** For tokens with the scope `events`. */
+  events(query: Record<string, string>): Promise<EventPage>;
   disconnect(): Promise<{ message?: string }>;
+}
+
+interface EventPage {
+  events: { data: { changes?: { messageId: string; index: number; status: string }[] } }[];
+  nextCursor: string;
 }
 
 interface Call {
@@ -39,6 +46,7 @@ export function apiClient(baseUrl: string, token: string): ApiClient {
       }
       return numbers;
     },
+    events: (query) => call({ method: 'GET', path: `/events?${new URLSearchParams(query)}` }),
     disconnect: () => call({ method: 'POST', path: '/disconnect' }),
   };
 }

@@ -20,6 +20,8 @@ export interface DemoResult {
   lost: number;
   /** Shown more than once. */
   duplicates: number;
+  /** Recipients whose last event says that they read it. */
+  told: number;
   /** From the first send to the last read receipt. */
   seconds: number;
 }
@@ -66,5 +68,6 @@ export function findFault(result: DemoResult): string | undefined {
   if (result.duplicates > 0) return `${result.duplicates} messages were shown more than once`;
   if (result.failed > 0) return `${result.failed} messages failed`;
   if (result.read < result.accepted) return `${result.accepted - result.read} messages were not read`;
+  if (result.told !== result.read) return `${result.told} recipients were told as read, and ${result.read} are`;
   return undefined;
 }

@@ -13,6 +13,7 @@ export function demoTable(result: DemoResult): string {
     ['failed', String(result.failed), 'GET /messages/{id}'],
     ['lost: on no phone', String(result.lost), 'the phones'],
     ['shown more than once', String(result.duplicates), 'the phones'],
+    ['told as read', String(result.told), 'GET /events'],
     ['seconds from first send to last read', String(result.seconds), ''],
   ];
   return toTable([['', '', 'as told by'], ...rows]);

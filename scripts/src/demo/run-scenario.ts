@@ -3,6 +3,7 @@ import { sleep, systemClock } from '@gateway/runtime/clock';
 import { GatewayError } from '@gateway/runtime/errors';
 import type { ApiClient } from './api-client.js';
 import { countOutcomes, type DemoResult, type SendOutcome } from './demo-result.js';
+import { type EventsFollower, followEvents } from './follow-events.js';
 import type { PhoneClient } from './phone-client.js';
 import { bar, type Progress } from './progress.js';
 
@@ -10,6 +11,8 @@ export interface ScenarioDeps {
   /** With a token of a device each. */
   qrDevice: ApiClient;
   codeDevice: ApiClient;
+  /** With a token that hears of all that happens. */
+  listener: ApiClient;
   phones: PhoneClient;
   progress: Progress;
   recipients: number;
@@ -39,14 +42,17 @@ const STALL_MS = 60_000;
 export async function runScenario(deps: ScenarioDeps): Promise<DemoResult> {
   const linked = await linkByQr(deps);
   const pairedByCode = await linkByCode(deps);
+  const events = await followEvents(deps.listener);
   const startedMs = systemClock.monotonicMs();
   const single = await sendOne(deps);
   const lists = await sendLists(deps);
   const seconds = Math.round((systemClock.monotonicMs() - startedMs) / 10) / 100;
   const outcomes = [];
   for (const send of [single, ...lists]) outcomes.push(await readOutcome(deps, send));
+  const counted = countOutcomes(outcomes);
+  const told = await readEvents(deps, events, counted.read);
   if (!deps.staysLinked) await disconnect(deps);
-  return { linked, pairedByCode, ...countOutcomes(outcomes), seconds };
+  return { linked, pairedByCode, ...counted, told, seconds };
 }
 
 async function linkByQr({ qrDevice, phones, progress }: ScenarioDeps): Promise<boolean> {
@@ -162,6 +168,14 @@ async function readOutcome({ phones }: ScenarioDeps, send: DemoSend): Promise<Se
   const { counts } = await api.message(messageId);
   const [recipients, deliveries] = await Promise.all([api.recipients(messageId), phones.deliveries(from)]);
   return { accepted, counts, recipients, text, deliveries };
+}
+
+async function readEvents({ progress }: ScenarioDeps, events: EventsFollower, read: number): Promise<number> {
+  progress.step('Read the events');
+  const told = await events.readTold(read);
+  if (told === read) progress.done(`${told} recipients are told as read`);
+  else progress.fail();
+  return told;
 }
 
 async function disconnect({ qrDevice, codeDevice, progress }: ScenarioDeps): Promise<void> {

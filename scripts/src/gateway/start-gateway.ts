@@ -38,7 +38,7 @@ export const ALL_IN_ONE: GatewayProcess = {
 
 export interface GatewayOptions {
   processes: readonly GatewayProcess[];
-  /** What the processes get: `REDIS_URL`, `MESSENGER_URL` and so on; `CREDENTIAL_KEYS`, too, unless they are the API alone. */
+  /** What the processes get: `REDIS_URL`, `MESSENGER_URL` and so on; `CREDENTIAL_KEYS`, too, unless they are the API or the events service alone. */
   env: Record<string, string>;
   apiHost: string;
   apiPort: number;
@@ -94,7 +94,7 @@ async function startProcess(
       API_HOST: options.apiHost,
       API_PORT: String(options.apiPort),
       ...(options.dashboardPort !== undefined && { DASHBOARD_PORT: String(options.dashboardPort) }),
-      ...(roles.every((role) => role === 'api') && { CREDENTIAL_KEYS: '' }),
+      ...(roles.every((role) => role === 'api' || role === 'events') && { CREDENTIAL_KEYS: '' }),
     },
     output: options.output(process),
   });

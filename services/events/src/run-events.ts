@@ -9,7 +9,7 @@ import { addEventsMetrics } from './events-metrics.js';
 import { Relay } from './relay/relay.js';
 
 /** The Redis connections of the events service. */
-export const EVENTS_CONNECTIONS = ['commands', 'subscriber'] as const;
+export const EVENTS_CONNECTIONS = ['commands', 'failFast', 'subscriber'] as const;
 
 /** Builds an events service; the lifecycle stops it. */
 export async function runEvents(

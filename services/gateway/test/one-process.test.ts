@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describeMetrics, METRIC_GROUPS } from '@gateway/gateway/metrics-document';
+import { ROLE_NAMES } from '@gateway/gateway/roles';
 import { addMetrics, combinationsOf, createMetrics } from '@gateway/runtime/process/metrics';
 import { ROOT } from '@gateway/scripts/paths';
+import { openRedisSpace } from '@gateway/testkit/redis-space';
 import { ServiceProcess } from '@gateway/testkit/service-process';
 import { useGateway } from '@gateway/testkit/use-gateway';
 import { expect } from 'chai';
@@ -78,6 +80,20 @@ describe('one process with all roles', () => {
         expect(values, `${full} ${label}`).not.to.equal(undefined);
         if (values !== 'open') expect(values, `${full} ${label}`).to.include(value);
       }
+    }
+  });
+});
+
+describe('a role in a process of its own', () => {
+  it('starts, whichever it is, and ends when it is asked to', async () => {
+    const space = await openRedisSpace();
+    try {
+      const env = { REDIS_URL: space.url, KEY_PREFIX: space.prefix, ...space.keySettings };
+      const ports = { API_PORT: '0', DASHBOARD_PORT: '0', PACE_PER_MINUTE: '20' };
+      const started = await Promise.all(ROLE_NAMES.map((role) => ServiceProcess.start(role, { ...env, ...ports })));
+      expect(await Promise.all(started.map((process) => process.stop()))).to.deep.equal(ROLE_NAMES.map(() => true));
+    } finally {
+      await space.close();
     }
   });
 });
