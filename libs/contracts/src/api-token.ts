@@ -8,7 +8,7 @@ const TOKEN = /^gw_([0-9a-hjkmnp-tv-z]{16})_([0-9a-hjkmnp-tv-z]{32})([0-9a-hjkmn
 /**
  * What a token may do. `connect`: link and unlink its device; `send`: messages, and cancelling them; `otp`: one-time
  * passwords; `read`: results of both, the status, and checks of contacts; `opt-outs`: the list of them; `events`:
- * reserved; `webhooks`: endpoints that are told what happens, which includes what people write; `admin`: read and cancel the sends of other tokens.
+ * what happens and what people write, with their files; `webhooks`: endpoints that are told what happens, which includes what people write; `admin`: read and cancel the sends of other tokens.
  */
 export const API_TOKEN_SCOPES = ['connect', 'send', 'otp', 'read', 'opt-outs', 'events', 'webhooks', 'admin'] as const;
 export type ApiTokenScope = (typeof API_TOKEN_SCOPES)[number];

@@ -7,8 +7,9 @@ import { useDevices } from '../../api/devices.js';
 import { createToken, type MadeToken } from '../../api/tokens.js';
 import { Failure } from '../../components/states/failure.js';
 
-/** Those that do something today. */
-const SCOPES = ['connect', 'send', 'otp', 'read', 'opt-outs', 'admin'] as const satisfies ApiTokenScope[];
+/** What a program that sends needs; the others are for those who choose them. */
+const USUAL = ['connect', 'send', 'otp', 'read', 'opt-outs'] as const satisfies ApiTokenScope[];
+const SCOPES = [...USUAL, 'events', 'webhooks', 'admin'] as const satisfies ApiTokenScope[];
 const DAYS = ['', '7', '30', '90', '365'] as const;
 
 interface NewTokenFormProps {
@@ -24,7 +25,7 @@ export function NewTokenForm({ isFirst, onMade }: NewTokenFormProps) {
   const form = useForm({
     initialValues: {
       ...{ name: isFirst ? t('tokens.new.first') : '', device: '', days: '' },
-      scopes: SCOPES.filter((scope) => scope !== 'admin') as string[],
+      scopes: [...USUAL] as string[],
     },
     validate: {
       name: (name) => (name.trim() === '' ? t('tokens.new.noName') : null),
