@@ -1,5 +1,6 @@
 import type { Pace } from '@gateway/contracts/devices/pace';
 import { proto } from '@gateway/messenger/socket/baileys';
+import { ringDoorbell } from '@gateway/store/core/doorbells';
 import { setPace } from '@gateway/store/devices/devices';
 import { addOptOuts, countOptOuts, findOptedOut, findOptOut } from '@gateway/store/workspace/opt-outs';
 import { eventually } from '@gateway/testkit/eventually';
@@ -16,7 +17,27 @@ describe('people who opted out, end to end', () => {
   before(async () => {
     await gateway.link(ACCOUNT);
   });
-  afterEach(() => setPace(space.store, ADDRESS, undefined));
+  afterEach(() => changePace(undefined));
+
+  const changePace = async (pace: Pace | undefined): Promise<void> => {
+    await setPace(space.store, ADDRESS, pace);
+    await ringDoorbell(space.store, { topic: 'sends', ...ADDRESS });
+  };
+  const paceWaits = async () =>
+    Math.max(
+      ...(await gateway.metrics()).map((text) =>
+        Number(/^gateway_pace_wait_seconds_total (\S+)/m.exec(text)?.[1] ?? 0),
+      ),
+    );
+  /** Resolves when it is in force: messages have waited for it. */
+  const slowTo = async (messagesPerMinute: number): Promise<void> => {
+    const before = await paceWaits();
+    await changePace({ messagesPerMinute, burst: 1, jitter: 0 });
+    await eventually(async () => {
+      await finish(await send(makeNumbers(2, 80), 'a trial'));
+      return (await paceWaits()) > before;
+    });
+  };
 
   const optOut = (...numbers: string[]) =>
     addOptOuts(space.store, 'main', { numbers, source: 'api', atMs: Date.now() });
@@ -86,12 +107,15 @@ describe('people who opted out, end to end', () => {
   });
 
   it('may say so in mid-list, in English or in Arabic: they get nothing any more', async () => {
-    await setPace(space.store, ADDRESS, { messagesPerMinute: 400, burst: 1, jitter: 0 });
+    await slowTo(300);
     const numbers = makeNumbers(40, 84);
     const [english, arabic] = numbers.slice(-2) as [string, string];
     const messageId = await send(numbers, 'mid-list');
     await eventually(async () => (await shown('mid-list')).length >= 3, { everyMs: 50 });
     await Promise.all([write(english, 'Stop.'), write(arabic, 'إيقَاف')]);
+    for (const number of [english, arabic]) await eventually(() => isOptedOut(number), { everyMs: 20 });
+    expect((await shown('mid-list')).length, 'still in mid-list').to.be.lessThan(38);
+    await changePace(undefined);
     const { counts, recipients } = await finish(messageId);
     expect(counts).to.include({ failed: 2, read: 38 });
     for (const recipient of recipients.slice(-2)) expect(recipient.error).to.equal('recipient_opted_out');
@@ -115,7 +139,7 @@ describe('people who opted out, end to end', () => {
   });
 
   it('are known under a hidden identifier also when all lookups are forgotten in mid-list', async () => {
-    await setPace(space.store, ADDRESS, { messagesPerMinute: 1_000, burst: 1, jitter: 0 });
+    await slowTo(1_000);
     const [number, ofAnother, ...others] = makeNumbers(13, 90) as [string, string, ...string[]];
     const [person, another] = ['lid:144000000000090', 'lid:144000000000091'];
     await write(another, 'hello');
