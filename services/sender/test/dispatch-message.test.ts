@@ -269,6 +269,16 @@ describe('dispatching a message', () => {
       await expectUnused();
     });
 
+    it('goes out all the same if it is a code: no opt-out concerns it, and it takes one place in the pace', async () => {
+      send = await load(await stage.accept([ADA], { kind: 'otp' }));
+      const wait = () => {
+        news++;
+        stage.leap(101);
+      };
+      expect(await dispatch({ ...whileItWaits(wait), pace: PACE })).to.equal('sent');
+      expect(order.filter((step) => step === 'take-pace')).to.have.length(1);
+    });
+
     it('gives its turn back when it cannot be written', async () => {
       stage.network.answer = () => {
         throw new Error('no room');

@@ -109,14 +109,19 @@ async function write(deps: DispatchDeps, item: WorkItem): Promise<Written | unde
   return undefined;
 }
 
-/** Unless what was asked with the claim does not hold any more when its turn comes: then not a byte of it goes out. */
+/**
+ * Unless what was asked with the claim does not hold any more when its turn comes: then not a byte of it goes out. Of a
+ * code nothing was asked, and a second claim would cost it a second place in the pace.
+ */
 async function sendInTurn(deps: DispatchDeps, item: WorkItem, news: number): Promise<Written | undefined> {
   const { turns, clock, verdicts } = deps;
   const { send, recipient } = item;
   const claimedAtMs = clock.monotonicMs();
-  await turns.take({ isUrgent: send.record.priority === 'otp' });
+  const isOtp = send.record.priority === 'otp';
+  await turns.take({ isUrgent: isOtp });
   const isLate = clock.monotonicMs() - claimedAtMs > LONGEST_WAIT_MS;
-  if (!isLate && news === deps.countNews() && send.mayGo(recipient)) {
+  const isStale = !isOtp && (isLate || news !== deps.countNews());
+  if (!isStale && send.mayGo(recipient)) {
     return sendOne(deps, item).finally(() => turns.give());
   }
   turns.give();
