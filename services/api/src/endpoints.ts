@@ -4,6 +4,7 @@ import { disconnectDevice } from './devices/disconnect-device.js';
 import { listDevices } from './devices/list-devices.js';
 import { showStatus } from './devices/show-status.js';
 import { listEvents } from './events/list-events.js';
+import { streamEvents } from './events/stream-events.js';
 import type { Endpoint } from './http/endpoint.js';
 import { showMedia } from './media/show-media.js';
 import { addOptOuts } from './opt-outs/add-opt-outs.js';
@@ -41,6 +42,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   checkContacts,
   showMedia,
   listEvents,
+  streamEvents,
   listOptOuts,
   addOptOuts,
   showOptOut,

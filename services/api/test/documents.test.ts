@@ -38,6 +38,7 @@ describe('the documents of the API', () => {
       '/devices',
       '/disconnect',
       '/events',
+      '/events/stream',
       '/media/{id}',
       '/messages',
       '/messages/{messageId}',

@@ -5,10 +5,12 @@ import { Relay } from '@gateway/events/relay/relay';
 import { createLogger } from '@gateway/runtime/logs/logger';
 import { createMetrics } from '@gateway/runtime/process/metrics';
 import { recordResults } from '@gateway/store/sends/change-send';
+import { revokeApiToken } from '@gateway/store/workspace/api-tokens';
+import { eventually } from '@gateway/testkit/eventually';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { expect } from 'chai';
 import { type DeviceOwner, linkDevice } from './support/device-owner.js';
-import { startTestApi, type TestApi } from './support/test-api.js';
+import { BASE, startTestApi, type TestApi } from './support/test-api.js';
 
 const PEOPLE = Array.from({ length: 30 }, (_, i) => `4477009001${String(i).padStart(2, '0')}`);
 
@@ -131,5 +133,63 @@ describe('events for those who ask', () => {
     const ended = await Promise.allSettled(waits);
     expect(ended.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
     expect((await ask(`?after=${nextCursor}&wait=1`)).events).to.deep.equal([]);
+  });
+
+  /** Frames of a stream, until so many have come; then it is left. */
+  async function follow(query: string, { wanted, headers = {} }: { wanted: number; headers?: Record<string, string> }) {
+    const gone = new AbortController();
+    const answer = await fetch(`${api.origin}${BASE}/events/stream${query}`, {
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      signal: gone.signal,
+    });
+    expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/event-stream']);
+    let text = '';
+    const frames = () => text.split('\n\n').filter((frame) => frame.startsWith('id: '));
+    for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      if (frames().length >= wanted) break;
+    }
+    gone.abort();
+    return frames().map((frame) => {
+      const [id, type, data] = frame.split('\n').map((line) => line.slice(line.indexOf(': ') + 2)) as [
+        string,
+        string,
+        string,
+      ];
+      return { id, type, event: JSON.parse(data) as GatewayEvent };
+    });
+  }
+
+  it('come as a stream, which goes on behind the last one that was heard', async () => {
+    const start = (await ask('')).nextCursor;
+    const messageId = await send();
+    const following = follow(`?after=${start}&types=message.sent,message.read`, { wanted: 4 });
+    for (let index = 0; index < 4; index++) await record(messageId, 'acked', [index]);
+    const first = await following;
+    expect(first.map(({ type }) => type)).to.deep.equal(Array(4).fill('message.sent'));
+    await record(messageId, 'read', [0, 1]);
+    const headers = { 'last-event-id': first[2]!.id };
+    const rest = await follow('?types=message.sent,message.read', { wanted: 3, headers });
+    expect(rest.map(({ event }) => [event.type, event.data.index])).to.deep.equal([
+      ['message.sent', 3],
+      ['message.read', 0],
+      ['message.read', 1],
+    ]);
+    expect(rest[0]!.event).to.deep.equal(first[3]!.event);
+  });
+
+  it('come on five streams of a token at a time, and on none of a revoked one', async () => {
+    await ask('');
+    const gone = new AbortController();
+    const open = () =>
+      fetch(`${api.origin}${BASE}/events/stream`, {
+        headers: { authorization: `Bearer ${token}` },
+        signal: gone.signal,
+      });
+    const streams = await Promise.all(Array.from({ length: 6 }, open));
+    expect(streams.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 200, 200, 429]);
+    gone.abort();
+    await revokeApiToken(space.store, 'main', token.split('_')[1]!);
+    await eventually(async () => (await open().catch(() => undefined))?.status !== 200);
   });
 });

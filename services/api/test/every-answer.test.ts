@@ -234,6 +234,26 @@ describe('every answer of the document', () => {
     },
     showMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
     cancelMessage: { 404: (operation) => statusOf(call({ ...operation, path: '/messages/msg_x' })) },
+    streamEvents: {
+      200: async () => {
+        const gone = new AbortController();
+        const { status, headers } = await fetch(`${api.origin}${BASE}/events/stream`, {
+          headers: { authorization: `Bearer ${token}` },
+          signal: gone.signal,
+        });
+        checkAnswer('GET', '/events/stream', { status, headers, body: '' });
+        gone.abort();
+        return status;
+      },
+      403: async (operation) => {
+        token = (await api.newToken({ scopes: ['read'] })).value;
+        return statusOf(call(operation));
+      },
+      410: async (operation) => {
+        await call({ ...operation, path: '/events' });
+        return statusOf(call({ ...operation, path: '/events/stream?after=1-1' }));
+      },
+    },
     listEvents: {
       403: async (operation) => {
         token = (await api.newToken({ scopes: ['read'] })).value;

@@ -200,9 +200,13 @@ function success({ docs: { answer, otherAnswers = [] }, idempotent }: Endpoint):
   return Object.fromEntries([answer, ...otherAnswers].map((each) => [each.status, toResponse(each, more)]));
 }
 
-function toResponse({ description, body, isFile }: AnswerDocs, moreHeaders: readonly string[]): ResponseDocs {
+function toResponse({ description, body, isFile, isStream }: AnswerDocs, moreHeaders: readonly string[]): ResponseDocs {
   if (isFile)
     return { description, headers: headers([...LIMIT_HEADERS, ...FILE_HEADERS, ...moreHeaders]), content: ANY_FILE };
+  if (isStream) {
+    const content = { 'text/event-stream': { schema: { type: 'string' } } };
+    return { description, headers: headers([...LIMIT_HEADERS, ...moreHeaders]), content };
+  }
   const fields = toJsonSchema(body);
   const schema = {
     ...fields,

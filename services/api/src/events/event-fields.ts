@@ -1,5 +1,29 @@
+import { LOG_START, type LogPlace, parseCursor } from '@gateway/contracts/events/cursor';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
+import { areEventsOpen, openEvents } from '@gateway/store/events/open-events';
+import { endOfLog, noteReading } from '@gateway/store/events/read-log';
+import type { ApiDeps } from '../api-deps.js';
+import type { Call } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
+
+export const cursorField = Joi.string()
+  .custom((text: string, helpers) => (parseCursor(text) ? text : helpers.error('any.invalid')))
+  .description(
+    'The `nextCursor` of the answer before; `0` for the oldest event that is kept. Without it: from now on.',
+  );
+
+export const typesField = Joi.string()
+  .custom(readTypes)
+  .description(
+    'Only these, separated by commas. Without it all but `message.<status>`, which tell each recipient apart.',
+  );
+
+function readTypes(list: string): string[] {
+  const types = list.split(',');
+  const unknown = types.find((type) => !EVENT_TYPES.includes(type));
+  if (unknown !== undefined) throw new Error(`there is no type ${unknown.slice(0, 40)}`);
+  return types;
+}
 
 /** An event in an answer. What `data` holds depends on the type: see the webhooks of the document. */
 export const eventAnswer = Joi.object({
@@ -12,3 +36,17 @@ export const eventAnswer = Joi.object({
   device: Joi.string().allow(null).required().description('null where it is about the workspace.'),
   data: Joi.object().unknown(true).required(),
 });
+
+type EventsCall = Pick<Call<{ after?: string; types?: string[] }, unknown>, 'workspace' | 'query' | 'token'>;
+
+/** From where on. Whoever reads wants events: from now on there are some. */
+export async function startReading({ workspace, query }: EventsCall, { store }: ApiDeps): Promise<LogPlace> {
+  if (!(await areEventsOpen(store, workspace))) await openEvents(store, workspace);
+  await noteReading(store, workspace);
+  return query.after === undefined ? endOfLog(store, workspace) : (parseCursor(query.after) ?? LOG_START);
+}
+
+/** A token of a device hears of that device. */
+export function filterOf({ query: { types }, token }: EventsCall) {
+  return { ...(types && { types }), ...(token.device !== undefined && { devices: [token.device] }) };
+}

@@ -1,29 +1,20 @@
-import { LOG_START, type LogPlace, parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
-import { EVENT_TYPES } from '@gateway/contracts/events/events';
-import { areEventsOpen, openEvents } from '@gateway/store/events/open-events';
-import { endOfLog, noteReading } from '@gateway/store/events/read-log';
+import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
 import type { Call, Endpoint } from '../http/endpoint.js';
 import { Joi } from '../http/input/input-types.js';
-import { eventAnswer } from './event-fields.js';
-import { type EventPage, readEvents } from './wait-for-events.js';
+import { cursorField, eventAnswer, filterOf, startReading, typesField } from './event-fields.js';
+import { type EventPage, readEvents } from './read-events.js';
+import { waitForBell } from './wait-for-bell.js';
 
-export interface EventsQuery {
+interface EventsQuery {
   after?: string;
   types?: string[];
   limit: number;
   wait: number;
 }
 
-function readTypes(list: string): string[] {
-  const types = list.split(',');
-  const unknown = types.find((type) => !EVENT_TYPES.includes(type));
-  if (unknown !== undefined) throw new Error(`there is no type ${unknown.slice(0, 40)}`);
-  return types;
-}
-
-type EventsCall = Pick<Call<EventsQuery, unknown>, 'workspace' | 'query' | 'token' | 'signal'>;
+type EventsCall = Call<EventsQuery, Record<string, never>>;
 
 /** `GET /events`: what changed, for those who ask. */
 export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
@@ -32,16 +23,8 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
   bucket: 'events',
   scope: 'events',
   query: Joi.object<EventsQuery>({
-    after: Joi.string()
-      .custom((text: string, helpers) => (parseCursor(text) ? text : helpers.error('any.invalid')))
-      .description(
-        'The `nextCursor` of the answer before; `0` for the oldest event that is kept. Without it: from now on.',
-      ),
-    types: Joi.string()
-      .custom(readTypes)
-      .description(
-        'Only these, separated by commas. Without it all but `message.<status>`, which tell each recipient apart.',
-      ),
+    after: cursorField,
+    types: typesField,
     limit: Joi.number().integer().min(1).max(1_000).default(500).description('Changes in an answer, about.'),
     wait: Joi.number().integer().min(0).max(25).default(0).unit('seconds').description('How long to wait for one.'),
   }),
@@ -67,48 +50,28 @@ export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
 
   async handle(call, deps) {
     const after = await startReading(call, deps);
-    const { events, next } = await waitForEvents(call, deps, after);
-    return { status: 200, body: { events, nextCursor: sayCursor(next) } };
+    const { rows, next } = await waitForEvents(call, deps, after);
+    return { status: 200, body: { events: rows.map(({ event }) => event), nextCursor: sayCursor(next) } };
   },
 };
 
-/** From where on. Whoever reads wants events: from now on there are some. */
-export async function startReading({ workspace, query }: EventsCall, { store }: ApiDeps): Promise<LogPlace> {
-  if (!(await areEventsOpen(store, workspace))) await openEvents(store, workspace);
-  await noteReading(store, workspace);
-  return query.after === undefined ? endOfLog(store, workspace) : (parseCursor(query.after) ?? LOG_START);
-}
-
 async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): Promise<EventPage> {
   const { workspace, query, token, signal } = call;
-  const { store, eventBells, eventWaits } = deps;
   const filter = { ...filterOf(call), limit: query.limit };
-  const release = query.wait > 0 ? eventWaits.take(token.keyId) : undefined;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(query.wait * 1000)]);
-  let rings = 0;
-  let wake = () => {};
-  const stop = eventBells.on(workspace, () => {
-    rings++;
-    wake();
-  });
-  deadline.addEventListener('abort', () => wake(), { once: true });
+  const release = query.wait > 0 ? deps.eventWaits.take(token.keyId) : undefined;
+  const deadlineMs = deps.clock.monotonicMs() + query.wait * 1000;
+  const bell = waitForBell(deps.eventBells, workspace, signal);
   try {
-    let page: EventPage = { events: [], next: after, isLast: false };
-    for (;;) {
-      const heard = rings;
-      page = await readEvents({ store, workspace }, page.next, filter);
-      if (page.events.length > 0) return page;
-      if (!page.isLast) continue;
-      if (!release || deadline.aborted) return page;
-      // A bell that rang while we read has been heard.
-      if (rings === heard) await new Promise<void>((resolve) => (wake = resolve));
+    for (let next = after; ; ) {
+      const page = await readEvents({ store: deps.store, workspace }, next, filter);
+      const leftMs = deadlineMs - deps.clock.monotonicMs();
+      const isOver = page.rows.length > 0 || (page.isLast && (!release || leftMs <= 0 || signal.aborted));
+      if (isOver) return page;
+      if (page.isLast) await bell.next(leftMs);
+      next = page.next;
     }
   } finally {
-    stop();
+    bell.close();
     release?.();
   }
-}
-
-export function filterOf({ query: { types }, token }: EventsCall) {
-  return { ...(types && { types }), ...(token.device !== undefined && { devices: [token.device] }) };
 }

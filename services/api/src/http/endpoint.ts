@@ -25,6 +25,8 @@ export interface Call<Query, Body> {
   body: Body;
   /** As the caller wrote it; only for endpoints that know it. */
   idempotencyKey?: string;
+  /** Of a client that had a stream before. */
+  lastEventId: string | undefined;
   /** The state of the device, read once per request. */
   readState(): Promise<DeviceState>;
   /** Aborted when the caller is gone or the process stops: waiting steps give up. */
@@ -63,6 +65,8 @@ export interface AnswerDocs {
   body: ObjectSchema;
   /** In place of that body. */
   isFile?: true;
+  /** The same, of events. */
+  isStream?: true;
 }
 
 /** What the API's own documents say beside the schemas of query and body. */

@@ -58,6 +58,7 @@ async function toCall<Query, Body>(
     query: query as Query,
     body: body as Body,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    lastEventId: req.get('last-event-id'),
     readState() {
       locals.state ??= states.read(address);
       return locals.state;

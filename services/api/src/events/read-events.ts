@@ -1,13 +1,13 @@
 import { type LogPlace, sayCursor } from '@gateway/contracts/events/cursor';
-import type { GatewayEvent } from '@gateway/contracts/events/events';
 import type { Workspace } from '@gateway/contracts/ids';
 import { ApiError } from '@gateway/runtime/errors';
 import type { Store } from '@gateway/store/core/store';
 import { readLog } from '@gateway/store/events/read-log';
-import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
+import { type EventFilter, type RenderedEvent, renderEvents } from '@gateway/store/events/render-events';
 
 export interface EventPage {
-  events: GatewayEvent[];
+  /** Each with where one is who has it. */
+  rows: RenderedEvent[];
   next: LogPlace;
   /** There is nothing behind it now. */
   isLast: boolean;
@@ -28,15 +28,16 @@ export async function readEvents(
   const entries = await readLog(store, workspace, after, { limit: ENTRIES });
   if ('oldest' in entries) throw gone(entries.oldest);
   const rendered = (await renderEvents(store, workspace, entries, filter)).slice(after.offset);
-  const page: EventPage = { events: [], next: after, isLast: entries.length < ENTRIES };
+  const page: EventPage = { rows: [], next: after, isLast: entries.length < ENTRIES };
   let changes = 0;
   for (const { event, place } of rendered) {
     const weight = Array.isArray(event.data.changes) ? event.data.changes.length : 1;
     if (changes > 0 && changes + weight > limit) return { ...page, isLast: false };
     changes += weight;
-    page.events.push(event);
     // A place within the first entry is behind what came before it.
-    page.next = place.offset > 0 && place.entry === '0-0' ? { entry: after.entry, offset: place.offset } : place;
+    const here = place.offset > 0 && place.entry === '0-0' ? { entry: after.entry, offset: place.offset } : place;
+    page.rows.push({ event, place: here });
+    page.next = here;
   }
   const last = entries.at(-1);
   if (last) page.next = { entry: last.id, offset: 0 };

@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream';
+import { parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
+import { LIMITS } from '@gateway/contracts/limits';
+import { ApiError } from '@gateway/runtime/errors';
+import { findApiToken, isUsable } from '@gateway/store/workspace/api-tokens';
+import type { ApiDeps } from '../api-deps.js';
+import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
+import type { Call, Endpoint } from '../http/endpoint.js';
+import { Joi } from '../http/input/input-types.js';
+import { cursorField, filterOf, startReading, typesField } from './event-fields.js';
+import { type EventPage, readEvents } from './read-events.js';
+import { type BellWait, waitForBell } from './wait-for-bell.js';
+
+interface StreamQuery {
+  after?: string;
+  types?: string[];
+}
+
+type StreamCall = Call<StreamQuery, Record<string, never>>;
+
+/** A comment comes this often where nothing happens: proxies end what is silent, and a revoked token is noticed. */
+const BEAT_MS = 15_000;
+/** Changes that are rendered at a time. */
+const PAGE = 100;
+
+/** `GET /events/stream`: what changed, as it happens. */
+export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
+  methods: ['get'],
+  path: '/events/stream',
+  bucket: 'events',
+  scope: 'events',
+  query: Joi.object<StreamQuery>({ after: cursorField, types: typesField }),
+  body: noBody,
+  maxBodyBytes: NO_BODY_BYTES,
+  docs: {
+    operationId: 'streamEvents',
+    summary: 'Follow events',
+    description:
+      'The same as server-sent events: `id` is the cursor, `event` the type, `data` the event. A client that connects again with `Last-Event-ID`, as ' +
+      `browsers do, misses nothing. ${LIMITS.eventWaitsPerToken} streams of a token at a time, waiting calls included. It ends when the token is revoked.`,
+    answer: { status: 200, description: 'A stream without an end.', body: Joi.object({}), isStream: true },
+    errors: ['events_gone'],
+  },
+
+  async handle(call, deps) {
+    const release = deps.eventWaits.take(call.token.keyId);
+    if (!release) throw new ApiError('rate_limited', { headers: { 'Retry-After': '10' }, resetInSeconds: 10 });
+    // Before the first look: what comes after that rings.
+    const bell = waitForBell(deps.eventBells, call.workspace, call.signal);
+    const end = () => {
+      bell.close();
+      release();
+    };
+    try {
+      const again = call.lastEventId === undefined ? undefined : parseCursor(call.lastEventId);
+      const after = again ?? (await startReading(call, deps));
+      const filter = { ...filterOf(call), limit: PAGE };
+      const first = await readEvents({ store: deps.store, workspace: call.workspace }, after, filter);
+      const file = Readable.from(tell(call, deps, { first, filter, bell }), { highWaterMark: 1 });
+      file.once('close', end);
+      return { status: 200, headers: { 'Content-Type': 'text/event-stream' }, file };
+    } catch (thrown) {
+      end();
+      throw thrown;
+    }
+  },
+};
+
+async function* tell(
+  { workspace, token, signal }: StreamCall,
+  deps: ApiDeps,
+  {
+    first,
+    filter,
+    bell,
+  }: { first: EventPage; filter: ReturnType<typeof filterOf> & { limit: number }; bell: BellWait },
+): AsyncGenerator<string> {
+  const { store, clock } = deps;
+  yield 'retry: 2000\n\n';
+  for (let page = first; !signal.aborted; ) {
+    for (const { event, place } of page.rows) {
+      yield `id: ${sayCursor(place)}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    }
+    if (page.isLast && !(await bell.next(BEAT_MS))) {
+      const known = await findApiToken(store, workspace, token.keyId);
+      if (signal.aborted || !known || !isUsable(known, clock.nowMs())) return;
+      yield ': still here\n\n';
+    }
+    page = await readEvents({ store, workspace }, page.next, filter);
+  }
+}
