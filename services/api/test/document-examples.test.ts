@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -35,13 +35,16 @@ describe('the examples of docs/api.md', () => {
 
   before(async () => {
     [space, simulator] = await Promise.all([openRedisSpace(), startSimulator()]);
-    gateway = await Gateway.start({ space, simulator, inOneProcess: true });
+    gateway = await Gateway.start({ space, simulator, inOneProcess: true, env: { WEBHOOK_NETWORKS: '127.0.0.1/32' } });
     folder = mkdtempSync(join(tmpdir(), 'readme-'));
     // What is asked of curl beyond the example: no progress, and the status behind the body.
     writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\nwrite-out = "\\n%{http_code}"\n');
     writeFileSync(join(folder, 'offer.pdf'), makePdf());
     const { value: token } = await createApiToken(space.store, 'main', { name: 'my-app' });
-    environment = { CURL_HOME: folder, BASE: gateway.baseUrl, TOKEN: token };
+    const tokenFor = async (scope: 'events' | 'webhooks') =>
+      (await createApiToken(space.store, 'main', { name: scope, scopes: [scope] })).value;
+    const [LISTENER, HOOKS] = await Promise.all([tokenFor('events'), tokenFor('webhooks')]);
+    environment = { CURL_HOME: folder, BASE: gateway.baseUrl, TOKEN: token, LISTENER, HOOKS };
   });
   after(async () => {
     rmSync(folder, { recursive: true });
@@ -57,8 +60,9 @@ describe('the examples of docs/api.md', () => {
     const found = commands.filter((command) => matches.test(command));
     expect(found, String(matches)).to.have.length(1);
     run.push(found[0]!);
-    const [body, status] = (await start('sh', ['-c', found[0]!])).split('\n');
-    return { status: Number(status), body: JSON.parse(body!) };
+    // No request of a test leaves this machine.
+    const [body, status] = (await start('sh', ['-c', found[0]!.replace('example.com', '127.0.0.1:1')])).split('\n');
+    return { status: Number(status), body: body ? JSON.parse(body) : {} };
   }
   /** As often as the network wants: the second code is there a moment after the first scan. */
   async function linkAsWritten(): Promise<void> {
@@ -80,6 +84,21 @@ describe('the examples of docs/api.md', () => {
     expect(body.qrCode).to.match(/^data:image\/png;base64,/);
     await linkAsWritten();
     expect((await curl(/\/status"/)).body).to.include({ success: true, status: 'connected', phone: ACCOUNT });
+  });
+
+  it('hear what happens, and fetch a file that came', async () => {
+    environment.CURSOR = String((await curl(/LISTENER" "\$BASE\/events"/)).body.nextCursor);
+    const draft = { to: ACCOUNT, text: 'Look', image: { base64: makePdf().toString('base64') } };
+    const url = `${simulator.adminUrl}/admin/phones/447700900129/messages`;
+    await fetch(url, { method: 'POST', body: JSON.stringify(draft) });
+    const heard = (await curl(/after=\$CURSOR/)).body.events as { type: string }[];
+    expect(heard.map(({ type }) => type)).to.deep.equal(['message.received']);
+    const [first] = (await curl(/after=0/)).body.events as { data: { content: { media: { id: string } } } }[];
+    environment.MEDIA_ID = first!.data.content.media.id;
+    const before = readdirSync(folder);
+    expect((await curl(/\/media\//)).status).to.equal(200);
+    const [file] = readdirSync(folder).filter((name) => !before.includes(name));
+    expect(readFileSync(join(folder, file!)).equals(makePdf())).to.equal(true);
   });
 
   it('send, show and cancel', async () => {
@@ -116,6 +135,13 @@ describe('the examples of docs/api.md', () => {
       200,
       [{ phone: '447700900126', onMessenger: true, optedOut: false, hasConversation: false }],
     ]);
+  });
+
+  it('make and test a webhook', async () => {
+    const { status, body } = await curl(/\/webhooks"/);
+    expect(status, JSON.stringify(body)).to.equal(201);
+    environment.WEBHOOK_ID = /wh_[a-z0-9]+/.exec(JSON.stringify(body))![0];
+    expect((await curl(/\/test"/)).body).to.include({ webhookStatus: 'unverified' });
   });
 
   it('send a file with fetch, once', async () => {
