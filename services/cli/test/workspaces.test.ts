@@ -47,6 +47,10 @@ describe('workspaces on the command line', () => {
       'There are no opt-outs.',
       `error: the token with the key ${shop.keyId} is in another workspace: --workspace shop`,
     ]);
+    // What would go, and nothing goes without a word.
+    const counted = JSON.parse((await cli('default', 'workspace delete shop --dry-run --json')).stdout);
+    expect(counted.keys).to.be.above(3);
+    expect((await cli('default', 'workspace delete shop')).stderr).to.include('add --yes, or --dry-run');
     expect(await statusOf(shop.token)).to.equal('connected');
   });
 });

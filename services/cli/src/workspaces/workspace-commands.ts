@@ -1,5 +1,5 @@
 import { isWorkspaceName, type Workspace } from '@gateway/contracts/ids';
-import { deleteWorkspace } from '@gateway/store/workspace/delete-workspace';
+import { deleteWorkspace, findWorkspace } from '@gateway/store/workspace/delete-workspace';
 import {
   readWorkspaceLimits,
   setWorkspaceLimits,
@@ -13,6 +13,12 @@ import { showTime } from '../output.js';
 
 /** What `--devices` and the others give: a number, or `none`. */
 type LimitOptions = Partial<Record<WorkspaceLimit, number | 'none'>>;
+
+interface DeleteOptions {
+  wait: number;
+  dryRun?: true;
+  yes?: true;
+}
 
 /** `workspace create | list | limit | delete`. */
 export function addWorkspaceCommands(program: Command): void {
@@ -42,8 +48,9 @@ export function addWorkspaceCommands(program: Command): void {
     .description('log out its accounts, and delete everything of it; safe to repeat')
     .argument('<name>', 'as in the list', readWorkspaceName)
     .option('--wait <seconds>', 'how long processes may take to log accounts out', readSeconds, 60)
-    .requiredOption('--yes', 'it cannot be taken back')
-    .action((name: Workspace, { wait }: { wait: number }) => run((context) => remove(context, name, wait * 1000)));
+    .option('--dry-run', 'only say how much there is of it')
+    .option('--yes', 'it cannot be taken back')
+    .action((name: Workspace, options: DeleteOptions) => run((context) => removeOrShow(context, name, options)));
 }
 
 export function readWorkspaceName(text: string): Workspace {
@@ -109,6 +116,16 @@ function showLimits(limits: WorkspaceLimits): string {
   return Object.entries(limits)
     .map(([name, value]) => `${name} ${value}`)
     .join(', ');
+}
+
+async function removeOrShow(context: CliContext, name: Workspace, { wait, dryRun, yes }: DeleteOptions): Promise<void> {
+  if (dryRun) {
+    const { found, nodes, keysLookedAt } = await findWorkspace(context.store, name, { withName: true });
+    const { keys, entries } = found;
+    return context.output.show({ workspace: name, keys: keys.length, entries: entries.length, nodes, keysLookedAt });
+  }
+  if (!yes) throw new Error('it cannot be taken back: add --yes, or --dry-run to see how much there is of it');
+  await remove(context, name, wait * 1000);
 }
 
 async function remove({ store, output, record }: CliContext, name: Workspace, logoutMs: number): Promise<void> {
