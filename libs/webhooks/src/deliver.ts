@@ -42,8 +42,6 @@ export interface DeliverDeps {
   clock: Clock;
   random(): number;
   signal: AbortSignal;
-  /** Told to other endpoints, and to streams. */
-  onOutcome?(webhook: Webhook, outcome: BreakerOutcome): void;
   /** Of this process. */
   token: string;
 }
@@ -103,7 +101,6 @@ async function deliverLane(
     : nextBreaker(taken.breaker, posted, times);
   const state = stateAfter(claimed, posted, isHalved ? Math.floor(delivery.changes / 2) : undefined);
   if (!(await settleDelivery(store, taken, lane, { state, attempt: posted.attempt, outcome }))) return 'taken';
-  deps.onOutcome?.(webhook, outcome);
   return outcome.status === 'active' ? 'more' : 'waiting';
 }
 

@@ -69,7 +69,7 @@ async function toSteps(
   { webhook, lane, after, entries }: { webhook: Webhook; lane: Lane; after: LogPlace; entries: readonly LoggedEntry[] },
 ): Promise<Step[]> {
   const { types, devices } = webhook.settings;
-  const mine = entries.filter((entry) => entry.class === lane);
+  const mine = entries.filter((entry) => entry.class === lane && !tellsOf(entry, webhook));
   const rendered = await renderEvents(store, workspace, mine, { types, ...(devices && { devices }) });
   const ofEntry = groupByEntry(rendered);
   const steps: Step[] = [];
@@ -90,6 +90,11 @@ async function toSteps(
     former = id;
   }
   return steps;
+}
+
+/** No endpoint hears of itself: it would be told that it fails when it is over. */
+function tellsOf({ parts }: LoggedEntry, { id }: Webhook): boolean {
+  return parts.some((part) => part.kind === 'webhook' && part.webhookId === id);
 }
 
 /** By the entry that the last of its events ends. */

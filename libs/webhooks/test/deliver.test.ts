@@ -1,4 +1,7 @@
+import { eventSchema } from '@gateway/contracts/events/events';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
+import { readLog } from '@gateway/store/events/read-log';
+import { renderEvents } from '@gateway/store/events/render-events';
 import { pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { useEndpoint } from './support/use-endpoint.js';
@@ -11,6 +14,17 @@ describe('deliveries to a webhook', () => {
     for (let n = 0; n < count; n += each) {
       await endpoint.write(...Array.from({ length: Math.min(each, count - n) }, (_, i) => n + i));
     }
+  };
+  /** What the log says of the endpoint. */
+  const told = async () => {
+    const { store } = endpoint.space;
+    const log = await readLog(store, 'main', { entry: '0-0', offset: 0 }, { limit: 100 });
+    if ('oldest' in log) throw new Error('gone');
+    return (await renderEvents(store, 'main', log)).map(({ event }) => {
+      expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+      expect(event.data.webhookId).to.equal(endpoint.id);
+      return `${event.type} ${event.data.lastStatus}`;
+    });
   };
   const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
@@ -105,14 +119,37 @@ describe('deliveries to a webhook', () => {
   it('end with a 410, and go on where they were when it is resumed', async () => {
     await write(2);
     endpoint.answer = () => 410;
-    const told: (string | undefined)[] = [];
-    expect(await endpoint.deliver({ onOutcome: (_webhook, { tell }) => void told.push(tell) })).to.equal('waiting');
-    expect([await endpoint.status(), told]).to.deep.equal(['disabled', ['disabled']]);
+    expect(await endpoint.deliver()).to.equal('waiting');
+    expect([await endpoint.status(), await told()]).to.deep.equal(['disabled', ['webhook.disabled 410']]);
     expect(await endpoint.deliver()).to.equal('idle');
     endpoint.answer = () => 200;
     await resumeWebhook(endpoint.space.store, 'main', endpoint.id);
     await endpoint.deliverAll();
     expect(endpoint.told).to.deep.equal([0, 1]);
+  });
+
+  it('that fail are told in the log after 15 minutes and after 24 hours, and so is their end, once each', async () => {
+    const { store } = endpoint.space;
+    // The reply to each step is lost.
+    const run: RunScript = async (name, keys, args) => {
+      await store.run(name, keys, args);
+      return store.run(name, keys, args);
+    };
+    await endpoint.write(0);
+    const attemptAfter = async (ms: number, status: number) => {
+      endpoint.nowMs += ms;
+      endpoint.answer = () => status;
+      await endpoint.deliver({ store: { ...store, run } });
+      return told();
+    };
+    expect(await attemptAfter(0, 503)).to.deep.equal([]);
+    expect(await attemptAfter(HOUR_MS / 5, 503)).to.deep.equal([]);
+    expect(await attemptAfter(HOUR_MS / 5, 503)).to.deep.equal(['webhook.failing 503']);
+    expect(await attemptAfter(HOUR_MS, 500)).to.have.length(1);
+    expect(await attemptAfter(23 * HOUR_MS, 500)).to.deep.equal(['webhook.failing 503', 'webhook.failing 500']);
+    expect((await attemptAfter(HOUR_MS, 200)).at(-1)).to.equal('webhook.recovered 200');
+    await endpoint.write(1);
+    expect(await attemptAfter(HOUR_MS, 200)).to.have.length(3);
   });
 
   it('are not made while it is paused, and a pause is not ended by an answer', async () => {

@@ -12,7 +12,7 @@ import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbo
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
-import { createWebhook } from '@gateway/store/webhooks/webhooks';
+import { createWebhook, listWebhooks, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { addOptOuts } from '@gateway/store/workspace/opt-outs';
 import { deliver } from '@gateway/webhooks/deliver';
 import { logFeed } from '@gateway/webhooks/log-feed';
@@ -139,6 +139,28 @@ describe('the log of a workspace, told to a webhook', () => {
     expect(told).to.have.length(120);
     expect(new Set(told.map(({ id }) => id)).size).to.equal(120);
     expect(told.slice(60).every((row) => row.status === 'read')).to.equal(true);
+  });
+
+  it('tells other endpoints of one that is disabled, and not itself', async () => {
+    const gone = await create({ description: 'gone' });
+    await addOptOuts(space.store, 'main', { numbers: ['447700900001'], source: 'api', atMs: Date.now() });
+    status = 410;
+    await gone();
+    const [{ id } = { id: '' }] = await listWebhooks(space.store, 'main');
+    const other = await create();
+    await resumeWebhook(space.store, 'main', id);
+    status = 200;
+    await addOptOuts(space.store, 'main', { numbers: ['447700900002'], source: 'api', atMs: Date.now() });
+    await gone();
+    expect(events.map(({ type }) => type)).to.deep.equal(['optout.added', 'optout.added']);
+    status = 410;
+    await addOptOuts(space.store, 'main', { numbers: ['447700900003'], source: 'api', atMs: Date.now() });
+    await gone();
+    status = 200;
+    events = [];
+    await other();
+    const told = events.find(({ type }) => type === 'webhook.disabled');
+    expect(told?.data).to.include({ webhookId: id, lastStatus: 410 });
   });
 
   it('hides what the endpoint does not want to know, and tells only the types and devices it wants', async () => {

@@ -36,7 +36,12 @@ export const PARTS = {
   received: 6,
   optOuts: 7,
   gap: 8,
+  webhook: 9,
 } as const;
+
+/** What the others are told of an endpoint. Append only. */
+export const WEBHOOK_TOLD = ['failing', 'recovered', 'disabled'] as const;
+export type WebhookTold = (typeof WEBHOOK_TOLD)[number];
 
 /** A recipient that has another status. */
 export interface RecipientChange {
@@ -55,7 +60,9 @@ export type EventPart =
   /** `phones`: digits, or `digits@lid`. */
   | { kind: 'optOuts'; isAdded: boolean; source: OptOutSource; phones: string[] }
   /** So many entries are missing. */
-  | { kind: 'gap'; missing: number };
+  | { kind: 'gap'; missing: number }
+  /** `lastStatus`: of HTTP; without it nothing was answered. */
+  | { kind: 'webhook'; state: WebhookTold; webhookId: string; sinceMs: number; lastStatus?: number };
 
 export interface EventEntry {
   class: EventClass;
@@ -111,6 +118,11 @@ function readPart(read: Reader): EventPart {
     }
     case PARTS.gap:
       return { kind: 'gap', missing: read.number(4) };
+    case PARTS.webhook: {
+      const [state, webhookId] = [WEBHOOK_TOLD[read.number(1)]!, read.text()];
+      const [sinceMs, lastStatus] = [read.number(6), read.number(2)];
+      return { kind: 'webhook', state, webhookId, sinceMs, ...(lastStatus && { lastStatus }) };
+    }
     default:
       throw new Error(`an event with a part ${kind}`);
   }

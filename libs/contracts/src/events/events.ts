@@ -119,6 +119,12 @@ const content = Joi.alternatives().try(
   Joi.object({ type: Joi.string().valid('unsupported').required(), text }),
 );
 
+const ofWebhook = {
+  webhookId: Joi.string().required(),
+  since: time.required().description('When its failures began.'),
+  lastStatus: Joi.number().integer().allow(null).required().description('Of HTTP; `null`: nothing was answered.'),
+};
+
 const outcome = (types: readonly string[]) => types.map((type) => [type, change] as const);
 
 /** What each event says in `data`, by its type. */
@@ -193,6 +199,8 @@ export const EVENT_DATA: Readonly<Record<string, Joi.ObjectSchema>> = Object.fro
         .description('Changes that were not kept, about. Read what you miss from `GET /messages`.'),
     }),
   ],
+  ['webhook.failing', Joi.object({ ...ofWebhook, disabledAt: time.required().description('If it goes on.') })],
+  ...['webhook.recovered', 'webhook.disabled'].map((type) => [type, Joi.object(ofWebhook)]),
 ] as [string, Joi.ObjectSchema][]);
 
 /** An event of a type that is documented, as it is told. */

@@ -1,3 +1,4 @@
+import type { WebhookTold } from '../events/entry.js';
 import { type WebhookAttempt, wasTaken } from './webhook.js';
 
 /** What the failures of an endpoint in a row have led to; empty while there are none. */
@@ -14,7 +15,7 @@ export interface BreakerOutcome {
   status: 'active' | 'failing' | 'disabled';
   breaker: Breaker;
   /** What others are to be told of it. */
-  tell?: 'failing' | 'recovered' | 'disabled';
+  tell?: WebhookTold;
 }
 
 const MINUTE_MS = 60_000;
@@ -25,7 +26,7 @@ const SPREAD = 0.2;
 const LONGEST_RETRY_AFTER_MS = HOUR_MS;
 /** Its owner is told twice, long before the end. */
 const TOLD_AFTER_MS = [15 * MINUTE_MS, 24 * HOUR_MS];
-const DISABLED_AFTER_MS = 72 * HOUR_MS;
+export const DISABLED_AFTER_MS = 72 * HOUR_MS;
 const GONE = 410;
 
 /**

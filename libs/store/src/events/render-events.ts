@@ -3,6 +3,7 @@ import type { LogPlace } from '@gateway/contracts/events/cursor';
 import type { EventPart } from '@gateway/contracts/events/entry';
 import { type ChangeData, DEFAULT_TYPES, type GatewayEvent } from '@gateway/contracts/events/events';
 import { type DeviceId, shortDeviceId, type Workspace } from '@gateway/contracts/ids';
+import { DISABLED_AFTER_MS } from '@gateway/contracts/webhooks/breaker';
 import type { Store } from '../core/store.js';
 import { describeReceived } from './describe-received.js';
 import type { LoggedEntry } from './read-log.js';
@@ -146,6 +147,12 @@ async function renderOther(
     }
     case 'gap':
       return make(`${entry.id}_gap`, 'events.gap', { missing: part.missing });
+    case 'webhook': {
+      const { state, webhookId, sinceMs, lastStatus = null } = part;
+      const disabledAt = iso(sinceMs + DISABLED_AFTER_MS);
+      const data = { webhookId, since: iso(sinceMs), lastStatus, ...(state === 'failing' && { disabledAt }) };
+      return make(`${entry.id}_${state}`, `webhook.${state}`, data);
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { WEBHOOK_TOLD } from '@gateway/contracts/events/entry';
 import { makeAttemptId, type Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import type { Breaker, BreakerOutcome } from '@gateway/contracts/webhooks/breaker';
@@ -45,8 +46,11 @@ const claimStep = defineScript({
 const settleStep = defineScript({
   name: 'settle-delivery',
   whenFull: 'runs',
-  keys: ['webhook', 'attempts', 'times'],
-  args: { ...WRITES, breaker: text, status: text, attempt: text, atMs: number, sealed: bytes, most: number },
+  keys: ['webhook', 'attempts', 'times', 'log'],
+  args: {
+    ...{ ...WRITES, breaker: text, status: text, attempt: text, atMs: number, sealed: bytes, most: number },
+    ...{ tell: text, id: text, sinceMs: number, httpStatus: number },
+  },
   reply: REPLY,
 });
 
@@ -94,7 +98,7 @@ export async function claimDelivery(store: Store, taken: TakenWebhook, lane: Lan
   return outcome === 'done';
 }
 
-/** After each request. `false`: this process delivers to it no more, and nothing was changed. Safe to repeat. */
+/** After each request; what others are to be told of the endpoint comes into the log. `false`: this process delivers to it no more, and nothing was changed. Safe to repeat. */
 export async function settleDelivery(
   store: Store,
   taken: TakenWebhook,
@@ -104,8 +108,12 @@ export async function settleDelivery(
   const keys = keysOf(store, taken);
   const name = makeAttemptId();
   const after = JSON.stringify(state);
+  const tell = outcome.tell ? `${WEBHOOK_TOLD.indexOf(outcome.tell)}` : '';
+  const sinceMs = taken.breaker.sinceMs ?? attempt.atMs;
   const settled = await settleStep(store, {
-    ...{ ...keys, ...writeOf(taken, lane, after), attempt: name, atMs: attempt.atMs },
+    ...{ ...keys, log: workspaceKeys(store.space, taken.workspace).eventLog },
+    ...{ tell, id: taken.id, sinceMs, httpStatus: attempt.status ?? 0 },
+    ...{ ...writeOf(taken, lane, after), attempt: name, atMs: attempt.atMs },
     ...{ breaker: JSON.stringify(outcome.breaker), status: outcome.status, most: WEBHOOK_LIMITS.keptAttempts },
     sealed: store.vault.seal(JSON.stringify(attempt), 'webhookAttempt', `${keys.attempts}/${name}`),
   });

@@ -1,12 +1,19 @@
 -- One request was answered, or not: the place in the lane, the breaker and the attempt change together.
--- An endpoint that was paused or changed meanwhile keeps its status.
+-- An endpoint that was paused or changed meanwhile keeps its status, and nothing is told of it.
+-- `tell` is the place in WEBHOOK_TOLD, or empty.
 -- Output: as claim-delivery.
 --- @include write-lane
 --- @include keep-attempt
+--- @include tell-webhook
 local outcome = write_lane()
 if outcome ~= 'done' then return outcome end
+-- The same step again: all of it was done.
+if redis.call('HEXISTS', attempts_key, attempt) == 1 then return 'done' end
 keep_attempt()
 redis.call('HSET', webhook_key, 'breaker', breaker)
 local current = redis.call('HGET', webhook_key, 'status')
-if current == 'active' or current == 'failing' then redis.call('HSET', webhook_key, 'status', status) end
+if current == 'active' or current == 'failing' then
+  redis.call('HSET', webhook_key, 'status', status)
+  if tell ~= '' then tell_webhook(tonumber(tell), id, since_ms, http_status) end
+end
 return 'done'
