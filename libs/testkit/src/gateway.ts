@@ -43,6 +43,7 @@ export interface GatewayOptions {
 export class Gateway {
   readonly senders: ServiceProcess[] = [];
   readonly connections: ServiceProcess[] = [];
+  readonly events: ServiceProcess[] = [];
   api!: ServiceProcess;
   /** Of the API, with its version. */
   baseUrl = '';
@@ -89,6 +90,13 @@ export class Gateway {
     const sender = await this.start('sender', { ...this.env(), ...env });
     this.senders.push(sender);
     return sender;
+  }
+
+  /** Brings what changes into the log of events; none runs unless it is asked for. */
+  async addEvents(): Promise<ServiceProcess> {
+    const process = await this.start('events', this.env());
+    this.events.push(process);
+    return process;
   }
 
   async addConnection(env: Record<string, string> = {}): Promise<ServiceProcess> {
@@ -231,7 +239,7 @@ export class Gateway {
   }
 
   private processes(): ServiceProcess[] {
-    return [this.api, ...this.connections, ...this.senders].filter(Boolean);
+    return [this.api, ...this.connections, ...this.senders, ...this.events].filter(Boolean);
   }
 
   async tokenOf(device: string): Promise<string> {
