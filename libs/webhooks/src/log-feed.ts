@@ -24,14 +24,9 @@ const UPDATED = 'messages.updated';
 /** The log of a workspace, cut into requests. Changes of lists are gathered over time, all else is a request of its own. */
 export function logFeed(store: Store, workspace: Workspace, clock: Clock): Feed {
   const stepsAfter = async (webhook: Webhook, lane: Lane, after: LogPlace): Promise<Step[]> => {
-    let place = after;
-    let found = await readLog(store, workspace, place, { limit: ENTRIES_AT_ONCE });
-    if ('oldest' in found) {
-      place = found.oldest;
-      found = await readLog(store, workspace, place, { limit: ENTRIES_AT_ONCE });
-      if ('oldest' in found) return [];
-    }
-    return toSteps(store, workspace, { webhook, lane, after: place, entries: found });
+    const found = await readLog(store, workspace, after, { limit: ENTRIES_AT_ONCE });
+    if ('oldest' in found) return [gapBefore(webhook, lane, found.oldest)];
+    return toSteps(store, workspace, { webhook, lane, after, entries: found });
   };
   return {
     async findEnd(webhook, lane, { after, most }) {
@@ -90,6 +85,17 @@ async function toSteps(
     former = id;
   }
   return steps;
+}
+
+/** The log does not go back to where the lane is. */
+function gapBefore({ id, settings }: Webhook, lane: Lane, place: LogPlace): Step {
+  const atMs = Number(place.entry.split('-')[0]);
+  if (!settings.types.includes('events.gap')) return { place, atMs };
+  const event: GatewayEvent = {
+    ...{ id: `evt_${id}_${lane}_${place.entry}_gap`, type: 'events.gap', version: 1 },
+    ...{ timestamp: new Date(atMs).toISOString(), device: null, data: { missing: null } },
+  };
+  return { place, atMs, event };
 }
 
 /** No endpoint hears of itself: it would be told that it fails when it is over. */

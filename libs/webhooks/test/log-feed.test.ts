@@ -8,7 +8,7 @@ import { makeWebhookSecret } from '@gateway/contracts/webhooks/signature';
 import { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from '@gateway/contracts/webhooks/webhook';
 import { parseNetworks } from '@gateway/egress/address-rules';
 import { ensureDevice } from '@gateway/store/devices/devices';
-import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { boundLog, findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { recordResults } from '@gateway/store/sends/change-send';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
@@ -161,6 +161,23 @@ describe('the log of a workspace, told to a webhook', () => {
     await other();
     const told = events.find(({ type }) => type === 'webhook.disabled');
     expect(told?.data).to.include({ webhookId: id, lastStatus: 410 });
+  });
+
+  it('tells of a gap where the log has left the endpoint behind, and goes on after it', async () => {
+    const run = await create();
+    const optOut = (phone: string) =>
+      addOptOuts(space.store, 'main', { numbers: [phone], source: 'api', atMs: Date.now() });
+    for (const phone of ['447700900001', '447700900002']) await optOut(phone);
+    await boundLog(space.store, 'main', 1);
+    await run();
+    const gaps = events.filter(({ type }) => type === 'events.gap');
+    expect(gaps.map(({ data }) => data.missing)).to.deep.equal([null, null]);
+    for (const event of events) expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+    expect(new Set(gaps.map(({ id }) => id)).size, 'one of each lane').to.equal(2);
+    expect(events.flatMap(({ data }) => data.phones ?? [])).to.deep.equal(['447700900002']);
+    await optOut('447700900003');
+    await run();
+    expect(events).to.have.length(4);
   });
 
   it('hides what the endpoint does not want to know, and tells only the types and devices it wants', async () => {

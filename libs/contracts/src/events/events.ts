@@ -195,8 +195,11 @@ export const EVENT_DATA: Readonly<Record<string, Joi.ObjectSchema>> = Object.fro
       missing: Joi.number()
         .integer()
         .min(1)
+        .allow(null)
         .required()
-        .description('Changes that were not kept, about. Read what you miss from `GET /messages`.'),
+        .description(
+          'Changes that were not kept, about; `null`: it is not known how many. Read what you miss from `GET /messages`.',
+        ),
     }),
   ],
   ['webhook.failing', Joi.object({ ...ofWebhook, disabledAt: time.required().description('If it goes on.') })],
