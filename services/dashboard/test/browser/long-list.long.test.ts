@@ -41,7 +41,7 @@ describe('ten thousand recipients in the console', () => {
     await page.getByLabel('Recipients').waitFor();
     await page.evaluate(PASTE);
     await page.getByLabel('Text', { exact: true }).fill('News for all on the list.');
-    await page.getByRole('button', { name: `Send to ${LIST} people` }).click();
+    await page.getByRole('button', { name: 'Send to 10,000 people' }).click();
     await page.waitForURL(/messages\/msg_/);
     const { tag } = parseMessageId(page.url().split('/').at(-1)!)!;
     const nowMs = Date.now();
@@ -53,7 +53,7 @@ describe('ten thousand recipients in the console', () => {
       await recordResults(space.store, owner.ownership, { tag, nowMs, events });
       rows.push(await page.getByRole('row').count());
     }
-    await page.getByRole('button', { name: `Read ${LIST}`, exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Read 10,000', exact: true }).waitFor();
     expect(Math.max(...rows)).to.be.within(5, 80);
     // Nothing is left to be cancelled.
     await page.getByRole('button', { name: 'Cancel the rest' }).waitFor({ state: 'detached' });
