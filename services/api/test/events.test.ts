@@ -102,6 +102,20 @@ describe('events for those who ask', () => {
     expect(new Set(each).size).to.equal(PEOPLE.length);
   });
 
+  it('are all told, also when other types are asked for in the middle of what happened at once', async () => {
+    const start = (await ask('')).nextCursor;
+    const messageId = await send();
+    await record(messageId, 'acked');
+    await record(messageId, 'delivered');
+    await collect(start, { wanted: 2 * PEOPLE.length });
+    const { events, nextCursor } = await ask(`?after=${start}&types=message.sent&limit=7`);
+    expect(events).to.have.length(7);
+    const { rows } = await collect(nextCursor, { wanted: 2 * PEOPLE.length, query: '&types=messages.updated' });
+    expect(rows.filter(({ status }) => status === 'delivered')).to.have.length(PEOPLE.length);
+    // A log full of what one does not want is looked through.
+    expect((await ask(`?after=${start}&types=device.restricted`)).events).to.deep.equal([]);
+  });
+
   it('are for tokens with that scope, and those of a device see what is its own', async () => {
     const start = (await ask('')).nextCursor;
     expect((await api.call('GET', '/events')).status).to.equal(403);

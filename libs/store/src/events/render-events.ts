@@ -79,7 +79,7 @@ async function renderChanges(
   entry: LoggedEntry,
   { changes }: EventPart & { kind: 'changes' },
 ): Promise<GatewayEvent[]> {
-  if (entry.device === undefined || entry.tag === undefined) return [];
+  if (entry.device === undefined || entry.tag === undefined || !wantsChanges(wanted)) return [];
   const address = { workspace, device: entry.device };
   const send = await sends.find(address, entry.tag);
   if (!send) return [];
@@ -92,6 +92,10 @@ async function renderChanges(
   }
   return events;
 }
+
+/** Otherwise nothing is looked up for them. */
+const wantsChanges = (wanted: ReadonlySet<string>) =>
+  [...wanted].some((type) => /^(messages|otp)\.|^message\.(?!received)/.test(type));
 
 const ofRow = (entry: LoggedEntry, type: string, row: ChangeData): GatewayEvent =>
   eventOf(entry, { id: row.id, type, data: { ...row } });

@@ -16,6 +16,9 @@ interface EventsQuery {
 
 type EventsCall = Call<EventsQuery, Record<string, never>>;
 
+/** Of 200 entries each, that one call looks through for types that are not in them. */
+const MOST_PAGES = 50;
+
 /** `GET /events`: what changed, for those who ask. */
 export const listEvents: Endpoint<EventsQuery, Record<string, never>> = {
   methods: ['get'],
@@ -62,10 +65,12 @@ async function waitForEvents(call: EventsCall, deps: ApiDeps, after: LogPlace): 
   const deadlineMs = deps.clock.monotonicMs() + query.wait * 1000;
   const bell = waitForBell(deps.eventBells, workspace, signal);
   try {
-    for (let next = after; ; ) {
+    for (let next = after, pages = 1; ; pages++) {
       const page = await readEvents({ store: deps.store, workspace }, next, filter);
       const leftMs = deadlineMs - deps.clock.monotonicMs();
-      const isOver = page.rows.length > 0 || (page.isLast && (!release || leftMs <= 0 || signal.aborted));
+      // One that finds little goes on where it ended.
+      const isOver =
+        page.rows.length > 0 || pages === MOST_PAGES || (page.isLast && (!release || leftMs <= 0 || signal.aborted));
       if (isOver) return page;
       if (page.isLast) await bell.next(leftMs);
       next = page.next;

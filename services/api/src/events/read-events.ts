@@ -27,7 +27,10 @@ export async function readEvents(
 ): Promise<EventPage> {
   const entries = await readLog(store, workspace, after, { limit: ENTRIES });
   if ('oldest' in entries) throw gone(entries.oldest);
-  const rendered = (await renderEvents(store, workspace, entries, filter)).slice(after.offset);
+  const rendered = (await renderEvents(store, workspace, entries, filter)).filter(
+    // Of the first entry, what was taken before.
+    ({ place }) => place.entry !== '0-0' || place.offset > after.offset,
+  );
   const page: EventPage = { rows: [], next: after, isLast: entries.length < ENTRIES };
   let changes = 0;
   for (const { event, place } of rendered) {
