@@ -12,9 +12,8 @@ import { shardOf } from '@gateway/contracts/shards';
 import { DEFAULT_WEBHOOK_SETTINGS } from '@gateway/contracts/webhooks/webhook';
 import { systemClock } from '@gateway/runtime/clock';
 import { keepBlob, keepUpload, putBlob, readBlob, readUpload } from '@gateway/store/blobs/blobs';
-import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { countKeyUse } from '@gateway/store/core/sealed-values';
-import { checkSchema, type Store } from '@gateway/store/core/store';
+import { checkSchema } from '@gateway/store/core/store';
 import {
   cancelLink,
   readDeviceState,
@@ -48,15 +47,13 @@ import { relayOutbox } from '@gateway/store/events/relay-outbox';
 import { ClientVersion, setClientVersion } from '@gateway/store/fleet/client-version';
 import { takeInstance } from '@gateway/store/fleet/instances/instances';
 import { beatHeart, leaveMembers, listMembers } from '@gateway/store/fleet/members';
-import type { Ownership } from '@gateway/store/fleet/ownership';
 import { lookAtShard } from '@gateway/store/fleet/shards/look-at-shard';
 import { takeRole } from '@gateway/store/fleet/shards/take-role';
 import { noteEnded, noteStart } from '@gateway/store/fleet/starts/count-starts';
 import { recordIncoming } from '@gateway/store/inbound/incoming-messages';
 import { forgetReceivedFrom } from '@gateway/store/inbound/received-messages';
-import { acceptSend } from '@gateway/store/sends/accepting/accept-send';
 import { findRepeat, forgetRepeat, keepAnswer, releaseRepeat } from '@gateway/store/sends/accepting/idempotency';
-import { cancelSend, claimRecipient, forgetRecipient, recordResults, takePace } from '@gateway/store/sends/change-send';
+import { cancelSend, claimRecipient, forgetRecipient, takePace } from '@gateway/store/sends/change-send';
 import { listDue, serveDue } from '@gateway/store/sends/due/due-entries';
 import { mendDue } from '@gateway/store/sends/due/mend-due';
 import { findRecipient } from '@gateway/store/sends/listing/find-recipient';
@@ -73,127 +70,15 @@ import { forgetNames } from '@gateway/store/workspace/people';
 import { endSessionOf, giveDeviceBack, renewSessionOf, sessionIdOf, takeDevice } from '@gateway/testkit/ownership';
 import { expireSends } from '@gateway/testkit/sends/expire-sends';
 import { silentLogger as logger } from '@gateway/testkit/silent-logger';
-import { type SmallRedis, startSmallRedis } from '@gateway/testkit/small-redis';
 import { expect } from 'chai';
 import { allScripts } from './support/all-scripts.js';
-import { type Repeats, runTwice } from './support/run-twice.js';
+import { ANSWERS_ONCE, CHANGES_AGAIN, REFUSED } from './support/answers-on-full-redis.js';
+import { ADDRESS, HOUR_MS, PEOPLE, useFullRedis } from './support/full-redis.js';
 
-const address = { workspace: 'main', device: 'phone-1' };
+const address = ADDRESS;
 const PEER = { workspace: 'main', device: 'phone-2' };
-const HOUR_MS = 3_600_000;
-const PEOPLE = ['4915112345670', '4915112345671', '4915112345672'];
-/** How something new comes into Redis: refused while it is full. */
-const REFUSED = [
-  'accept-send',
-  'ask-owner',
-  'close-repeat',
-  'create-webhook',
-  'place-repeat',
-  'reserve-blob',
-  'write-chunk',
-];
-/**
- * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
- * a later one, as is a lease, a message takes its place in the pace twice, and one that was claimed twice counts as one more attempt that
- * a phone may have seen: each errs to the safe side.
- */
-const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace', 'take-webhook'];
-/**
- * Their second answer is another one: it says that nothing was left to do. What that costs when the first answer was lost, and the
- * client asked again by itself.
- */
-const NEVER_AGAIN = 'only services ask that never send anything again';
-const COUNTED_ONE_LESS = 'a count that an operator or a log line is told is one too low';
-const UNUSED = 'no one looks at the answer';
-const ANSWERS_ONCE: Record<string, string> = {
-  'accept-send': NEVER_AGAIN,
-  'add-opt-outs': COUNTED_ONE_LESS,
-  'append-events': 'it looks where the mark is, and finds that the entries are in the log',
-  'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
-  'cancel-send': COUNTED_ONE_LESS,
-  'delete-webhook': 'an operator is told that it was not there',
-  'expire-send': UNUSED,
-  'forget-recipient': COUNTED_ONE_LESS,
-  'forget-session': COUNTED_ONE_LESS,
-  'join-opt-out': UNUSED,
-  'leave-instance': UNUSED,
-  'note-ended': UNUSED,
-  'record-received': 'the message is there: what is kept of it is not counted again',
-  'record-results': 'the time from an ack to its receipt is not measured',
-  'record-token-use': UNUSED,
-  'release-blob': UNUSED,
-  'release-device': UNUSED,
-  'release-repeat': NEVER_AGAIN,
-  'remove-opt-out': COUNTED_ONE_LESS,
-  'request-link': NEVER_AGAIN,
-  'request-unlink': 'it names the same attempt, which is what is waited for',
-  reseal: `the value is read again, and is sealed as it should be: ${COUNTED_ONE_LESS}`,
-  'serve-send': 'no doorbell is rung for a send that has expired: its owner finds out when it looks',
-  'settle-repeat': NEVER_AGAIN,
-  'take-pace': 'the message waits for one more place in the pace',
-  'write-always': 'an operator is told that the workspace was there already',
-};
-
 describe('a full Redis', () => {
-  let redis: SmallRedis;
-  let store: Store;
-  let ownership: Ownership;
-  /** Scripts that ran, and did what they are for, while it was full. */
-  const ran = new Set<string>();
-  let isFull = false;
-  let repeats: Repeats;
-
-  before(async () => {
-    redis = await startSmallRedis();
-    repeats = runTwice(redis.space);
-    const run: RunScript = async (name, keys, args) => {
-      const reply = await repeats.run(name, keys, args);
-      if (isFull) ran.add(name);
-      return reply;
-    };
-    store = { ...redis.space.store, run };
-    await checkSchema(store);
-    await ensureDevice(store, address);
-    ownership = (await takeDevice(store, address, { owner: 'a', ttlMs: HOUR_MS }))!;
-  });
-  after(() => redis.close());
-  afterEach(async () => {
-    isFull = false;
-    await redis.empty();
-  });
-
-  const fill = async () => {
-    await redis.fill();
-    isFull = true;
-    const refusal = await store.redis.set(`${redis.space.prefix}:new`, 'x').catch((error: Error) => error.message);
-    expect(refusal).to.match(/^OOM /);
-  };
-  const accept = async (
-    options: { kind?: 'text' | 'otp'; expiresAtMs?: number; blob?: string; holder?: string } = {},
-  ) => {
-    const { blob, holder: blobHolder = 'holder' } = options;
-    const { messageId } = await acceptSend(store, address, {
-      kind: options.kind ?? 'text',
-      content: blob
-        ? { kind: 'media', type: 'image', mimeType: 'image/png', blob, blobHolder, sizeBytes: 4 }
-        : { kind: 'text', text: 'hello' },
-      parts: 1,
-      recipients: options.kind === 'otp' ? PEOPLE.slice(0, 1) : PEOPLE,
-      owner: 't',
-      requestId: 'r',
-      nowMs: Date.now(),
-      expiresAtMs: options.expiresAtMs ?? Date.now() + HOUR_MS,
-      accountEpoch: (await readDeviceState(store, address)).accountEpoch,
-    });
-    return { messageId, tag: parseMessageId(messageId)!.tag };
-  };
-  const stateOf = async (messageId: string) => (await readSend(store, address, messageId))?.state;
-  const settle = (tag: string, event: 'acked' | 'read', recipients = [0, 1, 2]) =>
-    recordResults(store, ownership, {
-      tag,
-      nowMs: Date.now(),
-      events: recipients.map((recipient) => ({ recipient, part: 0, event })),
-    });
+  const { redis, store, ownership, repeats, ran, fill, hasRoom, accept, stateOf, settle } = useFullRedis();
 
   it('keeps devices with their owners', async () => {
     await fill();
@@ -333,7 +218,7 @@ describe('a full Redis', () => {
     await fill();
     expect((await countKeyUse(store)).map(({ values }) => values).some((values) => values > 0)).to.equal(true);
     expect(await store.run('reseal', [creds], ['', 'before', 'after '.repeat(100)])).to.equal(1);
-    isFull = false;
+    hasRoom();
     await redis.empty();
     await store.redis.del(creds);
   });
@@ -344,7 +229,7 @@ describe('a full Redis', () => {
       outcome: 'nothingLinked',
       attemptId: '',
     });
-    isFull = false;
+    hasRoom();
     await redis.empty();
     await requestLink(store, address, { attemptId: 'one', method: 'qrCode', forceNew: false });
     const acting = async () => (await readDeviceState(store, address)).desired;

@@ -1,0 +1,51 @@
+/** How something new comes into Redis: refused while it is full. */
+export const REFUSED = [
+  'accept-send',
+  'ask-owner',
+  'close-repeat',
+  'create-webhook',
+  'place-repeat',
+  'reserve-blob',
+  'write-chunk',
+];
+/**
+ * A step may come twice: the client of owners sends it again when it loses the connection before the reply. Then a heartbeat is
+ * a later one, as is a lease, a message takes its place in the pace twice, and one that was claimed twice counts as one more attempt that
+ * a phone may have seen: each errs to the safe side.
+ */
+export const CHANGES_AGAIN = ['beat-heart', 'claim-recipient', 'take-pace', 'take-webhook'];
+/**
+ * Their second answer is another one: it says that nothing was left to do. What that costs when the first answer was lost, and the
+ * client asked again by itself.
+ */
+const NEVER_AGAIN = 'only services ask that never send anything again';
+const COUNTED_ONE_LESS = 'a count that an operator or a log line is told is one too low';
+const UNUSED = 'no one looks at the answer';
+export const ANSWERS_ONCE: Record<string, string> = {
+  'accept-send': NEVER_AGAIN,
+  'add-opt-outs': COUNTED_ONE_LESS,
+  'append-events': 'it looks where the mark is, and finds that the entries are in the log',
+  'cancel-link': `${NEVER_AGAIN}, and ${UNUSED}`,
+  'cancel-send': COUNTED_ONE_LESS,
+  'delete-webhook': 'an operator is told that it was not there',
+  'expire-send': UNUSED,
+  'forget-recipient': COUNTED_ONE_LESS,
+  'forget-session': COUNTED_ONE_LESS,
+  'join-opt-out': UNUSED,
+  'leave-instance': UNUSED,
+  'note-ended': UNUSED,
+  'record-received': 'the message is there: what is kept of it is not counted again',
+  'record-results': 'the time from an ack to its receipt is not measured',
+  'record-token-use': UNUSED,
+  'release-blob': UNUSED,
+  'release-device': UNUSED,
+  'release-repeat': NEVER_AGAIN,
+  'remove-opt-out': COUNTED_ONE_LESS,
+  'request-link': NEVER_AGAIN,
+  'request-unlink': 'it names the same attempt, which is what is waited for',
+  reseal: `the value is read again, and is sealed as it should be: ${COUNTED_ONE_LESS}`,
+  'serve-send': 'no doorbell is rung for a send that has expired: its owner finds out when it looks',
+  'settle-repeat': NEVER_AGAIN,
+  'take-pace': 'the message waits for one more place in the pace',
+  'write-always': 'an operator is told that the workspace was there already',
+};
