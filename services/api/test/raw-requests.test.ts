@@ -215,7 +215,8 @@ describe('requests that no client library would write', () => {
       expect(answer!.status).to.equal(400);
       expect(JSON.parse(answer!.body).details[0].path).to.deep.equal(path);
     }
-    const startedAt = performance.now();
+    // Of the processor: how long that takes is up to what else the machine does.
+    const before = process.cpuUsage();
     for (const [count, details] of [
       [11_000, 100],
       [200_000, 1],
@@ -225,6 +226,7 @@ describe('requests that no client library would write', () => {
       expect(answer!.status).to.equal(400);
       expect(JSON.parse(answer!.body).details).to.have.length(details);
     }
-    expect(performance.now() - startedAt).to.be.below(5_000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).to.be.below(5_000);
   });
 });
