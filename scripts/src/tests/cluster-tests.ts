@@ -7,7 +7,7 @@ const FILES: Record<string, readonly string[]> = {
   'services/api': [
     ...['check-contacts', 'connect-device', 'device-states', 'disconnect-device', 'idempotency', 'lists', 'messages'],
     ...['opt-outs', 'otp-end-to-end', 'rate-limits', 'replies', 'scopes', 'send-message', 'send-otp', 'show-status'],
-    ...['workspaces'],
+    ...['events', 'webhooks', 'workspaces'],
   ],
   'services/connection': ['connection-controller', 'owner-gone'],
   'services/sender': ['device-owner', 'sender-pool', 'steward', 'wake-up'],

@@ -112,6 +112,8 @@ describe('events for those who ask', () => {
     expect(events).to.have.length(7);
     const { rows } = await collect(nextCursor, { wanted: 2 * PEOPLE.length, query: '&types=messages.updated' });
     expect(rows.filter(({ status }) => status === 'delivered')).to.have.length(PEOPLE.length);
+    // Those who had seven of them one by one are told the thirty together.
+    expect(rows.filter(({ status }) => status === 'sent')).to.have.length(PEOPLE.length);
     // A log full of what one does not want is looked through.
     expect((await ask(`?after=${start}&types=device.restricted`)).events).to.deep.equal([]);
   });
@@ -203,7 +205,10 @@ describe('events for those who ask', () => {
     const streams = await Promise.all(Array.from({ length: 6 }, open));
     expect(streams.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 200, 200, 429]);
     gone.abort();
+    await eventually(async () => (await api.call('GET', '/events/stream?after=x', { token })).status === 400);
+    const headers = { 'last-event-id': 'x' };
+    expect((await api.call('GET', '/events/stream', { token, headers })).status).to.equal(400);
     await revokeApiToken(space.store, 'main', token.split('_')[1]!);
-    await eventually(async () => (await open().catch(() => undefined))?.status !== 200);
+    await eventually(async () => (await api.call('GET', '/events/stream?after=x', { token })).status === 401);
   });
 });

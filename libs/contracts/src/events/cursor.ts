@@ -1,8 +1,8 @@
-/** Where one is in a log: behind this entry, or behind so many of its changes. */
+/** Where one is in a log: behind this entry, or in the middle of the next one. */
 export interface LogPlace {
   /** Of the stream: `ms-number`. `0-0` is before the first. */
   entry: string;
-  /** Of the entry after it, how many events were taken already. */
+  /** How far in the entry after it: see render-events.ts. */
   offset: number;
 }
 

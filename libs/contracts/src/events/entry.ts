@@ -74,6 +74,8 @@ export interface EventEntry {
 }
 
 const WITH_ERROR = 128;
+/** As the list of opt-outs has people without a number: `-` and the digits of their hidden identifier. */
+const toPerson = (field: string) => (field.startsWith('-') ? `${field.slice(1)}@lid` : field);
 
 /** Throws for an entry of another version, or one that is cut off. */
 export function readEntry(bytes: Buffer): EventEntry {
@@ -114,7 +116,7 @@ function readPart(read: Reader): EventPart {
       return { kind: 'received', platformId: read.text() };
     case PARTS.optOuts: {
       const [isAdded, source, count] = [read.number(1) === 1, OPT_OUT_SOURCES[read.number(1)]!, read.number(2)];
-      return { kind: 'optOuts', isAdded, source, phones: Array.from({ length: count }, () => read.text()) };
+      return { kind: 'optOuts', isAdded, source, phones: Array.from({ length: count }, () => toPerson(read.text())) };
     }
     case PARTS.gap:
       return { kind: 'gap', missing: read.number(4) };

@@ -41,14 +41,10 @@ export async function renderEvents(
   const rendered: RenderedEvent[] = [];
   let former = '0-0';
   for (const entry of entries) {
-    const events: GatewayEvent[] = [];
-    if (isWanted(entry, filter)) {
-      for (const part of entry.parts)
-        events.push(...(await renderPart({ store, workspace, sends, wanted }, entry, part)));
-    }
-    for (const [index, event] of events.entries()) {
+    const events = isWanted(entry, filter) ? await renderEntry({ store, workspace, sends, wanted }, entry) : [];
+    for (const [index, { event, end }] of events.entries()) {
       const isLast = index === events.length - 1;
-      rendered.push({ event, place: isLast ? { entry: entry.id, offset: 0 } : { entry: former, offset: index + 1 } });
+      rendered.push({ event, place: isLast ? { entry: entry.id, offset: 0 } : { entry: former, offset: end } });
     }
     former = entry.id;
   }
@@ -66,31 +62,48 @@ interface Rendering {
   wanted: ReadonlySet<string>;
 }
 
-async function renderPart(rendering: Rendering, entry: LoggedEntry, part: EventPart): Promise<GatewayEvent[]> {
-  const { wanted } = rendering;
-  const events = await (part.kind === 'changes'
-    ? renderChanges(rendering, entry, part)
-    : renderOther(rendering, entry, part));
-  return events.filter(({ type }) => wanted.has(type));
+/** An event, and how far one is in its entry who has it: the same number whatever types are asked for. */
+interface Ending {
+  event: GatewayEvent;
+  /** Of each change first what tells it alone, then what tells it with others. */
+  end: number;
+}
+
+async function renderEntry(rendering: Rendering, entry: LoggedEntry): Promise<Ending[]> {
+  const endings: Ending[] = [];
+  let before = 0;
+  for (const part of entry.parts) {
+    const ofPart =
+      part.kind === 'changes'
+        ? await renderChanges(rendering, entry, part)
+        : (await renderOther(rendering, entry, part)).map((event) => ({ event, end: 2 }));
+    for (const { event, end } of ofPart) {
+      if (rendering.wanted.has(event.type)) endings.push({ event, end: before + end });
+    }
+    before += 2 * (part.kind === 'changes' ? part.changes.length : 1);
+  }
+  return endings;
 }
 
 async function renderChanges(
   { workspace, sends, wanted }: Rendering,
   entry: LoggedEntry,
   { changes }: EventPart & { kind: 'changes' },
-): Promise<GatewayEvent[]> {
+): Promise<Ending[]> {
   if (entry.device === undefined || entry.tag === undefined || !wantsChanges(wanted)) return [];
   const address = { workspace, device: entry.device };
   const send = await sends.find(address, entry.tag);
   if (!send) return [];
   const rows = await sends.describe(address, send, { changes, atMs: entry.atMs });
-  if (send.kind === 'otp') return rows.map((row) => ofRow(entry, `otp.${row.status}`, row));
-  const events = rows.map((row) => ofRow(entry, `message.${row.status}`, row)).filter(({ type }) => wanted.has(type));
-  if (!wanted.has('messages.updated')) return events;
+  const name = send.kind === 'otp' ? 'otp' : 'message';
+  const alone = rows.map((row, i) => ({ event: ofRow(entry, `${name}.${row.status}`, row), end: 2 * i + 1 }));
+  if (send.kind === 'otp' || !wanted.has('messages.updated')) return alone;
+  const together: Ending[] = [];
   for (let from = 0; from < rows.length; from += MOST_ROWS) {
-    events.push(updateOf(entry, rows.slice(from, from + MOST_ROWS)));
+    const some = rows.slice(from, from + MOST_ROWS);
+    together.push({ event: updateOf(entry, some), end: 2 * (from + some.length) });
   }
-  return events;
+  return [...alone, ...together].sort((a, b) => a.end - b.end);
 }
 
 /** Otherwise nothing is looked up for them. */
@@ -146,8 +159,8 @@ async function renderOther(
       });
     case 'optOuts': {
       const { isAdded, phones, source } = part;
-      const id = `${entry.atMs}_${digestOf(phones)}`;
-      return make(id, isAdded ? 'optout.added' : 'optout.removed', { phones, source });
+      const what = isAdded ? 'added' : 'removed';
+      return make(`${entry.atMs}_${digestOf(phones)}_${what}`, `optout.${what}`, { phones, source });
     }
     case 'gap':
       return make(`${entry.id}_gap`, 'events.gap', { missing: part.missing });

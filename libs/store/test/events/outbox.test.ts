@@ -140,6 +140,12 @@ describe('the events of a workspace', () => {
     expect(received.data).to.deep.include({ from: PEOPLE[0], name: 'Ann', content: { type: 'text', text: 'hello' } });
   });
 
+  it('name people without a number by their hidden identifier', async () => {
+    const numbers = ['123456789012345@lid'];
+    await addOptOuts(space.store, 'main', { numbers, source: 'reply', atMs: 1_000 });
+    expect((await told()).map(({ data }) => data.phones)).to.deep.equal([numbers]);
+  });
+
   it('are not kept where no one wants them', async () => {
     await closeEvents(space.store, 'main');
     const { tag, messageId } = await accept();

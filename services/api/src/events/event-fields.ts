@@ -1,5 +1,6 @@
 import { LOG_START, type LogPlace, parseCursor } from '@gateway/contracts/events/cursor';
 import { EVENT_TYPES } from '@gateway/contracts/events/events';
+import type { Workspace } from '@gateway/contracts/ids';
 import { areEventsOpen, openEvents } from '@gateway/store/events/open-events';
 import { endOfLog, noteReading } from '@gateway/store/events/read-log';
 import type { ApiDeps } from '../api-deps.js';
@@ -37,10 +38,13 @@ export const eventAnswer = Joi.object({
   data: Joi.object().unknown(true).required(),
 });
 
-type EventsCall = Pick<Call<{ after?: string; types?: string[] }, unknown>, 'workspace' | 'query' | 'token'>;
+type EventsCall = Pick<Call<{ types?: string[] }, unknown>, 'query' | 'token'>;
 
 /** From where on. Whoever reads wants events: from now on there are some. */
-export async function startReading({ workspace, query }: EventsCall, { store }: ApiDeps): Promise<LogPlace> {
+export async function startReading(
+  { workspace, query }: { workspace: Workspace; query: { after?: string | undefined } },
+  { store }: ApiDeps,
+): Promise<LogPlace> {
   if (!(await areEventsOpen(store, workspace))) await openEvents(store, workspace);
   await noteReading(store, workspace);
   return query.after === undefined ? endOfLog(store, workspace) : (parseCursor(query.after) ?? LOG_START);

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { parseCursor, sayCursor } from '@gateway/contracts/events/cursor';
 import { LIMITS } from '@gateway/contracts/limits';
 import { ApiError } from '@gateway/runtime/errors';
+import { noteReading } from '@gateway/store/events/read-log';
 import { findApiToken, isUsable } from '@gateway/store/workspace/api-tokens';
 import type { ApiDeps } from '../api-deps.js';
 import { NO_BODY_BYTES, noBody } from '../http/body/no-body.js';
@@ -18,8 +19,8 @@ interface StreamQuery {
 
 type StreamCall = Call<StreamQuery, Record<string, never>>;
 
-/** A comment comes this often where nothing happens: proxies end what is silent, and a revoked token is noticed. */
-const BEAT_MS = 15_000;
+/** A comment comes this often: proxies end what is silent. Whatever else happens, the token is looked at, and the log is kept open. */
+const LOOK_MS = 10_000;
 /** Changes that are rendered at a time. */
 const PAGE = 100;
 
@@ -52,8 +53,7 @@ export const streamEvents: Endpoint<StreamQuery, Record<string, never>> = {
       release();
     };
     try {
-      const again = call.lastEventId === undefined ? undefined : parseCursor(call.lastEventId);
-      const after = again ?? (await startReading(call, deps));
+      const after = await startReading({ ...call, query: { after: goOnAt(call) } }, deps);
       const filter = { ...filterOf(call), limit: PAGE };
       const first = await readEvents({ store: deps.store, workspace: call.workspace }, after, filter);
       const file = Readable.from(tell(call, deps, { first, filter, bell }), { highWaterMark: 1 });
@@ -76,16 +76,29 @@ async function* tell(
   }: { first: EventPage; filter: ReturnType<typeof filterOf> & { limit: number }; bell: BellWait },
 ): AsyncGenerator<string> {
   const { store, clock } = deps;
+  let lookedMs = clock.monotonicMs();
   yield 'retry: 2000\n\n';
   for (let page = first; !signal.aborted; ) {
     for (const { event, place } of page.rows) {
       yield `id: ${sayCursor(place)}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
     }
-    if (page.isLast && !(await bell.next(BEAT_MS))) {
+    const restMs = lookedMs + LOOK_MS - clock.monotonicMs();
+    if (restMs <= 0) {
       const known = await findApiToken(store, workspace, token.keyId);
-      if (signal.aborted || !known || !isUsable(known, clock.nowMs())) return;
+      if (!known || !isUsable(known, clock.nowMs())) return;
+      await noteReading(store, workspace);
+      lookedMs = clock.monotonicMs();
       yield ': still here\n\n';
+    } else if (page.isLast) {
+      await bell.next(restMs);
     }
     page = await readEvents({ store, workspace }, page.next, filter);
   }
+}
+
+/** What the client heard last, or asks for. */
+function goOnAt({ lastEventId, query }: StreamCall): string | undefined {
+  if (lastEventId === undefined) return query.after;
+  if (parseCursor(lastEventId)) return lastEventId;
+  throw new ApiError('invalid_request', { details: [{ path: ['Last-Event-ID'], message: 'is no cursor' }] });
 }
