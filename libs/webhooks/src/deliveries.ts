@@ -25,6 +25,9 @@ export class Deliveries {
   readonly #deps: DeliveriesDeps;
   readonly #stopping = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
+  /** When each endpoint had its last turn. */
+  readonly #turns = new Map<string, number>();
+  #lastTurn = 0;
   readonly #timer: NodeJS.Timeout;
   #ticking: Promise<void> = Promise.resolve();
   /** A look around is about to begin. */
@@ -57,27 +60,42 @@ export class Deliveries {
 
   async #tick(): Promise<void> {
     const { store } = this.#deps;
+    const all: { workspace: Workspace; id: WebhookId; name: string }[] = [];
     for (const workspace of await listEventWorkspaces(store)) {
       const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
-      for (const id of ids) this.#begin(workspace, id);
+      all.push(...ids.map((id) => ({ workspace, id, name: `${workspace}/${id}` })));
     }
+    // Those first that have waited longest: slow ones leave places to others.
+    const turnOf = ({ name }: { name: string }) => this.#turns.get(name) ?? 0;
+    for (const { workspace, id } of all.sort((a, b) => turnOf(a) - turnOf(b))) this.#begin(workspace, id);
+    const names = new Set(all.map(({ name }) => name));
+    for (const name of this.#turns.keys()) if (!names.has(name)) this.#turns.delete(name);
   }
 
   #begin(workspace: Workspace, id: WebhookId): void {
     const name = `${workspace}/${id}`;
     if (this.#running.has(name) || this.#running.size >= MAX_ENDPOINTS || this.#stopping.signal.aborted) return;
+    this.#turns.set(name, ++this.#lastTurn);
+    let isMore = false;
     const work = this.#run(workspace, id)
+      .then((more) => {
+        isMore = more;
+      })
       .catch((thrown: unknown) => {
         this.#deps.logger.warn('a webhook was not served', { webhookId: id, error: toError(thrown) });
       })
-      .finally(() => this.#running.delete(name));
+      .finally(() => {
+        const wasFull = this.#running.size >= MAX_ENDPOINTS;
+        this.#running.delete(name);
+        if (isMore || wasFull) this.wake();
+      });
     this.#running.set(name, work);
   }
 
-  /** As long as there is something to do at once. */
-  async #run(workspace: Workspace, id: WebhookId): Promise<void> {
+  /** One request in each lane; answers whether there is more to do at once. */
+  async #run(workspace: Workspace, id: WebhookId): Promise<boolean> {
     const { store, clock } = this.#deps;
     const deps = { ...this.#deps, feed: logFeed(store, workspace, clock), signal: this.#stopping.signal };
-    while (!this.#stopping.signal.aborted) if ((await deliver(deps, workspace, id)) !== 'more') return;
+    return (await deliver(deps, workspace, id)) === 'more';
   }
 }

@@ -26,7 +26,7 @@ export function logFeed(store: Store, workspace: Workspace, clock: Clock): Feed 
   const stepsAfter = async (webhook: Webhook, lane: Lane, after: LogPlace): Promise<Step[]> => {
     const found = await readLog(store, workspace, after, { limit: ENTRIES_AT_ONCE });
     if ('oldest' in found) return [gapBefore(webhook, lane, found.oldest)];
-    return toSteps(store, workspace, { webhook, lane, after, entries: found });
+    return toSteps(store, workspace, { webhook, lane, after, entries: found.entries });
   };
   return {
     async findEnd(webhook, lane, { after, most }) {

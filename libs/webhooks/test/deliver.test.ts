@@ -20,7 +20,7 @@ describe('deliveries to a webhook', () => {
     const { store } = endpoint.space;
     const log = await readLog(store, 'main', { entry: '0-0', offset: 0 }, { limit: 100 });
     if ('oldest' in log) throw new Error('gone');
-    return (await renderEvents(store, 'main', log)).map(({ event }) => {
+    return (await renderEvents(store, 'main', log.entries)).map(({ event }) => {
       expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
       expect(event.data.webhookId).to.equal(endpoint.id);
       return `${event.type} ${event.data.lastStatus}`;

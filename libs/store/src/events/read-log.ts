@@ -16,13 +16,23 @@ export interface LogGone {
   oldest: LogPlace;
 }
 
-/** Entries from a place on, the one that was read in part first; `LogGone` when some are missing there. */
+export interface LogPart {
+  /** From a place on, the one that was read in part first. */
+  entries: LoggedEntry[];
+  /** There is nothing behind them now. */
+  isLast: boolean;
+}
+
+/** An entry may be of ten thousand changes: no further one is taken apart behind so many. */
+const MOST_CHANGES = 10_000;
+
+/** At most `limit` entries, and not many more changes than one may have; `LogGone` when some are missing there. */
 export async function readLog(
   store: Store,
   workspace: Workspace,
   after: LogPlace,
   { limit }: { limit: number },
-): Promise<LoggedEntry[] | LogGone> {
+): Promise<LogPart | LogGone> {
   const { eventLog, eventMarks } = workspaceKeys(store.space, workspace);
   const rows = await store.redis.xrangeBuffer(eventLog, `(${after.entry}`, '+', 'COUNT', limit);
   // After the entries: what went meanwhile is not taken for all that there was.
@@ -30,7 +40,15 @@ export async function readLog(
   if (goneTo !== null && after.entry !== '0-0' && compareEntries(after.entry, goneTo) < 0) {
     return { oldest: { entry: goneTo, offset: 0 } };
   }
-  return rows.map(([id, [, value]]) => ({ id: id.toString(), ...readEntry(value!) }));
+  const entries: LoggedEntry[] = [];
+  let changes = 0;
+  for (const [id, [, value]] of rows) {
+    if (changes >= MOST_CHANGES) break;
+    const entry = readEntry(value!);
+    for (const part of entry.parts) changes += part.kind === 'changes' ? part.changes.length : 1;
+    entries.push({ id: id.toString(), ...entry });
+  }
+  return { entries, isLast: rows.length < limit && entries.length === rows.length };
 }
 
 /** Behind the newest entry. */

@@ -36,7 +36,8 @@ export async function renderEvents(
   entries: readonly LoggedEntry[],
   filter: EventFilter = {},
 ): Promise<RenderedEvent[]> {
-  const wanted = new Set(filter.types ?? DEFAULT_TYPES);
+  // That something is missing is told to all.
+  const wanted = new Set([...(filter.types ?? DEFAULT_TYPES), 'events.gap']);
   const sends = new SendsOfEvents(store);
   const rendered: RenderedEvent[] = [];
   let former = '0-0';
@@ -51,7 +52,8 @@ export async function renderEvents(
   return rendered;
 }
 
-function isWanted({ device }: LoggedEntry, { devices }: EventFilter): boolean {
+function isWanted({ device, parts }: LoggedEntry, { devices }: EventFilter): boolean {
+  if (parts.some(({ kind }) => kind === 'gap')) return true;
   return devices === undefined || (device !== undefined && devices.includes(device));
 }
 
@@ -154,7 +156,7 @@ async function renderOther(
       return make(`${entry.atMs}_restricted`, 'device.restricted', { kind: restriction, until });
     }
     case 'received':
-      return make(`${part.platformId.replace(/[^A-Za-z0-9]/g, '-')}_received`, 'message.received', {
+      return make(`${inId(part.platformId)}_received`, 'message.received', {
         ...(await describeReceived(store, address, { platformId: part.platformId, arrivedAtMs: entry.atMs })),
       });
     case 'optOuts': {
@@ -174,6 +176,9 @@ async function renderOther(
 }
 
 const digestOf = (phones: readonly string[]) => createHash('sha256').update(phones.join()).digest('hex').slice(0, 16);
+/** As it may stand in an id; no two have the same. */
+const inId = (platformId: string) =>
+  platformId.replace(/[^A-Za-z0-9]/gu, (sign) => `-${sign.codePointAt(0)!.toString(16)}-`);
 const iso = (ms: number) => new Date(ms).toISOString();
 
 function eventOf(

@@ -8,10 +8,12 @@ if not kept then
   kept = 0
   for _, id in ipairs(redis.call('HKEYS', received_key)) do kept = kept + bytes_of(id) end
 end
-if redis.call('HEXISTS', received_key, platform_id) == 1 then kept = kept - bytes_of(platform_id) end
-local is_new = redis.call('HSET', received_key, platform_id, sealed)
-redis.call('ZADD', received_times_key, now_ms, platform_id)
-kept = kept + bytes_of(platform_id)
+-- Phones choose their ids: a second message under one takes the place of none.
+local is_new = redis.call('HSETNX', received_key, platform_id, sealed)
+if is_new == 1 then
+  redis.call('ZADD', received_times_key, now_ms, platform_id)
+  kept = kept + bytes_of(platform_id)
+end
 local function forget(id)
   kept = kept - bytes_of(id)
   redis.call('HDEL', received_key, id)

@@ -8,7 +8,7 @@ import { ensureDevice } from '@gateway/store/devices/devices';
 import { recordRestriction } from '@gateway/store/devices/incidents/restrictions';
 import { closeUnwanted } from '@gateway/store/events/close-unwanted';
 import { closeEvents, listEventWorkspaces, openEvents } from '@gateway/store/events/open-events';
-import { noteReading, readLog } from '@gateway/store/events/read-log';
+import { type LogPart, noteReading, readLog } from '@gateway/store/events/read-log';
 import { findFullOutboxes, relayOutbox } from '@gateway/store/events/relay-outbox';
 import { type EventFilter, renderEvents } from '@gateway/store/events/render-events';
 import { recordReceived } from '@gateway/store/inbound/received-messages';
@@ -47,8 +47,9 @@ describe('the events of a workspace', () => {
     recordResults(space.store, ownership, { tag, nowMs: Date.now(), events });
   async function told(filter: EventFilter = { types: ALL }, after: LogPlace = LOG_START): Promise<GatewayEvent[]> {
     for (const full of await findFullOutboxes(space.store, 'main')) await relayOutbox(space.store, full);
-    const entries = await readLog(space.store, 'main', after, { limit: 1_000 });
-    if ('oldest' in entries) throw new Error('gone');
+    const found = await readLog(space.store, 'main', after, { limit: 1_000 });
+    if ('oldest' in found) throw new Error('gone');
+    const { entries } = found;
     const events = (await renderEvents(space.store, 'main', entries, filter)).map(({ event }) => event);
     for (const event of events) {
       const { error } = eventSchema(event.type).validate(event);
@@ -146,6 +147,28 @@ describe('the events of a workspace', () => {
     expect((await told()).map(({ data }) => data.phones)).to.deep.equal([numbers]);
   });
 
+  it('tell what was written first under an id, whatever else comes under it, and each id apart', async () => {
+    const write = (platformId: string, text: string) =>
+      recordReceived(space.store, ownership, {
+        message: { platformId, jid: 'j', phone: PEOPLE[0]!, text },
+        nowMs: Date.now(),
+      });
+    await write('A-B', 'first');
+    await write('A-B', 'second');
+    await write('A.B', 'third');
+    const events = await told({ devices: [address.device] });
+    expect(events.map(({ data }) => (data.content as { text: string }).text)).to.deep.equal(['first', 'third']);
+    expect(new Set(events.map(({ id }) => id)).size).to.equal(2);
+  });
+
+  it('are read in parts that do not hang on how many changes an entry has', async () => {
+    const many = Array.from({ length: 4_000 }, (_, i) => String(4915100000000 + i));
+    for (let list = 0; list < 5; list++) await cancelSend(space.store, address, (await accept('text', many)).messageId);
+    await told({ types: ['otp.sent'] });
+    const found = await readLog(space.store, 'main', LOG_START, { limit: 100 });
+    expect([(found as LogPart).entries.length, (found as LogPart).isLast]).to.deep.equal([3, false]);
+  });
+
   it('are not kept where no one wants them', async () => {
     await closeEvents(space.store, 'main');
     const { tag, messageId } = await accept();
@@ -190,6 +213,7 @@ describe('the events of a workspace', () => {
     for (let times = 0; times < 2; times++) await relayOutbox(space.store, outbox);
     await redis().set(`${outboxKey()}:missing`, 9);
     await relayOutbox(space.store, outbox);
+    expect(await told({ types: ['otp.sent'], devices: ['any'] })).to.have.length(2);
     expect((await told()).map(({ type, data }) => [type, data])).to.deep.equal([
       ['events.gap', { missing: 7 }],
       ['events.gap', { missing: 2 }],
@@ -206,7 +230,7 @@ describe('the events of a workspace', () => {
     const after = await readLog(
       space.store,
       'main',
-      { entry: (first as { id: string }[])[0]!.id, offset: 0 },
+      { entry: (first as LogPart).entries[0]!.id, offset: 0 },
       { limit: 1 },
     );
     expect(after).to.deep.equal({ oldest: { entry: '9999999999999-0', offset: 0 } });

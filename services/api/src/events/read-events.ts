@@ -25,13 +25,14 @@ export async function readEvents(
   after: LogPlace,
   { limit, ...filter }: EventFilter & { limit: number },
 ): Promise<EventPage> {
-  const entries = await readLog(store, workspace, after, { limit: ENTRIES });
-  if ('oldest' in entries) throw gone(entries.oldest);
+  const found = await readLog(store, workspace, after, { limit: ENTRIES });
+  if ('oldest' in found) throw gone(found.oldest);
+  const { entries, isLast } = found;
   const rendered = (await renderEvents(store, workspace, entries, filter)).filter(
     // Of the first entry, what was taken before.
     ({ place }) => place.entry !== '0-0' || place.offset > after.offset,
   );
-  const page: EventPage = { rows: [], next: after, isLast: entries.length < ENTRIES };
+  const page: EventPage = { rows: [], next: after, isLast };
   let changes = 0;
   for (const { event, place } of rendered) {
     const weight = Array.isArray(event.data.changes) ? event.data.changes.length : 1;
