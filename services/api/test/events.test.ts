@@ -206,6 +206,11 @@ describe('events for those who ask', () => {
     expect(streams.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 200, 200, 429]);
     gone.abort();
     await eventually(async () => (await api.call('GET', '/events/stream?after=x', { token })).status === 400);
+    const { headers: head } = await fetch(`${api.origin}${BASE}/events/stream`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(head.get('content-type')).to.equal('text/event-stream');
     const headers = { 'last-event-id': 'x' };
     expect((await api.call('GET', '/events/stream', { token, headers })).status).to.equal(400);
     await revokeApiToken(space.store, 'main', token.split('_')[1]!);

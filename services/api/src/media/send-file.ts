@@ -17,6 +17,11 @@ export async function sendFile(
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('X-Content-Type-Options', 'nosniff');
+  // A stream of events would never end.
+  if (res.req.method === 'HEAD') {
+    file.destroy();
+    return void res.end();
+  }
   await new Promise<void>((resolve) => {
     res.once('close', resolve);
     file.once('error', (error) => {

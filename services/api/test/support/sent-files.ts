@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { InboundContent } from '@gateway/contracts/content/inbound-content';
 import { makeMediaId } from '@gateway/contracts/content/media-id';
+import { deviceKeys } from '@gateway/contracts/redis-keys';
 import { makeTlsIdentity } from '@gateway/simulator/http/self-signed';
 import { MediaStore } from '@gateway/simulator/media/media-store';
 import { sealMedia } from '@gateway/simulator/media/seal-media';
@@ -53,6 +54,8 @@ export class SentFiles {
       text: '',
       content,
     };
+    // Of two messages under one id the first counts.
+    await store.redis.hdel(deviceKeys(store.space, ownership.address).received, message.platformId);
     await recordReceived(store, ownership, { message, nowMs: Date.now() });
     return makeMediaId(ownership.address, '3AB0');
   }
