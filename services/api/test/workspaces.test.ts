@@ -34,8 +34,6 @@ const USE: readonly Request[] = [
   ['sendMessage', 'POST /send', { json: { to: PHONE, attachment: { type: 'document', base64: FILE } } }],
   ['sendMessage', 'POST /send', { json: { to: PHONE, text: 'an answer', existingMessageId: 'MESSAGE_ID' } }],
   ['listEvents', 'GET /events'],
-  // One that ends at once: it reads as GET /events does.
-  ['streamEvents', 'GET /events/stream?after=x'],
   ['showMedia', 'GET /media/MEDIA_ID'],
   ['createWebhook', 'POST /webhooks', { json: { url: 'https://127.0.0.1:1/' } }],
   ['changeWebhook', 'PATCH /webhooks/WEBHOOK_ID', { json: { description: 'ours' } }],
@@ -45,6 +43,8 @@ const USE: readonly Request[] = [
   ['resumeWebhook', 'POST /webhooks/WEBHOOK_ID/resume'],
 ];
 const LOOK: readonly Request[] = [
+  // One that ends at once: it reads as GET /events does.
+  ['streamEvents', 'GET /events/stream?after=x'],
   ['showStatus', 'GET /status'],
   ['listOptOuts', 'GET /opt-outs'],
   ['showMessage', 'GET /messages/MESSAGE_ID'],
