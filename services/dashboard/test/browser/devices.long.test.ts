@@ -37,7 +37,7 @@ describe('the page of a device', () => {
     const rate = page.getByRole('textbox', { name: 'Messages a minute' });
     await rate.fill('0');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('A whole number from 1 to 100000.').waitFor();
+    await page.getByText('A whole number from 1 to 100,000.').waitFor();
     await rate.fill('2');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('2 messages a minute').waitFor();
