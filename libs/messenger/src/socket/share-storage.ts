@@ -16,8 +16,10 @@ class SharedStorage {
   }
 }
 
-const asyncHooks = createRequire(import.meta.url)('node:async_hooks') as { AsyncLocalStorage: unknown };
-const original = asyncHooks.AsyncLocalStorage;
+const asyncHooks = createRequire(import.meta.url)('node:async_hooks') as object;
+/** A value in Node 20, a getter without a setter in later ones. */
+const original = Object.getOwnPropertyDescriptor(asyncHooks, 'AsyncLocalStorage')!;
+const shared = { value: SharedStorage, configurable: true, enumerable: true };
 
 /**
  * Runs `make`, which makes a socket synchronously, so that what the library thinks is an `AsyncLocalStorage` of that
@@ -26,12 +28,15 @@ const original = asyncHooks.AsyncLocalStorage;
  * device in place of 0.4, and 90 MB of garbage a second while nothing happened. (Node 24 keeps them in another way.)
  */
 export function shareStorage<Made>(make: () => Made): Made {
-  asyncHooks.AsyncLocalStorage = SharedStorage;
-  syncBuiltinESMExports();
+  replaceExport(shared);
   try {
     return make();
   } finally {
-    asyncHooks.AsyncLocalStorage = original;
-    syncBuiltinESMExports();
+    replaceExport(original);
   }
+}
+
+function replaceExport(descriptor: PropertyDescriptor): void {
+  Object.defineProperty(asyncHooks, 'AsyncLocalStorage', descriptor);
+  syncBuiltinESMExports();
 }
