@@ -34,7 +34,8 @@ const MOCHA_OPTIONS = ['--no-config', '--forbid-only', '--timeout', '60000'];
 
 /**
  * `npm test`: all tests but the long ones, in three runs side by side with a Redis each. What the others say follows
- * when the first has ended. `--counts FOLDER` gets the counts of each run; other options go to mocha, such as `--grep`.
+ * when the first has ended. `--counts FOLDER` gets the counts of each run, `--in libs/messenger,services/api` runs those of
+ * these folders; other options go to mocha, such as `--grep`.
  */
 export async function runTest(args: string[], lifecycle: Lifecycle): Promise<number> {
   removeStaleTests();
@@ -82,8 +83,11 @@ export async function runBrowserTests(args: string[], lifecycle: Lifecycle): Pro
 
 async function runFiles(files: readonly string[], args: readonly string[], lifecycle: Lifecycle): Promise<number> {
   const { path } = makeTemporaryFolder(lifecycle, 'test');
-  const { countsFolder = path, mochaArgs } = takeCountsOption(args);
-  const shares = shareOutTests(files, Math.min(RUNS, files.length), readSeconds());
+  const { value: countsFolder = path, rest } = takeOption(args, '--counts');
+  const { value: folders, rest: mochaArgs } = takeOption(rest, '--in');
+  const chosen = files.filter((file) => !folders || folders.split(',').some((folder) => file.includes(`/${folder}/`)));
+  if (chosen.length === 0) throw new Error(`There are no tests in ${folders}`);
+  const shares = shareOutTests(chosen, Math.min(RUNS, chosen.length), readSeconds());
   const runs = shares.map((share, index): TestRun => {
     const name = `run-${index + 1}`;
     const output = index === 0 ? 'inherit' : openSync(`${path}/${name}.log`, 'w');
@@ -95,15 +99,15 @@ async function runFiles(files: readonly string[], args: readonly string[], lifec
   for (const { name } of runs.slice(1)) {
     await pipeline(createReadStream(`${path}/${name}.log`), process.stdout, { end: false });
   }
-  const isWhole = mochaArgs.length === 0 && codes.every((code) => code === 0);
+  const isWhole = !folders && mochaArgs.length === 0 && codes.every((code) => code === 0);
   if (isWhole) rememberSeconds(runs.map(({ counts }) => counts));
   return Math.max(0, ...codes);
 }
 
-function takeCountsOption(args: readonly string[]): { countsFolder?: string; mochaArgs: readonly string[] } {
-  const at = args.indexOf('--counts');
-  const countsFolder = at < 0 ? undefined : args[at + 1];
-  return countsFolder ? { countsFolder, mochaArgs: args.toSpliced(at, 2) } : { mochaArgs: args };
+function takeOption(args: readonly string[], name: string): { value?: string; rest: readonly string[] } {
+  const at = args.indexOf(name);
+  const value = at < 0 ? undefined : args[at + 1];
+  return value ? { value, rest: args.toSpliced(at, 2) } : { rest: args };
 }
 
 async function runMocha(
