@@ -31,17 +31,20 @@ describe('places for live streams of the console', () => {
     await eventually(async () => (await follow(browser, 'devices')) === 200);
   });
 
-  it('have sixty topics for a session, and two hundred in all; what is followed already is open to all', async () => {
+  it('have sixty topics for a session, 120 for a user and two hundred in all; what is followed already is open to all', async () => {
     const statuses: number[] = [];
-    const browsers: Browser[] = [];
-    for (let session = 0; session < 3; session++) {
-      const browser = await stage.dashboard.signIn();
-      browsers.push(browser);
+    const browsers = [
+      await stage.dashboard.signIn(),
+      await stage.dashboard.signIn(),
+      await stage.dashboard.signIn('viewer'),
+    ];
+    for (const [session, browser] of browsers.entries()) {
       for (let stream = 0; stream < 6; stream++) statuses.push(await follow(browser, tenOf(`s${session}-${stream}`)));
     }
     expect(new Set(statuses)).to.deep.equal(new Set([200]));
-    expect(await follow(browsers[0]!, 'devices')).to.equal(429);
-    const last = await stage.dashboard.signIn();
+    expect(await follow(browsers[2]!, 'devices')).to.equal(429);
+    expect(await follow(await stage.dashboard.signIn(), 'devices')).to.equal(429);
+    const last = await stage.dashboard.signIn('operator');
     expect([await follow(last, tenOf('last-a')), await follow(last, tenOf('last-b'))]).to.deep.equal([200, 200]);
     expect(await follow(last, 'devices')).to.equal(503);
     expect(await follow(last, 'device.s0-0-0')).to.equal(200);

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import type { DeviceView, TokenView } from '@gateway/contracts/console/views';
 import type { Doorbell } from '@gateway/contracts/doorbell';
 import { makeAttemptId } from '@gateway/contracts/ids';
@@ -117,6 +118,32 @@ describe('the live streams of the console', () => {
       await eventually(() => streams[1]!.hasEnded());
       await space.store.redis.hset(consoleKeys(space.store.space).user('admin'), 'role', 'admin');
     } finally {
+      await other.close();
+    }
+  });
+
+  it('that have ended are told nothing, also while their end waits behind another stream of the connection', async () => {
+    const other = await startTestDashboard(stage.space, { beatMs: 50 });
+    const [first, second] = [await other.signIn(), await other.signIn()];
+    const socket = connect(other.port, '127.0.0.1');
+    try {
+      let told = '';
+      socket.on('data', (piece) => {
+        told += piece;
+      });
+      const ask = ({ cookie }: Browser) =>
+        `GET /console/api/live?topics=devices HTTP/1.1\r\nHost: 127.0.0.1:${other.port}\r\nCookie: ${cookie}\r\n\r\n`;
+      socket.write(ask(first) + ask(second));
+      const countBeats = () => told.split('event: beat').length - 1;
+      await eventually(() => countBeats() > 2);
+      await second.post('/sign-out');
+      const before = countBeats();
+      await eventually(() => countBeats() > before + 2);
+      await (await linking('told-behind')).observe({ status: 'connecting' });
+      await eventually(() => told.includes('told-behind'));
+      expect((await first.get('/me')).status).to.equal(200);
+    } finally {
+      socket.destroy();
       await other.close();
     }
   });

@@ -15,10 +15,14 @@ const MAX_STREAMS = 500;
 const MAX_FEEDS = 200;
 /** Of one browser: so many tabs with three topics each. */
 const MAX_OF_SESSION = { streams: 20, topics: 60 };
+/** However many browsers they have signed in: the others follow something, too. */
+const MAX_OF_USER = { streams: 60, topics: 120 };
 const COME_AGAIN = { resetInSeconds: 15 };
 
+/** Who follows which topics. */
 interface Place {
   sessionId: string;
+  user: string;
   names: readonly string[];
   end: () => void;
 }
@@ -54,11 +58,11 @@ export class LiveHub {
     return makeTopic(name, this.deps);
   }
 
-  /** Throws `rate_limited` for a session that follows enough, and `unavailable` when all together do. */
-  requirePlace(sessionId: string, names: readonly string[]): void {
-    const theirs = [...this.#places].filter((place) => place.sessionId === sessionId);
-    const topics = theirs.reduce((sum, place) => sum + place.names.length, names.length);
-    if (theirs.length >= MAX_OF_SESSION.streams || topics > MAX_OF_SESSION.topics) {
+  /** Throws `rate_limited` for a session, or a user, that follows enough, and `unavailable` when all together do. */
+  requirePlace({ sessionId, user, names }: Omit<Place, 'end'>): void {
+    const ofUser = [...this.#places].filter((place) => place.user === user);
+    const ofSession = ofUser.filter((place) => place.sessionId === sessionId);
+    if (!hasRoom(ofSession, names, MAX_OF_SESSION) || !hasRoom(ofUser, names, MAX_OF_USER)) {
       throw new ConsoleError('rate_limited', COME_AGAIN);
     }
     const feeds = this.#feeds.size + names.filter((name) => !this.#feeds.has(name)).length;
@@ -96,4 +100,13 @@ export class LiveHub {
     this.#feeds.set(name, feed);
     return feed;
   }
+}
+
+function hasRoom(
+  places: readonly Place[],
+  names: readonly string[],
+  max: { streams: number; topics: number },
+): boolean {
+  const topics = places.reduce((sum, place) => sum + place.names.length, names.length);
+  return places.length < max.streams && topics <= max.topics;
 }

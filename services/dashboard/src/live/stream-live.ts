@@ -30,7 +30,7 @@ export function streamLive(deps: DashboardDeps): RequestHandler {
       return next(new ConsoleError('not_found'));
     }
     if (!topics.every(({ role }: Topic) => mayAct(user.role, role))) return next(new ConsoleError('not_allowed'));
-    deps.live.requirePlace(req.sessionID, names);
+    deps.live.requirePlace({ sessionId: req.sessionID, user: user.name, names });
     open(req, res, names, deps);
   };
 }
@@ -41,10 +41,12 @@ function open(req: Request, res: Response, names: readonly string[], deps: Dashb
   res.write('retry: 1000\n\n');
   const end = () => res.end();
   const tell = (frame: Buffer) => {
+    // Its end may wait for a caller who does not read, or behind another answer of its connection; a write after it is an uncaught error.
+    if (res.writableEnded) return;
     if (res.writableLength > MAX_WAITING_BYTES) return end();
     res.write(frame);
   };
-  const leave = deps.live.follow({ sessionId: req.sessionID, names, end }, { role: user.role, tell });
+  const leave = deps.live.follow({ sessionId: req.sessionID, user: user.name, names, end }, { role: user.role, tell });
   const calm = deps.heartbeat.add({
     sessionId: req.sessionID,
     staysIn: () => staysIn(req.sessionID, user, deps),
