@@ -47,7 +47,8 @@ describe('a Prometheus that looks at two of each service, which send', function 
   before(async () => {
     const { gateway } = fixture;
     secondApi = await gateway.addApi();
-    const services = [gateway.api, secondApi, ...gateway.senders, ...gateway.connections];
+    await Promise.all([gateway.addEvents(), gateway.addEvents()]);
+    const services = [gateway.api, secondApi, ...gateway.senders, ...gateway.connections, ...gateway.events];
     const targets = await Promise.all(
       services.map(async (service) => {
         const { opsPort } = await service.waitForLog((line) => typeof line.opsPort === 'number');

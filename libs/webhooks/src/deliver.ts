@@ -1,6 +1,6 @@
 import type { Workspace } from '@gateway/contracts/ids';
 import { type BreakerOutcome, nextBreaker } from '@gateway/contracts/webhooks/breaker';
-import { WEBHOOK_LIMITS, type WebhookId, wasTaken } from '@gateway/contracts/webhooks/webhook';
+import { WEBHOOK_LIMITS, type WebhookAttempt, type WebhookId, wasTaken } from '@gateway/contracts/webhooks/webhook';
 import type { FetchPolicy } from '@gateway/egress/fetch-policy';
 import { type PostedWebhook, postWebhook } from '@gateway/egress/post-webhook';
 import type { Clock } from '@gateway/runtime/clock';
@@ -22,6 +22,8 @@ export interface Delivery {
   id: string;
   body: Buffer;
   changes: number;
+  /** When its first event happened. */
+  atMs: number;
 }
 
 /** The log, as one endpoint is told of it. */
@@ -35,8 +37,17 @@ export interface Feed {
   render(webhook: Webhook, lane: Lane, range: { after: string; to: string }): Promise<Delivery | undefined>;
 }
 
+/** Who counts what is done. */
+export interface DeliveryCounts {
+  countAttempt(attempt: WebhookAttempt): void;
+  /** An endpoint took an event so long after it happened. */
+  observeTold(lane: Lane, ms: number): void;
+  countGap(cause: 'log_gone'): void;
+}
+
 export interface DeliverDeps {
   store: Store;
+  counts: DeliveryCounts;
   feed: Feed;
   policy: FetchPolicy;
   clock: Clock;
@@ -79,7 +90,7 @@ async function deliverLane(
   deps: DeliverDeps,
   { webhook, taken, lane }: { webhook: Webhook; taken: TakenWebhook; lane: Lane },
 ): Promise<DeliverOutcome> {
-  const { store, feed, policy, clock, signal } = deps;
+  const { store, feed, policy, clock, signal, counts } = deps;
   const claimed = await claim(deps, { webhook, taken, lane });
   if (typeof claimed === 'string') return claimed;
   const {
@@ -93,6 +104,8 @@ async function deliverLane(
   // We are stopping: nothing was decided, and another process posts it again.
   if (signal.aborted && posted.attempt.status === null) return 'taken';
   const times = { nowMs: clock.nowMs(), random: deps.random() };
+  counts.countAttempt(posted.attempt);
+  if (wasTaken(posted.attempt)) counts.observeTold(lane, times.nowMs - delivery.atMs);
   // What is one entry of the log cannot be cut.
   const isCut = claimed.most === undefined || delivery.changes <= claimed.most;
   const isHalved = posted.attempt.status === TOO_LARGE && delivery.changes > 1 && isCut;

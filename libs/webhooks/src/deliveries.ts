@@ -94,8 +94,9 @@ export class Deliveries {
 
   /** One request in each lane; answers whether there is more to do at once. */
   async #run(workspace: Workspace, id: WebhookId): Promise<boolean> {
-    const { store, clock } = this.#deps;
-    const deps = { ...this.#deps, feed: logFeed(store, workspace, clock), signal: this.#stopping.signal };
+    const { store, clock, counts } = this.#deps;
+    const feed = logFeed(store, workspace, { clock, onGap: () => counts.countGap('log_gone') });
+    const deps = { ...this.#deps, feed, signal: this.#stopping.signal };
     return (await deliver(deps, workspace, id)) === 'more';
   }
 }

@@ -20,9 +20,14 @@ interface Step {
 
 const ENTRIES_AT_ONCE = 500;
 const UPDATED = 'messages.updated';
+const GAP = 'events.gap';
 
 /** The log of a workspace, cut into requests. Changes of lists are gathered over time, all else is a request of its own. */
-export function logFeed(store: Store, workspace: Workspace, clock: Clock): Feed {
+export function logFeed(
+  store: Store,
+  workspace: Workspace,
+  { clock, onGap }: { clock: Clock; onGap: () => void },
+): Feed {
   const stepsAfter = async (webhook: Webhook, lane: Lane, after: LogPlace): Promise<Step[]> => {
     const found = await readLog(store, workspace, after, { limit: ENTRIES_AT_ONCE });
     if ('oldest' in found) return [gapBefore(webhook, lane, found.oldest)];
@@ -31,6 +36,7 @@ export function logFeed(store: Store, workspace: Workspace, clock: Clock): Feed 
   return {
     async findEnd(webhook, lane, { after, most }) {
       const steps = await stepsAfter(webhook, lane, parseCursor(after)!);
+      if (steps[0]?.event?.type === GAP) onGap();
       const request = takeRequest(steps, most);
       const last = request.at(-1);
       if (!last) return undefined;
@@ -53,7 +59,7 @@ export function logFeed(store: Store, workspace: Workspace, clock: Clock): Feed 
       const entry = { atMs: Date.parse(first.timestamp), ...(device !== undefined && { device }) };
       const event = events.length === 1 ? first : updateOf(entry, rows);
       const body = Buffer.from(JSON.stringify(hideParts(event, webhook.settings)));
-      return { id: event.id, body, changes: Math.max(rows.length, 1) };
+      return { id: event.id, body, changes: Math.max(rows.length, 1), atMs: entry.atMs };
     },
   };
 }

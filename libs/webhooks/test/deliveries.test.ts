@@ -5,6 +5,7 @@ import { eventually } from '@gateway/testkit/eventually';
 import { silentLogger } from '@gateway/testkit/silent-logger';
 import { Deliveries } from '@gateway/webhooks/deliveries';
 import { expect } from 'chai';
+import { silentCounts } from './support/silent-counts.js';
 import { useEndpoint } from './support/use-endpoint.js';
 
 describe('processes that deliver webhooks', () => {
@@ -14,7 +15,15 @@ describe('processes that deliver webhooks', () => {
     const { store } = endpoint.space;
     const start = (token: string) =>
       new Deliveries({
-        ...{ store, token, logger: silentLogger, clock: systemClock, random: Math.random, tickMs: 20 },
+        ...{
+          store,
+          token,
+          counts: silentCounts,
+          logger: silentLogger,
+          clock: systemClock,
+          random: Math.random,
+          tickMs: 20,
+        },
         policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       });
     const add = (n: number) =>

@@ -18,6 +18,7 @@ import { deliver } from '@gateway/webhooks/deliver';
 import { logFeed } from '@gateway/webhooks/log-feed';
 import { expect } from 'chai';
 import { useOwnedDevice } from '../../store/test/support/use-owned-device.js';
+import { silentCounts } from './support/silent-counts.js';
 
 const PEOPLE = Array.from({ length: 1_200 }, (_, i) => `49151123${String(40_000 + i)}`);
 
@@ -55,8 +56,9 @@ describe('the log of a workspace, told to a webhook', () => {
     const attempt = { webhookId: 'evt_0', atMs: 0, tookMs: 0, status: 200, error: null, answer: '' };
     await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
     const clock = { nowMs: () => Date.now() + aheadMs, monotonicMs: () => performance.now() };
+    const feed = logFeed(space.store, 'main', { clock, onGap: () => silentCounts.countGap() });
     const deps = {
-      ...{ store: space.store, feed: logFeed(space.store, 'main', clock), clock, token: 'process-1' },
+      ...{ store: space.store, feed, counts: silentCounts, clock, token: 'process-1' },
       policy: { isSecure: true as const, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       ...{ random: () => 0.5, signal: new AbortController().signal },
     };

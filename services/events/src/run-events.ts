@@ -7,6 +7,7 @@ import { Deliveries } from '@gateway/webhooks/deliveries';
 import type { EventsConfig } from './config.js';
 import { addEventsMetrics } from './events-metrics.js';
 import { Relay } from './relay/relay.js';
+import { watchWebhooks } from './watch-webhooks.js';
 
 /** The Redis connections of the events service. */
 export const EVENTS_CONNECTIONS = ['commands', 'failFast', 'subscriber'] as const;
@@ -31,12 +32,13 @@ export async function runEvents(
   const relay = await Relay.start({ store, bells: clients.subscriber, logger, metrics });
   lifecycle.add('relay', () => relay.stop());
   const deliveries = new Deliveries({
-    ...{ store, logger, clock: systemClock, random: Math.random, token: host.processId },
+    ...{ store, logger, counts: metrics, clock: systemClock, random: Math.random, token: host.processId },
     policy: webhookPolicy(config),
   });
   const bells = await EventBells.listen(clients.subscriber, space);
   lifecycle.add('bells of deliveries', async () => bells.close());
   bells.onAny(() => deliveries.wake());
   lifecycle.add('deliveries', () => deliveries.close());
+  lifecycle.add('counts of webhooks', watchWebhooks({ store, clock: systemClock, logger, metrics }));
   logger.info('ready', { processId: host.processId, opsPort: host.opsPort });
 }

@@ -27,10 +27,11 @@ export interface Outbox {
 /**
  * Copies what is in an outbox to the log of its workspace, each entry once, whoever else does the same at the same time and wherever
  * a process dies: the step that appends also moves the mark, and compares it before. Then the outbox is trimmed. Answers how many
- * entries this call has appended.
+ * entries this call has appended. @param onGap when one of them tells of a gap.
  */
-export async function relayOutbox(store: Store, outbox: Outbox): Promise<number> {
+export async function relayOutbox(store: Store, outbox: Outbox, onGap = () => {}): Promise<number> {
   let appended = await tellMissing(store, outbox);
+  if (appended > 0) onGap();
   const key = keyOf(store, outbox);
   let mark = await mendMark(store, outbox);
   for (;;) {
@@ -59,6 +60,12 @@ export async function findFullOutboxes(store: Store, workspace: Workspace): Prom
   const all = Array.from({ length: SHARDS }, (_, shard) => ({ workspace, shard }));
   const lengths = await Promise.all(all.map((outbox) => store.redis.xlen(keyOf(store, outbox))));
   return all.filter((_, shard) => lengths[shard]! > 0);
+}
+
+/** When the oldest entry of an outbox was written; `undefined` if it is empty. */
+export async function readOldest(store: Store, outbox: Outbox): Promise<number | undefined> {
+  const [oldest] = await store.redis.xrange(keyOf(store, outbox), '-', '+', 'COUNT', 1);
+  return oldest && Number(oldest[0].split('-')[0]);
 }
 
 /** Makes room where the log is larger than it may get: the oldest goes. Answers whether it did. */

@@ -13,6 +13,7 @@ import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
 import { type DeliverDeps, type DeliverOutcome, deliver, type Feed } from '@gateway/webhooks/deliver';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
+import { silentCounts } from './silent-counts.js';
 
 interface Received {
   id: string;
@@ -43,7 +44,7 @@ export interface Endpoint {
 }
 
 /** A stream of entries with numbers in place of the log: each is a list of changes. */
-function feedOf(store: Store, key: string): Feed {
+function feedOf(store: Store, key: string, stage: Pick<Endpoint, 'nowMs'>): Feed {
   const read = async (from: string, to: string, count: number) =>
     (await store.redis.xrange(key, from, to, 'COUNT', count)).map(([at, fields]) => ({
       at,
@@ -68,6 +69,7 @@ function feedOf(store: Store, key: string): Feed {
         id: `evt_${createHash('sha256').update(body).digest('hex').slice(0, 16)}`,
         body,
         changes: numbers.length,
+        atMs: stage.nowMs - 1_000,
       };
     },
   };
@@ -104,7 +106,8 @@ export function useEndpoint(): Endpoint {
     await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
     const log = `${space.prefix}:log`;
     const deps = (): DeliverDeps => ({
-      ...{ store: space.store, feed: feedOf(space.store, log), token: 'process-1', random: () => 0.5 },
+      ...{ store: space.store, feed: feedOf(space.store, log, stage), token: 'process-1', random: () => 0.5 },
+      counts: silentCounts,
       policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       clock: { nowMs: () => stage.nowMs, monotonicMs: () => performance.now() },
       signal: new AbortController().signal,

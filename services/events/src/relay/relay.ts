@@ -5,7 +5,7 @@ import type { Logger } from '@gateway/runtime/logs/logger';
 import type { Store } from '@gateway/store/core/store';
 import { closeUnwanted } from '@gateway/store/events/close-unwanted';
 import { listEventWorkspaces } from '@gateway/store/events/open-events';
-import { boundLog, findFullOutboxes, type Outbox, relayOutbox } from '@gateway/store/events/relay-outbox';
+import { boundLog, findFullOutboxes, type Outbox, readOldest, relayOutbox } from '@gateway/store/events/relay-outbox';
 import type { EventsMetrics } from '../events-metrics.js';
 
 /** What a relay listens with: a connection of its own, as a subscribed one takes no other commands. */
@@ -19,7 +19,7 @@ interface RelayDeps {
   store: Store;
   bells: Bells;
   logger: Logger;
-  metrics: Pick<EventsMetrics, 'relayed' | 'relayFailed' | 'waiting'>;
+  metrics: Pick<EventsMetrics, 'relayed' | 'relayFailed' | 'waiting' | 'outboxAge' | 'countGap'>;
   /** Default 10 s: what a lost bell costs. */
   tickMs?: number;
   /** Between two looks at one outbox, so that what comes close together goes together. Default 50 ms. */
@@ -72,14 +72,18 @@ export class Relay {
   async #lookAround(): Promise<void> {
     const { store, metrics } = this.deps;
     let waiting = 0;
+    const ages = [0];
     for (const workspace of await listEventWorkspaces(store)) {
       const full = await findFullOutboxes(store, workspace);
       waiting += full.length;
+      const oldest = await Promise.all(full.map((outbox) => readOldest(store, outbox)));
+      for (const atMs of oldest) if (atMs !== undefined) ages.push(systemClock.nowMs() - atMs);
       for (const outbox of full) this.#empty(outbox);
       await boundLog(store, workspace);
       await closeUnwanted(store, workspace, systemClock.nowMs());
     }
     metrics.waiting.set(waiting);
+    metrics.outboxAge.set(Math.max(...ages) / 1000);
   }
 
   #empty(outbox: Outbox): void {
@@ -96,7 +100,7 @@ export class Relay {
     try {
       do {
         self.again = false;
-        metrics.relayed.inc(await relayOutbox(store, outbox));
+        metrics.relayed.inc(await relayOutbox(store, outbox, () => metrics.countGap('outbox_full')));
         await new Promise((resolve) => setTimeout(resolve, restMs));
       } while (self.again && !this.#isClosed);
     } finally {

@@ -1,0 +1,62 @@
+import { parseCursor } from '@gateway/contracts/events/cursor';
+import type { Workspace } from '@gateway/contracts/ids';
+import { workspaceKeys } from '@gateway/contracts/redis-keys';
+import type { Breaker } from '@gateway/contracts/webhooks/breaker';
+import { WEBHOOK_STATUSES, type WebhookId, type WebhookStatus } from '@gateway/contracts/webhooks/webhook';
+import type { Store } from '../core/store.js';
+import { listEventWorkspaces } from '../events/open-events.js';
+import { LANES, type LaneState } from './delivering/deliveries.js';
+
+/** All endpoints of the installation. */
+export interface WebhookSurvey {
+  byStatus: Record<WebhookStatus, number>;
+  /** When the failures of the one began that has failed for longest. */
+  failingSinceMs?: number;
+  /** When the oldest entry came into a log that an active endpoint has not been told yet. */
+  undeliveredSinceMs?: number;
+}
+
+/** Costs Redis up to three commands for each endpoint. */
+export async function surveyWebhooks(store: Store): Promise<WebhookSurvey> {
+  const byStatus = Object.fromEntries(WEBHOOK_STATUSES.map((status) => [status, 0])) as WebhookSurvey['byStatus'];
+  const failing: number[] = [];
+  const undelivered: number[] = [];
+  for (const workspace of await listEventWorkspaces(store)) {
+    const ids = await store.redis.smembers(workspaceKeys(store.space, workspace).webhooks);
+    const found = await Promise.all(ids.map((id) => surveyOne(store, workspace, id)));
+    for (const { status, failingSinceMs, undeliveredSinceMs } of found.flatMap((each) => each ?? [])) {
+      byStatus[status]++;
+      if (failingSinceMs !== undefined) failing.push(failingSinceMs);
+      if (undeliveredSinceMs !== undefined) undelivered.push(undeliveredSinceMs);
+    }
+  }
+  return {
+    byStatus,
+    ...(failing.length > 0 && { failingSinceMs: Math.min(...failing) }),
+    ...(undelivered.length > 0 && { undeliveredSinceMs: Math.min(...undelivered) }),
+  };
+}
+
+type Found = Pick<WebhookSurvey, 'failingSinceMs' | 'undeliveredSinceMs'> & { status: WebhookStatus };
+
+async function surveyOne(store: Store, workspace: Workspace, id: WebhookId): Promise<Found | undefined> {
+  const { webhook, eventLog } = workspaceKeys(store.space, workspace);
+  const fields = ['status', 'breaker', ...LANES.map((lane) => `lane:${lane}`)];
+  const [status, breaker, ...lanes] = await store.redis.hmget(webhook(id), ...fields);
+  if (!status) return undefined;
+  const { sinceMs } = JSON.parse(breaker ?? '{}') as Breaker;
+  const found = { status: status as WebhookStatus };
+  if (found.status === 'failing') return { ...found, ...(sinceMs !== undefined && { failingSinceMs: sinceMs }) };
+  if (found.status !== 'active') return found;
+  const waiting = await Promise.all(lanes.map((lane) => oldestAfter(store, eventLog, lane)));
+  const known = waiting.filter((atMs) => atMs !== undefined);
+  return { ...found, ...(known.length > 0 && { undeliveredSinceMs: Math.min(...known) }) };
+}
+
+/** When the entry came that a lane is to be told next. */
+async function oldestAfter(store: Store, log: string, lane: string | null | undefined): Promise<number | undefined> {
+  if (!lane) return undefined;
+  const { entry } = parseCursor((JSON.parse(lane) as LaneState).cursor)!;
+  const [next] = await store.redis.xrange(log, `(${entry}`, '+', 'COUNT', 1);
+  return next && Number(next[0].split('-')[0]);
+}

@@ -1,0 +1,2 @@
+/** Counts nothing. */
+export const silentCounts = { countAttempt: () => {}, observeTold: () => {}, countGap: () => {} };
