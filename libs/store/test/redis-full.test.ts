@@ -189,7 +189,8 @@ describe('a full Redis', () => {
     expect(await store.redis.hget(found.key, 'answer')).to.equal('{"status":"queued"}');
     await forgetRepeat(store, found.key, messageId);
     await releaseRepeat(store, found.claim);
-    expect(await store.redis.exists(found.key, found.claim.key)).to.equal(0);
+    expect(await store.redis.hget(found.key, 'messageId')).to.equal(null);
+    expect(await store.redis.exists(found.claim.key)).to.equal(0);
   });
 
   it('takes the keys of running sessions, and lets go of them', async () => {

@@ -233,7 +233,7 @@ describe('the rules of a send', () => {
 
   it('never takes the place of another send', async () => {
     const { messageId, tag } = await accept();
-    const again = ['msg_other', 0, nowMs, nowMs, 1, 'packed', 'sealed', nowMs, nowMs, '', '', '', 't', 0, 1];
+    const again = ['msg_other', 0, nowMs, 'packed', 'sealed', nowMs, nowMs, '', '', '', 0, 't', 0, 0, 1];
     const { base, openSends, backlog, keptSends, device: ofDevice, owner } = device();
     const kept = [
       openSends,
@@ -246,7 +246,7 @@ describe('the rules of a send', () => {
       `${base}:promised`,
     ];
     const places = [...Object.values(keysOf(tag)), ...kept, ofDevice, owner];
-    expect(await space.store.run('accept-send', places, again)).to.deep.equal([0]);
+    expect(await space.store.run('accept-send', places, again)).to.deep.equal([0, '0']);
     expect((await read(messageId)).messageId).to.equal(messageId);
   });
 

@@ -10,6 +10,13 @@ const FOUND: Record<string, readonly ModelEvent[]> = {
     { do: 'cancel', send: 0 },
     { do: 'accept', room: 'none', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000, key: 1 },
   ],
+  'a request under a key whose send failed and was forgotten for room gets an id of its own': [
+    { do: 'accept', room: 'plenty', kind: 'otp', parts: 1, people: [0], expiresInMs: 60_000, key: 1 },
+    { do: 'freeKey', key: 1, send: 0 },
+    { do: 'cancel', send: 0 },
+    { do: 'accept', room: 'none', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000 },
+    { do: 'accept', room: 'plenty', kind: 'text', parts: 1, people: [0], expiresInMs: 60_000, key: 1 },
+  ],
 };
 
 describe('what the model test has found', () => {

@@ -3,7 +3,7 @@
 -- `quota_bytes` is what the sends of this owner may take, `free_messages` how many more messages Redis has room for (0: any);
 -- `is_bounded` says whether it may be refused for these.
 -- Output: { 1, session of the owner of the device that lives, or '', ended send to be forgotten for room ... },
---   { 0 } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when sends
+--   { 0, attempts that were used up } when the tag is taken (make another id), { -1 } when the idempotency key stands for a send already, { -2 } when sends
 --   of this owner take, or wait for, all that they may, { -3 } when another account was linked since `account_epoch`
 --- @include head
 --- @include book
@@ -14,9 +14,14 @@
 local MOST_FORGOTTEN = 200
 -- Of the messages that might wait without those of the owner, or of the device.
 local OWNERS_PART, DEVICES_PART = 4, 2
-if idempotency_key and redis.call('EXISTS', idempotency_key) == 1 then return { -1 } end
+local freed = 0
+if idempotency_key then
+  local message, closed, count = unpack(redis.call('HMGET', idempotency_key, 'messageId', 'closed', 'freed'))
+  if message or closed then return { -1 } end
+  freed = tonumber(count or '0')
+end
 if (redis.call('HGET', device_key, 'accountEpoch') or '0') ~= account_epoch then return { -3 } end
-if redis.call('EXISTS', record_key) == 1 then return { 0 } end
+if tonumber(attempt) < freed or redis.call('EXISTS', record_key) == 1 then return { 0, tostring(freed) } end
 local quota = tonumber(quota_bytes)
 local ended, bytes = ended_key(owner), bytes_key(owner)
 local function size_of(entry) return tonumber(string.match(entry, ' (%d+)$')) end

@@ -36,7 +36,7 @@ const acceptStep = defineScript({
   args: {
     ...{ messageId: text, accountEpoch: number, nowMs: number, packed: bytes, sealed: bytes, contentDiesAtMs: number },
     ...{ finishAtMs: number, fingerprint: bytes, answer: text, sessionPrefix: text },
-    ...{ owner: text, quotaBytes: number, freeMessages: number, isBounded: flag },
+    ...{ attempt: number, owner: text, quotaBytes: number, freeMessages: number, isBounded: flag },
   },
   reply: (reply) => reply as [outcome: 1 | 0 | -1 | -2 | -3, session: string, ...spent: string[]],
 });
@@ -132,13 +132,14 @@ async function writeSend(
   const { quotaBytes = 0, freeMessages = 0 } = send;
   const priority = priorityOf(send);
   const blob = send.content.kind === 'media' ? holdOf(send.content) : '';
-  for (let attempt = 0; attempt < MAX_TAG_ATTEMPTS; attempt++) {
+  let attempt = 0;
+  for (let made = 0; made < MAX_TAG_ATTEMPTS; made++) {
     const messageId = repeat ? repeatableId(store, address, { repeat, nowMs, attempt }) : makeMessageId(address);
     const keys = keysOfSend(store, address, parseMessageId(messageId)!.tag);
     const [outcome, session, ...spent] = await acceptStep(store, {
       ...{ ...keys, deviceOwner: deviceKeys(store.space, address).owner, sessionPrefix },
       sends: shardKeys(store.space, shardOf(address)).sends(address.workspace),
-      ...{ messageId, accountEpoch, nowMs, owner, quotaBytes, freeMessages, isBounded: priority !== 'otp' },
+      ...{ messageId, attempt, accountEpoch, nowMs, owner, quotaBytes, freeMessages, isBounded: priority !== 'otp' },
       packed: packSend({
         ...{ state: 'open', kind, priority, parts, recipients, nowMs, expiresAtMs, accountEpoch },
         texts: { messageId, owner, requestId, blob, ...(trace && { trace }) },
@@ -148,6 +149,8 @@ async function writeSend(
       finishAtMs: send.finishAtMs ?? expiresAtMs,
       ...(repeat ? repeatFields(store, repeat) : { fingerprint: '', answer: '' }),
     });
+    // Under a key those come first that sends had for which it stands no more.
+    if (outcome === 0) attempt = Math.max(attempt + 1, Number(session));
     if (outcome === -3) throw new OtherAccountError();
     if (outcome === -2) throw new SendsFullError();
     if (outcome === -1) return undefined;
