@@ -130,6 +130,12 @@ export function workspaceKeys({ prefix }: KeySpace, workspace: Workspace) {
     webhookAttempts: (id: string) => `${base}:webhook-attempts:${id}`,
     /** ZSET attempt -> when, in ms, of the same. */
     webhookAttemptTimes: (id: string) => `${base}:webhook-attempts:${id}:times`,
+    /** HASH key of a recipient -> lines: what was put aside for an endpoint (libs/store/src/webhooks/delivering/parked.ts). */
+    webhookParked: (id: string) => `${base}:webhook-parked:${id}`,
+    /** ZSET key of a recipient -> when the first of these is posted again, in ms. */
+    webhookParkedDue: (id: string) => `${base}:webhook-parked:${id}:due`,
+    /** ZSET key of a recipient -> since when they are put aside, in ms. */
+    webhookParkedSince: (id: string) => `${base}:webhook-parked:${id}:since`,
   };
 }
 

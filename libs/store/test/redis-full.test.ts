@@ -61,6 +61,7 @@ import { readSend } from '@gateway/store/sends/read-send';
 import { takeInSend } from '@gateway/store/sends/take-in-send';
 import { SharedSurvey } from '@gateway/store/survey/shared-survey';
 import { claimDelivery, settleDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, deleteWebhook, pauseWebhook } from '@gateway/store/webhooks/webhooks';
 import { createApiToken, recordTokenUse, revokeApiToken, setApiTokenScopes } from '@gateway/store/workspace/api-tokens';
@@ -274,12 +275,28 @@ describe('a full Redis', () => {
     expect(await recordAttempt(store, 'main', made.id, { attempt, verifiesRevision: revision })).to.equal('active');
     const taken = await takeWebhook(store, { workspace: 'main', id: made.id, token: 'process-1' });
     if (typeof taken === 'string') throw new Error(taken);
-    expect(await claimDelivery(store, taken, 'prompt', { cursor: '1-0', claim: { to: '2-0', refusals: 0 } })).to.equal(
-      true,
-    );
+    const lane = 'prompt' as const;
+    const event = { entry: '1-1', id: 'evt_1', type: 'send.finished' };
+    const changes = ['a', 'b'].map((key) => ({ what: 'add', key, event }) as const);
+    const claimed = { cursor: '1-0', claim: { to: '2-0', refusals: 0 } };
+    expect(await claimDelivery(store, taken, { lane, state: claimed, changes, nowMs: 1 })).to.equal(true);
     const outcome = { status: 'active', breaker: {} } as const;
-    const settled = { state: { cursor: '2-0' }, attempt, outcome };
-    expect(await settleDelivery(store, taken, 'prompt', settled)).to.equal(true);
+    const settled = {
+      ...{ lane, state: { cursor: '2-0' }, nowMs: 2 },
+      changes: [
+        { what: 'add', key: 'b', event },
+        { what: 'drop', key: 'b', count: 1 },
+        { what: 'wait', key: 'a', clock: { failures: 1, nextAttemptMs: 9 } },
+        { what: 'lose', count: 1 },
+      ],
+    } as const;
+    expect(await settleDelivery(store, taken, settled, { attempt, outcome })).to.equal(true);
+    expect(await readDue(store, taken, { nowMs: 2, most: 9 })).to.deep.equal([
+      { key: 'b', clock: {}, events: [event] },
+    ]);
+    expect(await readParked(store, taken, ['a'])).to.deep.equal([
+      { key: 'a', clock: { failures: 1, nextAttemptMs: 9 }, events: [event] },
+    ]);
     expect(await pauseWebhook(store, 'main', made.id)).to.include({ status: 'paused' });
     expect(await deleteWebhook(store, 'main', made.id)).to.equal(true);
   });

@@ -4,8 +4,9 @@ import type { WebhookId } from '@gateway/contracts/webhooks/webhook';
 import { toError } from '@gateway/runtime/errors';
 import type { Logger } from '@gateway/runtime/logs/logger';
 import { listEventWorkspaces } from '@gateway/store/events/open-events';
-import { type DeliverDeps, deliver } from './deliver.js';
+import { deliver } from './deliver.js';
 import { logFeed } from './log-feed.js';
+import type { DeliverDeps } from './work.js';
 
 export interface DeliveriesDeps extends Omit<DeliverDeps, 'feed' | 'signal'> {
   logger: Logger;

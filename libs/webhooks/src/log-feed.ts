@@ -3,19 +3,28 @@ import type { ChangeData, GatewayEvent } from '@gateway/contracts/events/events'
 import type { Workspace } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/runtime/clock';
 import type { Store } from '@gateway/store/core/store';
-import { type LoggedEntry, readLog } from '@gateway/store/events/read-log';
+import { type LoggedEntry, readEntries, readLog } from '@gateway/store/events/read-log';
 import { renderEvents, updateOf } from '@gateway/store/events/render-events';
 import type { Lane } from '@gateway/store/webhooks/delivering/deliveries';
+import type { ParkedEvent } from '@gateway/store/webhooks/delivering/parked';
 import type { Webhook } from '@gateway/store/webhooks/webhooks';
-import type { Feed } from './deliver.js';
+import type { Feed, Told } from './feed.js';
 import { hideParts } from './hide-parts.js';
 
 /** One event, or all that came before it and is for others. */
 interface Step {
   /** Where a lane is that has been told this. */
   place: LogPlace;
+  /** Of the log. */
+  entry: string;
   atMs: number;
   event?: GatewayEvent;
+}
+
+interface LogTold extends Told {
+  event: GatewayEvent;
+  /** Of `messages.updated`: this one change. */
+  row?: ChangeData;
 }
 
 const ENTRIES_AT_ONCE = 500;
@@ -27,7 +36,8 @@ export function logFeed(
   store: Store,
   workspace: Workspace,
   { clock, onGap }: { clock: Clock; onGap: () => void },
-): Feed {
+): Feed<LogTold> {
+  const keys = new WeakMap<LogTold, string>();
   const stepsAfter = async (webhook: Webhook, lane: Lane, after: LogPlace): Promise<Step[]> => {
     const found = await readLog(store, workspace, after, { limit: ENTRIES_AT_ONCE });
     if ('oldest' in found) return [gapBefore(webhook, lane, found.oldest)];
@@ -47,21 +57,85 @@ export function logFeed(
       if (isWaiting && clock.nowMs() < firstMs + webhook.settings.gatherSeconds * 1000) return undefined;
       return sayCursor(last.place);
     },
-    async render(webhook, lane, { after, to }) {
+    async read(webhook, lane, { after, to }) {
       const end = parseCursor(to)!;
-      const steps = await stepsAfter(webhook, lane, parseCursor(after)!);
-      const told = steps.filter(({ place }) => comparePlaces(place, end) <= 0);
-      const events = told.flatMap(({ event }) => event ?? []);
-      const [first] = events;
-      if (!first) return undefined;
-      const rows = events.flatMap((event) => rowsOf({ event }));
-      const device = first.device ?? undefined;
-      const entry = { atMs: Date.parse(first.timestamp), ...(device !== undefined && { device }) };
-      const event = events.length === 1 ? first : updateOf(entry, rows);
-      const body = Buffer.from(JSON.stringify(hideParts(event, webhook.settings)));
-      return { id: event.id, body, changes: Math.max(rows.length, 1), atMs: entry.atMs };
+      const told: LogTold[] = [];
+      let place = parseCursor(after)!;
+      while (comparePlaces(place, end) < 0) {
+        const steps = await stepsAfter(webhook, lane, place);
+        for (const step of steps) if (comparePlaces(step.place, end) <= 0) told.push(...toldIn(step));
+        const last = steps.at(-1);
+        if (!last) break;
+        place = last.place;
+      }
+      return told;
+    },
+    async readAgain({ settings: { types, devices } }, events) {
+      const ids = [...new Set(events.map(({ entry }) => entry))].sort(compareEntries);
+      const entries = await readEntries(store, workspace, ids);
+      const rendered = await renderEvents(store, workspace, entries, { types, ...(devices && { devices }) });
+      const found = new Map<string, LogTold>();
+      for (const [entry, inEntry] of groupByEntry(rendered)) {
+        for (const event of inEntry) {
+          for (const told of toldIn({ entry, event })) found.set(nameOf(told.parks), told);
+        }
+      }
+      const kept = new Set(entries.map(({ id }) => id));
+      return events.map((event) => (kept.has(event.entry) ? found.get(nameOf(event)) : 'gone'));
+    },
+    keyOf(lane, told) {
+      const known = keys.get(told);
+      if (known !== undefined) return known;
+      const parts = [workspace, lane, told.event.device ?? '', whoIn(told)];
+      const key = store.vault.digest('parked', parts).toString('base64url').slice(0, KEY_CHARACTERS);
+      keys.set(told, key);
+      return key;
+    },
+    pack({ settings }, told) {
+      const [first] = told as [LogTold];
+      const rows = told.flatMap(({ row }) => row ?? []);
+      const device = first.event.device ?? undefined;
+      const entry = {
+        atMs: Date.parse(first.row?.at ?? first.event.timestamp),
+        ...(device !== undefined && { device }),
+      };
+      const event = first.row ? updateOf(entry, rows) : first.event;
+      return { id: event.id, body: Buffer.from(JSON.stringify(hideParts(event, settings))), atMs: entry.atMs };
+    },
+    packLost({ id }, { lost, atMs }) {
+      const event: GatewayEvent = {
+        ...{ id: `evt_${id}_parked_${atMs}_gap`, type: GAP, version: 1 },
+        ...{ timestamp: new Date(atMs).toISOString(), device: null, data: { missing: lost } },
+      };
+      return { id: event.id, body: Buffer.from(JSON.stringify(event)), atMs };
     },
   };
+}
+
+/** 72 bits: two people who have the same would only wait for each other. */
+const KEY_CHARACTERS = 12;
+
+function toldIn({ entry, event }: Pick<Step, 'entry' | 'event'>): LogTold[] {
+  if (!event) return [];
+  const { type, device } = event;
+  if (type !== UPDATED) return [{ event, parks: { entry, id: event.id, type } }];
+  return rowsOf({ event }).map((row) => ({
+    ...{ event, row },
+    parks: { entry, id: row.id, type, ...(device !== null && { device }) },
+  }));
+}
+
+const nameOf = ({ type, id }: ParkedEvent) => `${type} ${id}`;
+
+/** Of whom an event tells, or of what: of that the order holds. */
+function whoIn({ event: { id, type, data }, row }: LogTold): string {
+  if (row) return row.to ?? `${row.messageId}/${row.index}`;
+  const { to, from, messageId, index, platformMessageId, webhookId } = data as Record<string, unknown>;
+  if (type === 'message.received') return String(from ?? platformMessageId);
+  if (index !== undefined) return String(to ?? `${messageId}/${index}`);
+  if (messageId !== undefined) return String(messageId);
+  if (webhookId !== undefined) return String(webhookId);
+  return type === 'events.gap' ? id : type.split('.')[0]!;
 }
 
 async function toSteps(
@@ -81,12 +155,13 @@ async function toSteps(
     const places = events.map((_, i) =>
       i === events.length - 1 ? { entry: id, offset: 0 } : { entry: former, offset: i + 1 },
     );
-    for (const [i, event] of events.entries()) if (i >= taken) steps.push({ place: places[i]!, atMs, event });
+    for (const [i, event] of events.entries())
+      if (i >= taken) steps.push({ place: places[i]!, entry: id, atMs, event });
     const last = steps.at(-1);
     // Nothing to tell: that this was seen goes with what is told next, or alone.
     if (events.length === 0) {
       if (last && !last.event) last.place = { entry: id, offset: 0 };
-      else steps.push({ place: { entry: id, offset: 0 }, atMs });
+      else steps.push({ place: { entry: id, offset: 0 }, entry: id, atMs });
     }
     former = id;
   }
@@ -96,12 +171,12 @@ async function toSteps(
 /** The log does not go back to where the lane is. */
 function gapBefore({ id, settings }: Webhook, lane: Lane, place: LogPlace): Step {
   const atMs = Number(place.entry.split('-')[0]);
-  if (!settings.types.includes('events.gap')) return { place, atMs };
+  if (!settings.types.includes('events.gap')) return { place, entry: place.entry, atMs };
   const event: GatewayEvent = {
-    ...{ id: `evt_${id}_${lane}_${place.entry}_gap`, type: 'events.gap', version: 1 },
+    ...{ id: `evt_${id}_${lane}_${place.entry}_gap`, type: GAP, version: 1 },
     ...{ timestamp: new Date(atMs).toISOString(), device: null, data: { missing: null } },
   };
-  return { place, atMs, event };
+  return { place, entry: place.entry, atMs, event };
 }
 
 /** No endpoint hears of itself: it would be told that it fails when it is over. */

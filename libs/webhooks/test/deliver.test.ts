@@ -2,6 +2,7 @@ import { eventSchema } from '@gateway/contracts/events/events';
 import type { RunScript } from '@gateway/store/core/scripts/define-script';
 import { readLog } from '@gateway/store/events/read-log';
 import { renderEvents } from '@gateway/store/events/render-events';
+import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
 import { pauseWebhook, resumeWebhook } from '@gateway/store/webhooks/webhooks';
 import { expect } from 'chai';
 import { useEndpoint } from './support/use-endpoint.js';
@@ -114,6 +115,20 @@ describe('deliveries to a webhook', () => {
     answer();
     expect(await slow).to.equal('taken');
     expect(await endpoint.status()).to.equal('active');
+  });
+
+  it('are written down only by the process that delivers, even before another one has written anything', async () => {
+    const { store } = endpoint.space;
+    const take = async (token: string) => {
+      const taken = await takeWebhook(store, { workspace: 'main', id: endpoint.id, token });
+      if (typeof taken === 'string') throw new Error(taken);
+      return (cursor: string) =>
+        claimDelivery(store, taken, { lane: 'prompt', state: { cursor }, nowMs: endpoint.nowMs });
+    };
+    const first = await take('process-1');
+    await endpoint.endLease();
+    const second = await take('process-2');
+    expect([await first('1-0'), await second('2-0')]).to.deep.equal([false, true]);
   });
 
   it('end with a 410, and go on where they were when it is resumed', async () => {

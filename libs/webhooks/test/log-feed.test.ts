@@ -28,19 +28,26 @@ describe('the log of a workspace, told to a webhook', () => {
   let events: GatewayEvent[];
   let status: number;
   let aheadMs: number;
+  let refuses: (event: GatewayEvent) => boolean;
+  /** Also what was refused. */
+  let posted: GatewayEvent[];
 
   before(async () => {
     server = createServer(async (req, res) => {
       const event = JSON.parse((await buffer(req)).toString());
       expect(req.headers['webhook-id']).to.equal(event.id);
-      if (status < 300) events.push(event);
-      res.writeHead(status).end();
+      const answer = refuses(event) ? 422 : status;
+      if (answer < 300) events.push(event);
+      posted.push(event);
+      res.writeHead(answer).end();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
   });
   after(() => server.close());
   beforeEach(async () => {
     events = [];
+    posted = [];
+    refuses = () => false;
     status = 200;
     aheadMs = 0;
     await ensureDevice(space.store, address);
@@ -180,6 +187,45 @@ describe('the log of a workspace, told to a webhook', () => {
     await optOut('447700900003');
     await run();
     expect(events).to.have.length(4);
+  });
+
+  it('puts aside what is refused, and all that follows for that person, until it is taken', async () => {
+    const run = await create({ gatherSeconds: 1, types: ['messages.updated', 'send.finished', 'optout.added'] });
+    const tag = await accept(PEOPLE.slice(0, 40));
+    const another = await accept(PEOPLE.slice(10, 30));
+    refuses = ({ data }) => JSON.stringify(data).includes(PEOPLE[17]!);
+    for (let from = 0; from < 40; from += 20) await record(tag, 'acked', from, from + 20);
+    const wait = async (seconds: number) => {
+      for (let second = 0; second < seconds; second += 5) {
+        aheadMs += 5_000;
+        await run();
+      }
+    };
+    await wait(30);
+    await record(tag, 'read', 0, 40);
+    await record(another, 'acked', 0, 20);
+    await wait(60);
+    const told = () => rows().flat();
+    const of = (person: string) => told().flatMap(({ to, kind, status }) => (to === person ? `${kind} ${status}` : []));
+    expect(told()).to.have.length(97);
+    expect(of(PEOPLE[17]!)).to.deep.equal([]);
+    expect(of(PEOPLE[18]!)).to.deep.equal(['text sent', 'text read', 'text sent']);
+    expect(JSON.stringify(events)).to.include('send.finished');
+    refuses = () => false;
+    await wait(600);
+    expect(told()).to.have.length(100);
+    expect(of(PEOPLE[17]!)).to.deep.equal(['text sent', 'text read', 'text sent']);
+    expect(new Set(told().map(({ id }) => id)).size).to.equal(100);
+    const bodies = new Map(posted.map((event) => [event.id, JSON.stringify(event)]));
+    for (const event of posted) {
+      expect(JSON.stringify(event)).to.equal(bodies.get(event.id));
+      expect(eventSchema(event.type).validate(event).error).to.equal(undefined);
+    }
+    const { redis } = space.store;
+    for (const key of await redis.keys(`${space.prefix}:*webhook*`)) {
+      const dump = (await redis.type(key)) === 'hash' ? JSON.stringify(await redis.hgetall(key)) : key;
+      expect(dump, key).not.to.include(PEOPLE[17]);
+    }
   });
 
   it('hides what the endpoint does not want to know, and tells only the types and devices it wants', async () => {

@@ -21,7 +21,7 @@ export interface BreakerOutcome {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** After the first failure, the second, ... and after each further one the last of them. */
-const DELAYS_MS = [5_000, 15_000, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS];
+export const DELAYS_MS = [5_000, 15_000, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS];
 const SPREAD = 0.2;
 const LONGEST_RETRY_AFTER_MS = HOUR_MS;
 /** Its owner is told twice, long before the end. */

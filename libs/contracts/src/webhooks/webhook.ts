@@ -29,6 +29,8 @@ export interface WebhookSettings {
   numbers: 'full' | 'masked';
   /** How long changes of lists are gathered into one request. */
   gatherSeconds: number;
+  /** `strict`: what is refused holds up all that comes after it, instead of being put aside. */
+  order: 'recipient' | 'strict';
 }
 
 export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
@@ -40,6 +42,7 @@ export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
     numbers: 'full',
   },
   gatherSeconds: 30,
+  order: 'recipient',
 };
 
 export const WEBHOOK_LIMITS = {
@@ -57,6 +60,8 @@ export const WEBHOOK_LIMITS = {
   timeoutMs: 15_000,
   /** Attempts of an endpoint that can be looked up. */
   keptAttempts: 200,
+  /** Events of an endpoint that are put aside; then the oldest go. */
+  maxParked: 10_000,
 } as const;
 
 /** Names of headers that the owner of an endpoint may have sent: not those that are ours to set, or say how a request is to be read. */

@@ -51,6 +51,13 @@ export async function readLog(
   return { entries, isLast: rows.length < limit && entries.length === rows.length };
 }
 
+/** In the order of the ids; those that the log has no more are left out. */
+export async function readEntries(store: Store, workspace: Workspace, ids: readonly string[]): Promise<LoggedEntry[]> {
+  const { eventLog } = workspaceKeys(store.space, workspace);
+  const found = await Promise.all(ids.map((id) => store.redis.xrangeBuffer(eventLog, id, id)));
+  return found.flatMap((rows) => rows.map(([id, [, value]]) => ({ id: id.toString(), ...readEntry(value!) })));
+}
+
 /** Behind the newest entry. */
 export async function endOfLog(store: Store, workspace: Workspace): Promise<LogPlace> {
   const { eventLog } = workspaceKeys(store.space, workspace);

@@ -115,10 +115,10 @@ const wantsChanges = (wanted: ReadonlySet<string>) =>
 const ofRow = (entry: LoggedEntry, type: string, row: ChangeData): GatewayEvent =>
   eventOf(entry, { id: row.id, type, data: { ...row } });
 
-/** Several changes as one event, whose id follows from the first and the last of them. */
+/** Several changes as one event, whose id follows from theirs: no two that differ in one of them have the same. */
 export function updateOf(entry: Pick<LoggedEntry, 'atMs' | 'device'>, changes: ChangeData[]): GatewayEvent {
-  const ends = `${changes[0]!.id} ${changes.at(-1)!.id} ${changes.length}`;
-  const id = `evt_${createHash('sha256').update(ends).digest('hex').slice(0, 32)}`;
+  const ids = changes.map(({ id }) => id).join(' ');
+  const id = `evt_${createHash('sha256').update(ids).digest('hex').slice(0, 32)}`;
   return eventOf(entry, { id, type: 'messages.updated', data: { changes } });
 }
 

@@ -1,4 +1,4 @@
 -- Output: 1 when it was there.
 redis.call('SREM', webhooks_key, id)
-redis.call('DEL', attempts_key, times_key)
+for i = before_belongings + 1, #KEYS do redis.call('DEL', KEYS[i]) end
 return redis.call('DEL', webhook_key)

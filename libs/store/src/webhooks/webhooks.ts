@@ -4,6 +4,7 @@ import type { Workspace } from '@gateway/contracts/ids';
 import { workspaceKeys } from '@gateway/contracts/redis-keys';
 import { makeWebhookSecret, type SigningSecret, schemeOf, secretsAt } from '@gateway/contracts/webhooks/signature';
 import {
+  DEFAULT_WEBHOOK_SETTINGS,
   makeWebhookId,
   WEBHOOK_LIMITS,
   type WebhookId,
@@ -32,7 +33,7 @@ const changeStep = defineScript({
 const deleteStep = defineScript({
   name: 'delete-webhook',
   whenFull: 'runs',
-  keys: ['webhooks', 'webhook', 'attempts', 'times'],
+  keys: ['webhooks', 'webhook', '...belongings'],
   args: { id: text },
   reply: isOne,
 });
@@ -87,7 +88,8 @@ export async function readWebhook(store: Store, workspace: Workspace, id: Webhoo
   return {
     id,
     status: status.toString() as WebhookStatus,
-    settings: JSON.parse(settings!.toString()),
+    // One that was made before a setting was there has its default.
+    settings: { ...DEFAULT_WEBHOOK_SETTINGS, ...JSON.parse(settings!.toString()) },
     target: open(store, key, 'target', target!),
     secrets: open(store, key, 'secrets', secrets!),
     createdAtMs: Number(createdAtMs),
@@ -195,7 +197,10 @@ export async function deleteWebhook(store: Store, workspace: Workspace, id: Webh
   const keys = workspaceKeys(store.space, workspace);
   const deleted = await deleteStep(store, {
     ...{ webhooks: keys.webhooks, webhook: keys.webhook(id), id },
-    ...{ attempts: keys.webhookAttempts(id), times: keys.webhookAttemptTimes(id) },
+    belongings: [
+      ...[keys.webhookAttempts(id), keys.webhookAttemptTimes(id)],
+      ...[keys.webhookParked(id), keys.webhookParkedDue(id), keys.webhookParkedSince(id)],
+    ],
   });
   await store.confirmWrites(keys.webhooks);
   return deleted;

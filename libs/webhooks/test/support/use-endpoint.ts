@@ -10,7 +10,9 @@ import type { Store } from '@gateway/store/core/store';
 import { recordAttempt } from '@gateway/store/webhooks/webhook-attempts';
 import { createWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
 import { openRedisSpace, type RedisSpace } from '@gateway/testkit/redis-space';
-import { type DeliverDeps, type DeliverOutcome, deliver, type Feed } from '@gateway/webhooks/deliver';
+import { type DeliverOutcome, deliver } from '@gateway/webhooks/deliver';
+import type { Feed, Told } from '@gateway/webhooks/feed';
+import type { DeliverDeps } from '@gateway/webhooks/work';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { silentCounts } from './silent-counts.js';
@@ -29,10 +31,14 @@ export interface Endpoint {
   received: Received[];
   /** Numbers of the changes in requests that were answered with a 2xx. */
   told: number[];
+  /** How many requests that were. */
+  receivedWell: number;
   /** Of the clock that the deliverer gets. */
   nowMs: number;
   /** What it does with a request: the status, or nothing. */
   answer(request: number, res: ServerResponse): number | undefined;
+  /** Whom a number is about: without this all are about the same one. */
+  keyOf(number: number): string;
   /** Changes that are one entry of the log. */
   write(...numbers: number[]): Promise<void>;
   deliver(deps?: Partial<DeliverDeps>): Promise<DeliverOutcome>;
@@ -43,13 +49,24 @@ export interface Endpoint {
   status(): Promise<WebhookStatus | undefined>;
 }
 
+interface NumberTold extends Told {
+  number: number;
+}
+
 /** A stream of entries with numbers in place of the log: each is a list of changes. */
-function feedOf(store: Store, key: string, stage: Pick<Endpoint, 'nowMs'>): Feed {
-  const read = async (from: string, to: string, count: number) =>
-    (await store.redis.xrange(key, from, to, 'COUNT', count)).map(([at, fields]) => ({
-      at,
-      numbers: JSON.parse(fields[1]!) as number[],
-    }));
+function feedOf(store: Store, { log, keyOf }: { log: string; keyOf(number: number): string }): Feed<NumberTold> {
+  const read = async (from: string, to: string, count?: number) => {
+    const rows = count
+      ? await store.redis.xrange(log, from, to, 'COUNT', count)
+      : await store.redis.xrange(log, from, to);
+    return rows.map(([at, fields]) => ({ at, numbers: JSON.parse(fields[1]!) as number[] }));
+  };
+  const toTold = ({ at, numbers }: { at: string; numbers: number[] }): NumberTold[] =>
+    numbers.map((number) => ({ number, parks: { entry: at, id: `${number}`, type: 'number', device: 'd' } }));
+  const toDelivery = (json: object) => {
+    const body = Buffer.from(JSON.stringify(json));
+    return { id: `evt_${createHash('sha256').update(body).digest('hex').slice(0, 16)}`, body, atMs: 0 };
+  };
   return {
     async findEnd(_webhook, lane, { after, most }) {
       if (lane === 'lists') return undefined;
@@ -62,16 +79,16 @@ function feedOf(store: Store, key: string, stage: Pick<Endpoint, 'nowMs'>): Feed
       }
       return end;
     },
-    async render(_webhook, _lane, { after, to }) {
-      const numbers = (await read(`(${after}`, to, 500)).flatMap((entry) => entry.numbers);
-      const body = Buffer.from(JSON.stringify({ numbers }));
-      return {
-        id: `evt_${createHash('sha256').update(body).digest('hex').slice(0, 16)}`,
-        body,
-        changes: numbers.length,
-        atMs: stage.nowMs - 1_000,
-      };
+    read: async (_webhook, _lane, { after, to }) => (await read(`(${after}`, to)).flatMap(toTold),
+    async readAgain(_webhook, events) {
+      const entries = await Promise.all(events.map(({ entry }) => read(entry, entry)));
+      return events.map(({ id }, i) =>
+        entries[i]!.length === 0 ? 'gone' : entries[i]!.flatMap(toTold).find(({ number }) => `${number}` === id),
+      );
     },
+    keyOf: (_lane, { number }) => keyOf(number),
+    pack: (_webhook, told) => toDelivery({ numbers: told.map(({ number }) => number) }),
+    packLost: (_webhook, gap) => toDelivery(gap),
   };
 }
 
@@ -94,7 +111,10 @@ export function useEndpoint(): Endpoint {
       stage.received.push({ id: String(req.headers['webhook-id']), body, numbers });
       const status = stage.answer(requests++, res);
       if (status === undefined) return;
-      if (status < 300) stage.told.push(...numbers);
+      if (status < 300) {
+        stage.told.push(...numbers);
+        stage.receivedWell++;
+      }
       res.writeHead(status).end();
     };
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -106,14 +126,28 @@ export function useEndpoint(): Endpoint {
     await recordAttempt(space.store, 'main', made.id, { attempt, verifiesRevision: made.revision });
     const log = `${space.prefix}:log`;
     const deps = (): DeliverDeps => ({
-      ...{ store: space.store, feed: feedOf(space.store, log, stage), token: 'process-1', random: () => 0.5 },
+      ...{
+        store: space.store,
+        feed: feedOf(space.store, { log, keyOf: (number) => stage.keyOf(number) }),
+        token: 'process-1',
+        random: () => 0.5,
+      },
       counts: silentCounts,
       policy: { isSecure: true, addresses: { allowed: parseNetworks('127.0.0.1/32') } },
       clock: { nowMs: () => stage.nowMs, monotonicMs: () => performance.now() },
       signal: new AbortController().signal,
     });
     Object.assign(stage, {
-      ...{ space, id: made.id, received: [] as Received[], told: [] as number[], nowMs: Date.now(), answer: () => 204 },
+      ...{
+        space,
+        id: made.id,
+        received: [] as Received[],
+        told: [] as number[],
+        receivedWell: 0,
+        nowMs: Date.now(),
+        answer: () => 204,
+      },
+      keyOf: () => 'all',
       write: async (...numbers: number[]) =>
         void (await space.store.redis.xadd(log, '*', 'n', JSON.stringify(numbers))),
       deliver: (other: Partial<DeliverDeps> = {}) => deliver({ ...deps(), ...other }, 'main', made.id),

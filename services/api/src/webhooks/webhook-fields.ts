@@ -61,6 +61,12 @@ export const webhookFields = {
     .min(1)
     .max(WEBHOOK_LIMITS.maxGatherSeconds)
     .description('How long changes of lists are gathered before they are told, if they are fewer than 500.'),
+  order: Joi.string()
+    .valid('recipient', 'strict')
+    .description(
+      '`recipient`: what your server refuses again and again while it takes other requests is put aside, with all that follows for the ' +
+        'same recipient, and tried again by itself. `strict`: it holds up all that comes after it.',
+    ),
 };
 
 /** An endpoint as it is shown: without its secret, and with the names of its headers only. */
@@ -81,6 +87,7 @@ export const webhookAnswer = {
   content: Joi.string().required(),
   numbers: Joi.string().required(),
   gatherSeconds: Joi.number().integer().required(),
+  order: Joi.string().required(),
   createdAt: Joi.string().required().description('ISO 8601. What happened before is not told.'),
   verifiedAt: Joi.string().allow(null).required().description('ISO 8601.'),
   rotatedUntil: Joi.string()

@@ -1,6 +1,9 @@
--- Writes down what is posted next, before it is: a process that comes after us posts the same.
+-- Writes down what is posted next, before it is: a process that comes after us posts the same. What of it is put aside changes with it.
 -- Output: 'done', 'fenced' when another process delivers to this endpoint, or 'idle' when nothing is to be sent.
 --- @include write-lane
+--- @include change-parked
 local status = redis.call('HGET', webhook_key, 'status')
 if status ~= 'active' and status ~= 'failing' then return 'idle' end
-return write_lane()
+local outcome, is_again = write_lane()
+if outcome == 'done' and not is_again then change_parked(before_changes + 1) end
+return outcome

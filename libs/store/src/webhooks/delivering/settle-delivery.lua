@@ -1,8 +1,9 @@
--- One request was answered, or not: the place in the lane, the breaker and the attempt change together.
--- An endpoint that was paused or changed meanwhile keeps its status, and nothing is told of it.
+-- One request was answered, or not: the place in the lane, what is put aside, the breaker and the attempt change together.
+-- An endpoint that was paused or changed meanwhile keeps its status, and nothing is told of it. Without a `breaker` it stays as it is.
 -- `tell` is the place in WEBHOOK_TOLD, or empty.
 -- Output: as claim-delivery.
 --- @include write-lane
+--- @include change-parked
 --- @include keep-attempt
 --- @include tell-webhook
 local outcome = write_lane()
@@ -10,6 +11,8 @@ if outcome ~= 'done' then return outcome end
 -- The same step again: all of it was done.
 if redis.call('HEXISTS', attempts_key, attempt) == 1 then return 'done' end
 keep_attempt()
+change_parked(before_changes + 1)
+if breaker == '' then return 'done' end
 redis.call('HSET', webhook_key, 'breaker', breaker)
 local current = redis.call('HGET', webhook_key, 'status')
 if current == 'active' or current == 'failing' then

@@ -1,0 +1,240 @@
+import type { RunScript } from '@gateway/store/core/scripts/define-script';
+import { claimDelivery, takeWebhook } from '@gateway/store/webhooks/delivering/deliveries';
+import { readDue, readParked } from '@gateway/store/webhooks/delivering/parked';
+import { changeWebhook, readWebhook } from '@gateway/store/webhooks/webhooks';
+import { expect } from 'chai';
+import { useEndpoint } from './support/use-endpoint.js';
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+/** Of the clock, between two looks. */
+const STEP_SECONDS = 5;
+const RECIPIENTS = 1_000;
+
+describe('what an endpoint refuses again and again', () => {
+  const endpoint = useEndpoint();
+  const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, n) => from + n);
+  const keyOf = (number: number) => `k${number % RECIPIENTS}`;
+  const place = () => ({ workspace: 'main', id: endpoint.id });
+  /** Recipients for whom something is put aside, due or not. */
+  const parked = async (keys: readonly string[]) => {
+    const found = await readParked(endpoint.space.store, place(), keys);
+    return found.map(({ key, events }) => `${key}: ${events.map(({ id }) => id).join()}`);
+  };
+  const failed = () => endpoint.received.length - endpoint.receivedWell;
+  const rest = async (seconds: number) => {
+    for (let second = 0; second < seconds; second += STEP_SECONDS) {
+      await endpoint.deliverAll();
+      endpoint.nowMs += STEP_SECONDS * SECOND_MS;
+    }
+  };
+  const refuse = (isRefused: (number: number) => boolean, status = 422) => {
+    endpoint.answer = () => (endpoint.received.at(-1)!.numbers.some(isRefused) ? status : 204);
+  };
+  const inOrder = (told: readonly number[]) => {
+    const last = new Map<string, number>();
+    for (const number of told) {
+      expect(number, 'order of its recipient').to.be.above(last.get(keyOf(number)) ?? -1);
+      last.set(keyOf(number), number);
+    }
+  };
+
+  it('is put aside with all that follows for its recipient; others are 90 s late at most, after 25 failed requests', async () => {
+    endpoint.keyOf = keyOf;
+    refuse((number) => number === 137);
+    await endpoint.write(...numbers(500));
+    const startMs = endpoint.nowMs;
+    const writtenMs = new Map(numbers(500).map((number) => [number, startMs]));
+    let lateMs = 0;
+    let next = 500;
+    for (let second = 0; second < 600; second += STEP_SECONDS) {
+      if (second < 400) {
+        // Second changes of some recipients, also of the one who is refused.
+        for (const number of numbers(10, next)) writtenMs.set(number, endpoint.nowMs);
+        await endpoint.write(...numbers(10, next));
+        next += 10;
+      }
+      const before = endpoint.told.length;
+      await endpoint.deliverAll();
+      for (const number of endpoint.told.slice(before)) {
+        lateMs = Math.max(lateMs, endpoint.nowMs - writtenMs.get(number)!);
+      }
+      endpoint.nowMs += STEP_SECONDS * SECOND_MS;
+    }
+    expect(lateMs).to.be.at.most(90 * SECOND_MS);
+    expect(failed()).to.be.at.most(25);
+    expect(await parked(['k137', 'k138'])).to.deep.equal(['k137: 137,1137']);
+    expect(endpoint.told).to.have.length(1_298);
+    expect(await endpoint.status()).to.equal('active');
+    refuse(() => false);
+    endpoint.nowMs += HOUR_MS;
+    await rest(10);
+    expect(await parked(['k137'])).to.deep.equal([]);
+    expect([...endpoint.told].sort((one, other) => one - other)).to.deep.equal(numbers(1_300));
+    inOrder(endpoint.told);
+  });
+
+  it('is found also while nothing comes behind it', async () => {
+    endpoint.keyOf = keyOf;
+    refuse((number) => number === 7);
+    await endpoint.write(...numbers(20));
+    await rest(30);
+    expect(await parked(numbers(20).map(keyOf))).to.deep.equal(['k7: 7']);
+    expect(endpoint.told).to.have.length(19);
+    expect(failed()).to.be.at.most(15);
+    const before = failed();
+    for (const follower of numbers(12)) {
+      await endpoint.write(7 + RECIPIENTS * (follower + 1));
+      await rest(5);
+    }
+    expect(failed() - before, 'what follows does not hasten it').to.be.at.most(3);
+  });
+
+  it('is found, however many there are, and each waits by itself', async () => {
+    endpoint.keyOf = keyOf;
+    const bad = [0, 1, 250, 251, 333, 499];
+    refuse((number) => bad.includes(number));
+    await endpoint.write(...numbers(500));
+    await endpoint.write(500);
+    await rest(40);
+    expect(await parked(numbers(500).map(keyOf))).to.deep.equal(bad.map((number) => `${keyOf(number)}: ${number}`));
+    expect(endpoint.told).to.have.length(501 - bad.length);
+    expect(failed()).to.be.at.most(60);
+  });
+
+  it('is not put aside by an outage, whatever it answers, and nothing comes twice after it', async () => {
+    endpoint.keyOf = keyOf;
+    endpoint.answer = () => 503;
+    await endpoint.write(...numbers(500));
+    await endpoint.write(...numbers(500, 500));
+    const endMs = endpoint.nowMs + 24 * HOUR_MS;
+    const key = `${endpoint.space.prefix}:{main}:webhook:${endpoint.id}`;
+    while (endpoint.nowMs < endMs) {
+      // At the third failure what comes behind it is tried at once.
+      expect(await endpoint.deliverAll()).to.equal('waiting');
+      await endpoint.deliverAll();
+      endpoint.nowMs = JSON.parse((await endpoint.space.store.redis.hget(key, 'breaker'))!).nextAttemptMs;
+    }
+    expect(endpoint.received.length).to.be.within(90, 110);
+    expect(new Set(endpoint.received.map(({ id }) => id)).size, 'what comes first, and what is behind it').to.equal(2);
+    expect(await parked(numbers(RECIPIENTS).map(keyOf))).to.deep.equal([]);
+    endpoint.answer = () => 204;
+    await rest(2);
+    expect([...endpoint.told].sort((one, other) => one - other)).to.deep.equal(numbers(1_000));
+  });
+
+  it('is put aside only if it was refused: what had no answer is posted again as it was', async () => {
+    endpoint.keyOf = keyOf;
+    endpoint.answer = (_request, res) => {
+      if (!endpoint.received.at(-1)!.numbers.includes(3)) return 204;
+      res.destroy();
+      return undefined;
+    };
+    await endpoint.write(...numbers(10));
+    await endpoint.write(...numbers(10, 10));
+    await rest(300);
+    expect(endpoint.told).to.deep.equal([]);
+    expect(new Set(endpoint.received.map(({ id }) => id)).size).to.equal(1);
+    expect(await endpoint.status()).to.equal('failing');
+  });
+
+  it('holds up all that follows where the order is strict', async () => {
+    endpoint.keyOf = keyOf;
+    await changeWebhook(endpoint.space.store, 'main', endpoint.id, { settings: { order: 'strict' } });
+    expect((await readWebhook(endpoint.space.store, 'main', endpoint.id))!.settings.order).to.equal('strict');
+    refuse((number) => number === 3);
+    await endpoint.write(...numbers(10));
+    await endpoint.write(...numbers(10, 10));
+    await rest(300);
+    expect(endpoint.told).to.deep.equal([]);
+    refuse(() => false);
+    endpoint.nowMs += HOUR_MS;
+    await rest(10);
+    expect(endpoint.told).to.deep.equal(numbers(20));
+  });
+
+  it('is 10,000 events at most: then the oldest go, and the endpoint is told of the gap', async () => {
+    const { store } = endpoint.space;
+    endpoint.keyOf = keyOf;
+    refuse(() => true);
+    await endpoint.write(...numbers(1));
+    const taken = await takeWebhook(store, { ...place(), token: 'process-1' });
+    if (typeof taken === 'string') throw new Error(taken);
+    const [entry] = (await store.redis.xrange(`${endpoint.space.prefix}:log`, '-', '+'))[0]!;
+    const add = (from: number, count: number) =>
+      numbers(count, from).map(
+        (n) =>
+          ({ what: 'add', key: `k${10_000 + n}`, event: { entry, id: `${n}`, type: 'number', device: 'd' } }) as const,
+      );
+    const state = (refusals: number) => ({ ...taken.lanes.prompt, claim: { to: entry, refusals } });
+    const write = (from: number, count: number) =>
+      claimDelivery(store, taken, { lane: 'prompt', state: state(-from), changes: add(from, count), nowMs: from + 1 });
+    expect([await write(0, 9_999), await write(9_999, 4)]).to.deep.equal([true, true]);
+    expect(await parked(['k10000', 'k10001', 'k10002', 'k10003', 'k20002'])).to.have.length(2);
+    endpoint.answer = () => 204;
+    const bodies = () => endpoint.received.map(({ body }) => body).filter((body) => body.includes('lost'));
+    await endpoint.deliver();
+    await endpoint.deliver();
+    expect(bodies()).to.deep.equal([JSON.stringify({ lost: 3, atMs: endpoint.nowMs })]);
+    expect((await readDue(store, place(), { nowMs: endpoint.nowMs, most: 5 })).length).to.equal(5);
+  });
+
+  it('and whatever else happens: of each recipient all is told, in order, wherever processes are killed', async () => {
+    let seed = 11;
+    const random = () => {
+      seed = (seed * 16_807) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    endpoint.keyOf = (number) => `k${number % 7}`;
+    const { store } = endpoint.space;
+    const bad = new Set(numbers(300).filter(() => random() < 0.03));
+    let isWell = false;
+    endpoint.answer = (_request, res) => {
+      if (isWell) return 204;
+      if (endpoint.received.at(-1)!.numbers.some((number) => bad.has(number))) return 422;
+      const chance = random();
+      if (chance < 0.15) return 500;
+      if (chance < 0.2) return 413;
+      if (chance < 0.25) return void res.destroy();
+      return 204;
+    };
+    const run: RunScript = async (name, keys, args) => {
+      const isStep = ['claim-delivery', 'settle-delivery'].includes(name);
+      if (isStep && !isWell && random() < 0.05) throw new Error('killed');
+      const reply = await store.run(name, keys, args);
+      if (isStep && !isWell && random() < 0.05) throw new Error('killed');
+      return reply;
+    };
+    let next = 0;
+    let token = 0;
+    for (let round = 0; round < 450; round++) {
+      if (round % 5 === 0 && next < 300) {
+        const count = 1 + Math.floor(random() * 6);
+        await endpoint.write(...numbers(Math.min(count, 300 - next), next));
+        next = Math.min(next + count, 300);
+      }
+      isWell = round > 350;
+      const outcome = await endpoint
+        .deliver({ store: { ...store, run }, token: `process-${token}` })
+        .catch(() => 'killed');
+      if (outcome === 'killed') {
+        token++;
+        await endpoint.endLease();
+      }
+      endpoint.nowMs += (isWell ? 900 : 10 * random()) * SECOND_MS;
+    }
+    const firsts = [...new Set(endpoint.told)];
+    expect([...firsts].sort((one, other) => one - other)).to.deep.equal(numbers(300));
+    for (const key of numbers(7)) {
+      const ofKey = firsts.filter((number) => number % 7 === key);
+      expect(ofKey).to.deep.equal([...ofKey].sort((one, other) => one - other));
+    }
+    expect(
+      await readParked(
+        store,
+        place(),
+        numbers(7).map((key) => `k${key}`),
+      ),
+    ).to.deep.equal([]);
+  });
+});
