@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { InlineFile } from '@gateway/api/attachments/inline-file';
 import { BodyReader } from '@gateway/api/http/body/body-reader';
 import { LIMITS } from '@gateway/contracts/limits';
@@ -56,7 +58,10 @@ function fileOf(written: string, sizes = [3]): Buffer | undefined {
   expect(attachment.base64).to.be.instanceOf(InlineFile);
   return attachment.base64.bytes;
 }
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 const heldBytes = () => {
+  collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 };
